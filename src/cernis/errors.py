@@ -1,0 +1,100 @@
+"""Everything cernis raises, and the diagnostics that errors carry.
+
+One root, `CernisError`, and one class a kind of trouble. All of them survive pickling, so an
+error raised in a worker process arrives whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from cernis.syntax.source import Place, Sources
+from cernis.syntax.tree import NOWHERE, Span
+
+
+class Severity(StrEnum):
+    """How bad a diagnostic is: only errors keep a program from running."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A second place, or a fact, that helps to see what a diagnostic means."""
+
+    message: str
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing to say about a program: what, where, and what to do."""
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span = NOWHERE
+    notes: tuple[Note, ...] = ()
+    help: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        """Does it keep the program from running?"""
+        return self.severity is Severity.ERROR
+
+
+class CernisError(Exception):
+    """The root of all errors cernis raises on purpose."""
+
+
+class ProgramError(CernisError):
+    """A program that does not parse or check; carries all diagnostics, warnings included."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], sources: Sources) -> None:
+        self.diagnostics = tuple(diagnostics)
+        self.sources = sources
+        super().__init__(self.diagnostics, sources)
+
+    def __str__(self) -> str:
+        errors = [diagnostic for diagnostic in self.diagnostics if diagnostic.is_error]
+        lines = [f"{len(errors)} error{'s' if len(errors) != 1 else ''}"]
+        lines += [f"{self._place(error)}{error.code} {error.message}" for error in errors[:10]]
+        if len(errors) > 10:
+            lines.append(f"and {len(errors) - 10} more")
+        return "\n".join(lines)
+
+    def _place(self, diagnostic: Diagnostic) -> str:
+        place: Place | None = self.sources.place(diagnostic.span)
+        return f"{place}: " if place else ""
+
+
+class PlanError(CernisError):
+    """A program that checks but that no plan can be made for."""
+
+
+class UnsupportedError(CernisError):
+    """Something the language has and this version of the engine has not."""
+
+
+class DataError(CernisError):
+    """Input that cannot be read, and that the caller asked not to set aside."""
+
+
+class KnowledgeError(CernisError):
+    """Background knowledge that cannot be evaluated: no end in sight, or a wrong argument."""
+
+    def __init__(self, predicate: str, message: str) -> None:
+        self.predicate = predicate
+        self.message = message
+        super().__init__(predicate, message)
+
+    def __str__(self) -> str:
+        return f"{self.predicate}: {self.message}"
+
+
+class InternalError(CernisError):
+    """A fault of cernis itself."""

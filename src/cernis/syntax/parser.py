@@ -1,0 +1,513 @@
+"""Tokens to syntax tree: an operator-precedence parser for clauses, directives and patterns."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from cernis.errors import Diagnostic, Note, ProgramError, Severity
+from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, LONGHAND, PREFIX
+from cernis.syntax.source import Source, Sources
+from cernis.syntax.tokens import (
+    DURATION, NAME, NUMBER, PUNCTUATION, QUOTED, STRING, SYMBOL, VARIABLE, Lexer, Tokens,
+)  # fmt: skip
+from cernis.syntax.tree import (
+    Atom, Clause, Compound, Directive, Duration, Item, Number, Sequence, Span, Term, Text,
+    Variable, conjuncts,
+)  # fmt: skip
+
+DEEPEST = 150
+"""Levels of nesting beyond which a term is refused: no rule needs them, and passes recurse."""
+
+_ESCAPES = {
+    "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0",
+    "\\": "\\", "'": "'", '"': '"', "`": "`", "s": " ", "\n": "",
+}  # fmt: skip
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,6}\\?|u[0-9a-fA-F]{4}|.)|''|\"\"", re.DOTALL)
+_FACT_VALUE = r"(?:[a-z]\w*|-?\d{1,18}(?:\.\d+)?|'[^'\\\n]*+')"
+_FACT = re.compile(
+    rf"\s*+([a-z]\w*)\(([ \t]*{_FACT_VALUE}(?:[ \t]*,[ \t]*{_FACT_VALUE})*+[ \t]*)\)\.(?=[\s%]|\Z)",
+    re.ASCII,
+)
+_FACT_ARGUMENT = re.compile(r"([a-z]\w*)|(-?\d+)(?![\d.])|(-?\d+\.\d+)|'([^']*)'", re.ASCII)
+_DURATION = re.compile(r"([\d.]+)([a-z]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a text says, as far as it could be read, and what was wrong with the rest."""
+
+    items: tuple[Item, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Sources
+    comments: tuple[Span, ...] = ()
+
+
+class Unexpected(Exception):
+    """Raised inside the parser to give up the clause at hand."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+def parse(text: str, name: str = "<text>") -> Parsed:
+    """Read a whole text. Never raises: what cannot be read is in the diagnostics.
+
+    >>> parse("rich(chris).").items
+    (Clause(head=Compound(functor='rich', args=(Atom(name='chris'),)), body=(), probability=None),)
+    """
+    sources = Sources()
+    return parse_source(sources.add(name, text), sources)
+
+
+def parse_source(source: Source, sources: Sources) -> Parsed:
+    """Read one source of several."""
+    with _collector_paused():
+        return _parse_source(source, sources)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    # A tree has no cycles for the collector to find, and its passes over the growing tree
+    # would take more than half of the time.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _parse_source(source: Source, sources: Sources) -> Parsed:
+    lexer = Lexer(source)
+    items: list[Item] = []
+    diagnostics: list[Diagnostic] = []
+    position = 0
+    while position < len(source.text):
+        fact = _FACT.match(source.text, position)
+        if fact:
+            items.append(_plain_fact(fact, source.base))
+            position = fact.end()
+            continue
+        tokens, position = lexer.clause(position)
+        try:
+            if tokens.kinds and not tokens.faulty:
+                items.append(ClauseParser(tokens, source).item())
+            elif tokens.ended and not tokens.faulty:
+                raise Unexpected(_error("C001", "there is nothing before this `.`", tokens.end))
+        except Unexpected as fault:
+            diagnostics.append(fault.diagnostic)
+    found = sorted([*lexer.diagnostics, *diagnostics], key=lambda diagnostic: diagnostic.span)
+    return Parsed(tuple(items), tuple(found), sources, tuple(lexer.comments))
+
+
+def _plain_fact(match: re.Match[str], base: int) -> Clause:
+    """A fact over atoms and numbers: what large files consist of, read without tokens."""
+    name_start, name_end = match.span(1)
+    args: list[Term] = []
+    for arg in _FACT_ARGUMENT.finditer(match.string, name_end + 1, match.end(2)):
+        kind = arg.lastindex
+        span = (arg.start() + base, arg.end() + base)
+        if kind == 1:
+            args.append(Atom(arg[1], span))
+        elif kind == 2:
+            args.append(Number(int(arg[2]), span))
+        elif kind == 3:
+            args.append(Number(float(arg[3]), span))
+        else:
+            args.append(Atom(arg[4], span))
+    head_span = (name_start + base, match.end(2) + 1 + base)
+    head = Compound(match[1], tuple(args), head_span)
+    return Clause(head, (), None, (head_span[0], match.end() + base))
+
+
+def parse_term(text: str, name: str = "<term>") -> Term:
+    """Read one term, without a `.` behind it; raises ProgramError.
+
+    >>> parse_term("rich(chris)=true").functor
+    '='
+    """
+    sources = Sources()
+    source = sources.add(name, text)
+    lexer = Lexer(source)
+    tokens, end = lexer.clause(0)
+    try:
+        if lexer.diagnostics:
+            raise Unexpected(lexer.diagnostics[0])
+        parser = ClauseParser(tokens, source)
+        term = parser.expression(CLAUSE)
+        if parser.kinds[parser.at] or end < len(text.rstrip()):
+            raise parser.unexpected("the end of the term")
+    except Unexpected as fault:
+        raise ProgramError([fault.diagnostic], sources) from None
+    return term
+
+
+def _error(code: str, message: str, span: Span, notes: tuple[Note, ...] = (), help_: str = "") -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, message, span, notes, help_)
+
+
+class ClauseParser:
+    """Parses the tokens of one clause."""
+
+    def __init__(self, tokens: Tokens, source: Source) -> None:
+        # A sentinel of no kind stands behind the last token, so that looking ahead is safe.
+        self.kinds = [*tokens.kinds, 0]
+        self.values = [*tokens.values, ""]
+        self.spans = [*tokens.spans, tokens.end]
+        self.at = 0
+        self.words_are_infix = True
+        self.depth = 0
+        self._ended = bool(tokens.ended)
+        self._source = source
+
+    def item(self) -> Item:
+        """The whole clause, directive or pattern rule."""
+        start = self.spans[0][0]
+        if self.values[0] == ":-" and self.kinds[0] == SYMBOL:
+            self.at = 1
+            goal = self.expression(CLAUSE - 1)
+            self.expect_end()
+            return Directive(goal, (start, self.spans[-1][1]))
+        probability = self._probability()
+        head = self.expression(CLAUSE - 1)
+        mark = self.values[self.at] if self.kinds[self.at] == SYMBOL else ""
+        if mark in ("<-", "←"):
+            return self._pattern_rule(head, start)
+        body: tuple[Term, ...] = ()
+        if mark == ":-":
+            self.at += 1
+            body = conjuncts(self.expression(CLAUSE - 1))
+        self.expect_end()
+        self._callable(head)
+        return Clause(head, body, probability, (start, self.spans[-1][1]))
+
+    def _pattern_rule(self, head: Term, start: int) -> Item:
+        from cernis.syntax.patterns import pattern_rule
+
+        self.at += 1
+        return pattern_rule(self, head, start)
+
+    def _probability(self) -> float | None:
+        if self.kinds[0] != NUMBER or self.values[1] != "::":
+            return None
+        self.at = 2
+        value = float(self.values[0])
+        if not 0 <= value <= 1:
+            raise Unexpected(
+                _error("C011", f"{self.values[0]} is no probability", self.spans[0],
+                       help_="a probability lies between 0 and 1")
+            )  # fmt: skip
+        return value
+
+    def _callable(self, head: Term) -> None:
+        if not isinstance(head, (Atom, Compound)):
+            raise Unexpected(
+                _error("C001", "a clause must begin with a predicate", head.span,
+                       help_="a variable, a number, a string or a list cannot be defined")
+            )  # fmt: skip
+
+    # -- terms ------------------------------------------------------------------------------
+
+    def expression(self, limit: int) -> Term:
+        """A term of at most the given priority."""
+        self.enter()
+        left, priority = self._primary(limit)
+        chain = 0
+        while True:
+            value = self.values[self.at]
+            operator = INFIX.get(value)
+            if operator is None or self.kinds[self.at] in (QUOTED, STRING):
+                break
+            own, most_left, most_right = operator
+            if own > limit or priority > most_left or not self._is_infix(value):
+                break
+            if value in FLAT or value == "|":
+                left = self._flat(left, value, own, most_left)
+            else:
+                chain += 1
+                if self.depth + chain > DEEPEST:
+                    self._too_deep()
+                self.at += 1
+                right = self.expression(most_right)
+                left = Compound(value, (left, right), (left.span[0], right.span[1]))
+            priority = own
+        self.depth -= 1
+        return left
+
+    def _is_infix(self, value: str) -> bool:
+        return self.words_are_infix or value not in ("or", "and")
+
+    def _flat(self, left: Term, value: str, own: int, most: int) -> Term:
+        """A chain of one operator, as one node; nested chains of the same are joined."""
+        functor = LONGHAND.get(value, value)
+        parts: list[Term] = []
+        item = left
+        limit = min(most, own - 1)
+        while True:
+            if isinstance(item, Compound) and item.functor == functor and len(item.args) > 1:
+                parts.extend(item.args)
+            else:
+                parts.append(item)
+            if self.kinds[self.at] in (QUOTED, STRING):
+                break
+            if LONGHAND.get(self.values[self.at], self.values[self.at]) != functor:
+                break
+            self.at += 1
+            item = self.expression(limit)
+        return Compound(functor, tuple(parts), (left.span[0], item.span[1]))
+
+    def _primary(self, limit: int) -> tuple[Term, int]:
+        """A term that begins here and is no infix operation, with its priority."""
+        at = self.at
+        kind, value, span = self.kinds[at], self.values[at], self.spans[at]
+        if kind == NAME:
+            if self._opens(at + 1):
+                return self._compound(value, span), 0
+            if value in PREFIX:
+                return self._prefix(value, span, limit)
+            self.at = at + 1
+            return Atom(value, span), 0
+        if kind == VARIABLE:
+            self.at = at + 1
+            return Variable(value, span), 0
+        if kind == NUMBER:
+            self.at = at + 1
+            return Number(_number(value), span), 0
+        if kind == PUNCTUATION:
+            return self._bracket(value, span), 0
+        if kind == SYMBOL and value in PREFIX:
+            # `\\+(a, b)` negates a conjunction; `-(a, b)` is a term of two arguments.
+            if value != "\\+" and self._opens(at + 1) and self._has_comma(at + 1):
+                return self._compound(value, span), 0
+            return self._prefix(value, span, limit)
+        return self._leaf(kind, value, span), 0
+
+    def _leaf(self, kind: int, value: str, span: Span) -> Term:
+        if kind == QUOTED:
+            name = _unquoted(value)
+            if self._opens(self.at + 1):
+                return self._compound(name, span)
+            self.at += 1
+            return Atom(name, span)
+        if kind == STRING:
+            self.at += 1
+            return Text(_unquoted(value), span)
+        if kind == DURATION:
+            self.at += 1
+            amount, unit = _DURATION.fullmatch(value).groups()  # type: ignore[union-attr]
+            return Duration(float(amount) if "." in amount else int(amount), unit, span)
+        raise self.unexpected("a term")
+
+    def _opens(self, at: int) -> bool:
+        """Is there an opening parenthesis, without a blank before it?"""
+        return self.values[at] == "(" and self.spans[at][0] == self.spans[at - 1][1]
+
+    def _has_comma(self, opening: int) -> bool:
+        """Does the bracket opened here hold more than one argument?"""
+        depth = 0
+        for kind, value in zip(self.kinds[opening:], self.values[opening:], strict=True):
+            if kind == PUNCTUATION:
+                depth += (value in "([{") - (value in ")]}")
+                if depth == 0 or (depth == 1 and value == ","):
+                    return value == ","
+        return False
+
+    def _compound(self, name: str, span: Span) -> Term:
+        opening = self.at + 1
+        self.at = opening + 1
+        args = self._arguments(")", opening)
+        return Compound(name, args, (span[0], self.spans[self.at - 1][1]))
+
+    def _arguments(self, closing: str, opening: int) -> tuple[Term, ...]:
+        """Terms with commas between them, up to and with the closing bracket."""
+        args: list[Term] = []
+        kinds, values, spans = self.kinds, self.values, self.spans
+        while True:
+            at = self.at
+            follow = values[at + 1] if kinds[at] else ""
+            # Most arguments are a lone atom, variable or number: no need to climb for those.
+            if (follow == "," or follow == closing) and kinds[at + 1] == PUNCTUATION:
+                args.append(self._primary(ARGUMENT)[0])
+            else:
+                args.append(self.expression(ARGUMENT))
+            value = values[self.at] if kinds[self.at] == PUNCTUATION else ""
+            if value == ",":
+                self.at += 1
+            elif value == closing:
+                self.at += 1
+                return tuple(args)
+            elif value == "|" and closing == "]":
+                return tuple(args)
+            else:
+                raise self.unclosed(closing, spans[opening])
+
+    def _bracket(self, value: str, span: Span) -> Term:
+        opening = self.at
+        if value == "(":
+            return self._parenthesis(opening)
+        if value == "[":
+            return self._list(span, opening)
+        if value == "{":
+            self.at += 1
+            inner = self._inside("}", opening)
+            return Compound("{}", (inner,), (span[0], self.spans[self.at - 1][1]))
+        raise self.unexpected("a term")
+
+    def _parenthesis(self, opening: int) -> Term:
+        self.at += 1
+        return self._inside(")", opening)
+
+    def _inside(self, closing: str, opening: int) -> Term:
+        """A term of any priority up to the closing bracket; words are operators again inside."""
+        outer, self.words_are_infix = self.words_are_infix, True
+        inner = self.expression(CLAUSE)
+        self.words_are_infix = outer
+        if self.values[self.at] != closing or self.kinds[self.at] != PUNCTUATION:
+            raise self.unclosed(closing, self.spans[opening])
+        self.at += 1
+        return inner
+
+    def _list(self, span: Span, opening: int) -> Term:
+        self.at += 1
+        if self.values[self.at] == "]":
+            self.at += 1
+            return Atom("[]", (span[0], self.spans[self.at - 1][1]))
+        items = self._arguments("]", opening)
+        tail: Term | None = None
+        if self.values[self.at - 1] != "]" or self.kinds[self.at - 1] != PUNCTUATION:
+            self.at += 1
+            tail = self.expression(ARGUMENT)
+            if self.values[self.at] != "]":
+                raise self.unclosed("]", self.spans[opening])
+            self.at += 1
+        whole = (span[0], self.spans[self.at - 1][1])
+        if isinstance(tail, Sequence):
+            return Sequence(items + tail.items, tail.tail, whole)
+        return Sequence(items, None if tail == Atom("[]") else tail, whole)
+
+    def _prefix(self, value: str, span: Span, limit: int) -> tuple[Term, int]:
+        """A prefix operator with its argument, or an operator standing for itself as an atom."""
+        own, most = PREFIX.get(value, (0, 0))
+        follow, follow_kind = self.values[self.at + 1], self.kinds[self.at + 1]
+        if value == "-" and follow_kind == NUMBER and self.spans[self.at + 1][0] == span[1]:
+            self.at += 2
+            return Number(-_number(follow), (span[0], self.spans[self.at - 1][1])), 0
+        stands_alone = (
+            own == 0
+            or follow_kind == 0
+            or (follow_kind == PUNCTUATION and follow in ",)]|}")
+            or (follow in INFIX and follow not in PREFIX and follow_kind in (SYMBOL, NAME)
+                and not self._opens(self.at + 2))
+        )  # fmt: skip
+        self.at += 1
+        if stands_alone:
+            return Atom(value, span), 0
+        if own > limit:
+            own = most = min(most, limit)
+        argument = self.expression(most)
+        return Compound(value, (argument,), (span[0], argument.span[1])), own
+
+    def enter(self, levels: int = 1) -> None:
+        """Count levels of nesting."""
+        self.depth += levels
+        if self.depth > DEEPEST:
+            self._too_deep()
+
+    # -- complaints -------------------------------------------------------------------------
+
+    def expect_end(self) -> None:
+        """Raise unless the clause ends here, with its `.`."""
+        if self.kinds[self.at]:
+            raise self.unexpected("`.`")
+        if not self._ended:
+            raise Unexpected(
+                _error("C003", "the last clause does not end in a `.`", self.spans[self.at - 1],
+                       help_="put a `.` behind it; or is the file cut off?")
+            )  # fmt: skip
+
+    def unexpected(self, wanted: str) -> Unexpected:
+        """What stands here is not what must stand here."""
+        span = self.spans[self.at]
+        if not self.kinds[self.at]:
+            if not self._ended:
+                return Unexpected(
+                    _error("C003", "the file ends in the middle of a clause", self.spans[self.at - 1],
+                           help_="is the file cut off? every clause ends in a `.`")
+                )  # fmt: skip
+            return Unexpected(_error("C001", f"the clause ends where {wanted} is expected", span))
+        text = self.values[self.at]
+        shown = text if len(text) <= 40 else text[:37] + "..."
+        return Unexpected(
+            _error("C001", f"unexpected `{shown}`, {wanted} is expected here", span,
+                   help_=self._advice(wanted))
+        )  # fmt: skip
+
+    def _advice(self, wanted: str) -> str:
+        place = self._source.place(self.spans[self.at][0])
+        before = self._source.place(self.spans[self.at - 1][0]) if self.at else place
+        value = self.values[self.at]
+        if value == ":-" or (place.column == 1 and place.line > before.line):
+            return "is the `.` missing that ends the clause before?"
+        if value == "(" and self.at and self.kinds[self.at - 1] in (NAME, QUOTED):
+            return f"write {self.values[self.at - 1]}( without a blank before the parenthesis"
+        if self.kinds[self.at] in (NAME, VARIABLE, QUOTED, NUMBER) and wanted != "a term":
+            return "is a comma or an operator missing before it?"
+        return ""
+
+    def unclosed(self, closing: str, opening: Span) -> Unexpected:
+        """The bracket opened there should be closed, or go on, here."""
+        fault = self.unexpected(f"`,` or `{closing}`").diagnostic
+        note = Note("the bracket that is open", opening)
+        at_end = not self.kinds[self.at]
+        return Unexpected(
+            Diagnostic(
+                "C002" if at_end else fault.code,
+                Severity.ERROR,
+                f"this bracket is never closed by `{closing}`" if at_end else fault.message,
+                opening if at_end else fault.span,
+                () if at_end else (note,),
+                fault.help or f"close it with `{closing}`",
+            )
+        )
+
+    def _too_deep(self) -> None:
+        raise Unexpected(
+            _error("C006", f"this term is nested more than {DEEPEST} levels deep",
+                   self.spans[self.at], help_="split it over several rules or facts")
+        )  # fmt: skip
+
+
+def _number(text: str) -> int | float:
+    if text.isdigit():
+        if len(text) > 400:
+            return float("inf")
+        return int(text)
+    if text.startswith("0x"):
+        return int(text, 16)
+    if text.startswith("0'"):
+        return ord(_unquoted(f"'{text[2:]}'"))
+    return float(text)
+
+
+def _unquoted(text: str) -> str:
+    """The content of a quoted atom or string."""
+    inner = text[1:-1]
+    if "\\" not in inner and text[0] * 2 not in inner:
+        return inner
+    quote = text[0]
+
+    def plain(match: re.Match[str]) -> str:
+        escape = match[1]
+        if escape is None:
+            return quote if match[0][0] == quote else match[0]
+        if escape[0] in "xu" and len(escape) > 1:
+            return chr(min(int(escape[1:].rstrip("\\"), 16), 0x10FFFF))
+        return _ESCAPES.get(escape, escape)
+
+    return _ESCAPE.sub(plain, inner)

@@ -1,0 +1,100 @@
+"""Where text came from: files laid end to end in one address space, and places in them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from cernis.syntax.tree import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line and column of a file, both counted from 1."""
+
+    name: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.line}:{self.column}"
+
+
+@dataclass(slots=True)
+class Source:
+    """One text, its name, and the offset of its first character in the address space."""
+
+    name: str
+    text: str
+    base: int
+    _line_starts: list[int] | None = field(default=None, repr=False)
+
+    @property
+    def line_starts(self) -> list[int]:
+        """Offsets, in this text, of the first character of each line."""
+        if self._line_starts is None:
+            starts = [0]
+            at = self.text.find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = self.text.find("\n", at + 1)
+            self._line_starts = starts
+        return self._line_starts
+
+    def place(self, offset: int) -> Place:
+        """The place of an offset of the address space."""
+        at = min(max(offset - self.base, 0), len(self.text))
+        line = bisect_right(self.line_starts, at)
+        return Place(self.name, line, at - self.line_starts[line - 1] + 1)
+
+    def line_at(self, line: int) -> str:
+        """The text of a line, without its end."""
+        start = self.line_starts[line - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+
+
+@dataclass(slots=True)
+class Sources:
+    """All texts of a program.
+
+    >>> sources = Sources()
+    >>> toy = sources.add("toy.cer", "a.\\nb.")
+    >>> str(sources.place((toy.base + 3, toy.base + 4)))
+    'toy.cer:2:1'
+    """
+
+    _sources: list[Source] = field(default_factory=list)
+
+    def add(self, name: str, text: str) -> Source:
+        """Lay a further text behind those there are."""
+        base = 0
+        if self._sources:
+            last = self._sources[-1]
+            base = last.base + len(last.text) + 1
+        source = Source(name, text, base)
+        self._sources.append(source)
+        return source
+
+    def at(self, offset: int) -> Source | None:
+        """The text that holds an offset; None for a node that no text was read for."""
+        if offset < 0 or not self._sources:
+            return None
+        index = bisect_right(self._sources, offset, key=lambda source: source.base) - 1
+        return self._sources[index]
+
+    def place(self, span: Span) -> Place | None:
+        """Where a span begins."""
+        source = self.at(span[0])
+        return source.place(span[0]) if source else None
+
+    def text(self, span: Span) -> str:
+        """The text of a span."""
+        source = self.at(span[0])
+        return source.text[span[0] - source.base : span[1] - source.base] if source else ""
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
