@@ -121,7 +121,7 @@ class _Layout:
         self._weave(lines, ends, inside)
 
     def _weave(self, lines: list[str], ends: list[int], comments: list[Span]) -> None:
-        """Lines of a rule with its comments: behind the line they stand on, else before the next."""
+        """Lines of a rule with its comments: behind their line, else before the next."""
         waiting = list(comments)
         for number, line in enumerate(lines):
             goal_end = ends[number]

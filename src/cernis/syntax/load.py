@@ -11,8 +11,16 @@ from cernis.errors import Diagnostic, Note, Severity
 from cernis.syntax.parser import Parsed, parse_source
 from cernis.syntax.source import Sources
 from cernis.syntax.tree import (
-    NOWHERE, Atom, Compound, Directive, Item, Span, Term, Text, functor,
-)  # fmt: skip
+    NOWHERE,
+    Atom,
+    Compound,
+    Directive,
+    Item,
+    Span,
+    Term,
+    Text,
+    functor,
+)
 from cernis.syntax.tree import Sequence as ListTerm
 
 ENDINGS = (".cer", ".prolog", ".pl")
@@ -21,19 +29,21 @@ ENDINGS = (".cer", ".prolog", ".pl")
 _INCLUDES = frozenset({("consult", 1), ("include", 1), ("ensure_loaded", 1), ("load_files", 2)})
 
 
-def load_files(paths: Iterable[Path]) -> Parsed:
+def load_files(paths: Iterable[Path], facts: Iterable[Path] = ()) -> Parsed:
     """Read files and all they include, in order. Never raises: trouble is in the diagnostics."""
     loader = _Loader()
     for path in paths:
         loader.file(path, NOWHERE)
-    return loader.result()
+    return loader.result(facts)
 
 
-def load_text(text: str, name: str = "<text>", directory: Path | None = None) -> Parsed:
+def load_text(
+    text: str, name: str = "<text>", directory: Path | None = None, facts: Iterable[Path] = ()
+) -> Parsed:
     """Read a text; what it includes is looked for in the directory, by default the current one."""
     loader = _Loader()
     loader.text(text, name, directory or Path())
-    return loader.result()
+    return loader.result(facts)
 
 
 @dataclass(slots=True)
@@ -47,9 +57,13 @@ class _Loader:
     seen: set[Path] = field(default_factory=set)
     open: list[Path] = field(default_factory=list)
 
-    def result(self) -> Parsed:
+    def result(self, facts: Iterable[Path]) -> Parsed:
+        """All that was read, after reading the fact files too."""
+        begin = self.sources.end
+        for path in facts:
+            self.file(path, NOWHERE)
         return Parsed(
-            tuple(self.items), tuple(self.diagnostics), self.sources, tuple(self.comments)
+            tuple(self.items), tuple(self.diagnostics), self.sources, tuple(self.comments), begin
         )
 
     def file(self, path: Path, asked_at: Span) -> None:
@@ -111,8 +125,9 @@ class _Loader:
         # outside of comments and quotes the replacement character is reported with its place.
         return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
 
-    def _unreadable(self, path: Path, what: str, span: Span, help_: str) -> None:
+    def _unreadable(self, path: Path, what: str, span: Span, help_: str) -> str | None:
         self._error("C007", f"{path} {what}", span, help_)
+        return None
 
     def _circle(self, path: Path, resolved: Path, asked_at: Span) -> None:
         chain = [*self.open[self.open.index(resolved) :], resolved]

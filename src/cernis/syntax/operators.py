@@ -32,7 +32,8 @@ INFIX: Final[dict[str, tuple[int, int, int]]] = {
 
 PREFIX: Final[dict[str, tuple[int, int]]] = {
     # operator: its priority, the most its argument may have
-    "dynamic": (1150, 1149), "discontiguous": (1150, 1149), "multifile": (1150, 1149),
+    "dynamic": (1150, 1149), "table": (1150, 1149), "initialization": (1150, 1149),
+    "discontiguous": (1150, 1149), "multifile": (1150, 1149),
     "\\+": (900, 900), "not": (900, 900),
     "-": (200, 200), "+": (200, 200), "\\": (200, 200),
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,12 +13,32 @@ from cernis.errors import Diagnostic, Note, ProgramError, Severity
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, LONGHAND, PREFIX
 from cernis.syntax.source import Source, Sources
 from cernis.syntax.tokens import (
-    DURATION, NAME, NUMBER, PUNCTUATION, QUOTED, STRING, SYMBOL, VARIABLE, Lexer, Tokens,
-)  # fmt: skip
+    DURATION,
+    NAME,
+    NUMBER,
+    PUNCTUATION,
+    QUOTED,
+    STRING,
+    SYMBOL,
+    VARIABLE,
+    Lexer,
+    Tokens,
+)
 from cernis.syntax.tree import (
-    Atom, Clause, Compound, Directive, Duration, Item, Number, Sequence, Span, Term, Text,
-    Variable, conjuncts,
-)  # fmt: skip
+    Atom,
+    Clause,
+    Compound,
+    Directive,
+    Duration,
+    Item,
+    Number,
+    Sequence,
+    Span,
+    Term,
+    Text,
+    Variable,
+    conjuncts,
+)
 
 DEEPEST = 150
 """Levels of nesting beyond which a term is refused: no rule needs them, and passes recurse."""
@@ -38,12 +59,16 @@ _DURATION = re.compile(r"([\d.]+)([a-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a text says, as far as it could be read, and what was wrong with the rest."""
+    """What a text says, as far as it could be read, and what was wrong with the rest.
+
+    Items whose span lies behind `facts_begin` come from fact files, which programs share.
+    """
 
     items: tuple[Item, ...]
     diagnostics: tuple[Diagnostic, ...]
     sources: Sources
     comments: tuple[Span, ...] = ()
+    facts_begin: int = sys.maxsize
 
 
 class Unexpected(Exception):
@@ -148,7 +173,9 @@ def parse_term(text: str, name: str = "<term>") -> Term:
     return term
 
 
-def _error(code: str, message: str, span: Span, notes: tuple[Note, ...] = (), help_: str = "") -> Diagnostic:
+def _error(
+    code: str, message: str, span: Span, notes: tuple[Note, ...] = (), help_: str = ""
+) -> Diagnostic:
     return Diagnostic(code, Severity.ERROR, message, span, notes, help_)
 
 
@@ -437,7 +464,8 @@ class ClauseParser:
         if not self.kinds[self.at]:
             if not self._ended:
                 return Unexpected(
-                    _error("C003", "the file ends in the middle of a clause", self.spans[self.at - 1],
+                    _error("C003", "the file ends in the middle of a clause",
+                           self.spans[self.at - 1],
                            help_="is the file cut off? every clause ends in a `.`")
                 )  # fmt: skip
             return Unexpected(_error("C001", f"the clause ends where {wanted} is expected", span))

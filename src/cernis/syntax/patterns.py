@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING
 from cernis.errors import Diagnostic, Severity
 from cernis.syntax.tokens import DURATION_UNITS, NAME, NUMBER, PUNCTUATION, VARIABLE
 from cernis.syntax.tree import (
-    PATTERN_OPERATORS, Absence, Binary, Duration, EventAtom, Number, Pattern, PatternRule, Term,
-    TimePoint, Where, Within, conjuncts,
-)  # fmt: skip
+    PATTERN_OPERATORS,
+    Absence,
+    Binary,
+    Duration,
+    EventAtom,
+    Number,
+    Pattern,
+    PatternRule,
+    Term,
+    TimePoint,
+    Where,
+    Within,
+    conjuncts,
+)
 
 if TYPE_CHECKING:
     from cernis.syntax.parser import ClauseParser, Unexpected

@@ -10,16 +10,34 @@ from functools import singledispatch
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, PREFIX
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
-    PATTERN_OPERATORS, Absence, Atom, Binary, Clause, Compound, Directive, Duration, EventAtom,
-    Item, Number, Pattern, PatternRule, Sequence, Term, Text, TimePoint, Variable, Where, Within,
-)  # fmt: skip
+    PATTERN_OPERATORS,
+    Absence,
+    Atom,
+    Binary,
+    Clause,
+    Compound,
+    Directive,
+    Duration,
+    EventAtom,
+    Item,
+    Number,
+    Pattern,
+    PatternRule,
+    Sequence,
+    Term,
+    Text,
+    TimePoint,
+    Variable,
+    Where,
+    Within,
+)
 
 _PLAIN_ATOM = re.compile(r"[^\W\d_A-Z]\w*|!|\[\]")
 _KEYWORDS = frozenset({*PATTERN_OPERATORS, "where", "within", "not"})
 _SPACED = frozenset({
     "iff", "->", "-->", "or", "and", "\\=", "==", "\\==", "=:=", "=\\=", "<", ">", "=<", ">=",
-    "@<", "@>", "@=<", "@>=", "is", "=..", "mod", "rem", "div", "xor", "<<", ">>", "+", "-", "*", "/",
-    "//", "/\\", "\\/",
+    "@<", "@>", "@=<", "@>=", "is", "=..", "mod", "rem", "div", "xor", "<<", ">>", "+", "-", "*",
+    "/", "//", "/\\", "\\/",
 })  # fmt: skip
 _ESCAPED = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -45,7 +63,7 @@ def _escape(text: str, quote: str) -> str:
     plain = text.replace("\\", "\\\\").replace(quote, quote * 2)
     return "".join(
         _ESCAPED.get(c, c) if c != "\\" else c
-        if c >= " " and c not in "\u2028\u2029\x85" or c in "\n\t\r"
+        if (c >= " " and c not in "\u2028\u2029\x85") or c in "\n\t\r"
         else f"\\x{ord(c):x}\\"
         for c in plain
     )  # fmt: skip
@@ -146,7 +164,7 @@ def _infix(name: str, args: tuple[Term, ...]) -> str:
 def _prefix(name: str, arg: Term) -> str:
     text = _show(arg, PREFIX[name][1])
     # `-(5)` keeps the operation apart from the number -5.
-    if name == "-" and isinstance(arg, (Number, Duration)) or text[0] == "(" and name != "not":
+    if (name == "-" and isinstance(arg, (Number, Duration))) or (text[0] == "(" and name != "not"):
         return f"{name}({text})" if text[0] != "(" else f"{name} {text}"
     return f"{name} {text}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cernis.syntax.tree import Span
@@ -56,10 +57,10 @@ class Source:
 
 @dataclass(slots=True)
 class Sources:
-    """All texts of a program.
+    r"""All texts of a program.
 
     >>> sources = Sources()
-    >>> toy = sources.add("toy.cer", "a.\\nb.")
+    >>> toy = sources.add("toy.cer", "a.\nb.")
     >>> str(sources.place((toy.base + 3, toy.base + 4)))
     'toy.cer:2:1'
     """
@@ -68,13 +69,16 @@ class Sources:
 
     def add(self, name: str, text: str) -> Source:
         """Lay a further text behind those there are."""
-        base = 0
-        if self._sources:
-            last = self._sources[-1]
-            base = last.base + len(last.text) + 1
-        source = Source(name, text, base)
+        source = Source(name, text, self.end)
         self._sources.append(source)
         return source
+
+    @property
+    def end(self) -> int:
+        """Where the next text will begin."""
+        if not self._sources:
+            return 0
+        return self._sources[-1].base + len(self._sources[-1].text) + 1
 
     def at(self, offset: int) -> Source | None:
         """The text that holds an offset; None for a node that no text was read for."""
@@ -93,7 +97,7 @@ class Sources:
         source = self.at(span[0])
         return source.text[span[0] - source.base : span[1] - source.base] if source else ""
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Source]:
         return iter(self._sources)
 
     def __len__(self) -> int:

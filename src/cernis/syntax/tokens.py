@@ -14,7 +14,6 @@ from cernis.errors import Diagnostic, Severity
 from cernis.syntax.source import Source
 from cernis.syntax.tree import Span
 
-
 NAME: Final = 1
 VARIABLE: Final = 2
 PUNCTUATION: Final = 3

@@ -18,7 +18,7 @@ NOWHERE: Span = (-1, -1)
 
 
 def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]
+    return field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """`functor(args...)`; operators too: `F=V` is `=` of two, `-X` is `-` of one.
+    r"""`functor(args...)`; operators too: `F=V` is `=` of two, `-X` is `-` of one.
 
     Conjunction `,` and disjunction `;` are flat: `(a, b, c)` is one `,` of three.
-    Negation keeps the author's word: `\\+` or `not`.
+    Negation keeps the author's word: `\+` or `not`.
     """
 
     functor: str

@@ -1,0 +1,243 @@
+"""The events and fluents of a program: what each is, where it is defined and used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from cernis.check.model import (
+    ANY_VALUE,
+    Boundary,
+    ChangeRule,
+    Changes,
+    Definitions,
+    Event,
+    FluentKind,
+    Happens,
+    Holds,
+    HoldsFor,
+    Pair,
+    Relation,
+    Shape,
+    flatten,
+    temporal,
+)
+from cernis.syntax.tree import (
+    Absence,
+    Binary,
+    Compound,
+    EventAtom,
+    Pattern,
+    PatternRule,
+    Span,
+    Term,
+    TimePoint,
+    Variable,
+    Where,
+    Within,
+    functor,
+)
+
+
+@dataclass(slots=True)
+class EventEntry:
+    """An event of the program."""
+
+    relation: Relation
+    definitions: list[Event] = field(default_factory=list)
+    uses: list[Event] = field(default_factory=list)
+    declaration: Event | None = None
+    grounded: bool = False
+
+    @property
+    def is_input(self) -> bool:
+        """Does no rule define it?"""
+        return not self.definitions
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """A name for each argument, from the rules' variables."""
+        return _argument_names(self.relation, [*self.definitions, *self.uses])
+
+
+@dataclass(slots=True)
+class FluentEntry:
+    """A fluent of the program."""
+
+    relation: Relation
+    initiated: list[Pair] = field(default_factory=list)
+    terminated: list[Pair] = field(default_factory=list)
+    determined: list[Pair] = field(default_factory=list)
+    initially: list[Pair] = field(default_factory=list)
+    delayed: list[Pair] = field(default_factory=list)
+    uses: list[Pair] = field(default_factory=list)
+    declaration: Pair | None = None
+    grounded: bool = False
+    shape: Shape = Shape.UNSAID
+
+    @property
+    def kind(self) -> FluentKind:
+        """Simple if anything changes it by events, else by what defines it."""
+        if self.initiated or self.terminated or self.initially or self.delayed:
+            return FluentKind.SIMPLE
+        return FluentKind.STATIC if self.determined else FluentKind.INPUT
+
+    @property
+    def defined(self) -> list[Pair]:
+        """All pairs that some rule makes hold."""
+        return [*self.initiated, *self.determined, *self.initially, *self.delayed]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values the rules give it, in order; `*` where a variable does."""
+        pairs = self.defined or self.uses
+        return tuple(dict.fromkeys(pair.value_name for pair in pairs))
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """A name for each argument, from the rules' variables."""
+        return _argument_names(self.relation, [*self.defined, *self.uses])
+
+
+def _argument_names(relation: Relation, places: Iterable[Event | Pair]) -> tuple[str, ...]:
+    names: list[str] = [""] * relation.arity
+    for place in places:
+        for at, arg in enumerate(place.args):
+            if not names[at] and isinstance(arg, Variable) and arg.name.strip("_"):
+                names[at] = arg.name.lstrip("_")
+    taken: set[str] = set()
+    for at, name in enumerate(names):
+        names[at] = name if name and name not in taken else f"{name or 'Arg'}{at + 1}"
+        taken.add(names[at])
+    return tuple(names)
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """All events and fluents, in the order they are met."""
+
+    events: dict[Relation, EventEntry] = field(default_factory=dict)
+    fluents: dict[Relation, FluentEntry] = field(default_factory=dict)
+
+    def event(self, relation: Relation) -> EventEntry:
+        """The entry of an event, made if there is none."""
+        return self.events.setdefault(relation, EventEntry(relation))
+
+    def fluent(self, relation: Relation) -> FluentEntry:
+        """The entry of a fluent, made if there is none."""
+        return self.fluents.setdefault(relation, FluentEntry(relation))
+
+
+def catalogue(definitions: Definitions) -> Catalogue:
+    """Enter every definition, use and declaration."""
+    entries = Catalogue()
+    _enter_rules(definitions, entries)
+    for rule in definitions.patterns:
+        head = pattern_head(rule)
+        entries.event(head.relation).definitions.append(head)
+        for use in pattern_uses(rule.pattern):
+            _use(use, entries)
+    for relation, event in definitions.declared_events.items():
+        entries.event(relation).declaration = event
+    for relation, pair in definitions.declared_fluents.items():
+        entries.fluent(relation).declaration = pair
+    for relation, shape in definitions.shapes.items():
+        entries.fluent(relation).shape = shape
+    for grounding in definitions.groundings:
+        _ground(grounding.entity, entries)
+    return entries
+
+
+def _enter_rules(definitions: Definitions, entries: Catalogue) -> None:
+    for rule in definitions.changes:
+        _enter_change(rule, entries)
+    for event_rule in definitions.events:
+        entries.event(event_rule.event.relation).definitions.append(event_rule.event)
+    for static in definitions.statics:
+        entries.fluent(static.pair.relation).determined.append(static.pair)
+    for initial in definitions.initials:
+        entries.fluent(initial.pair.relation).initially.append(initial.pair)
+    for effect in definitions.effects:
+        target = effect.target
+        if target is not None:
+            entries.fluent(target.relation).delayed.append(target)
+    bodies = [rule.body for rule in definitions.changes]
+    for body in (*bodies, *(rule.body for rule in definitions.events)):
+        for literal in temporal(body):
+            _use(literal, entries)
+    for static in definitions.statics:
+        for goal in static.body:
+            if isinstance(goal, HoldsFor):
+                entries.fluent(goal.pair.relation).uses.append(goal.pair)
+
+
+def _enter_change(rule: ChangeRule, entries: Catalogue) -> None:
+    entry = entries.fluent(rule.pair.relation)
+    (entry.initiated if rule.initiates else entry.terminated).append(rule.pair)
+
+
+def _use(use: Happens | Boundary | Holds | Changes | Event | Pair, entries: Catalogue) -> None:
+    if isinstance(use, (Happens, Event)):
+        event = use.event if isinstance(use, Happens) else use
+        entries.event(event.relation).uses.append(event)
+    else:
+        pair = use if isinstance(use, Pair) else use.pair
+        entries.fluent(pair.relation).uses.append(pair)
+
+
+def _ground(entity: Event | Pair, entries: Catalogue) -> None:
+    # A grounding makes a name known; whether it is one of an event or a fluent it says itself.
+    if isinstance(entity, Event):
+        entries.event(entity.relation).grounded = True
+    else:
+        entries.fluent(entity.relation).grounded = True
+
+
+# -- patterns --------------------------------------------------------------------------------
+
+
+def pattern_head(rule: PatternRule) -> Event:
+    """The event a pattern rule defines."""
+    relation, args = flatten(rule.head)
+    return Event(relation, args, rule.head.span, rule.head)
+
+
+def pattern_uses(pattern: Pattern) -> Iterator[Event | Pair | Boundary]:
+    """The events and fluents a pattern speaks of."""
+    if isinstance(pattern, EventAtom):
+        yield pattern_atom(pattern.term, pattern.span)
+    elif isinstance(pattern, (Where, Within)):
+        yield from pattern_uses(pattern.pattern)
+    elif isinstance(pattern, Binary):
+        yield from pattern_uses(pattern.left)
+        yield from pattern_uses(pattern.right)
+    elif isinstance(pattern, Absence):
+        for part in (pattern.absent, pattern.first, pattern.last):
+            yield from pattern_uses(part)
+    else:
+        assert isinstance(pattern, TimePoint)
+
+
+def pattern_atom(term: Term, span: Span) -> Event | Pair | Boundary:
+    """What one atom of a pattern is: an event, a fluent's intervals, or their start or end."""
+    name = functor(term)
+    if name == ("=", 2):
+        return _pair(term, span)
+    if name in (("start", 1), ("end", 1)) and isinstance(term, Compound):
+        inner = term.args[0]
+        if functor(inner) == ("=", 2):
+            return Boundary(name[0], _pair(inner, span), False, span)
+    relation, args = flatten(term)
+    return Event(relation, args, span, term)
+
+
+def _pair(term: Term, span: Span) -> Pair:
+    assert isinstance(term, Compound)
+    relation, args = flatten(term.args[0])
+    return Pair(relation, args, term.args[1], span, term)
+
+
+def covers(values: Iterable[str], value: str) -> bool:
+    """May a fluent that takes these values take that one?"""
+    known = set(values)
+    return value == ANY_VALUE or ANY_VALUE in known or value in known

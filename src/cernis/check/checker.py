@@ -1,0 +1,198 @@
+"""The passes over a program, in order, and what they give."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cernis.check.catalogue import Catalogue, catalogue
+from cernis.check.dependencies import Dependencies, dependencies
+from cernis.check.goals import infer_modes
+from cernis.check.lower import Lowered, lower
+from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
+from cernis.check.names import check_names, check_predicates
+from cernis.check.pointrules import OVER_INTERVALS, is_temporal
+from cernis.check.report import Report
+from cernis.check.safety import check_clauses, check_safety, check_singletons
+from cernis.check.types import Types, infer_types
+from cernis.errors import CernisError, Diagnostic
+from cernis.knowledge.facts import FactTable, table_of_facts
+from cernis.knowledge.tables import read_table
+from cernis.syntax.parser import Parsed
+from cernis.syntax.source import Sources
+from cernis.syntax.tree import (
+    Absence,
+    Binary,
+    Clause,
+    Pattern,
+    Span,
+    Term,
+    Where,
+    Within,
+    functor,
+    variables,
+    walk,
+)
+
+Clauses = Mapping[Relation, list[Clause]]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A program as understood, and everything there is to say about it.
+
+    With errors among the diagnostics the other parts are as complete as they could be made.
+    """
+
+    definitions: Definitions
+    catalogue: Catalogue
+    clauses: Clauses
+    tables: Mapping[Relation, FactTable]
+    modes: Mapping[Relation, frozenset[int]]
+    types: Types
+    dependencies: Dependencies
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Sources
+
+    @property
+    def has_errors(self) -> bool:
+        """Does anything keep the program from running?"""
+        return any(diagnostic.is_error for diagnostic in self.diagnostics)
+
+
+def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> Checked:
+    """Check a program. `given` are tables from outside the text that serve as predicates."""
+    report = Report(list(parsed.diagnostics))
+    lowered = lower(parsed.items, report)
+    definitions = lowered.definitions
+    clauses = _by_relation(lowered, report)
+    tables = {**_declared_tables(definitions, parsed.sources, report), **(given or {})}
+    modes = {**dict.fromkeys(tables, frozenset[int]()), **infer_modes(clauses)}
+    entries = catalogue(definitions)
+
+    check_names(entries, definitions, report)
+    known = {*tables, *definitions.dynamic, *(relation for relation, _ in definitions.domains)}
+    quiet = {r for r, own in clauses.items() if own[0].span[0] >= parsed.facts_begin}
+    reached = check_predicates(_roots(definitions), clauses, known, report, quiet)
+    check_safety(definitions, modes, report)
+    check_clauses([c for own in clauses.values() for c in own], modes, reached, report)
+    check_singletons(parsed.items, report)
+    graph = dependencies(definitions, entries, report)
+    columns = _column_types(clauses, tables, definitions.dynamic)
+    types = infer_types(definitions, clauses, columns, report)
+    return Checked(
+        definitions, entries, clauses, tables, modes, types, graph, report.sorted(), parsed.sources
+    )
+
+
+def _by_relation(lowered: Lowered, report: Report) -> dict[Relation, list[Clause]]:
+    clauses: dict[Relation, list[Clause]] = defaultdict(list)
+    for clause in lowered.background:
+        if clause.body and _speaks_of_time(clause):
+            report.error(
+                "C060", "a predicate cannot speak of events and fluents", clause.head.span,
+                help="define a fluent by holdsFor or initiatedAt, or an event by happensAt, "
+                     "and use that",
+            )  # fmt: skip
+            continue
+        clauses[Relation(*functor(clause.head))].append(clause)
+    return dict(clauses)
+
+
+def _speaks_of_time(clause: Clause) -> bool:
+    return any(
+        is_temporal(goal) or any(functor(node) in OVER_INTERVALS for node in walk(goal))
+        for goal in clause.body
+    )
+
+
+def _declared_tables(
+    definitions: Definitions, sources: Sources, report: Report
+) -> dict[Relation, FactTable]:
+    """Tables that directives name, found beside the file that names them."""
+    tables: dict[Relation, FactTable] = {}
+    for relation, name, span in definitions.tables:
+        path = _beside(name, span, sources)
+        try:
+            table = read_table(path, relation.name)
+        except CernisError as error:
+            report.error("C007", str(error), span, help="check the name and the file")
+            continue
+        if len(table.columns) != relation.arity:
+            report.error(
+                "C023", f"{path.name} has {len(table.columns)} columns, and {relation} "
+                f"{relation.arity} arguments", span, help="name as many arguments as columns",
+            )  # fmt: skip
+            continue
+        tables[relation] = table
+    return tables
+
+
+def _beside(name: str, span: Span, sources: Sources) -> Path:
+    source = sources.at(span[0])
+    return (Path(source.name).parent if source else Path()) / name
+
+
+def _roots(definitions: Definitions) -> list[Term]:
+    """The goals that rules over time and declarations call."""
+    goals: list[Term] = []
+    for change in definitions.changes:
+        goals.extend(_conditions(change.body))
+    for event in definitions.events:
+        goals.extend(_conditions(event.body))
+    for static in definitions.statics:
+        goals.extend(goal.goal for goal in static.body if isinstance(goal, Condition))
+    others = [initial.goals for initial in definitions.initials]
+    others += [effect.goals for effect in definitions.effects]
+    others += [postponable.goals for postponable in definitions.postponables]
+    others += [grounding.goals for grounding in definitions.groundings]
+    goals.extend(goal for own in others for goal in own)
+    for pattern in definitions.patterns:
+        goals.extend(_where(pattern.pattern))
+    return goals
+
+
+def _conditions(body: Iterable[Literal]) -> Iterable[Term]:
+    for literal in body:
+        if isinstance(literal, Condition):
+            yield literal.goal
+        elif isinstance(literal, Either):
+            for branch in literal.branches:
+                yield from _conditions(branch)
+        elif isinstance(literal, (Unless, Collect)):
+            yield from _conditions(literal.body)
+
+
+def _where(pattern: Pattern) -> Iterable[Term]:
+    if isinstance(pattern, (Where, Within)):
+        if isinstance(pattern, Where):
+            yield from pattern.conditions
+        yield from _where(pattern.pattern)
+    elif isinstance(pattern, Binary):
+        yield from _where(pattern.left)
+        yield from _where(pattern.right)
+    elif isinstance(pattern, Absence):
+        for part in (pattern.absent, pattern.first, pattern.last):
+            yield from _where(part)
+
+
+def _column_types(
+    clauses: Clauses, tables: Mapping[Relation, FactTable], dynamic: set[Relation]
+) -> dict[Relation, tuple[str, ...]]:
+    """Column types of the predicates that are nothing but ground facts."""
+    columns = {relation: _types_of(table) for relation, table in tables.items()}
+    for relation, own in clauses.items():
+        if relation.arity and all(not c.body and not _is_open(c) for c in own):
+            table = table_of_facts((relation.name, relation.arity), own)
+            columns[relation] = _types_of(table)
+    return columns
+
+
+def _is_open(clause: Clause) -> bool:
+    return next(variables(clause.head), None) is not None
+
+
+def _types_of(table: FactTable) -> tuple[str, ...]:
+    return tuple(str(column.type) for column in table.columns)

@@ -1,0 +1,244 @@
+"""Directives, and the clauses that declare instead of define."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from cernis.check.model import Definitions, Relation, Shape, flatten
+from cernis.check.parts import event_of, pair_of
+from cernis.check.report import Report, did_you_mean
+from cernis.syntax.printer import show
+from cernis.syntax.tree import (
+    Atom,
+    Clause,
+    Compound,
+    Directive,
+    Number,
+    Sequence,
+    Term,
+    Text,
+    functor,
+)
+
+CLAUSES = frozenset({
+    ("event", 1), ("inputEntity", 1), ("outputEntity", 1), ("internalEntity", 1),
+    ("simpleFluent", 1), ("sDFluent", 1), ("index", 2), ("cachingOrder", 1), ("cachingOrder2", 2),
+    ("collectGrounds", 2), ("dgrounded", 2), ("needsGrounding", 3), ("temporalDistance", 1),
+    ("collectIntervals", 1), ("collectIntervals2", 2), ("buildFromPoints", 1),
+    ("buildFromPoints2", 2), ("points", 1), ("dynamicDomain", 1),
+})  # fmt: skip
+"""Heads that declare. Those about caching and indexing are accepted and mean nothing here."""
+
+TYPES = ("integer", "float", "number", "text", "boolean")
+
+_SHAPES = {
+    "collectIntervals": Shape.INTERVALS, "collectIntervals2": Shape.INTERVALS,
+    "buildFromPoints": Shape.POINTS, "buildFromPoints2": Shape.POINTS, "points": Shape.POINTS,
+}  # fmt: skip
+
+
+def clause(clause: Clause, definitions: Definitions, report: Report) -> None:
+    """Take in one declaring clause."""
+    head = clause.head
+    assert isinstance(head, Compound)
+    # `buildFromPoints(_) :- fail.` is how rule files say that there is none.
+    if clause.body == (Atom("fail"),) or clause.body == (Atom("false"),):
+        return
+    subject = head.args[-1] if head.functor.endswith("2") else head.args[0]
+    if not isinstance(subject, (Compound, Atom)):
+        return
+    if head.functor in _SHAPES:
+        _shape(subject, _SHAPES[head.functor], definitions, report)
+    elif head.functor == "dynamicDomain":
+        definitions.domains.append((flatten(subject)[0], clause.span))
+    elif head.functor in ("event", "inputEntity"):
+        _declare(subject, definitions, report, strictly=True)
+    elif head.functor == "outputEntity":
+        _output(subject, definitions)
+
+
+def _shape(subject: Term, shape: Shape, definitions: Definitions, report: Report) -> None:
+    pair = pair_of(subject, report, "this declaration")
+    if pair is not None:
+        definitions.shapes[pair.relation] = shape
+        definitions.declared_fluents.setdefault(pair.relation, pair)
+
+
+def _declare(subject: Term, definitions: Definitions, report: Report, strictly: bool) -> None:
+    if functor(subject) == ("=", 2):
+        pair = pair_of(subject, report, "this declaration")
+        if pair is not None:
+            definitions.declared_fluents[pair.relation] = pair
+            definitions.declared_strictly |= {"fluent"} if strictly else set()
+        return
+    event = event_of(subject, report, "this declaration")
+    if event is not None and functor(subject) not in (("start", 1), ("end", 1)):
+        definitions.declared_events[event.relation] = event
+        definitions.declared_strictly |= {"event"} if strictly else set()
+
+
+def _output(subject: Term, definitions: Definitions) -> None:
+    fluent = subject.args[0] if functor(subject) == ("=", 2) else subject  # type: ignore[union-attr]
+    definitions.outputs.add(flatten(fluent)[0])
+
+
+# -- directives ------------------------------------------------------------------------------
+
+
+def directive(item: Directive, definitions: Definitions, report: Report) -> None:
+    """Take in one directive; an unknown one is reported and has no effect."""
+    goal = item.goal
+    name = functor(goal)
+    handler = _DIRECTIVES.get(name)
+    if handler is not None and isinstance(goal, Compound):
+        handler(goal, definitions, report)
+    elif name[0] not in _ACCEPTED:
+        known = {known for known, _ in _DIRECTIVES} | _ACCEPTED | {"consult", "include"}
+        report.warn(
+            "C009", f"the directive {show(goal)} is not known and has no effect", goal.span,
+            help=did_you_mean(name[0], known, "remove it; goals are not run while loading"),
+        )  # fmt: skip
+
+
+_ACCEPTED = frozenset({
+    "discontiguous", "multifile", "use_module", "module", "set_prolog_flag", "style_check",
+    "initialization", "table", "yap_flag", "op", "license", "encoding",
+})  # fmt: skip
+
+
+def _event(goal: Compound, definitions: Definitions, report: Report) -> None:
+    for subject in _listed(goal.args):
+        _types(subject, report)
+        _declare(subject, definitions, report, strictly=True)
+
+
+def _fluent(goal: Compound, definitions: Definitions, report: Report) -> None:
+    for subject in _listed(goal.args):
+        pair = pair_of(subject, report, "this declaration")
+        if pair is not None:
+            _types(subject, report)
+            definitions.declared_fluents[pair.relation] = pair
+            definitions.declared_strictly.add("fluent")
+
+
+def _listed(args: tuple[Term, ...]) -> tuple[Term, ...]:
+    return args[0].items if len(args) == 1 and isinstance(args[0], Sequence) else args
+
+
+def _types(subject: Term, report: Report) -> None:
+    """Arguments of a declaration are types, named types or `_`."""
+    event_or_pair: Term = subject
+    values: tuple[Term, ...] = ()
+    if functor(subject) == ("=", 2):
+        assert isinstance(subject, Compound)
+        event_or_pair, values = subject.args[0], subject.args[1:]
+    for arg in flatten(event_or_pair)[1]:
+        if isinstance(arg, Atom) or functor(arg) == (":", 2):
+            declared_type(arg, report)
+    for value in values:
+        if functor(value) == (":", 2):
+            declared_type(value, report)
+
+
+def declared_type(arg: Term, report: Report | None = None) -> str | None:
+    """The type an argument of a declaration gives; None if it gives none."""
+    if functor(arg) == (":", 2):
+        assert isinstance(arg, Compound)
+        arg = arg.args[1]
+    if not isinstance(arg, Atom):
+        return None
+    if arg.name in TYPES:
+        return arg.name
+    if report is not None:
+        report.error(
+            "C063", f"{arg.name} is no type", arg.span,
+            help=did_you_mean(arg.name, TYPES, f"the types are {', '.join(TYPES)}; `_` is any"),
+        )  # fmt: skip
+    return None
+
+
+def _dynamic(goal: Compound, definitions: Definitions, report: Report) -> None:
+    stack = list(goal.args)
+    while stack:
+        term = stack.pop()
+        if isinstance(term, Compound) and term.functor == ",":
+            stack.extend(term.args)
+        elif isinstance(term, Sequence):
+            stack.extend(term.items)
+        elif isinstance(term, Compound) and functor(term) == ("/", 2):
+            name, arity = term.args
+            if isinstance(name, Atom) and isinstance(arity, Number):
+                definitions.dynamic.add(Relation(name.name, int(arity.value)))
+
+
+def _tick(goal: Compound, definitions: Definitions, report: Report) -> None:
+    value = goal.args[0]
+    if isinstance(value, Number) and isinstance(value.value, int) and value.value > 0:
+        definitions.settings = replace(definitions.settings, tick=value.value)
+        return
+    report.error("C064", f"a tick is a whole number above 0, not {show(value)}", value.span,
+                 help="write, say, :- tick(40).")  # fmt: skip
+
+
+def _choice(options: tuple[str, ...], term: Term, report: Report) -> str | None:
+    if isinstance(term, Atom) and term.name in options:
+        return term.name
+    report.error("C064", f"{show(term)} is not one of {', '.join(options)}", term.span,
+                 help=did_you_mean(show(term), options, "choose one of these"))  # fmt: skip
+    return None
+
+
+def _ties(goal: Compound, definitions: Definitions, report: Report) -> None:
+    choice = _choice(("break", "initiation"), goal.args[0], report)
+    if choice:
+        definitions.settings = replace(definitions.settings, ties=choice)
+
+
+_POLICIES = ("unrestricted", "recent", "chronological")
+
+
+def _consumption(goal: Compound, definitions: Definitions, report: Report) -> None:
+    choice = _choice(_POLICIES, goal.args[-1], report)
+    if choice is None:
+        return
+    settings = definitions.settings
+    if len(goal.args) == 1:
+        definitions.settings = replace(settings, consumption=choice)
+    else:
+        of = (*settings.consumption_of, (show(goal.args[0]), choice))
+        definitions.settings = replace(settings, consumption_of=of)
+
+
+def _table(goal: Compound, definitions: Definitions, report: Report) -> None:
+    """`:- table(areaType(Area, Type), 'areas.csv').`"""
+    subject, file = goal.args
+    if not isinstance(file, (Atom, Text)) or not isinstance(subject, (Compound, Atom)):
+        report.error("C064", "a table is a predicate and a file", goal.span,
+                     help="write :- table(areaType(Area, Type), 'areas.csv').")  # fmt: skip
+        return
+    name = file.name if isinstance(file, Atom) else file.value
+    relation = _table_relation(subject)
+    definitions.tables.append((relation, name, file.span))
+
+
+def _table_relation(subject: Term) -> Relation:
+    if isinstance(subject, Compound) and functor(subject) == ("/", 2):
+        name, arity = subject.args
+        if isinstance(name, Atom) and isinstance(arity, Number):
+            return Relation(name.name, int(arity.value))
+    return Relation(*functor(subject))
+
+
+_Handler = Callable[[Compound, Definitions, Report], None]
+
+_DIRECTIVES: dict[tuple[str, int], _Handler] = {
+    ("event", 1): _event,
+    ("fluent", 1): _fluent,
+    ("dynamic", 1): _dynamic,
+    ("tick", 1): _tick,
+    ("ties", 1): _ties,
+    ("consumption", 1): _consumption,
+    ("consumption", 2): _consumption,
+    ("table", 2): _table,
+}

@@ -1,0 +1,335 @@
+"""What depends on what: the graph of pairs and events, its components, levels and order.
+
+After the literature on delayed effects: one vertex a fluent-value pair (and, here, one a derived
+event), immediate edges from the conditions of rules, delayed edges from `fi`. Components are
+formed by contracting first what delayed edges connect and the values of one simple fluent, which
+break one another, and then what immediate edges make a cycle of.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cernis.check.catalogue import Catalogue, covers, pattern_head, pattern_uses
+from cernis.check.graph import strong_components, topological, weak_components
+from cernis.check.model import (
+    ANY_VALUE,
+    Boundary,
+    Changes,
+    Definitions,
+    DelayedEffect,
+    Event,
+    FluentKind,
+    Happens,
+    HoldsFor,
+    Pair,
+    Relation,
+    temporal,
+)
+from cernis.check.report import Report
+from cernis.errors import Note
+from cernis.syntax.tree import NOWHERE, Number, Span
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Vertex:
+    """A fluent-value pair, or an event (which has no value)."""
+
+    relation: Relation
+    value: str | None = None
+
+    def __str__(self) -> str:
+        return self.relation.name if self.value is None else f"{self.relation.name}={self.value}"
+
+
+class EdgeKind(StrEnum):
+    """How a target depends on a source."""
+
+    EARLIER = "earlier"
+    """By what held at the point, which earlier points decide."""
+    SAME = "same"
+    """By what happens at the very same point, or by whole intervals."""
+    DELAYED = "delayed"
+    """By an initiation some time before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The target's definition needs the source."""
+
+    source: Vertex
+    target: Vertex
+    kind: EdgeKind
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Vertices evaluated together, in processing order; cyclic ones are iterated by time."""
+
+    vertices: tuple[Vertex, ...]
+    level: int
+    cyclic: bool
+    delayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """The whole graph and its components, in the order of evaluation."""
+
+    vertices: tuple[Vertex, ...]
+    edges: tuple[Edge, ...]
+    components: tuple[Component, ...]
+
+    def level(self, vertex: Vertex) -> int:
+        """The level of a vertex; 0 for input."""
+        for component in self.components:
+            if vertex in component.vertices:
+                return component.level
+        return 0
+
+
+def dependencies(definitions: Definitions, catalogue: Catalogue, report: Report) -> Dependencies:
+    """Build the graph; report cycles that have no meaning and effects that never come."""
+    builder = _Builder(catalogue)
+    builder.rules(definitions)
+    builder.effects(definitions, report)
+    vertices = tuple(builder.vertices)
+    edges = tuple(dict.fromkeys(builder.edges))
+    leaders = weak_components(vertices, _together(vertices, edges, catalogue))
+    components = _components(vertices, edges, leaders)
+    _check_cycles(components, edges, catalogue, report)
+    return Dependencies(vertices, edges, tuple(_ordered(components, edges)))
+
+
+class _Builder:
+    """Collects vertices of defined pairs and events, and the edges between them."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self.edges: list[Edge] = []
+        self.vertices: dict[Vertex, None] = {}
+        for relation, event in catalogue.events.items():
+            if not event.is_input:
+                self.vertices[Vertex(relation)] = None
+        for relation, fluent in catalogue.fluents.items():
+            if fluent.kind is not FluentKind.INPUT:
+                for value in fluent.values or (ANY_VALUE,):
+                    self.vertices[Vertex(relation, value)] = None
+
+    def rules(self, definitions: Definitions) -> None:
+        for rule in definitions.changes:
+            for target in self._pairs(rule.pair):
+                self._conditions(target, temporal(rule.body))
+        for event_rule in definitions.events:
+            self._conditions(Vertex(event_rule.event.relation), temporal(event_rule.body))
+        for static in definitions.statics:
+            for target in self._pairs(static.pair):
+                for goal in static.body:
+                    if isinstance(goal, HoldsFor):
+                        self._depends(target, goal.pair, EdgeKind.SAME, goal.span)
+        for pattern in definitions.patterns:
+            target = Vertex(pattern_head(pattern).relation)
+            for use in pattern_uses(pattern.pattern):
+                entity = use.pair if isinstance(use, Boundary) else use
+                # A pattern's occurrence ends with the last of its parts, and recursion extends
+                # it, so what it needs of itself lies earlier.
+                recursive = isinstance(use, Event) and Vertex(use.relation) == target
+                kind = EdgeKind.EARLIER if recursive else EdgeKind.SAME
+                self._depends(target, entity, kind, use.span)
+
+    def _conditions(self, target: Vertex, literals: Iterable[object]) -> None:
+        for literal in literals:
+            if isinstance(literal, Happens):
+                self._depends(target, literal.event, EdgeKind.SAME, literal.span)
+            elif isinstance(literal, (Boundary, Changes)):
+                self._depends(target, literal.pair, EdgeKind.SAME, literal.span)
+            else:
+                self._depends(target, literal.pair, EdgeKind.EARLIER, literal.span)  # type: ignore[attr-defined]
+
+    def _depends(self, target: Vertex, source: Event | Pair, kind: EdgeKind, span: Span) -> None:
+        sources = [Vertex(source.relation)] if isinstance(source, Event) else self._pairs(source)
+        for vertex in sources:
+            if vertex in self.vertices:
+                self.edges.append(Edge(vertex, target, kind, span))
+
+    def _pairs(self, pair: Pair) -> list[Vertex]:
+        """The vertices a pair may be: all values of the fluent if its value is a variable."""
+        known = [v.value for v in self.vertices if v.relation == pair.relation and v.value]
+        wanted = pair.value_name
+        return [Vertex(pair.relation, value) for value in known if covers([value], wanted)]
+
+    def effects(self, definitions: Definitions, report: Report) -> None:
+        """Delayed edges; where two effects start from one pair only the shorter can ever come."""
+        by_source: dict[tuple[Relation, str], list[DelayedEffect]] = defaultdict(list)
+        for effect in definitions.effects:
+            by_source[effect.source.relation, effect.source.value_name].append(effect)
+            entry = self._catalogue.fluents.get(effect.source.relation)
+            if entry is None or not entry.defined:
+                report.warn("C044", f"nothing ever initiates {effect.source}", effect.source.span,
+                            help="is the fluent's name right?")  # fmt: skip
+        for effects in by_source.values():
+            for effect in _possible(effects, report):
+                if effect.target is not None:
+                    for source in self._pairs(effect.source):
+                        for target in self._pairs(effect.target):
+                            edge = Edge(source, target, EdgeKind.DELAYED, effect.span)
+                            self.edges.append(edge)
+        _check_postponables(definitions, by_source.keys(), report)
+
+
+def _possible(effects: list[DelayedEffect], report: Report) -> list[DelayedEffect]:
+    """The effects that can come to pass, of several on one pair."""
+    if len(effects) < 2 or any(effect.goals for effect in effects):
+        return effects
+    delays = [effect.delay for effect in effects]
+    constant = [delay.value for delay in delays if isinstance(delay, Number)]
+    if len(constant) < len(effects):
+        return effects
+    shortest = min(constant)
+    first = effects[constant.index(shortest)]
+    for effect, delay in zip(effects, constant, strict=True):
+        if effect is not first:
+            report.warn(
+                "C042", f"this delayed effect never comes: another on {effect.source} comes first",
+                effect.span, Note(f"this one comes after {shortest}, not {delay}", first.span),
+                help="remove one of the two",
+            )  # fmt: skip
+    return [first]
+
+
+def _check_postponables(
+    definitions: Definitions, sources: Iterable[tuple[Relation, str]], report: Report
+) -> None:
+    known = list(sources)
+    for postponable in definitions.postponables:
+        relation, value = postponable.pair.relation, postponable.pair.value_name
+        if not any(relation == r and (covers([v], value)) for r, v in known):
+            report.warn(
+                "C044", f"{postponable.pair} has no delayed effect to postpone",
+                postponable.pair.span, help="add fi(...) or ft(...), or remove p(...)",
+            )  # fmt: skip
+
+
+# -- components ------------------------------------------------------------------------------
+
+
+def _together(
+    vertices: Iterable[Vertex], edges: Iterable[Edge], catalogue: Catalogue
+) -> Iterator[tuple[Vertex, Vertex]]:
+    """Vertices that belong in one component whatever the cycles."""
+    for edge in edges:
+        if edge.kind is EdgeKind.DELAYED:
+            yield edge.source, edge.target
+    first: dict[Relation, Vertex] = {}
+    for vertex in vertices:
+        fluent = catalogue.fluents.get(vertex.relation)
+        if vertex.value is not None and fluent and fluent.kind is FluentKind.SIMPLE:
+            yield first.setdefault(vertex.relation, vertex), vertex
+
+
+def _components(
+    vertices: tuple[Vertex, ...], edges: tuple[Edge, ...], leaders: dict[Vertex, Vertex]
+) -> list[list[Vertex]]:
+    """Groups of vertices, each after those it needs."""
+    needs: dict[Vertex, list[Vertex]] = defaultdict(list)
+    for edge in edges:
+        needs[leaders[edge.target]].append(leaders[edge.source])
+    groups: dict[Vertex, list[Vertex]] = defaultdict(list)
+    for vertex in vertices:
+        groups[leaders[vertex]].append(vertex)
+    ordered = strong_components(groups, needs)
+    return [[vertex for leader in component for vertex in groups[leader]] for component in ordered]
+
+
+def _ordered(components: list[list[Vertex]], edges: tuple[Edge, ...]) -> list[Component]:
+    """Components with their levels, by level; inside acyclic ones, delayed edges give the order."""
+    of = {vertex: at for at, component in enumerate(components) for vertex in component}
+    levels: dict[int, int] = {}
+    result: list[Component] = []
+    for at, component in enumerate(components):
+        inner = [edge for edge in edges if of[edge.source] == of[edge.target] == at]
+        below = [levels[of[edge.source]] for edge in edges
+                 if of[edge.target] == at and of[edge.source] != at]  # fmt: skip
+        levels[at] = 1 + max(below, default=0)
+        delayed = [edge for edge in inner if edge.kind is EdgeKind.DELAYED]
+        cyclic = len(delayed) < len(inner) or _has_cycle(component, delayed)
+        order = component if cyclic else _processing_order(component, delayed)
+        result.append(Component(tuple(order), levels[at], cyclic, bool(delayed)))
+    return sorted(result, key=lambda component: component.level)
+
+
+def _processing_order(vertices: list[Vertex], delayed: list[Edge]) -> list[Vertex]:
+    needs: dict[Vertex, list[Vertex]] = defaultdict(list)
+    for edge in delayed:
+        needs[edge.target].append(edge.source)
+    return topological(vertices, needs)
+
+
+def _has_cycle(vertices: list[Vertex], edges: Iterable[Edge]) -> bool:
+    needs: dict[Vertex, list[Vertex]] = defaultdict(list)
+    for edge in edges:
+        needs[edge.target].append(edge.source)
+    if any(vertex in needs[vertex] for vertex in vertices):
+        return True
+    return any(len(component) > 1 for component in strong_components(vertices, needs))
+
+
+# -- cycles without a meaning ----------------------------------------------------------------
+
+
+def _check_cycles(
+    components: list[list[Vertex]], edges: tuple[Edge, ...], catalogue: Catalogue, report: Report
+) -> None:
+    for component in components:
+        members = set(component)
+        inner = [edge for edge in edges if edge.source in members and edge.target in members]
+        if not _has_cycle(component, inner):
+            continue
+        same = [edge for edge in inner if edge.kind is EdgeKind.SAME]
+        static = _static_cycle(component, inner, catalogue)
+        if static:
+            _report_cycle("C041", "a cycle goes through {}, which is statically determined",
+                          static, inner, report,
+                          "define it by initiatedAt/terminatedAt, or break the cycle")  # fmt: skip
+            continue
+        for loop in strong_components(component, _needs(same)):
+            if len(loop) > 1 or loop[0] in _needs(same)[loop[0]]:
+                _report_cycle("C045", "{} depends on itself at one and the same time-point",
+                              loop, same, report,
+                              "let one of them depend on what holds, by holdsAt")  # fmt: skip
+
+
+def _needs(edges: Iterable[Edge]) -> dict[Vertex, list[Vertex]]:
+    needs: dict[Vertex, list[Vertex]] = defaultdict(list)
+    for edge in edges:
+        needs[edge.target].append(edge.source)
+    return needs
+
+
+def _static_cycle(component: list[Vertex], edges: list[Edge], catalogue: Catalogue) -> list[Vertex]:
+    """The cycle through a statically determined fluent, beginning with it, if there is one."""
+    needs = _needs(edges)
+    for loop in strong_components(component, needs):
+        if len(loop) == 1 and loop[0] not in needs[loop[0]]:
+            continue
+        for vertex in loop:
+            fluent = catalogue.fluents.get(vertex.relation)
+            if vertex.value is not None and fluent and fluent.kind is FluentKind.STATIC:
+                return [vertex, *(other for other in loop if other != vertex)]
+    return []
+
+
+def _report_cycle(
+    code: str, message: str, loop: list[Vertex], edges: list[Edge], report: Report, help_: str
+) -> None:
+    members = set(loop)
+    inner = [edge for edge in edges if edge.source in members and edge.target in members]
+    first = next(edge for edge in inner if edge.target == loop[0])
+    notes = [
+        Note(f"{edge.target} needs {edge.source}", edge.span) for edge in inner if edge != first
+    ]
+    report.error(code, message.format(loop[0]), first.span, *notes[:4], help=help_)

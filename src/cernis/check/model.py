@@ -1,0 +1,345 @@
+"""What a program says, once its clauses have been understood: relations, literals and rules.
+
+The model is closer to the meaning than the syntax tree (the older forms of rules, `iff` and the
+four-argument `initiatedAt` are gone) and keeps the span of every part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from cernis.syntax.printer import show
+from cernis.syntax.tree import NOWHERE, Compound, PatternRule, Span, Term, Variable
+
+ANY_VALUE = "*"
+"""The value of a vertex that stands for whatever value a variable takes."""
+
+_EXPRESSIONS = frozenset({"+", "-", "*", "/", "//", "mod", "**", "^", ",", "=", ":"})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Relation:
+    """An event, fluent or predicate: its name and number of arguments.
+
+    A compound argument is part of the name: `obl(pay(C, M))` belongs to `obl(pay(_,_))/2`.
+    """
+
+    name: str
+    arity: int
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.arity}"
+
+
+def flatten(term: Term) -> tuple[Relation, tuple[Term, ...]]:
+    """The relation of a term and its arguments, those of nested terms in place.
+
+    >>> from cernis.syntax import parse_term
+    >>> relation, args = flatten(parse_term("obl(pay(C, iServer), 3)"))
+    >>> str(relation), [show(arg) for arg in args]
+    ('obl(pay(_,_),_)/3', ['C', 'iServer', '3'])
+    """
+    if not isinstance(term, Compound):
+        return Relation(show(term), 0), ()
+    args: list[Term] = []
+    shapes = [_shape(arg, args) for arg in term.args]
+    nested = any(shape != "_" for shape in shapes)
+    name = f"{term.functor}({','.join(shapes)})" if nested else term.functor
+    return Relation(name, len(args)), tuple(args)
+
+
+def _shape(term: Term, args: list[Term]) -> str:
+    if not isinstance(term, Compound) or term.functor in _EXPRESSIONS:
+        args.append(term)
+        return "_"
+    return f"{term.functor}({','.join(_shape(arg, args) for arg in term.args)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event with its arguments."""
+
+    relation: Relation
+    args: tuple[Term, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+    term: Term = field(default=Variable("_"), compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return show(self.term)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A fluent with its arguments and value: `location(X)=pub`."""
+
+    relation: Relation
+    args: tuple[Term, ...]
+    value: Term
+    span: Span = field(default=NOWHERE, compare=False)
+    term: Term = field(default=Variable("_"), compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return show(self.term)
+
+    @property
+    def value_name(self) -> str:
+        """The value as text, or `*` if it is a variable."""
+        return ANY_VALUE if isinstance(self.value, Variable) else show(self.value)
+
+
+# -- literals of rules over time-points ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Happens:
+    """`[not] happensAt(event, T)`."""
+
+    event: Event
+    negated: bool
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """`[not] happensAt(start(F=V), T)` or `end`: the fluent begins or ceases to hold behind T."""
+
+    edge: str
+    pair: Pair
+    negated: bool
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """`[not] holdsAt(F=V, T)`."""
+
+    pair: Pair
+    negated: bool
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """`[not] initiatedAt(F=V, T)` or `terminatedAt` in a body: at the very same point."""
+
+    initiates: bool
+    pair: Pair
+    negated: bool
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A goal that no time enters: background predicate, comparison, arithmetic."""
+
+    goal: Term
+    negated: bool
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """A disjunction with literals over time in it."""
+
+    branches: tuple[tuple[Literal, ...], ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unless:
+    """The negation of a conjunction with literals over time in it."""
+
+    body: tuple[Literal, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Collect:
+    """`findall(template, body, result)` over literals of time, or an aggregate of them.
+
+    `kind` is `findall`, `count`, `sum`, `min`, `max` or `avg`.
+    """
+
+    kind: str
+    template: Term
+    body: tuple[Literal, ...]
+    result: Term
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Literal: TypeAlias = Happens | Boundary | Holds | Changes | Condition | Either | Unless | Collect
+Temporal: TypeAlias = Happens | Boundary | Holds | Changes
+
+
+def temporal(body: tuple[Literal, ...]) -> Iterator[Temporal]:
+    """The literals over time of a body, at any depth, in order."""
+    for literal in body:
+        if isinstance(literal, (Happens, Boundary, Holds, Changes)):
+            yield literal
+        elif isinstance(literal, Either):
+            for branch in literal.branches:
+                yield from temporal(branch)
+        elif isinstance(literal, (Unless, Collect)):
+            yield from temporal(literal.body)
+
+
+# -- literals of rules over intervals --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HoldsFor:
+    """`holdsFor(F=V, I)`: the maximal intervals of the pair."""
+
+    pair: Pair
+    intervals: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalOperation:
+    """An operation from lists of intervals to one: union, complement, duration filter, Allen."""
+
+    operator: str
+    inputs: tuple[str, ...]
+    output: str
+    parameters: tuple[Term, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NotEmpty:
+    r"""`I \= []`: without intervals in I the rule gives none."""
+
+    intervals: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+StaticLiteral: TypeAlias = HoldsFor | IntervalOperation | NotEmpty | Condition
+
+
+# -- rules -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRule:
+    """`initiatedAt(F=V, T) :- body` or `terminatedAt`."""
+
+    initiates: bool
+    pair: Pair
+    time: str
+    body: tuple[Literal, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRule:
+    """`happensAt(event, T) :- body`."""
+
+    event: Event
+    time: str
+    body: tuple[Literal, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StaticRule:
+    """`holdsFor(F=V, I) :- body`; `output` names the list of intervals that I is."""
+
+    pair: Pair
+    body: tuple[StaticLiteral, ...]
+    output: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class InitialRule:
+    """`initially(F=V) :- goals`."""
+
+    pair: Pair
+    goals: tuple[Term, ...]
+    probability: float | None = None
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DelayedEffect:
+    """`fi(F=V, F=V', R) :- goals`, or `ft(F=V, R)` when there is no target."""
+
+    source: Pair
+    target: Pair | None
+    delay: Term
+    goals: tuple[Term, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Postponable:
+    """`p(F=V) :- goals`: a re-initiation of F=V moves its delayed effect."""
+
+    pair: Pair
+    goals: tuple[Term, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """`grounding(F=V) :- goals`, or of an event."""
+
+    entity: Pair | Event
+    goals: tuple[Term, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Rule: TypeAlias = ChangeRule | EventRule | StaticRule
+
+
+class FluentKind(StrEnum):
+    """Where a fluent's intervals come from."""
+
+    SIMPLE = "simple"
+    STATIC = "statically determined"
+    INPUT = "input"
+
+
+class Shape(StrEnum):
+    """How the records of an input fluent come."""
+
+    POINTS = "points"
+    INTERVALS = "intervals"
+    UNSAID = "points or intervals"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What directives set for the whole program."""
+
+    tick: int = 1
+    ties: str = "break"
+    consumption: str = "unrestricted"
+    consumption_of: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class Definitions:
+    """Everything the clauses of a program define, sorted by what they are."""
+
+    changes: list[ChangeRule] = field(default_factory=list)
+    events: list[EventRule] = field(default_factory=list)
+    statics: list[StaticRule] = field(default_factory=list)
+    initials: list[InitialRule] = field(default_factory=list)
+    effects: list[DelayedEffect] = field(default_factory=list)
+    postponables: list[Postponable] = field(default_factory=list)
+    groundings: list[Grounding] = field(default_factory=list)
+    domains: list[tuple[Relation, Span]] = field(default_factory=list)
+    patterns: list[PatternRule] = field(default_factory=list)
+    shapes: dict[Relation, Shape] = field(default_factory=dict)
+    declared_events: dict[Relation, Event] = field(default_factory=dict)
+    declared_fluents: dict[Relation, Pair] = field(default_factory=dict)
+    outputs: set[Relation] = field(default_factory=set)
+    declared_strictly: set[str] = field(default_factory=set)
+    dynamic: set[Relation] = field(default_factory=set)
+    tables: list[tuple[Relation, str, Span]] = field(default_factory=list)
+    settings: Settings = field(default_factory=Settings)

@@ -1,0 +1,288 @@
+"""Names: unknown and misspelt ones, clashing arities and kinds, definitions nothing needs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from cernis.check.catalogue import Catalogue, EventEntry, FluentEntry, covers
+from cernis.check.goals import calls
+from cernis.check.model import Definitions, Event, FluentKind, Pair, Relation
+from cernis.check.report import Report, did_you_mean, near
+from cernis.errors import Note
+from cernis.knowledge.builtins import builtin
+from cernis.syntax.tree import Clause, Term, functor
+
+
+def check_names(catalogue: Catalogue, definitions: Definitions, report: Report) -> None:
+    """Report what is wrong with the names of events and fluents."""
+    clashed = _arities(catalogue, report)
+    for event in catalogue.events.values():
+        if event.is_input and event.declaration is None and event.relation not in clashed:
+            _input_event(event, catalogue, definitions, report)
+    for fluent in catalogue.fluents.values():
+        _both_ways(fluent, report)
+        if fluent.kind is FluentKind.INPUT:
+            if fluent.declaration is None and fluent.relation not in clashed:
+                _input_fluent(fluent, catalogue, definitions, report)
+        else:
+            _values(fluent, report)
+    _kinds(catalogue, report)
+
+
+def _both_ways(entry: FluentEntry, report: Report) -> None:
+    simple = [*entry.initiated, *entry.terminated, *entry.initially, *entry.delayed]
+    if entry.determined and simple:
+        report.error(
+            "C040",
+            f"{entry.relation} is defined both by events and by intervals",
+            entry.determined[0].span,
+            Note("it is a simple fluent here", simple[0].span),
+            help="define it either by initiatedAt/terminatedAt or by holdsFor; give one of the "
+            "two another name",
+        )
+
+
+def _values(entry: FluentEntry, report: Report) -> None:
+    """Values that are asked for or terminated, but that nothing gives."""
+    given = {pair.value_name for pair in entry.defined}
+    for pair in entry.terminated:
+        if not covers(given, pair.value_name):
+            report.warn(
+                "C047", f"{pair} is terminated, but nothing initiates it", pair.span,
+                help=did_you_mean(pair.value_name, given, "remove this rule, or add an initiation"),
+            )  # fmt: skip
+    for pair in entry.uses:
+        if not covers(given, pair.value_name):
+            report.warn(
+                "C048", f"{pair} can never hold: no rule gives {entry.relation} this value",
+                pair.span,
+                help=did_you_mean(pair.value_name, given, f"its values are {_listed(given)}"),
+            )  # fmt: skip
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _kinds(catalogue: Catalogue, report: Report) -> None:
+    for relation in catalogue.events.keys() & catalogue.fluents.keys():
+        event, fluent = catalogue.events[relation], catalogue.fluents[relation]
+        places = event.definitions or event.uses
+        others = fluent.defined or fluent.uses
+        if places and others:
+            report.warn(
+                "C024", f"{relation} is both an event and a fluent", places[0].span,
+                Note("it is a fluent here", others[0].span),
+                help="give one of them another name, so that records and results say which it is",
+            )  # fmt: skip
+
+
+def _arities(catalogue: Catalogue, report: Report) -> set[Relation]:
+    """Names used with another number of arguments than they are known with."""
+    clashed: set[Relation] = set()
+    for what, entries in (("event", catalogue.events), ("fluent", catalogue.fluents)):
+        for group in _by_name(entries).values():
+            known = [entry for entry in group if _is_known(entry)]
+            known = known or [max(group, key=lambda entry: len(entry.uses))]
+            for entry in group:
+                if entry not in known and entry.uses:
+                    clashed.add(entry.relation)
+                    _arity_clash(what, entry, known, report)
+    return clashed
+
+
+def _by_name(
+    entries: Mapping[Relation, EventEntry] | Mapping[Relation, FluentEntry],
+) -> dict[str, list[EventEntry | FluentEntry]]:
+    groups: dict[str, list[EventEntry | FluentEntry]] = defaultdict(list)
+    for relation, entry in entries.items():
+        if "(" not in relation.name:
+            groups[relation.name].append(entry)
+    return {name: group for name, group in groups.items() if len(group) > 1}
+
+
+def _is_known(entry: EventEntry | FluentEntry) -> bool:
+    if entry.declaration is not None or entry.grounded:
+        return True
+    if isinstance(entry, EventEntry):
+        return not entry.is_input
+    return entry.kind is not FluentKind.INPUT
+
+
+def _arity_clash(
+    what: str, entry: EventEntry | FluentEntry, known: list[EventEntry | FluentEntry],
+    report: Report,
+) -> None:  # fmt: skip
+    arities = " or ".join(str(other.relation.arity) for other in known)
+    noun = "argument" if arities == "1" else "arguments"
+    for use in entry.uses:
+        report.error(
+            "C023",
+            f"the {what} {entry.relation.name} has {arities} {noun}, not {entry.relation.arity}",
+            use.span,
+            *_known_at(known[0]),
+            help="write `_` for an argument that does not matter",
+        )
+
+
+def _known_at(entry: EventEntry | FluentEntry) -> list[Note]:
+    if entry.declaration is not None:
+        return [Note("it is declared here", entry.declaration.span)]
+    places: list[Event] | list[Pair] = (
+        entry.definitions if isinstance(entry, EventEntry) else entry.defined
+    )
+    if places:
+        return [Note("it is defined here", places[0].span)]
+    return [Note("it is used so here", entry.uses[0].span)] if entry.uses else []
+
+
+# -- input that may be a misspelling ---------------------------------------------------------
+
+
+def _input_event(
+    entry: EventEntry, catalogue: Catalogue, definitions: Definitions, report: Report
+) -> None:
+    known = {
+        other.relation.name: other for other in catalogue.events.values()
+        if other is not entry and (_is_known(other) or len(other.uses) > len(entry.uses))
+    }  # fmt: skip
+    if not entry.grounded:
+        strict = "event" in definitions.declared_strictly
+        declaring = strict or any(e.declaration or e.grounded for e in catalogue.events.values())
+        _unknown("event", entry, [*known], strict, declaring, report)
+
+
+def _input_fluent(
+    entry: FluentEntry, catalogue: Catalogue, definitions: Definitions, report: Report
+) -> None:
+    known = {
+        other.relation.name: other for other in catalogue.fluents.values()
+        if other is not entry and (_is_known(other) or len(other.uses) > len(entry.uses))
+    }  # fmt: skip
+    if not entry.grounded:
+        strict = "fluent" in definitions.declared_strictly
+        inputs = (f for f in catalogue.fluents.values() if f.kind is FluentKind.INPUT)
+        declaring = strict or any(f.declaration or f.grounded for f in inputs)
+        _unknown("fluent", entry, [*known], strict, declaring, report)
+
+
+def _unknown(
+    what: str, entry: EventEntry | FluentEntry, known: list[str], strict: bool, declaring: bool,
+    report: Report,
+) -> None:  # fmt: skip
+    """An input nothing declares: an error where inputs are declared, else suspicious if near.
+
+    A program that declares nothing leaves its inputs to its data, and only a name very near to
+    another is worth a word.
+    """
+    name, relation = entry.relation.name, entry.relation
+    similar = _misspelt(name, known)
+    for use in entry.uses:
+        if strict or (declaring and similar):
+            report.error(
+                "C020", f"there is no {what} {relation}: no rule defines it, nothing declares it",
+                use.span, help=did_you_mean(name, known, _how_to_declare(what, relation)),
+            )  # fmt: skip
+        elif declaring or similar:
+            report.warn(
+                "C021", f"the {what} {relation} is taken for input, but nothing declares it",
+                use.span, help=did_you_mean(name, similar, _how_to_declare(what, relation)),
+            )  # fmt: skip
+
+
+def _how_to_declare(what: str, relation: Relation) -> str:
+    args = ", ".join("_" * relation.arity)
+    shown = f"{relation.name}({args})" if relation.arity else relation.name
+    return f"if it is input, declare it: :- {what}({shown}{'=_' if what == 'fluent' else ''})."
+
+
+def _misspelt(name: str, known: Iterable[str]) -> list[str]:
+    """Known names so near that a slip of the keyboard explains the difference."""
+    return [other for other in near(name, known, 5) if _distance(name, other) <= 1 + len(name) // 8]
+
+
+def _distance(left: str, right: str) -> int:
+    """Insertions, deletions, substitutions and swaps of neighbours between two names."""
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        previous, row = row, [i]
+        for j, b in enumerate(right, 1):
+            row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                row[-1] = min(row[-1], before[j - 2] + 1)
+        before = previous
+    return row[-1]
+
+
+# -- predicates ------------------------------------------------------------------------------
+
+
+def check_predicates(
+    roots: Iterable[Term], clauses: Mapping[Relation, list[Clause]], known: set[Relation],
+    report: Report, quiet: set[Relation],
+) -> set[Relation]:  # fmt: skip
+    """Report calls of predicates that are not there; gives those that rules reach.
+
+    In clauses nothing reaches, an unknown predicate is a warning only. `quiet` are predicates
+    that need no use: those of fact files, which many programs share.
+    """
+    reached: set[Relation] = set()
+    _follow(list(roots), clauses, known, report, reached)
+    for relation, own in clauses.items():
+        if relation in reached:
+            continue
+        if relation not in quiet and not _is_builtin(relation):
+            report.warn("C043", f"nothing uses {relation}", own[0].head.span,
+                        help="remove it, or use it")  # fmt: skip
+        for clause in own:
+            for goal in clause.body:
+                for call in calls(goal):
+                    _call(call, clauses, known, report, error=False)
+    return reached
+
+
+def _follow(
+    stack: list[Term], clauses: Mapping[Relation, list[Clause]], known: set[Relation],
+    report: Report, reached: set[Relation],
+) -> None:  # fmt: skip
+    while stack:
+        for call in calls(stack.pop()):
+            relation = Relation(*functor(call))
+            _call(call, clauses, known, report, error=True)
+            if relation in reached:
+                continue
+            reached.add(relation)
+            stack.extend(goal for clause in clauses.get(relation, ()) for goal in clause.body)
+
+
+def _is_builtin(relation: Relation) -> bool:
+    return builtin(relation.name, relation.arity) is not None
+
+
+def _call(
+    call: Term, clauses: Mapping[Relation, list[Clause]], known: set[Relation], report: Report,
+    error: bool,
+) -> None:  # fmt: skip
+    name, arity = functor(call)
+    relation = Relation(name, arity)
+    if not name or relation in clauses or relation in known or _is_builtin(relation):
+        return
+    others = {r.name: r.arity for r in (*clauses, *known)}
+    say = report.error if error else report.warn
+    if name in others and others[name] != arity:
+        say("C023", f"{name} has {others[name]} arguments, not {arity}", call.span,
+            *_first_clause(Relation(name, others[name]), clauses),
+            help="write `_` for an argument that does not matter")  # fmt: skip
+        return
+    say(
+        "C022", f"there is no predicate {relation}", call.span,
+        help=did_you_mean(name, others, "give its facts with --facts FILE, or declare it: "
+                          f":- dynamic {relation}."),
+    )  # fmt: skip
+
+
+def _first_clause(relation: Relation, clauses: Mapping[Relation, list[Clause]]) -> list[Note]:
+    own = clauses.get(relation)
+    return [Note("it is defined here", own[0].head.span)] if own else []

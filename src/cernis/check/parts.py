@@ -1,0 +1,41 @@
+"""The parts clauses are made of: fluent-value pairs and events."""
+
+from __future__ import annotations
+
+from cernis.check.model import Event, Pair, flatten
+from cernis.check.report import Report
+from cernis.syntax.printer import show
+from cernis.syntax.tree import Atom, Compound, Term, functor
+
+
+def pair_of(term: Term, report: Report, where: str) -> Pair | None:
+    """A fluent-value pair; None, and a diagnostic, for anything else."""
+    if not isinstance(term, Compound) or term.functor != "=" or len(term.args) != 2:
+        shown = show(term)
+        report.error(
+            "C062", f"{where} needs a fluent with its value", term.span,
+            help=f"write {shown}=true" if isinstance(term, (Compound, Atom)) else "write F=V",
+        )  # fmt: skip
+        return None
+    fluent, value = term.args
+    if not isinstance(fluent, (Compound, Atom)):
+        report.error("C062", f"{show(fluent)} is no fluent", fluent.span,
+                     help="a fluent is a name, with arguments or without")  # fmt: skip
+        return None
+    relation, args = flatten(fluent)
+    return Pair(relation, args, value, term.span, term)
+
+
+def event_of(term: Term, report: Report, where: str) -> Event | None:
+    """An event; None, and a diagnostic, for anything else."""
+    if not isinstance(term, (Compound, Atom)) or functor(term) == ("=", 2):
+        report.error("C062", f"{where} needs an event, not {show(term)}", term.span,
+                     help="an event is a name, with arguments or without")  # fmt: skip
+        return None
+    relation, args = flatten(term)
+    return Event(relation, args, term.span, term)
+
+
+def show_fluent(pair: Pair) -> str:
+    """The fluent of a pair, without its value."""
+    return show(pair.term.args[0]) if isinstance(pair.term, Compound) else str(pair.relation)

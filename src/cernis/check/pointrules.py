@@ -1,0 +1,247 @@
+"""Rules over time-points: the bodies of initiatedAt, terminatedAt and happensAt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cernis.check.model import (
+    Boundary,
+    ChangeRule,
+    Changes,
+    Collect,
+    Condition,
+    Either,
+    Event,
+    EventRule,
+    Happens,
+    Holds,
+    Literal,
+    Pair,
+    Unless,
+    temporal,
+)
+from cernis.check.parts import event_of, pair_of
+from cernis.check.report import Report
+from cernis.errors import Note
+from cernis.syntax.printer import show
+from cernis.syntax.tree import (
+    NOWHERE,
+    Atom,
+    Clause,
+    Compound,
+    Span,
+    Term,
+    Variable,
+    conjuncts,
+    functor,
+    variables,
+    walk,
+)
+
+TEMPORAL = frozenset({
+    ("happensAt", 2), ("holdsAt", 2), ("initiatedAt", 2), ("terminatedAt", 2),
+    ("initiatedAt", 4), ("terminatedAt", 4),
+})  # fmt: skip
+OVER_INTERVALS = frozenset({
+    ("holdsFor", 2), ("union_all", 2), ("intersect_all", 2), ("relative_complement_all", 3),
+    ("complement_all", 2), ("intDurGreater", 3), ("intDurLess", 3), ("allen", 5),
+})  # fmt: skip
+AGGREGATES = frozenset({"count", "sum", "min", "max", "avg"})
+
+
+def is_temporal(term: Term) -> bool:
+    """Does a literal over time stand anywhere in the term?"""
+    return any(functor(node) in TEMPORAL for node in walk(term))
+
+
+def lower_change(
+    clause: Clause, initiates: bool, pair: Pair, time: Term, body: Iterable[Term], report: Report,
+    bounds: tuple[Term, ...] = (),
+) -> ChangeRule | None:  # fmt: skip
+    """A rule for the initiation or termination of a pair; None if it cannot be understood."""
+    name = _time_name(time, clause, report)
+    if name is None:
+        return None
+    literals = _Body(name, time.span, report, frozenset(_names(bounds))).lower(body)
+    if literals is None or not _starts_from_event(literals, clause, report):
+        return None
+    return ChangeRule(initiates, pair, name, literals, clause.span)
+
+
+def lower_event_rule(clause: Clause, event: Event, time: Term, report: Report) -> EventRule | None:
+    """A rule that defines an event; None if it cannot be understood."""
+    name = _time_name(time, clause, report)
+    if name is None:
+        return None
+    literals = _Body(name, time.span, report, frozenset()).lower(clause.body)
+    if literals is None or not _starts_from_event(literals, clause, report):
+        return None
+    return EventRule(event, name, literals, clause.span)
+
+
+def _names(terms: Iterable[Term]) -> list[str]:
+    return [variable.name for term in terms for variable in variables(term)]
+
+
+def _time_name(time: Term, clause: Clause, report: Report) -> str | None:
+    if isinstance(time, Variable) and time.name != "_":
+        return time.name
+    report.error(
+        "C062", f"the time of a rule must be a variable, not {show(time)}", time.span,
+        help="write T; what holds from the beginning is said with initially(F=V)",
+    )  # fmt: skip
+    return None
+
+
+def _starts_from_event(body: tuple[Literal, ...], clause: Clause, report: Report) -> bool:
+    """Something must happen for anything to change: inertia does the rest."""
+    if _has_trigger(body):
+        return True
+    first = next(iter(temporal(body)), None)
+    report.error(
+        "C034", "this rule waits for no event", first.span if first else clause.head.span,
+        help="begin the body with a positive happensAt(E, T); to follow a fluent, use "
+             "happensAt(start(F=V), T), or define this one by holdsFor",
+    )  # fmt: skip
+    return False
+
+
+def _has_trigger(body: tuple[Literal, ...]) -> bool:
+    for literal in body:
+        if isinstance(literal, (Happens, Boundary, Changes)) and not literal.negated:
+            return True
+        if isinstance(literal, Either) and all(map(_has_trigger, literal.branches)):
+            return True
+    return False
+
+
+@dataclass(slots=True)
+class _Body:
+    """Lowers the goals of one body; all of its literals over time must share one time."""
+
+    time: str
+    time_span: Span
+    report: Report
+    bounds: frozenset[str]
+    failed: bool = False
+
+    def lower(self, goals: Iterable[Term]) -> tuple[Literal, ...] | None:
+        literals = self._goals(goals)
+        return None if self.failed else literals
+
+    def _goals(self, goals: Iterable[Term]) -> tuple[Literal, ...]:
+        found = []
+        for goal in goals:
+            literal = self._goal(goal)
+            if literal is not None:
+                found.append(literal)
+        return tuple(found)
+
+    def _goal(self, goal: Term) -> Literal | None:
+        name = functor(goal)
+        if name in TEMPORAL:
+            return self._temporal(goal, False)
+        if name in (("\\+", 1), ("not", 1)):
+            return self._negation(goal)
+        if name in OVER_INTERVALS:
+            self._fail(
+                "C060", f"{name[0]} speaks of intervals, and this rule of time-points", goal.span,
+                "use holdsAt(F=V, T)",
+            )  # fmt: skip
+            return None
+        if not is_temporal(goal):
+            return self._condition(goal)
+        return self._compound(goal)
+
+    def _condition(self, goal: Term) -> Literal | None:
+        # Bounds of the four-argument forms are the window's, and the engine sees to those.
+        if self.bounds and any(v.name in self.bounds for v in variables(goal)):
+            return None
+        if goal == Atom("true") or goal == Atom("!"):
+            return None
+        return Condition(goal, False, goal.span)
+
+    def _negation(self, goal: Term) -> Literal | None:
+        assert isinstance(goal, Compound)
+        inner = goal.args[0]
+        if functor(inner) in TEMPORAL:
+            return self._temporal(inner, True, goal.span)
+        if is_temporal(inner):
+            return Unless(self._goals(conjuncts(inner)), goal.span)
+        return Condition(inner, True, goal.span)
+
+    def _compound(self, goal: Term) -> Literal | None:
+        assert isinstance(goal, Compound)
+        if goal.functor == ";":
+            branches = tuple(self._goals(conjuncts(branch)) for branch in goal.args)
+            return Either(branches, goal.span)
+        if goal.functor == ",":
+            return Either((self._goals(goal.args),), goal.span)
+        if functor(goal) == ("findall", 3):
+            template, inner, result = goal.args
+            return Collect("findall", template, self._goals(conjuncts(inner)), result, goal.span)
+        if functor(goal) == ("aggregate_all", 3):
+            return self._aggregate(goal)
+        self._fail(
+            "C060", f"{show(goal)} cannot speak of time here", goal.span,
+            "literals over time stand in conjunctions, disjunctions, negations, findall and "
+            "aggregate_all",
+        )  # fmt: skip
+        return None
+
+    def _aggregate(self, goal: Compound) -> Literal | None:
+        what, inner, result = goal.args
+        kind, arity = functor(what)
+        if kind not in AGGREGATES or arity > 1:
+            self._fail("C060", f"{show(what)} is no aggregate", what.span,
+                       f"there are {', '.join(sorted(AGGREGATES))}")  # fmt: skip
+            return None
+        template = what.args[0] if isinstance(what, Compound) else Atom("true")
+        return Collect(kind, template, self._goals(conjuncts(inner)), result, goal.span)
+
+    def _temporal(self, goal: Term, negated: bool, span: Span | None = None) -> Literal | None:
+        assert isinstance(goal, Compound)
+        where = span or goal.span
+        time = goal.args[2] if len(goal.args) == 4 else goal.args[1]
+        self._same_time(time, goal)
+        if goal.functor == "happensAt":
+            return self._happening(goal.args[0], negated, where)
+        pair = pair_of(goal.args[0], self.report, goal.functor)
+        if pair is None:
+            self.failed = True
+            return None
+        if goal.functor == "holdsAt":
+            return Holds(pair, negated, where)
+        return Changes(goal.functor == "initiatedAt", pair, negated, where)
+
+    def _happening(self, term: Term, negated: bool, span: Span) -> Literal | None:
+        edge, arity = functor(term)
+        if edge in ("start", "end") and arity == 1 and isinstance(term, Compound):
+            inner = term.args[0]
+            if functor(inner) == ("=", 2):
+                pair = pair_of(inner, self.report, edge)
+                if pair is None:
+                    self.failed = True
+                    return None
+                return Boundary(edge, pair, negated, span)
+        event = event_of(term, self.report, "happensAt")
+        if event is None:
+            self.failed = True
+            return None
+        return Happens(event, negated, span)
+
+    def _same_time(self, time: Term, goal: Term) -> None:
+        if isinstance(time, Variable) and time.name == self.time:
+            return
+        self._fail(
+            "C033", f"{show(time)} is not the time of this rule", time.span,
+            f"all literals of a rule speak of one time, here {self.time}; what held or happened "
+            "at another time is a fluent of its own",
+            Note(f"the rule's time is {self.time}", self.time_span),
+        )  # fmt: skip
+
+    def _fail(self, code: str, message: str, span: Span, help_: str, *notes: Note) -> None:
+        self.failed = True
+        shown = tuple(note for note in notes if note.span != NOWHERE)
+        self.report.error(code, message, span, *shown, help=help_)

@@ -1,0 +1,55 @@
+"""Collects diagnostics, so that a pass can go on after the first."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cernis.errors import Diagnostic, Note, Severity
+from cernis.syntax.tree import Span
+
+
+@dataclass(slots=True)
+class Report:
+    """The diagnostics of one check, in the order they were found."""
+
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def error(self, code: str, message: str, span: Span, *notes: Note, help: str = "") -> None:
+        """Something that keeps the program from running."""
+        self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, span, notes, help))
+
+    def warn(self, code: str, message: str, span: Span, *notes: Note, help: str = "") -> None:
+        """Something that is probably not meant."""
+        self.diagnostics.append(Diagnostic(code, Severity.WARNING, message, span, notes, help))
+
+    def note(self, code: str, message: str, span: Span, *notes: Note, help: str = "") -> None:
+        """Something good to know."""
+        self.diagnostics.append(Diagnostic(code, Severity.NOTE, message, span, notes, help))
+
+    @property
+    def has_errors(self) -> bool:
+        """Has anything been found that keeps the program from running?"""
+        return any(diagnostic.is_error for diagnostic in self.diagnostics)
+
+    def sorted(self) -> tuple[Diagnostic, ...]:
+        """All diagnostics by place, each once.
+
+        That a variable stands alone goes without saying where something worse is said of it.
+        """
+        unique = dict.fromkeys(self.diagnostics)
+        worse = {d.span for d in unique if d.code != "C035"}
+        said = [d for d in unique if d.code != "C035" or d.span not in worse]
+        return tuple(sorted(said, key=lambda d: (d.span, d.code)))
+
+
+def near(name: str, names: Iterable[str], count: int = 3) -> list[str]:
+    """Names that a misspelt one may have been meant to be, the nearest first."""
+    return difflib.get_close_matches(name, sorted(set(names) - {name}), n=count, cutoff=0.72)
+
+
+def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
+    """A help line: the near names, or what else to do."""
+    found = near(name, names)
+    return f"did you mean {' or '.join(f'`{n}`' for n in found)}?" if found else otherwise

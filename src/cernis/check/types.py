@@ -1,0 +1,313 @@
+"""Types of arguments and values: integer, float, text, boolean, or mixed; inferred, then checked.
+
+Every argument position of an event, fluent or predicate is a slot. A variable that two slots
+share makes them one. Constants, facts and declarations say what a slot holds; arithmetic and
+order comparisons say what it must hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cernis.check.declarations import declared_type
+from cernis.check.model import (
+    Boundary,
+    Changes,
+    Collect,
+    Condition,
+    Definitions,
+    Either,
+    Event,
+    Happens,
+    Holds,
+    HoldsFor,
+    IntervalOperation,
+    Literal,
+    Pair,
+    Relation,
+    Unless,
+)
+from cernis.check.report import Report
+from cernis.errors import Note
+from cernis.knowledge.builtins import builtin
+from cernis.syntax.printer import show
+from cernis.syntax.tree import (
+    NOWHERE,
+    Atom,
+    Clause,
+    Compound,
+    Duration,
+    Number,
+    Span,
+    Term,
+    Text,
+    Variable,
+    functor,
+)
+
+Slot: TypeAlias = tuple[str, Relation, int | str]
+"""Of an `event`, `fluent` or `predicate`: its relation and the position, or `value`."""
+
+_ORDER = frozenset({"<", ">", "=<", ">=", "=:=", "=\\="})
+_ARITHMETIC = frozenset({
+    "+", "-", "*", "/", "//", "mod", "rem", "div", "**", "^", "abs", "min", "max", "sqrt", "sin",
+    "cos", "tan", "asin", "acos", "atan", "atan2", "floor", "ceiling", "round", "truncate", "exp",
+    "log", "sign", "float", "integer",
+})  # fmt: skip
+_CONSTANTS = frozenset({"pi", "e", "inf", "nan", "max_tagged_integer", "random", "cputime"})
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What says that a slot holds a type: a constant, or the use of it."""
+
+    type: str
+    span: Span
+    what: str
+    demanded: bool = False
+
+
+@dataclass(slots=True)
+class Types:
+    """The types of all slots."""
+
+    _leaders: dict[Hashable, Hashable] = field(default_factory=dict)
+    _evidence: dict[Hashable, list[Evidence]] = field(default_factory=dict)
+
+    def of(self, kind: str, relation: Relation, position: int | str) -> str:
+        """`integer`, `float`, `text`, `boolean`, `mixed`, or `any` if nothing is known."""
+        found = {e.type for e in self._evidence.get(self.find((kind, relation, position)), ())}
+        return _join(found)
+
+    def find(self, node: Hashable) -> Hashable:
+        """The representative of a slot or variable."""
+        leader = self._leaders.setdefault(node, node)
+        while leader != self._leaders[leader]:
+            self._leaders[leader] = self._leaders[self._leaders[leader]]
+            leader = self._leaders[leader]
+        return leader
+
+    def join(self, left: Hashable, right: Hashable) -> None:
+        """Let two slots or variables have one type."""
+        first, second = self.find(left), self.find(right)
+        if first != second:
+            self._leaders[second] = first
+            self._evidence.setdefault(first, []).extend(self._evidence.pop(second, ()))
+
+    def say(self, node: Hashable, evidence: Evidence) -> None:
+        """Add evidence about a slot or variable; a dozen pieces are enough for any report."""
+        known = self._evidence.setdefault(self.find(node), [])
+        if len(known) < 12 or evidence.type not in {e.type for e in known} or evidence.demanded:
+            known.append(evidence)
+
+    def clashes(self) -> Iterable[tuple[Evidence, Evidence]]:
+        """Pairs of evidence that cannot both be: a number is demanded, and text is there."""
+        for evidence in self._evidence.values():
+            demands = [e for e in evidence if e.demanded]
+            for demand in demands:
+                # What a declaration demands and a use demands otherwise is the use's fault.
+                others = [e for e in evidence if demand.type == "number" or not e.demanded]
+                other = next((e for e in others if not _fits(e.type, demand.type)), None)
+                if other is not None:
+                    yield demand, other
+
+
+def _fits(type_: str, wanted: str) -> bool:
+    if wanted in ("number", "float"):
+        return type_ in ("integer", "float", "number", "any")
+    if wanted == "text":
+        return type_ in ("text", "boolean", "any")
+    return type_ in (wanted, "any", "number")
+
+
+def _join(types: set[str]) -> str:
+    types = types - {"any"}
+    if not types:
+        return "any"
+    if types <= {"integer"}:
+        return "integer"
+    if types <= {"integer", "float", "number"}:
+        return "float"
+    if types <= {"boolean"}:
+        return "boolean"
+    return "text" if types <= {"text", "boolean"} else "mixed"
+
+
+def infer_types(
+    definitions: Definitions, clauses: Mapping[Relation, list[Clause]],
+    columns: Mapping[Relation, tuple[str, ...]], report: Report,
+) -> Types:  # fmt: skip
+    """Infer the types of a program and report where a number is needed and text is there.
+
+    `columns` gives the column types of the fact tables, which are not looked at one by one.
+    """
+    inference = _Inference(Types())
+    for relation, types in columns.items():
+        inference.table(relation, types, clauses)
+    for event in definitions.declared_events.values():
+        inference.declared("event", event.relation, event.args)
+    for pair in definitions.declared_fluents.values():
+        inference.declared("fluent", pair.relation, pair.args)
+    inference.rules(definitions)
+    for relation, own in clauses.items():
+        if relation not in columns:
+            for clause in own:
+                inference.clause(clause)
+    seen: set[Span] = set()
+    for demand, other in inference.types.clashes():
+        if demand.span not in seen:
+            seen.add(demand.span)
+            report.error(
+                "C050", f"{demand.what}, and gets {other.type}", demand.span,
+                *([Note(other.what, other.span)] if other.span != NOWHERE else []),
+                help="compare text with == or @<, or correct the argument",
+            )  # fmt: skip
+    return inference.types
+
+
+class _Inference:
+    """Walks rules; variables are nodes of their clause, told apart by the clause's number."""
+
+    def __init__(self, types: Types) -> None:
+        self.types = types
+        self._scope = 0
+
+    def table(
+        self, relation: Relation, types: tuple[str, ...], clauses: Mapping[Relation, list[Clause]]
+    ) -> None:
+        own = clauses.get(relation)
+        span = own[0].head.span if own else NOWHERE
+        for at, type_ in enumerate(types):
+            # A column of both kinds is nobody's mistake: it demands nothing and says nothing.
+            if type_ not in ("mixed", "term"):
+                what = f"argument {at + 1} of the facts of {relation} is {type_}"
+                self.types.say(("predicate", relation, at), Evidence(type_, span, what))
+
+    def declared(self, kind: str, relation: Relation, args: tuple[Term, ...]) -> None:
+        for at, arg in enumerate(args):
+            type_ = declared_type(arg)
+            if type_ is not None:
+                what = f"argument {at + 1} of {relation} is declared {type_}"
+                self.types.say((kind, relation, at), Evidence(type_, arg.span, what, True))
+
+    def rules(self, definitions: Definitions) -> None:
+        for rule in definitions.changes:
+            self._enter()
+            self._pair(rule.pair)
+            self._literals(rule.body)
+        for event_rule in definitions.events:
+            self._enter()
+            self._event(event_rule.event)
+            self._literals(event_rule.body)
+        for static in definitions.statics:
+            self._enter()
+            self._pair(static.pair)
+            for literal in static.body:
+                if isinstance(literal, HoldsFor):
+                    self._pair(literal.pair)
+                elif isinstance(literal, Condition):
+                    self._goal(literal.goal)
+                elif isinstance(literal, IntervalOperation) and literal.operator != "allen":
+                    for parameter in literal.parameters:
+                        self._number(parameter, f"{literal.operator} needs a number")
+        for initial in definitions.initials:
+            self._enter()
+            self._pair(initial.pair)
+            for goal in initial.goals:
+                self._goal(goal)
+
+    def clause(self, clause: Clause) -> None:
+        self._enter()
+        self._goal(clause.head)
+        for goal in clause.body:
+            self._goal(goal)
+
+    def _enter(self) -> None:
+        self._scope += 1
+
+    def _literals(self, body: Iterable[Literal]) -> None:
+        for literal in body:
+            if isinstance(literal, Happens):
+                self._event(literal.event)
+            elif isinstance(literal, (Boundary, Holds, Changes)):
+                self._pair(literal.pair)
+            elif isinstance(literal, Condition):
+                self._goal(literal.goal)
+            elif isinstance(literal, Either):
+                for branch in literal.branches:
+                    self._literals(branch)
+            elif isinstance(literal, (Unless, Collect)):
+                self._literals(literal.body)
+
+    def _pair(self, pair: Pair) -> None:
+        self._args("fluent", pair.relation, pair.args)
+        self._arg(("fluent", pair.relation, "value"), pair.value, f"a value of {pair.relation}")
+
+    def _event(self, event: Event) -> None:
+        self._args("event", event.relation, event.args)
+
+    def _args(self, kind: str, relation: Relation, args: tuple[Term, ...]) -> None:
+        for at, arg in enumerate(args):
+            self._arg((kind, relation, at), arg, f"argument {at + 1} of {relation}")
+
+    def _arg(self, slot: Hashable, term: Term, what: str) -> None:
+        if isinstance(term, Variable):
+            if term.name != "_":
+                self.types.join(slot, (self._scope, term.name))
+            return
+        type_ = constant_type(term)
+        if type_ is not None:
+            self.types.say(slot, Evidence(type_, term.span, f"{show(term)} is {type_} here"))
+        elif isinstance(term, Compound) and term.functor in _ARITHMETIC:
+            self.types.say(slot, Evidence("number", term.span, f"{what} is computed here"))
+            self._number(term, "arithmetic needs a number")
+
+    def _goal(self, goal: Term) -> None:
+        name, arity = functor(goal)
+        if not isinstance(goal, Compound):
+            return
+        if name in _ORDER and arity == 2:
+            for arg in goal.args:
+                self._number(arg, f"`{name}` compares numbers")
+        elif name == "is" and arity == 2:
+            self._number(goal.args[0], "`is` gives a number")
+            self._number(goal.args[1], "arithmetic needs a number")
+        elif name in ("=", "==") and arity == 2:
+            self._equal(*goal.args)
+        elif (known := builtin(name, arity)) is not None:
+            for at in range(len(goal.args)) if name in (",", ";", "->") else known.goals:
+                self._goal(goal.args[at])
+        else:
+            self._args("predicate", Relation(name, arity), goal.args)
+
+    def _equal(self, left: Term, right: Term) -> None:
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, Variable) and one.name != "_":
+                self._arg((self._scope, one.name), other, show(other))
+
+    def _number(self, term: Term, what: str) -> None:
+        """The term is evaluated: its variables must be numbers."""
+        if isinstance(term, Variable):
+            if term.name != "_":
+                evidence = Evidence("number", term.span, what, True)
+                self.types.say((self._scope, term.name), evidence)
+        elif isinstance(term, Compound) and term.functor in _ARITHMETIC:
+            for arg in term.args:
+                self._number(arg, "arithmetic needs a number")
+        elif constant_type(term) in ("text", "boolean") and show(term) not in _CONSTANTS:
+            node = (self._scope, "constant", term.span)
+            self.types.say(node, Evidence("number", term.span, what, True))
+            self.types.say(node, Evidence("text", NOWHERE, f"{show(term)} is text"))
+
+
+def constant_type(term: Term) -> str | None:
+    """The type of a constant; None for anything else."""
+    if isinstance(term, Number):
+        return "integer" if isinstance(term.value, int) else "float"
+    if isinstance(term, Atom) and term.name != "[]":
+        return "boolean" if term.name in ("true", "false") else "text"
+    if isinstance(term, Text):
+        return "text"
+    return "number" if isinstance(term, Duration) else None
