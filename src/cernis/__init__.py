@@ -1,0 +1,37 @@
+"""cernis recognises composite events: it tells when what your rules speak of held.
+
+>>> import cernis
+>>> program = cernis.load('''
+... initiatedAt(rich(X)=true, T) :- happensAt(win_lottery(X), T).
+... terminatedAt(rich(X)=true, T) :- happensAt(lose_wallet(X), T).
+... ''')
+>>> [str(relation) for relation in program.fluents]
+['rich/1']
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cernis.errors import CernisError, ProgramError
+    from cernis.program import Program, load
+
+__all__ = ["CernisError", "Program", "ProgramError", "load"]
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CernisError": "cernis.errors",
+    "Program": "cernis.program",
+    "ProgramError": "cernis.errors",
+    "load": "cernis.program",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Names are imported when they are first used, so that importing cernis costs next to nothing.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cernis' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

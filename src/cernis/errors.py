@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cernis.syntax.source import Place, Sources
-from cernis.syntax.tree import NOWHERE, Span
+from cernis.source import NOWHERE, Place, Sources, Span
 
 
 class Severity(StrEnum):

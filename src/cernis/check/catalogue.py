@@ -22,6 +22,7 @@ from cernis.check.model import (
     flatten,
     temporal,
 )
+from cernis.source import Span
 from cernis.syntax.tree import (
     Absence,
     Binary,
@@ -29,7 +30,6 @@ from cernis.syntax.tree import (
     EventAtom,
     Pattern,
     PatternRule,
-    Span,
     Term,
     TimePoint,
     Variable,

@@ -13,6 +13,7 @@ from cernis.check.goals import infer_modes
 from cernis.check.lower import Lowered, lower
 from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
 from cernis.check.names import check_names, check_predicates
+from cernis.check.patterns import check_patterns
 from cernis.check.pointrules import OVER_INTERVALS, is_temporal
 from cernis.check.report import Report
 from cernis.check.safety import check_clauses, check_safety, check_singletons
@@ -20,14 +21,13 @@ from cernis.check.types import Types, infer_types
 from cernis.errors import CernisError, Diagnostic
 from cernis.knowledge.facts import FactTable, table_of_facts
 from cernis.knowledge.tables import read_table
+from cernis.source import Sources, Span
 from cernis.syntax.parser import Parsed
-from cernis.syntax.source import Sources
 from cernis.syntax.tree import (
     Absence,
     Binary,
     Clause,
     Pattern,
-    Span,
     Term,
     Where,
     Within,
@@ -79,6 +79,7 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
     check_safety(definitions, modes, report)
     check_clauses([c for own in clauses.values() for c in own], modes, reached, report)
     check_singletons(parsed.items, report)
+    check_patterns(definitions, report)
     graph = dependencies(definitions, entries, report)
     columns = _column_types(clauses, tables, definitions.dynamic)
     types = infer_types(definitions, clauses, columns, report)

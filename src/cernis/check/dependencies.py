@@ -31,7 +31,8 @@ from cernis.check.model import (
 )
 from cernis.check.report import Report
 from cernis.errors import Note
-from cernis.syntax.tree import NOWHERE, Number, Span
+from cernis.source import NOWHERE, Span
+from cernis.syntax.tree import Number
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -83,6 +84,7 @@ class Dependencies:
     vertices: tuple[Vertex, ...]
     edges: tuple[Edge, ...]
     components: tuple[Component, ...]
+    input_edges: tuple[Edge, ...] = ()
 
     def level(self, vertex: Vertex) -> int:
         """The level of a vertex; 0 for input."""
@@ -102,7 +104,8 @@ def dependencies(definitions: Definitions, catalogue: Catalogue, report: Report)
     leaders = weak_components(vertices, _together(vertices, edges, catalogue))
     components = _components(vertices, edges, leaders)
     _check_cycles(components, edges, catalogue, report)
-    return Dependencies(vertices, edges, tuple(_ordered(components, edges)))
+    inputs = tuple(dict.fromkeys(builder.input_edges))
+    return Dependencies(vertices, edges, tuple(_ordered(components, edges)), inputs)
 
 
 class _Builder:
@@ -111,6 +114,7 @@ class _Builder:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self.edges: list[Edge] = []
+        self.input_edges: list[Edge] = []
         self.vertices: dict[Vertex, None] = {}
         for relation, event in catalogue.events.items():
             if not event.is_input:
@@ -151,10 +155,18 @@ class _Builder:
                 self._depends(target, literal.pair, EdgeKind.EARLIER, literal.span)  # type: ignore[attr-defined]
 
     def _depends(self, target: Vertex, source: Event | Pair, kind: EdgeKind, span: Span) -> None:
-        sources = [Vertex(source.relation)] if isinstance(source, Event) else self._pairs(source)
-        for vertex in sources:
-            if vertex in self.vertices:
-                self.edges.append(Edge(vertex, target, kind, span))
+        if isinstance(source, Event):
+            sources = [Vertex(source.relation)]
+            found = [vertex for vertex in sources if vertex in self.vertices]
+        else:
+            sources = [Vertex(source.relation, source.value_name)]
+            found = self._pairs(source)
+        self.edges.extend(Edge(vertex, target, kind, span) for vertex in found)
+        if not found and not self._is_defined(source):
+            self.input_edges.extend(Edge(vertex, target, kind, span) for vertex in sources)
+
+    def _is_defined(self, source: Event | Pair) -> bool:
+        return any(vertex.relation == source.relation for vertex in self.vertices)
 
     def _pairs(self, pair: Pair) -> list[Vertex]:
         """The vertices a pair may be: all values of the fluent if its value is a variable."""

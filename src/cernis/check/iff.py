@@ -14,7 +14,8 @@ from cernis.check.model import (
 )
 from cernis.check.parts import pair_of
 from cernis.check.report import Report
-from cernis.syntax.tree import Clause, Compound, Span, Term, functor
+from cernis.source import Span
+from cernis.syntax.tree import Clause, Compound, Term, functor
 
 _AND = (",", "and")
 _OR = (";", "or")

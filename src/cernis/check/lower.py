@@ -20,17 +20,8 @@ from cernis.check.parts import event_of, pair_of, show_fluent
 from cernis.check.pointrules import lower_change, lower_event_rule
 from cernis.check.report import Report
 from cernis.check.staticrules import lower_static
-from cernis.syntax.tree import (
-    Atom,
-    Clause,
-    Compound,
-    Directive,
-    Item,
-    PatternRule,
-    Span,
-    Term,
-    functor,
-)
+from cernis.source import Span
+from cernis.syntax.tree import Atom, Clause, Compound, Directive, Item, PatternRule, Term, functor
 
 SHADOWED = frozenset({
     ("union_all", 2), ("intersect_all", 2), ("relative_complement_all", 3),

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
-from cernis.syntax.tree import NOWHERE, Compound, PatternRule, Span, Term, Variable
+from cernis.syntax.tree import Compound, PatternRule, Term, Variable
 
 ANY_VALUE = "*"
 """The value of a vertex that stands for whatever value a variable takes."""

@@ -24,13 +24,12 @@ from cernis.check.model import (
 from cernis.check.parts import event_of, pair_of
 from cernis.check.report import Report
 from cernis.errors import Note
+from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
-    NOWHERE,
     Atom,
     Clause,
     Compound,
-    Span,
     Term,
     Variable,
     conjuncts,

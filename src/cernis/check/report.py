@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cernis.errors import Diagnostic, Note, Severity
-from cernis.syntax.tree import Span
+from cernis.source import Span
 
 
 @dataclass(slots=True)

@@ -29,6 +29,7 @@ from cernis.check.model import (
 )
 from cernis.check.parts import show_fluent
 from cernis.check.report import Report
+from cernis.source import Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
     Absence,
@@ -39,7 +40,6 @@ from cernis.syntax.tree import (
     Item,
     Pattern,
     PatternRule,
-    Span,
     Term,
     Variable,
     Where,

@@ -17,17 +17,9 @@ from cernis.check.parts import pair_of
 from cernis.check.pointrules import TEMPORAL
 from cernis.check.report import Report
 from cernis.errors import Note
+from cernis.source import Span
 from cernis.syntax.printer import show
-from cernis.syntax.tree import (
-    Atom,
-    Clause,
-    Compound,
-    Sequence,
-    Span,
-    Term,
-    Variable,
-    functor,
-)
+from cernis.syntax.tree import Atom, Clause, Compound, Sequence, Term, Variable, functor
 
 ALLEN_RELATIONS = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
 ALLEN_MODES = ("source", "target", "union", "intersect", "complement", "complement_inv")

@@ -32,15 +32,14 @@ from cernis.check.model import (
 from cernis.check.report import Report
 from cernis.errors import Note
 from cernis.knowledge.builtins import builtin
+from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
-    NOWHERE,
     Atom,
     Clause,
     Compound,
     Duration,
     Number,
-    Span,
     Term,
     Text,
     Variable,

@@ -10,9 +10,10 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from cernis.errors import InternalError, ProgramError
+from cernis.source import Span
 from cernis.syntax.parser import parse
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Clause, Compound, Item, PatternRule, Span, Where, Within
+from cernis.syntax.tree import Clause, Compound, Item, PatternRule, Where, Within
 
 WIDTH = 100
 _INDENT = "    "

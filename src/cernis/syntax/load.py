@@ -8,19 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cernis.errors import Diagnostic, Note, Severity
+from cernis.source import NOWHERE, Sources, Span
 from cernis.syntax.parser import Parsed, parse_source
-from cernis.syntax.source import Sources
-from cernis.syntax.tree import (
-    NOWHERE,
-    Atom,
-    Compound,
-    Directive,
-    Item,
-    Span,
-    Term,
-    Text,
-    functor,
-)
+from cernis.syntax.tree import Atom, Compound, Directive, Item, Term, Text, functor
 from cernis.syntax.tree import Sequence as ListTerm
 
 ENDINGS = (".cer", ".prolog", ".pl")

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cernis.errors import Diagnostic, Note, ProgramError, Severity
+from cernis.source import Source, Sources, Span
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, LONGHAND, PREFIX
-from cernis.syntax.source import Source, Sources
 from cernis.syntax.tokens import (
     DURATION,
     NAME,
@@ -33,7 +33,6 @@ from cernis.syntax.tree import (
     Item,
     Number,
     Sequence,
-    Span,
     Term,
     Text,
     Variable,

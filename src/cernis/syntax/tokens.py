@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cernis.errors import Diagnostic, Severity
-from cernis.syntax.source import Source
-from cernis.syntax.tree import Span
+from cernis.source import Source, Span
 
 NAME: Final = 1
 VARIABLE: Final = 2

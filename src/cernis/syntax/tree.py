@@ -11,10 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Span: TypeAlias = tuple[int, int]
-
-NOWHERE: Span = (-1, -1)
-"""The span of a node that no text was read for."""
+from cernis.source import NOWHERE, Span
 
 
 def _span() -> Span:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from cernis.syntax.tree import Span
+Span: TypeAlias = tuple[int, int]
+"""The first character of a stretch of text and the first behind it, in the address space."""
+
+NOWHERE: Span = (-1, -1)
+"""The span of what no text was read for."""
 
 
 @dataclass(frozen=True, slots=True)

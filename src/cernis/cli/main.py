@@ -1,0 +1,209 @@
+"""The command line: `cernis check`, `fmt`, `plan`, `graph`, `explain-code`.
+
+Exit codes: 0 all is well, 1 the program has errors (or is not formatted), 2 the command itself
+is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from cernis import __version__
+from cernis.errors import CernisError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Composite event recognition: when did what hold, from events and rules.",
+)
+
+
+class Format(StrEnum):
+    """How diagnostics are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+
+
+Rules = Annotated[Path, typer.Argument(metavar="RULES", help="The file of rules.")]
+Facts = Annotated[
+    list[Path],
+    typer.Option("--facts", metavar="FILE", help="Background facts: rule text, CSV or Parquet."),
+]
+
+
+def main() -> None:
+    """Run the command line; what goes wrong is said in one line."""
+    try:
+        app()
+    except CernisError as error:
+        _stop(str(error))
+    except BrokenPipeError:
+        # Whoever reads our output has seen enough.
+        sys.stderr.close()
+        raise SystemExit(0) from None
+
+
+def _stop(message: str, code: int = 1) -> NoReturn:
+    typer.echo(f"cernis: {message}", err=True)
+    raise SystemExit(code)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cernis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which it is.")
+    ] = False,
+) -> None:
+    """Options of all commands."""
+
+
+@app.command()
+def check(
+    rules: Rules,
+    facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
+    format_: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
+    strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
+) -> None:
+    """Say what is wrong with a program, all of it at once."""
+    from cernis.program import check_source
+    from cernis.report.diagnostics import as_github, as_json, as_text, summary
+
+    checked = check_source(rules, facts)
+    found = checked.diagnostics
+    if format_ is Format.JSON:
+        typer.echo(as_json(found, checked.sources))
+    elif format_ is Format.GITHUB:
+        if found:
+            typer.echo(as_github(found, checked.sources))
+    else:
+        if found:
+            typer.echo(as_text(found, checked.sources, _colour()) + "\n")
+        typer.echo(f"{rules}: {summary(found)}; {_inventory(checked)}")
+    worst = checked.has_errors or (strict and any(str(d.severity) == "warning" for d in found))
+    raise typer.Exit(1 if worst else 0)
+
+
+def _inventory(checked: object) -> str:
+    from cernis.check.checker import Checked
+    from cernis.check.model import FluentKind
+
+    assert isinstance(checked, Checked)
+    events = checked.catalogue.events.values()
+    kinds = [fluent.kind for fluent in checked.catalogue.fluents.values()]
+    counts = [
+        (sum(event.is_input for event in events) + kinds.count(FluentKind.INPUT), "input"),
+        (sum(not event.is_input for event in events), "derived event"),
+        (kinds.count(FluentKind.SIMPLE), "simple fluent"),
+        (kinds.count(FluentKind.STATIC), "statically determined fluent"),
+        (len(checked.clauses) + len(checked.tables), "predicate"),
+    ]
+    return ", ".join(f"{n} {word}{'s' if n != 1 else ''}" for n, word in counts if n)
+
+
+def _colour() -> bool:
+    import os
+
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+@app.command()
+def fmt(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Files of rules or facts.")
+    ],
+    check_: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit 1 if any would.")
+    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Change nothing; show what would.")] = False,
+) -> None:
+    """Lay files out in the one way there is. Comments stay."""
+    from cernis.cli.formatting import format_file
+
+    changed = [format_file(file, write=not (check_ or diff), diff=diff) for file in files]
+    raise typer.Exit(1 if check_ and any(changed) else 0)
+
+
+@app.command()
+def plan(rules: Rules, facts: Facts = []) -> None:  # noqa: B006 - as above
+    """Show how a program is evaluated: stages, strata, operators."""
+    from cernis.plan import explain
+    from cernis.report.diagnostics import as_text
+
+    program = _load(rules, facts)
+    typer.echo(explain(program.plan), nl=False)
+    if program.plan.diagnostics:
+        text = as_text(program.plan.diagnostics, program.sources, _colour())
+        typer.echo("\n" + text, err=True)
+
+
+@app.command()
+def graph(
+    rules: Rules,
+    facts: Facts = [],  # noqa: B006 - as above
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A .svg or .dot file; else DOT is printed."),
+    ] = None,
+    inputs: Annotated[bool, typer.Option(help="Draw the input too.")] = True,
+) -> None:
+    """Draw what depends on what, immediately and with a delay, level by level."""
+    from cernis.report.graph import as_dot, as_svg
+
+    checked = _load(rules, facts).checked
+    if output is None:
+        typer.echo(as_dot(checked.dependencies, checked.catalogue, inputs), nl=False)
+        return
+    writers = {".svg": as_svg, ".dot": as_dot, ".gv": as_dot}
+    writer = writers.get(output.suffix)
+    if writer is None:
+        _stop(f"{output} must end in .svg or .dot", 2)
+    try:
+        output.write_text(writer(checked.dependencies, checked.catalogue, inputs), "utf-8")
+    except OSError as error:
+        _stop(f"{output} cannot be written: {error.strerror}", 2)
+    typer.echo(f"{output}: {len(checked.dependencies.vertices)} vertices")
+
+
+@app.command("explain-code")
+def explain_code(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="Such as C030.")],
+) -> None:
+    """Explain a diagnostic, with an example that gives it."""
+    from cernis.report.codes import section
+
+    text = section(code.upper())
+    if text is None:
+        _stop(f"there is no diagnostic {code}", 2)
+    typer.echo(text)
+
+
+def _load(rules: Path, facts: list[Path]):  # type: ignore[no-untyped-def]
+    """The program, or its diagnostics and the end."""
+    from cernis.errors import ProgramError
+    from cernis.program import load
+    from cernis.report.diagnostics import as_text, summary
+
+    try:
+        return load(rules, facts)
+    except ProgramError as error:
+        typer.echo(as_text(error.diagnostics, error.sources, _colour()), err=True)
+        _stop(f"{rules}: {summary(error.diagnostics)}")
+
+
+if __name__ == "__main__":
+    main()

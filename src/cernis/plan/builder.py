@@ -1,0 +1,246 @@
+"""Checked program to logical plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cernis.check.catalogue import pattern_head
+from cernis.check.checker import Checked
+from cernis.check.dependencies import Component
+from cernis.check.goals import named
+from cernis.check.model import (
+    ChangeRule,
+    Condition,
+    EventRule,
+    FluentKind,
+    HoldsFor,
+    InitialRule,
+    IntervalOperation,
+    NotEmpty,
+    Pair,
+    Relation,
+    StaticRule,
+)
+from cernis.check.patterns import consumption_of
+from cernis.errors import Diagnostic, Severity
+from cernis.knowledge import Knowledge
+from cernis.plan.logical import (
+    Combine,
+    Definition,
+    Delay,
+    Exchange,
+    Fetch,
+    InitialPoints,
+    IntervalOperator,
+    IntervalRule,
+    Match,
+    PointRule,
+    Require,
+    RulePlan,
+    Stage,
+    Stratum,
+)
+from cernis.plan.pipeline import Pipeline, entity_names
+from cernis.plan.stages import StageDraft, find_stages, shapes
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a program is evaluated: its stages, and what is to be said about them."""
+
+    stages: tuple[Stage, ...]
+    checked: Checked
+    knowledge: Knowledge
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def make_plan(checked: Checked) -> Plan:
+    """Plan a program that has checked without errors."""
+    knowledge = Knowledge(
+        [clause for own in checked.clauses.values() for clause in own],
+        {(relation.name, relation.arity): table for relation, table in checked.tables.items()},
+    )
+    builder = _Builder(checked, knowledge)
+    drafts, without = find_stages(
+        checked.dependencies.components, list(shapes(checked.definitions))
+    )
+    stages = tuple(builder.stage(number, draft) for number, draft in enumerate(drafts, 1))
+    warnings = tuple(builder.no_key(component) for component in without)
+    return Plan(stages, checked, knowledge, warnings)
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Turns components into strata of planned rules."""
+
+    checked: Checked
+    knowledge: Knowledge
+
+    # -- stages and strata ------------------------------------------------------------------
+
+    def stage(self, number: int, draft: StageDraft) -> Stage:
+        strata = tuple(self._stratum(component) for component in draft.components)
+        return Stage(number, draft.key, tuple(self._exchanges(draft)), strata)
+
+    def _exchanges(self, draft: StageDraft) -> Iterable[Exchange]:
+        """What the stage reads: its inputs by their keys, then what earlier stages found."""
+        own = {vertex.relation for component in draft.components for vertex in component.vertices}
+        derived = {vertex.relation for vertex in self.checked.dependencies.vertices}
+        read = {relation: key for relation, key in draft.keys.items() if relation not in own}
+        for relation, key in {**read, **draft.needed}.items():
+            names = self._argument_names(relation)
+            demanded = draft.demands.get(relation)
+            yield Exchange(
+                str(relation),
+                "earlier stage" if relation in derived else "input",
+                tuple(names[at] for at in key),
+                str(demanded) if demanded else "",
+            )
+
+    def _argument_names(self, relation: Relation) -> tuple[str, ...]:
+        catalogue = self.checked.catalogue
+        if relation in catalogue.events:
+            return catalogue.events[relation].argument_names
+        return catalogue.fluents[relation].argument_names
+
+    def no_key(self, component: Component) -> Diagnostic:
+        names = ", ".join(dict.fromkeys(str(vertex.relation) for vertex in component.vertices))
+        relation = component.vertices[0].relation
+        rules = [rule.span for rule in self.checked.definitions.changes
+                 if rule.pair.relation == relation]  # fmt: skip
+        rules += [rule.span for rule in self.checked.definitions.statics
+                  if rule.pair.relation == relation]  # fmt: skip
+        rules += [rule.span for rule in self.checked.definitions.events
+                  if rule.event.relation == relation]  # fmt: skip
+        rules += [rule.span for rule in self.checked.definitions.patterns
+                  if pattern_head(rule).relation == relation]  # fmt: skip
+        return Diagnostic(
+            "C070", Severity.WARNING, f"no partition key fits {names}: all of it is evaluated in "
+            "one partition", rules[0] if rules else (-1, -1),
+            help="let the literals of its rules share a variable with the head",
+        )  # fmt: skip
+
+    def _stratum(self, component: Component) -> Stratum:
+        relations = dict.fromkeys(vertex.relation for vertex in component.vertices)
+        definitions = tuple(self._definition(relation, component) for relation in relations)
+        order = tuple(str(vertex) for vertex in component.vertices)
+        return Stratum(component.level, component.cyclic, component.delayed, order, definitions)
+
+    def _definition(self, relation: Relation, component: Component) -> Definition:
+        definitions = self.checked.definitions
+        is_event = any(v.value is None for v in component.vertices if v.relation == relation)
+        if is_event:
+            rules: list[RulePlan] = [
+                self._event(rule) for rule in definitions.events if rule.event.relation == relation
+            ]
+            rules += [
+                Match(
+                    pattern_head(rule), rule.pattern, consumption_of(rule, definitions), rule.span
+                )
+                for rule in definitions.patterns
+                if pattern_head(rule).relation == relation
+            ]
+            return Definition(str(relation), "event", (), tuple(rules))
+        values = {v.value for v in component.vertices if v.relation == relation}
+        fluent = self.checked.catalogue.fluents[relation]
+        rules = [*self._fluent_rules(relation, values)]
+        groundings = tuple(
+            grounding for grounding in definitions.groundings
+            if isinstance(grounding.entity, Pair) and grounding.entity.relation == relation
+        )  # fmt: skip
+        shown = tuple(value for value in fluent.values if value in values)
+        return Definition(str(relation), str(fluent.kind), shown, tuple(rules), groundings)
+
+    def _fluent_rules(self, relation: Relation, values: set[str | None]) -> Iterable[RulePlan]:
+        definitions = self.checked.definitions
+        kind = self.checked.catalogue.fluents[relation].kind
+        for initial in definitions.initials:
+            if initial.pair.relation == relation:
+                yield self._initial(initial)
+        for change in definitions.changes:
+            if change.pair.relation == relation:
+                yield self._change(change)
+        for static in definitions.statics:
+            if static.pair.relation == relation and static.pair.value_name in values:
+                yield self._static(static)
+        if kind is FluentKind.SIMPLE:
+            postponed = {p.pair.value_name for p in definitions.postponables
+                         if p.pair.relation == relation}  # fmt: skip
+            for effect in definitions.effects:
+                if effect.source.relation == relation:
+                    yield Delay(effect, effect.source.value_name in postponed, effect.span)
+
+    # -- rules ------------------------------------------------------------------------------
+
+    def _pipeline(self, taken: set[str]) -> Pipeline:
+        return Pipeline(self.knowledge, self.checked.modes, taken=set(taken))
+
+    def _change(self, rule: ChangeRule) -> PointRule:
+        pipeline = self._pipeline(entity_names(rule.pair))
+        steps = pipeline.run(rule.body)
+        unbound = tuple(sorted(entity_names(rule.pair) - pipeline.bound))
+        kind = "initiation" if rule.initiates else "termination"
+        return PointRule(kind, rule.pair, steps, unbound, rule.span)
+
+    def _event(self, rule: EventRule) -> PointRule:
+        steps = self._pipeline(entity_names(rule.event)).run(rule.body)
+        return PointRule("event", rule.event, steps, (), rule.span)
+
+    def _initial(self, rule: InitialRule) -> InitialPoints:
+        goals = [Condition(goal, False, goal.span) for goal in rule.goals]
+        pipeline = self._pipeline(entity_names(rule.pair))
+        return InitialPoints(rule.pair, pipeline.run(goals), rule.span)
+
+    def _static(self, rule: StaticRule) -> IntervalRule:
+        """Lists of intervals keep the author's order; conditions come as soon as they can run."""
+        pipeline = self._pipeline(_static_names(rule))
+        steps: list[IntervalOperator] = []
+        waiting = [goal for goal in rule.body if isinstance(goal, Condition)]
+        for literal in rule.body:
+            if isinstance(literal, HoldsFor):
+                steps.append(Fetch(literal.pair, literal.intervals, literal.span))
+                pipeline.bound |= entity_names(literal.pair)
+            elif isinstance(literal, IntervalOperation):
+                if named(literal.parameters) - pipeline.bound:
+                    waiting = self._conditions(waiting, pipeline, steps, everything=True)
+                steps.append(
+                    Combine(literal.operator, literal.inputs, literal.parameters, literal.output,
+                            literal.span)
+                )  # fmt: skip
+            elif isinstance(literal, NotEmpty):
+                steps.append(Require(literal.intervals, literal.span))
+            waiting = self._conditions(waiting, pipeline, steps, everything=False)
+        self._conditions(waiting, pipeline, steps, everything=True)
+        unbound = tuple(sorted(entity_names(rule.pair) - pipeline.bound))
+        return IntervalRule(rule.pair, tuple(steps), rule.output, unbound, rule.span)
+
+    def _conditions(
+        self, waiting: list[Condition], pipeline: Pipeline, steps: list[IntervalOperator],
+        everything: bool,
+    ) -> list[Condition]:  # fmt: skip
+        """Plan the conditions that share a bound variable; or all that are left."""
+        ready = [goal for goal in waiting if everything or _is_ready(goal, pipeline.bound)]
+        if ready:
+            before = len(pipeline.steps)
+            pipeline.run(ready)
+            steps.extend(pipeline.steps[before:])  # type: ignore[arg-type]
+        return [goal for goal in waiting if goal not in ready]
+
+
+def _static_names(rule: StaticRule) -> set[str]:
+    """All named variables of a rule over intervals."""
+    names = entity_names(rule.pair)
+    for literal in rule.body:
+        if isinstance(literal, HoldsFor):
+            names |= entity_names(literal.pair)
+        elif isinstance(literal, Condition):
+            names |= named([literal.goal])
+        elif isinstance(literal, IntervalOperation):
+            names |= named(literal.parameters)
+    return names
+
+
+def _is_ready(goal: Condition, bound: set[str]) -> bool:
+    names = {name for name in named([goal.goal]) if not name.startswith("_")}
+    return bool(names) and names <= bound

@@ -1,0 +1,229 @@
+"""The plan as text: stages, strata, rules and operators, each line with the place it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from cernis.check.model import Boundary, Changes, Event
+from cernis.plan.builder import Plan
+from cernis.plan.logical import (
+    Aggregate,
+    AntiStab,
+    Branches,
+    Combine,
+    Compute,
+    Definition,
+    Delay,
+    EventAntiJoin,
+    EventJoin,
+    Except,
+    Exclude,
+    Fetch,
+    Filter,
+    InitialPoints,
+    IntervalOperator,
+    IntervalRule,
+    Lookup,
+    Occurrence,
+    PointOperator,
+    PointRule,
+    Require,
+    Resolve,
+    RulePlan,
+    Scan,
+    Stab,
+    Stage,
+    Stratum,
+)
+from cernis.source import Span
+from cernis.syntax.printer import show
+from cernis.syntax.tree import Absence, Binary, EventAtom, Pattern, TimePoint, Where, Within
+
+_PLACE_COLUMN = 84
+
+_SETS = {
+    "union_all": "Union", "intersect_all": "Intersect", "complement_all": "Complement",
+    "relative_complement_all": "RelativeComplement", "intDurGreater": "Longer",
+    "intDurLess": "Shorter", "allen": "Allen",
+}  # fmt: skip
+
+
+def explain(plan: Plan) -> str:
+    """The whole plan, for people to read.
+
+    Indentation shows what belongs to what; the right margin cites file and line.
+    """
+    return "\n".join(_Explainer(plan).lines()) + "\n"
+
+
+class _Explainer:
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def lines(self) -> Iterator[str]:
+        for stage in self._plan.stages:
+            yield from self._stage(stage)
+        yield from self._background()
+
+    def _line(self, depth: int, text: str, span: Span | None = None) -> str:
+        line = "  " * depth + text
+        place = self._plan.checked.sources.place(span) if span else None
+        if place is None:
+            return line
+        return f"{line:<{_PLACE_COLUMN}}  {Path(place.name).name}:{place.line}"
+
+    # -- stages and strata ------------------------------------------------------------------
+
+    def _stage(self, stage: Stage) -> Iterator[str]:
+        key = f"by {', '.join(stage.key)}" if stage.key else "in one partition"
+        yield f"stage {stage.number}, {key}"
+        for exchange in stage.exchanges:
+            by = f" by {', '.join(exchange.key)}" if exchange.key else ""
+            demand = f", as {exchange.demanded_by} demands" if exchange.demanded_by else ""
+            yield self._line(1, f"read {exchange.relation} from {exchange.origin}{by}{demand}")
+        for stratum in stage.strata:
+            yield from self._stratum(stratum)
+        yield ""
+
+    def _stratum(self, stratum: Stratum) -> Iterator[str]:
+        marks = [f"stratum {stratum.level}"]
+        if stratum.cyclic:
+            marks.append("cyclic: iterated by time")
+        if stratum.delayed:
+            marks.append(f"delayed effects: {' -> '.join(stratum.order)}")
+        yield self._line(1, ", ".join(marks))
+        for definition in stratum.definitions:
+            yield from self._definition(definition)
+
+    def _definition(self, definition: Definition) -> Iterator[str]:
+        values = [value for value in definition.values if value != "true"]
+        of = f" of {', '.join(definition.values)}" if values else ""
+        kind = definition.kind if definition.kind == "event" else f"{definition.kind} fluent"
+        yield self._line(2, f"{definition.title}, {kind}{of}")
+        for grounding in definition.groundings:
+            goals = ", ".join(show(goal) for goal in grounding.goals) or "true"
+            yield self._line(3, f"Restrict {grounding.entity} to {goals}", grounding.span)
+        for rule in definition.rules:
+            yield from self._rule(rule)
+
+    # -- rules ------------------------------------------------------------------------------
+
+    def _rule(self, rule: RulePlan) -> Iterator[str]:
+        if isinstance(rule, PointRule):
+            open_ = f" for all {', '.join(rule.open_variables)}" if rule.open_variables else ""
+            yield self._line(3, f"{rule.kind} {rule.head}{open_}", rule.span)
+            yield from self._steps(4, rule.steps)
+        elif isinstance(rule, IntervalRule):
+            yield self._line(3, f"intervals {rule.head} = {rule.output}", rule.span)
+            yield from self._steps(4, rule.steps)
+        elif isinstance(rule, InitialPoints):
+            yield self._line(3, f"initially {rule.head}", rule.span)
+            yield from self._steps(4, rule.steps)
+        elif isinstance(rule, Delay):
+            yield self._line(3, _delay(rule), rule.span)
+        else:
+            yield self._line(3, f"pattern {rule.head}, {rule.consumption}", rule.span)
+            yield from self._pattern(4, rule.pattern)
+
+    def _steps(
+        self, depth: int, steps: Sequence[PointOperator] | Sequence[IntervalOperator]
+    ) -> Iterator[str]:
+        for step in steps:
+            yield self._line(depth, _describe(step), step.span)
+            if isinstance(step, Branches):
+                for branch in step.branches:
+                    yield self._line(depth + 1, "branch")
+                    yield from self._steps(depth + 2, branch)
+            elif isinstance(step, (Except, Aggregate)):
+                yield from self._steps(depth + 1, step.body)
+
+    def _pattern(self, depth: int, pattern: Pattern) -> Iterator[str]:
+        """The pattern from the outside in, each operator above what it joins."""
+        if isinstance(pattern, EventAtom):
+            yield self._line(depth, f"Occurrences {show(pattern.term)}", pattern.span)
+            return
+        if isinstance(pattern, TimePoint):
+            yield self._line(depth, f"TimePoint {show(pattern)}", pattern.span)
+            return
+        parts: tuple[Pattern, ...]
+        if isinstance(pattern, Where):
+            conditions = ", ".join(show(condition) for condition in pattern.conditions)
+            title, parts = f"Filter {conditions}", (pattern.pattern,)
+        elif isinstance(pattern, Within):
+            title, parts = f"Within {show(pattern.duration)}", (pattern.pattern,)
+        elif isinstance(pattern, Binary):
+            title, parts = pattern.operator.capitalize(), (pattern.left, pattern.right)
+        else:
+            assert isinstance(pattern, Absence)
+            title, parts = "Absence", (pattern.absent, pattern.first, pattern.last)
+        yield self._line(depth, title, pattern.span)
+        for part in parts:
+            yield from self._pattern(depth + 1, part)
+
+    # -- background -------------------------------------------------------------------------
+
+    def _background(self) -> Iterator[str]:
+        predicates = self._plan.knowledge.predicates
+        if not predicates:
+            return
+        yield "background"
+        for (name, arity), predicate in sorted(predicates.items()):
+            text = f"{name}/{arity} {predicate.route}: {predicate.reason}"
+            span = predicate.clauses[0].head.span if predicate.clauses else None
+            yield self._line(1, text, span)
+
+
+def _delay(rule: Delay) -> str:
+    effect = rule.effect
+    then = f"-> {effect.target}" if effect.target else "ends"
+    moved = ", moved by each initiation" if rule.postponable else ""
+    computed = f" where {', '.join(map(show, effect.goals))}" if effect.goals else ""
+    return f"Delay {effect.source} {then} after {show(effect.delay)}{computed}{moved}"
+
+
+def _occurrence(occurrence: Occurrence) -> str:
+    if isinstance(occurrence, Event):
+        return str(occurrence)
+    if isinstance(occurrence, Boundary):
+        return f"{occurrence.edge}({occurrence.pair})"
+    assert isinstance(occurrence, Changes)
+    word = "initiation" if occurrence.initiates else "termination"
+    return f"{word} of {occurrence.pair}"
+
+
+def _names(prefix: str, names: Iterable[str]) -> str:
+    joined = ", ".join(names)
+    return f" {prefix} {joined}" if joined else ""
+
+
+def _describe(step: PointOperator | IntervalOperator) -> str:
+    """One operator on one line: its name, what it is about, and what it joins on or binds."""
+    if isinstance(step, (Scan, EventJoin, EventAntiJoin)):
+        on = _names("on", step.on) if isinstance(step, EventJoin) else ""
+        return f"{type(step).__name__} {_occurrence(step.occurrence)}{on}"
+    if isinstance(step, Stab):
+        return f"Stab {step.pair}{_names('binding', step.binds)}"
+    if isinstance(step, AntiStab):
+        return f"AntiStab {step.pair}"
+    if isinstance(step, Filter):
+        return f"Filter {'not ' if step.negated else ''}{show(step.condition)}"
+    if isinstance(step, Compute):
+        return f"Compute {step.variable} = {show(step.expression)}"
+    if isinstance(step, Lookup):
+        return f"Lookup {show(step.goal)}{_names('on', step.on)}{_names('binding', step.binds)}"
+    if isinstance(step, Exclude):
+        return f"Exclude {show(step.goal)}"
+    if isinstance(step, Resolve):
+        negated = "not " if step.negated else ""
+        return f"Resolve {negated}{show(step.goal)}{_names('binding', step.binds)}"
+    if isinstance(step, Aggregate):
+        return f"Aggregate {step.kind} {show(step.template)} into {show(step.result)}"
+    if isinstance(step, Fetch):
+        return f"{step.output} = Fetch {step.pair}"
+    if isinstance(step, Combine):
+        parameters = "".join(f", {show(parameter)}" for parameter in step.parameters)
+        return f"{step.output} = {_SETS[step.operator]}({', '.join(step.inputs)}{parameters})"
+    if isinstance(step, Require):
+        return f"Require {step.intervals}"
+    return type(step).__name__

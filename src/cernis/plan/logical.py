@@ -1,0 +1,280 @@
+"""Logical operators: what is done to answer a rule, without saying how.
+
+A rule over time-points is a pipeline: a scan makes rows, each further operator filters or widens
+them, and the rows that come out are the points of the head. A rule over intervals is a sequence
+of named lists of intervals. Operators keep the span of the literal they come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cernis.check.model import Boundary, Changes, DelayedEffect, Event, Grounding, Pair
+from cernis.source import NOWHERE, Span
+from cernis.syntax.tree import Pattern, Term
+
+Occurrence: TypeAlias = Event | Boundary | Changes
+"""What can happen at a point: an event, a fluent's start or end, an initiation or termination."""
+
+
+# -- over time-points ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One row a happening, with its arguments and its time."""
+
+    occurrence: Occurrence
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EventJoin:
+    """The rows at whose time something else happens too, joined on the shared variables."""
+
+    occurrence: Occurrence
+    on: tuple[str, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EventAntiJoin:
+    """The rows at whose time something does not happen."""
+
+    occurrence: Occurrence
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stab:
+    """The rows at whose time the pair holds; `binds` are variables that get their value so."""
+
+    pair: Pair
+    binds: tuple[str, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AntiStab:
+    """The rows at whose time the pair does not hold."""
+
+    pair: Pair
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The rows for which a comparison is true."""
+
+    condition: Term
+    negated: bool = False
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """The rows with a further column, the value of an expression."""
+
+    variable: str
+    expression: Term
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """The rows joined with a table of background knowledge."""
+
+    goal: Term
+    on: tuple[str, ...]
+    binds: tuple[str, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Exclude:
+    """The rows for which a table of background knowledge has no match."""
+
+    goal: Term
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """The rows joined with the answers to a goal, asked once for each distinct question."""
+
+    goal: Term
+    negated: bool
+    binds: tuple[str, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The rows that come out of any of several pipelines."""
+
+    branches: tuple[tuple[PointOperator, ...], ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Except:
+    """The rows that come out of no row of a pipeline."""
+
+    body: tuple[PointOperator, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """The rows with the aggregate of what a pipeline makes of each."""
+
+    kind: str
+    template: Term
+    result: Term
+    body: tuple[PointOperator, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+PointOperator: TypeAlias = (
+    Scan | EventJoin | EventAntiJoin | Stab | AntiStab | Filter | Compute | Lookup | Exclude
+    | Resolve | Branches | Except | Aggregate
+)  # fmt: skip
+
+
+# -- over intervals --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """The maximal intervals of a pair."""
+
+    pair: Pair
+    output: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """An operation on lists of intervals: union, intersection, complement, duration, Allen."""
+
+    operator: str
+    inputs: tuple[str, ...]
+    parameters: tuple[Term, ...]
+    output: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    """Nothing comes out for arguments whose list of intervals is empty."""
+
+    intervals: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+IntervalOperator: TypeAlias = (
+    Fetch | Combine | Require | Filter | Compute | Lookup | Exclude | Resolve | Branches
+)
+
+
+# -- rules, strata, stages -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PointRule:
+    """Points of an initiation, a termination or a derived event."""
+
+    kind: str
+    head: Pair | Event
+    steps: tuple[PointOperator, ...]
+    open_variables: tuple[str, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRule:
+    """Intervals of a statically determined pair."""
+
+    head: Pair
+    steps: tuple[IntervalOperator, ...]
+    output: str
+    open_variables: tuple[str, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class InitialPoints:
+    """A pair that holds from the start of the run."""
+
+    head: Pair
+    steps: tuple[PointOperator, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """A delayed effect of the initiations of a pair."""
+
+    effect: DelayedEffect
+    postponable: bool
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Occurrences of an event pattern."""
+
+    head: Event
+    pattern: Pattern
+    consumption: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+RulePlan: TypeAlias = PointRule | IntervalRule | InitialPoints | Delay | Match
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """All that defines one fluent or event: its rules, and the groundings that restrict it."""
+
+    title: str
+    kind: str
+    values: tuple[str, ...]
+    rules: tuple[RulePlan, ...]
+    groundings: tuple[Grounding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A component of the dependency graph: its definitions, evaluated together."""
+
+    level: int
+    cyclic: bool
+    delayed: bool
+    order: tuple[str, ...]
+    definitions: tuple[Definition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A relation that a stage reads: from the input or an earlier stage, by which arguments.
+
+    `demanded_by` names the relation whose rows say which of it are wanted, where it carries only
+    part of the key.
+    """
+
+    relation: str
+    origin: str
+    key: tuple[str, ...]
+    demanded_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Strata evaluated with one partition key; without a key, in one partition."""
+
+    number: int
+    key: tuple[str, ...]
+    exchanges: tuple[Exchange, ...]
+    strata: tuple[Stratum, ...]

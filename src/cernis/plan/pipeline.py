@@ -1,0 +1,275 @@
+"""From the body of a rule to a pipeline: inlines background rules and chooses the order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from cernis.check.goals import Binder, Modes, named
+from cernis.check.model import (
+    Boundary,
+    Changes,
+    Collect,
+    Condition,
+    Either,
+    Event,
+    Happens,
+    Holds,
+    Literal,
+    Pair,
+    Unless,
+)
+from cernis.knowledge import Knowledge, Route
+from cernis.knowledge.builtins import builtin
+from cernis.plan.logical import (
+    Aggregate,
+    AntiStab,
+    Branches,
+    Compute,
+    EventAntiJoin,
+    EventJoin,
+    Except,
+    Exclude,
+    Filter,
+    Lookup,
+    Occurrence,
+    PointOperator,
+    Resolve,
+    Scan,
+    Stab,
+)
+from cernis.source import Span
+from cernis.syntax.tree import Atom, Compound, Term, Variable, conjuncts, functor
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """Chooses, again and again, the cheapest literal that can run next.
+
+    Cheapest first: what only filters, then what looks up a table by bound arguments, then what
+    looks at fluents, then what joins events, and last what makes rows out of nothing.
+    """
+
+    knowledge: Knowledge
+    modes: Modes
+    bound: set[str] = field(default_factory=set)
+    taken: set[str] = field(default_factory=set)
+    steps: list[PointOperator] = field(default_factory=list)
+
+    def run(self, body: Iterable[Literal]) -> tuple[PointOperator, ...]:
+        """Order all literals of a body and give their operators."""
+        waiting = list(body)
+        self.taken |= self.bound | all_names(waiting)
+        while waiting:
+            best = min(waiting, key=self._rank)
+            waiting.remove(best)
+            expanded = self._expanded(best)
+            if expanded is None:
+                self._add(best)
+            else:
+                self.taken |= all_names(expanded)
+                waiting = [*expanded, *waiting]
+        return tuple(self.steps)
+
+    def inside(self, body: Sequence[Literal]) -> Pipeline:
+        """A pipeline for a body that runs once for each row so far, planned."""
+        inner = Pipeline(self.knowledge, self.modes, set(self.bound), set(self.taken))
+        inner.run(body)
+        self.taken |= inner.taken
+        return inner
+
+    # -- the order --------------------------------------------------------------------------
+
+    def _rank(self, literal: Literal) -> int:
+        if isinstance(literal, Condition):
+            return self._rank_condition(literal)
+        if isinstance(literal, (Happens, Boundary, Changes)):
+            if literal.negated:
+                return 60 if self._is_bound(literal) else 95
+            return 50 if self.steps else 0
+        if isinstance(literal, Holds):
+            if literal.negated:
+                return 40 if self._is_bound(literal) else 95
+            return 30 if self._is_bound(literal) else 45
+        if isinstance(literal, Either):
+            return 70 if self.steps else 5
+        return 80
+
+    def _rank_condition(self, literal: Condition) -> int:
+        if not self.steps and not self.bound:
+            return 90
+        free = named([literal.goal]) - self.bound
+        if literal.negated:
+            return 97 if any(not name.startswith("_") for name in free) else 12
+        binder = Binder(self.modes, set(self.bound))
+        binder.run([literal.goal])
+        if binder.stuck:
+            return 99
+        if not free:
+            return 10
+        return 20 if named([literal.goal]) & self.bound or _is_small(literal.goal) else 85
+
+    def _is_bound(self, literal: Happens | Boundary | Changes | Holds) -> bool:
+        free = {name for name in _names(literal) - self.bound if not name.startswith("_")}
+        return not free
+
+    # -- the operators ----------------------------------------------------------------------
+
+    def _add(self, literal: Literal) -> None:
+        if isinstance(literal, Condition):
+            self._condition(literal)
+        elif isinstance(literal, (Happens, Boundary, Changes)):
+            self._occurrence(literal)
+        elif isinstance(literal, Holds):
+            self._holds(literal)
+        elif isinstance(literal, Either):
+            inner = [self.inside(branch) for branch in literal.branches]
+            branches = tuple(tuple(pipeline.steps) for pipeline in inner)
+            self.steps.append(Branches(branches, literal.span))
+            self.bound |= set.intersection(*(pipeline.bound for pipeline in inner))
+        elif isinstance(literal, Unless):
+            self.steps.append(Except(tuple(self.inside(literal.body).steps), literal.span))
+        else:
+            assert isinstance(literal, Collect)
+            body = tuple(self.inside(literal.body).steps)
+            self.steps.append(
+                Aggregate(literal.kind, literal.template, literal.result, body, literal.span)
+            )
+            self.bound |= named([literal.result])
+
+    def _occurrence(self, literal: Happens | Boundary | Changes) -> None:
+        occurrence: Occurrence = literal.event if isinstance(literal, Happens) else literal
+        if literal.negated:
+            self.steps.append(EventAntiJoin(occurrence, literal.span))
+            return
+        names = _names(literal)
+        if self.steps or self.bound:
+            shared = tuple(sorted(names & self.bound))
+            self.steps.append(EventJoin(occurrence, shared, literal.span))
+        else:
+            self.steps.append(Scan(occurrence, literal.span))
+        self.bound |= names
+
+    def _holds(self, literal: Holds) -> None:
+        if literal.negated:
+            self.steps.append(AntiStab(literal.pair, literal.span))
+            return
+        names = _names(literal)
+        self.steps.append(Stab(literal.pair, tuple(sorted(names - self.bound)), literal.span))
+        self.bound |= names
+
+    def _condition(self, literal: Condition) -> None:
+        self.steps.append(condition_operator(literal, self.bound, self.knowledge))
+        if not literal.negated:
+            binder = Binder(self.modes, self.bound)
+            binder.run([literal.goal])
+            self.bound = binder.bound | named([literal.goal])
+
+    # -- background rules -------------------------------------------------------------------
+
+    def _expanded(self, literal: Literal) -> list[Literal] | None:
+        """A condition with the rules behind it in its place; None if it stays as it is.
+
+        It is expanded when its turn has come and not before, as what is bound by then decides
+        how a rule with a cut in it can be written without one.
+        """
+        if not isinstance(literal, Condition):
+            return None
+        goal = literal.goal
+        predicate = self.knowledge.predicates.get(functor(goal))
+        if predicate is not None and predicate.route is Route.INLINE:
+            expanded = self.knowledge.inline(goal, self.bound, self.taken)
+            if expanded == goal:
+                return None
+            goal = expanded
+        elif functor(goal)[0] not in (",", ";"):
+            return None
+        if not literal.negated:
+            return list(_literals(goal, literal.span))
+        if isinstance(goal, Compound) and goal.functor in (",", ";"):
+            return [Unless(_literals(goal, literal.span), literal.span)]
+        return [Condition(goal, True, literal.span)]
+
+
+def _literals(goal: Term, span: Span) -> tuple[Literal, ...]:
+    """A goal as conditions, disjunctions and negations of them."""
+    found: list[Literal] = []
+    for part in conjuncts(goal):
+        if isinstance(part, Compound) and part.functor == ";" and not _has_arrow(part):
+            branches = tuple(_literals(branch, span) for branch in part.args)
+            found.append(Either(branches, span))
+        elif isinstance(part, Compound) and functor(part) in (("\\+", 1), ("not", 1)):
+            found.append(Condition(part.args[0], True, span))
+        elif part != Atom("true"):
+            found.append(Condition(part, False, span))
+    return tuple(found)
+
+
+def _has_arrow(disjunction: Compound) -> bool:
+    """If-then-else is no disjunction of its branches."""
+    return any(functor(branch)[0] == "->" for branch in disjunction.args)
+
+
+def all_names(body: Iterable[Literal]) -> set[str]:
+    """All named variables of a body, at any depth."""
+    names: set[str] = set()
+    for literal in body:
+        if isinstance(literal, Condition):
+            names |= named([literal.goal])
+        elif isinstance(literal, Either):
+            names |= set[str]().union(*map(all_names, literal.branches))
+        elif isinstance(literal, Unless):
+            names |= all_names(literal.body)
+        elif isinstance(literal, Collect):
+            names |= all_names(literal.body) | named([literal.template, literal.result])
+        else:
+            names |= _names(literal)
+    return names
+
+
+def condition_operator(
+    literal: Condition, bound: set[str], knowledge: Knowledge
+) -> Filter | Compute | Lookup | Exclude | Resolve:
+    """The operator of a condition whose needs are met."""
+    goal, span = literal.goal, literal.span
+    key = functor(goal)
+    names = named([goal])
+    binds = tuple(sorted(names - bound))
+    predicate = knowledge.predicates.get(key)
+    if predicate is not None:
+        if predicate.route not in (Route.TABLE, Route.MATERIALISE):
+            return Resolve(goal, literal.negated, () if literal.negated else binds, span)
+        if literal.negated:
+            return Exclude(goal, span)
+        return Lookup(goal, tuple(sorted(names & bound)), binds, span)
+    if key in (("is", 2), ("=", 2)) and not literal.negated and isinstance(goal, Compound):
+        for target, source in (goal.args, goal.args[::-1]):
+            if isinstance(target, Variable) and target.name in binds:
+                return Compute(target.name, source, span)
+    known = builtin(*key)
+    if known is not None and known.kind == "comparison":
+        return Filter(goal, literal.negated, span)
+    if known is None:
+        # A dynamic predicate or a domain: a table that the run fills.
+        if literal.negated:
+            return Exclude(goal, span)
+        return Lookup(goal, tuple(sorted(names & bound)), binds, span)
+    return Resolve(goal, literal.negated, () if literal.negated else binds, span)
+
+
+def _is_small(goal: Term) -> bool:
+    """A look-up by a constant, such as a threshold, makes one row or few."""
+    return isinstance(goal, Compound) and any(not named([arg]) and not isinstance(arg, Variable)
+                                              for arg in goal.args)  # fmt: skip
+
+
+def _names(literal: Happens | Boundary | Changes | Holds) -> set[str]:
+    if isinstance(literal, Happens):
+        return entity_names(literal.event)
+    return entity_names(literal.pair)
+
+
+def entity_names(entity: Event | Pair) -> set[str]:
+    """The named variables of an event or pair."""
+    names = named(entity.args)
+    return names | named([entity.value]) if isinstance(entity, Pair) else names

@@ -1,0 +1,224 @@
+"""Partition stages: which strata can be evaluated side by side with which key, from the rules.
+
+A key of a relation is a choice of argument positions. A component fits a stage if every rule's
+literals over time carry, at their relations' key positions, the variables that stand at the key
+positions of the head: then what belongs together meets in one partition. Input and what comes from
+an earlier stage may carry only part of the key, if another literal carries all of it and so says
+what is demanded; for a head that leaves part of its key open, its own instances say so. The search
+is greedy: each component goes into the earliest stage it fits, and a stage's key is as short as
+possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations, product
+
+from cernis.check.dependencies import Component, Vertex
+from cernis.check.model import Definitions, Event, HoldsFor, Pair, Relation, temporal
+from cernis.plan.pipeline import all_names, entity_names
+from cernis.syntax.tree import Term, Variable
+
+Key = tuple[int, ...]
+
+_LONGEST_KEY = 3
+"""Keys of more arguments than this are not looked for: the relation's rows are too few then."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleShape:
+    """What the search needs of a rule: its head, and what its literals are about."""
+
+    head: Event | Pair
+    uses: tuple[Event | Pair, ...]
+    is_open: bool = False
+    """Does the head leave arguments open, to range over the instances there are?"""
+
+
+def shapes(definitions: Definitions) -> Iterator[RuleShape]:
+    """The shapes of all rules that carry something over time."""
+    for change in definitions.changes:
+        uses = tuple(_entity(x) for x in temporal(change.body))
+        is_open = bool(entity_names(change.pair) - all_names(change.body))
+        yield RuleShape(change.pair, uses, is_open and not change.initiates)
+    for event in definitions.events:
+        yield RuleShape(event.event, tuple(_entity(x) for x in temporal(event.body)))
+    for static in definitions.statics:
+        fetched = [goal.pair for goal in static.body if isinstance(goal, HoldsFor)]
+        yield RuleShape(static.pair, tuple(fetched))
+
+
+def _entity(literal: object) -> Event | Pair:
+    found: Event | Pair = getattr(literal, "event", None) or literal.pair  # type: ignore[attr-defined]
+    return found
+
+
+@dataclass(slots=True)
+class StageDraft:
+    """A stage while it is being filled: its components, and the key of each relation in it."""
+
+    key: tuple[str, ...]
+    keys: dict[Relation, Key] = field(default_factory=dict)
+    components: list[Component] = field(default_factory=list)
+    demands: dict[Relation, Relation] = field(default_factory=dict)
+    needed: dict[Relation, Key] = field(default_factory=dict)
+
+
+def find_stages(
+    components: Iterable[Component], rules: list[RuleShape]
+) -> tuple[list[StageDraft], list[Component]]:
+    """Put every component into a stage; also gives the components that no key fits."""
+    stages: list[StageDraft] = []
+    stage_of: dict[Vertex, int] = {}
+    without: list[Component] = []
+    for component in components:
+        relations = {vertex.relation for vertex in component.vertices}
+        own = [rule for rule in rules if rule.head.relation in relations]
+        search = _Search(component, own, {v.relation: at for v, at in stage_of.items()})
+        at, draft = search.place(stages)
+        if at == len(stages):
+            stages.append(draft)
+        else:
+            stages[at] = draft
+        if not draft.key:
+            without.append(component)
+        draft.components.append(component)
+        stage_of.update(dict.fromkeys(component.vertices, at))
+    return stages, without
+
+
+@dataclass(slots=True)
+class _Search:
+    """Looks for the stage and the keys of one component."""
+
+    component: Component
+    rules: list[RuleShape]
+    stage_of: dict[Relation, int]
+
+    def place(self, stages: list[StageDraft]) -> tuple[int, StageDraft]:
+        needed = [self.stage_of[use.relation] for rule in self.rules for use in rule.uses
+                  if use.relation in self.stage_of]  # fmt: skip
+        for at in range(max(needed, default=0), len(stages)):
+            if not stages[at].key:
+                continue
+            draft = self._fit(stages[at], at)
+            if draft is not None:
+                return at, draft
+        fresh = self._fit(StageDraft(()), len(stages))
+        if fresh is not None:
+            return len(stages), fresh
+        return self._without_key(stages, max(needed, default=0))
+
+    def _without_key(self, stages: list[StageDraft], first: int) -> tuple[int, StageDraft]:
+        """One partition for all: the last such stage if nothing needed comes later."""
+        for at in range(first, len(stages)):
+            if not stages[at].key:
+                return at, self._unkeyed(stages[at])
+        return len(stages), self._unkeyed(StageDraft(()))
+
+    def _unkeyed(self, stage: StageDraft) -> StageDraft:
+        draft = _copy(stage)
+        for rule in self.rules:
+            for entity in (rule.head, *rule.uses):
+                draft.keys.setdefault(entity.relation, ())
+        return draft
+
+    def _fit(self, stage: StageDraft, at: int) -> StageDraft | None:
+        heads = list(dict.fromkeys(rule.head.relation for rule in self.rules))
+        if not heads:
+            return None
+        for key in _candidates(heads[0], stage):
+            draft = self._try(stage, at, heads[0], key)
+            if draft is not None:
+                return draft
+        return None
+
+    def _try(self, stage: StageDraft, at: int, first: Relation, key: Key) -> StageDraft | None:
+        """Give the first head a key and follow what that means for everything else."""
+        draft = _copy(stage)
+        draft.keys[first] = key
+        waiting = list(self.rules)
+        while waiting:
+            ready = [rule for rule in waiting if self._known(rule, draft)]
+            if not ready:
+                return None
+            for rule in ready:
+                if not self._rule(rule, draft, at):
+                    return None
+            waiting = [rule for rule in waiting if rule not in ready]
+        if not draft.key:
+            named = next(rule.head for rule in self.rules if rule.head.relation == first)
+            draft.key = tuple(_name(named.args[position]) for position in key)
+        return draft
+
+    def _known(self, rule: RuleShape, draft: StageDraft) -> bool:
+        return rule.head.relation in draft.keys
+
+    def _rule(self, rule: RuleShape, draft: StageDraft, at: int) -> bool:
+        """Can a rule be evaluated by the key its head has? Enters the keys of its literals."""
+        wanted = [rule.head.args[position] for position in draft.keys[rule.head.relation]]
+        if not all(isinstance(term, Variable) and term.name != "_" for term in wanted):
+            return False
+        driver = _driver(rule, wanted)
+        return all(self._use(use, wanted, driver, draft, at) for use in rule.uses)
+
+    def _use(
+        self, use: Event | Pair, wanted: list[Term], driver: Relation | None, draft: StageDraft,
+        at: int,
+    ) -> bool:  # fmt: skip
+        relation = use.relation
+        carried = tuple(use.args.index(term) for term in wanted if term in use.args)
+        is_whole = len(carried) == len(wanted)
+        if self.stage_of.get(relation, -1) == at or relation in self._own():
+            return is_whole and _carry(use, wanted, draft)
+        if is_whole and relation not in self.stage_of:
+            return _carry(use, wanted, draft)
+        if not carried or (not is_whole and driver is None):
+            return False
+        draft.needed[relation] = carried
+        if not is_whole and driver is not None:
+            draft.demands[relation] = driver
+        return True
+
+    def _own(self) -> set[Relation]:
+        return {vertex.relation for vertex in self.component.vertices}
+
+
+def _driver(rule: RuleShape, wanted: list[Term]) -> Relation | None:
+    """The relation whose rows say which combinations of the key there are."""
+    for use in rule.uses:
+        if all(term in use.args for term in wanted):
+            return use.relation
+    return rule.head.relation if rule.is_open else None
+
+
+def _copy(stage: StageDraft) -> StageDraft:
+    return StageDraft(
+        stage.key, dict(stage.keys), list(stage.components), dict(stage.demands), dict(stage.needed)
+    )
+
+
+def _candidates(relation: Relation, stage: StageDraft) -> Iterator[Key]:
+    """Keys to try, the one it has first, else short ones first and of the stage's length."""
+    if relation in stage.keys:
+        yield stage.keys[relation]
+        return
+    lengths = [len(stage.key)] if stage.key else range(1, min(relation.arity, _LONGEST_KEY) + 1)
+    for length in lengths:
+        yield from combinations(range(relation.arity), length)
+
+
+def _carry(use: Event | Pair, wanted: list[Term], draft: StageDraft) -> bool:
+    """Does a literal carry the key, at the positions its relation has or can be given?"""
+    if use.relation in draft.keys:
+        return [use.args[position] for position in draft.keys[use.relation]] == wanted
+    places = [[p for p, arg in enumerate(use.args) if arg == term] for term in wanted]
+    if not all(places):
+        return False
+    draft.keys[use.relation] = next(product(*places))
+    return True
+
+
+def _name(term: Term) -> str:
+    return term.name if isinstance(term, Variable) else "?"

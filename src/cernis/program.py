@@ -1,0 +1,113 @@
+"""A program: loaded, checked, and ready to be planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cernis.check.catalogue import EventEntry, FluentEntry
+from cernis.check.checker import Checked, check
+from cernis.check.model import Relation
+from cernis.errors import CernisError, Diagnostic, ProgramError, Severity
+from cernis.knowledge.facts import FactTable
+from cernis.knowledge.tables import read_table
+from cernis.source import Sources
+from cernis.syntax.load import load_files, load_text
+from cernis.syntax.parser import Parsed
+
+if TYPE_CHECKING:
+    from cernis.plan import Plan
+
+TABLE_ENDINGS = (".csv", ".parquet")
+"""Endings of fact files that are tables, one predicate each, named after the file."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program without errors; its warnings are in `diagnostics`."""
+
+    checked: Checked
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What there is to say about the program, by place."""
+        return self.checked.diagnostics
+
+    @property
+    def sources(self) -> Sources:
+        """The texts the program was read from."""
+        return self.checked.sources
+
+    @property
+    def events(self) -> dict[Relation, EventEntry]:
+        """The events it speaks of, input and derived."""
+        return dict(self.checked.catalogue.events)
+
+    @property
+    def fluents(self) -> dict[Relation, FluentEntry]:
+        """The fluents it speaks of, input and defined."""
+        return dict(self.checked.catalogue.fluents)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """How it is evaluated."""
+        from cernis.plan import make_plan
+
+        return make_plan(self.checked)
+
+
+def load(source: str | Path, facts: Iterable[str | Path] = ()) -> Program:
+    """Load and check a program from a file or from its text.
+
+    A `Path`, or a string of one line that ends like a rule file, is read as a file; any other
+    string is the program itself. Raises one ProgramError with all diagnostics if there is an
+    error among them.
+    """
+    checked = check_source(source, facts)
+    if checked.has_errors:
+        raise ProgramError(checked.diagnostics, checked.sources)
+    return Program(checked)
+
+
+def check_source(source: str | Path, facts: Iterable[str | Path] = ()) -> Checked:
+    """Load and check a program, errors and all."""
+    files = [Path(fact) for fact in facts]
+    texts = [file for file in files if file.suffix not in TABLE_ENDINGS]
+    if isinstance(source, Path) or _is_file_name(source):
+        parsed = load_files([Path(source)], texts)
+    else:
+        parsed = load_text(source, facts=texts)
+    tables, troubles = _tables(file for file in files if file.suffix in TABLE_ENDINGS)
+    return check(_with(parsed, troubles), tables)
+
+
+def _is_file_name(source: str) -> bool:
+    return "\n" not in source and source.endswith((".cer", ".prolog", ".pl"))
+
+
+def _tables(files: Iterable[Path]) -> tuple[dict[Relation, FactTable], list[Diagnostic]]:
+    tables: dict[Relation, FactTable] = {}
+    troubles: list[Diagnostic] = []
+    for file in files:
+        try:
+            table = read_table(file, file.stem)
+        except CernisError as error:
+            troubles.append(Diagnostic("C007", Severity.ERROR, str(error)))
+            continue
+        tables[Relation(table.name, table.arity)] = table
+    return tables, troubles
+
+
+def _with(parsed: Parsed, troubles: list[Diagnostic]) -> Parsed:
+    if not troubles:
+        return parsed
+    return Parsed(
+        parsed.items,
+        (*parsed.diagnostics, *troubles),
+        parsed.sources,
+        parsed.comments,
+        parsed.facts_begin,
+    )

@@ -1,0 +1,152 @@
+"""Diagnostics as text with a caret, as JSON, and as annotations of a code review."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from cernis.errors import Diagnostic, Note, Severity
+from cernis.source import Place, Source, Sources, Span
+
+_WIDEST = 110
+"""Longer lines are shown in part, around the place that matters."""
+
+_PAINT = {
+    Severity.ERROR: "\x1b[1;31m",
+    Severity.WARNING: "\x1b[1;33m",
+    Severity.NOTE: "\x1b[1;36m",
+}
+_BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+
+
+def as_text(diagnostics: Iterable[Diagnostic], sources: Sources, colour: bool = False) -> str:
+    """Each diagnostic with its place, the line it is about, a caret, its notes and its help."""
+    blocks = ["\n".join(_block(diagnostic, sources, colour)) for diagnostic in diagnostics]
+    return "\n\n".join(blocks)
+
+
+def summary(diagnostics: Iterable[Diagnostic]) -> str:
+    """How many of what, in words.
+
+    >>> summary([])
+    'no problems'
+    """
+    counts: dict[Severity, int] = {}
+    for diagnostic in diagnostics:
+        counts[diagnostic.severity] = counts.get(diagnostic.severity, 0) + 1
+    parts = [
+        f"{counts[severity]} {severity}{'s' if counts[severity] != 1 else ''}"
+        for severity in Severity
+        if severity in counts
+    ]
+    return ", ".join(parts) or "no problems"
+
+
+def _block(diagnostic: Diagnostic, sources: Sources, colour: bool) -> Iterator[str]:
+    paint, bold, plain = (_PAINT[diagnostic.severity], _BOLD, _PLAIN) if colour else ("", "", "")
+    title = f"{diagnostic.severity}[{diagnostic.code}]"
+    yield f"{paint}{title}{plain}{bold}: {diagnostic.message}{plain}"
+    yield from _excerpt(diagnostic.span, sources, "^", paint, plain)
+    for note in diagnostic.notes:
+        yield from _note(note, sources, colour)
+    if diagnostic.help:
+        yield f"   = help: {diagnostic.help}"
+
+
+def _note(note: Note, sources: Sources, colour: bool) -> Iterator[str]:
+    yield f"   = note: {note.message}"
+    dim, plain = (_DIM, _PLAIN) if colour else ("", "")
+    yield from _excerpt(note.span, sources, "-", dim, plain)
+
+
+def _excerpt(span: Span, sources: Sources, mark: str, paint: str, plain: str) -> Iterator[str]:
+    """The place, the line, and marks under what the span covers of it."""
+    source = sources.at(span[0])
+    if source is None:
+        return
+    place = source.place(span[0])
+    number = str(place.line)
+    margin = " " * len(number)
+    text, start, length = _clipped(source, place, span)
+    yield f" {margin}--> {place}"
+    yield f" {margin} |"
+    yield f" {number} | {text}"
+    yield f" {margin} | {' ' * start}{paint}{mark * max(length, 1)}{plain}"
+
+
+def _clipped(source: Source, place: Place, span: Span) -> tuple[str, int, int]:
+    """The line as shown, and where in it the marks begin and how long they are."""
+    line = source.line_at(place.line)
+    start = place.column - 1
+    length = max(1, min(span[1] - span[0], len(line) - start))
+    if len(line) > _WIDEST:
+        left = max(0, min(start - 20, len(line) - _WIDEST))
+        right = left + _WIDEST
+        before, after = ("..." if left else ""), ("..." if right < len(line) else "")
+        line = before + line[left:right] + after
+        start = start - left + len(before)
+        length = min(length, _WIDEST - (start - len(before)))
+    # Marks stand under the characters they mean only if each takes one column.
+    shown = "".join(c if c.isprintable() else " " for c in line)
+    return shown, start, length
+
+
+def as_json(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
+    """A JSON list of objects: code, severity, message, place, notes and help."""
+    entries = [
+        {
+            "code": diagnostic.code,
+            "severity": str(diagnostic.severity),
+            "message": diagnostic.message,
+            **_range(diagnostic.span, sources),
+            "notes": [
+                {"message": note.message, **_range(note.span, sources)} for note in diagnostic.notes
+            ],
+            "help": diagnostic.help,
+        }
+        for diagnostic in diagnostics
+    ]
+    return json.dumps(entries, indent=2, ensure_ascii=False)
+
+
+def _range(span: Span, sources: Sources) -> dict[str, object]:
+    source = sources.at(span[0])
+    if source is None:
+        return {"file": None, "line": None, "column": None, "end_line": None, "end_column": None}
+    start, end = source.place(span[0]), source.place(max(span[0], span[1]))
+    return {
+        "file": source.name,
+        "line": start.line,
+        "column": start.column,
+        "end_line": end.line,
+        "end_column": end.column,
+    }
+
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def as_github(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
+    """Workflow commands, which a code review shows beside the lines they are about."""
+    lines = []
+    for diagnostic in diagnostics:
+        place = _range(diagnostic.span, sources)
+        where = "".join(
+            f"{name}={_property(str(place[key]))},"
+            for name, key in (
+                ("file", "file"), ("line", "line"), ("endLine", "end_line"), ("col", "column"),
+            )
+            if place[key] is not None
+        )  # fmt: skip
+        message = diagnostic.message + (f"\nhelp: {diagnostic.help}" if diagnostic.help else "")
+        command = _COMMANDS[diagnostic.severity]
+        lines.append(f"::{command} {where}title={diagnostic.code}::{_data(message)}")
+    return "\n".join(lines)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
