@@ -223,4 +223,10 @@ def _needs(clause: Clause, modes: Modes) -> frozenset[int]:
         if not more:
             break
         demanded |= more
-    return frozenset(at for at, arg in enumerate(args) if named([arg]) & demanded)
+    return frozenset(_position(name, args) for name in demanded)
+
+
+def _position(name: str, args: tuple[Term, ...]) -> int:
+    """The argument that is to bring a variable's value: one that is just it, else the first."""
+    places = [at for at, arg in enumerate(args) if name in named([arg])]
+    return next((at for at in places if isinstance(args[at], Variable)), places[0])

@@ -91,7 +91,9 @@ class _Explainer:
         if stratum.cyclic:
             marks.append("cyclic: iterated by time")
         if stratum.delayed:
-            marks.append(f"delayed effects: {' -> '.join(stratum.order)}")
+            # In a cycle there is no order to show: it is found while iterating.
+            order = "" if stratum.cyclic else f": {' -> '.join(stratum.order)}"
+            marks.append(f"delayed effects{order}")
         yield self._line(1, ", ".join(marks))
         for definition in stratum.definitions:
             yield from self._definition(definition)

@@ -15,8 +15,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product
 
+from cernis.check.catalogue import pattern_head, pattern_uses
 from cernis.check.dependencies import Component, Vertex
-from cernis.check.model import Definitions, Event, HoldsFor, Pair, Relation, temporal
+from cernis.check.model import (
+    Definitions,
+    Event,
+    Happens,
+    HoldsFor,
+    Pair,
+    Relation,
+    Temporal,
+    temporal,
+)
 from cernis.plan.pipeline import all_names, entity_names
 from cernis.syntax.tree import Term, Variable
 
@@ -47,11 +57,16 @@ def shapes(definitions: Definitions) -> Iterator[RuleShape]:
     for static in definitions.statics:
         fetched = [goal.pair for goal in static.body if isinstance(goal, HoldsFor)]
         yield RuleShape(static.pair, tuple(fetched))
+    for pattern in definitions.patterns:
+        yield RuleShape(
+            pattern_head(pattern), tuple(_entity(use) for use in pattern_uses(pattern.pattern))
+        )
 
 
-def _entity(literal: object) -> Event | Pair:
-    found: Event | Pair = getattr(literal, "event", None) or literal.pair  # type: ignore[attr-defined]
-    return found
+def _entity(literal: Temporal | Event | Pair) -> Event | Pair:
+    if isinstance(literal, (Event, Pair)):
+        return literal
+    return literal.event if isinstance(literal, Happens) else literal.pair
 
 
 @dataclass(slots=True)

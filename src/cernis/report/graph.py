@@ -134,8 +134,13 @@ def _places(drawing: _Drawing) -> dict[Vertex, tuple[int, int]]:
     for _ in range(8):
         for level in sorted(columns):
             _reorder(columns[level], rank, group, drawing.edges)
+    tallest = max(map(len, columns.values()), default=0)
+    first = min(columns, default=0)
     return {
-        vertex: (_MARGIN + level * _COLUMN - min(columns) * _COLUMN, _TOP + row * _ROW)
+        vertex: (
+            _MARGIN + (level - first) * _COLUMN,
+            _TOP + row * _ROW + (tallest - len(column)) * _ROW // 2,
+        )
         for level, column in columns.items()
         for row, vertex in enumerate(column)
     }

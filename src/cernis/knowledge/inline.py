@@ -1,0 +1,294 @@
+r"""Expansion: a goal replaced by what its definition says, down to comparisons and table literals.
+
+Clauses become the branches of a disjunction and the unification with a head becomes equations.
+A clause with a cut, `head :- guard, !, rest`, becomes the branch `head, guard, rest`, and each
+branch behind it that its own tests do not keep apart gets `\+ (head, guard)` in front. That is
+what the cut says as long as the guard is a test, one that has at most one answer for given
+arguments; so the expansion has to know what is bound where the goal stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cernis.knowledge.builtins import BUILTINS, Kind, Mode, builtin
+from cernis.knowledge.exclusive import exclude_each_other
+from cernis.knowledge.graph import NEGATIONS
+from cernis.knowledge.modes import Flow, follow, names
+from cernis.knowledge.terms import (
+    FAIL,
+    TRUE,
+    Names,
+    conjunction,
+    disjunction,
+    negation,
+    substitute,
+    unify_head,
+)
+from cernis.knowledge.values import Key, label
+from cernis.syntax.tree import Atom, Clause, Compound, Term, conjuncts, functor, variables, walk
+from cernis.syntax.tree import Sequence as ListTerm
+
+LARGEST: Final = 2_000
+"""Goals an expansion may have: a larger one is answered another way."""
+CUT: Final = Atom("!")
+_STATE_TESTS: Final = frozenset({("var", 1), ("nonvar", 1), ("ground", 1)})
+
+
+class NotInline(Exception):
+    """Raised inside the expansion of a goal that has none; the message is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of variables at a point of a body: bound, or met and not surely bound.
+
+    A variable in neither set is free: nothing before can have bound it.
+    """
+
+    bound: frozenset[str] = frozenset()
+    met: frozenset[str] = frozenset()
+
+    def free(self, name: str) -> bool:
+        """Is the variable surely unbound?"""
+        return name not in self.bound and name not in self.met
+
+
+class Expansion:
+    """Expands goals by the definitions of the predicates that are to be inlined.
+
+    `inlined` gives their clauses, `tables` the predicates that are answered by look-up, and
+    `modes` what each predicate binds. In a strict expansion every leaf has to be a comparison
+    or a table literal, else it is refused; otherwise a goal that has no expansion stays.
+    """
+
+    def __init__(
+        self,
+        inlined: Mapping[Key, Sequence[Clause]],
+        tables: Collection[Key],
+        modes: Mapping[Key, Mode],
+        taken: Iterable[str],
+        strict: bool,
+    ) -> None:
+        self._inlined = inlined
+        self._tables = tables
+        self._modes = modes
+        self._names = Names(taken)
+        self._strict = strict
+        self._size = 0
+
+    def goal(self, goal: Term, known: Known) -> tuple[Term, Known]:
+        """The expansion of a goal and what is known behind it."""
+        expanded = self._expand(goal, known)
+        return expanded, self._behind(expanded, goal, known)
+
+    def body(self, goals: Iterable[Term], known: Known) -> tuple[list[Term], Known]:
+        """The expansions of goals that stand in a row."""
+        expanded = []
+        for goal in goals:
+            one, known = self.goal(goal, known)
+            expanded.append(one)
+        return expanded, known
+
+    def _behind(self, expanded: Term, goal: Term, known: Known) -> Known:
+        flow = Flow(known.bound)
+        follow(expanded, flow, self._modes)
+        # A need that was not met ends in an error, so behind the goal it is met.
+        met = known.met | names(goal) | names(expanded)
+        return Known(flow.bound, met - flow.bound)
+
+    def _expand(self, goal: Term, known: Known) -> Term:
+        key = functor(goal)
+        args = goal.args if isinstance(goal, Compound) else ()
+        if key[0] == ",":
+            return conjunction(self.body(args, known)[0])
+        if key[0] == ";":
+            return self._alternatives(args, known)
+        if key == ("->", 2):
+            return self._if(args[0], args[1], FAIL, known)
+        if key in NEGATIONS:
+            return negation(self.goal(args[0], known)[0])
+        if key == ("forall", 2):
+            refuted = Compound(",", (args[0], Compound("\\+", (args[1],))))
+            return negation(self.goal(refuted, known)[0])
+        if key in (("findall", 3), ("aggregate_all", 3)) and not self._strict:
+            return Compound(key[0], (args[0], self.goal(args[1], known)[0], args[2]))
+        return self._literal(goal, key, args, known)
+
+    def _alternatives(self, args: Sequence[Term], known: Known) -> Term:
+        first, rest = args[0], args[1:]
+        if isinstance(first, Compound) and functor(first) == ("->", 2):
+            other = rest[0] if len(rest) == 1 else Compound(";", tuple(rest))
+            return self._if(first.args[0], first.args[1], other, known)
+        later = self._alternatives(rest, known) if len(rest) > 1 else self._expand(rest[0], known)
+        return disjunction([self._expand(first, known), later])
+
+    def _if(self, condition: Term, then: Term, other: Term, known: Known) -> Term:
+        r"""`(C -> T ; E)` is `(C, T ; \+ C, E)` if C is a test."""
+        try:
+            test, behind = self.goal(condition, known)
+            self._see_test(test, known, names(condition))
+            branch = conjunction([test, self._expand(then, behind)])
+            return disjunction([branch, conjunction([negation(test), self._expand(other, known)])])
+        except NotInline:
+            if self._strict:
+                raise
+            return Compound(";", (Compound("->", (condition, then)), other))
+
+    def _literal(self, goal: Term, key: Key, args: Sequence[Term], known: Known) -> Term:
+        self._size += 1
+        if self._size > LARGEST:
+            raise NotInline(f"its expansion has more than {LARGEST:,} goals")
+        if key in self._inlined:
+            return self._definition(goal, key, args, known)
+        if key in self._tables or self._is_simple(key):
+            return goal
+        if key in (("member", 2), ("memberchk", 2)) and key not in self._modes:
+            return self._member(goal, args, key[0] == "memberchk", known)
+        return self._keep(goal, f"uses {label(key)}" if builtin(*key) else f"calls {label(key)}")
+
+    def _is_simple(self, key: Key) -> bool:
+        known = BUILTINS.get(key)
+        if known is None or key in self._modes or key in _STATE_TESTS:
+            return False
+        several = key[0] in ("between", "succ", "plus", "compare")
+        return (known.kind is Kind.COMPARISON and not several) or key in (
+            ("true", 0), ("fail", 0), ("false", 0), ("otherwise", 0),
+        )  # fmt: skip
+
+    def _keep(self, goal: Term, reason: str) -> Term:
+        if self._strict:
+            raise NotInline(reason)
+        return goal
+
+    def _member(self, goal: Term, args: Sequence[Term], once: bool, known: Known) -> Term:
+        """`member(X, [a, b])` is `(X = a ; X = b)`; once is the same if nothing can get bound."""
+        element, items = args
+        if items == Atom("[]"):
+            return FAIL
+        proper = isinstance(items, ListTerm) and items.tail is None
+        if not proper or (once and not names(goal) <= known.bound):
+            return self._keep(goal, f"uses {label(functor(goal))} on a list of its arguments")
+        assert isinstance(items, ListTerm)
+        return disjunction(Compound("=", (element, item)) for item in items.items)
+
+    def _definition(self, goal: Term, key: Key, args: Sequence[Term], known: Known) -> Term:
+        start = self._size
+        try:
+            return self._branches(key, self._names.renamed(args, only=()), known)
+        except NotInline:
+            if self._strict:
+                raise
+            self._size = start
+            return goal
+
+    def _branches(self, key: Key, args: Sequence[Term], known: Known) -> Term:
+        branches: list[Term] = []
+        blocks: list[Term] = []
+        outer = frozenset().union(*map(names, args))
+        for clause in self._inlined[key]:
+            if TRUE in blocks:
+                break
+            branch = self._branch(clause, args, known)
+            if branch is None:
+                continue
+            goals, guard = branch
+            open_ = [each for each in blocks if not exclude_each_other(goals, each)]
+            branches.append(conjunction([*(self._negated(each, outer) for each in open_), *goals]))
+            if guard is not None:
+                blocks.append(self._block(guard, args, known))
+        return disjunction(branches)
+
+    def _negated(self, block: Term, outer: Collection[str]) -> Term:
+        self._size += len(conjuncts(block))
+        return negation(self._names.renamed([block], only=names(block) - frozenset(outer))[0])
+
+    def _branch(
+        self, clause: Clause, args: Sequence[Term], known: Known
+    ) -> tuple[list[Term], list[Term] | None] | None:
+        """A clause as goals, and the part of them in front of its cut; None if it cannot fit."""
+        head = clause.head.args if isinstance(clause.head, Compound) else ()
+        renamed = self._names.renamed([*head, *clause.body])
+        unified = unify_head(renamed[: len(head)], args)
+        if unified is None:
+            return None
+        bindings, pairs = unified
+        equations = [Compound("=", pair) for pair in pairs]
+        body = [substitute(goal, bindings) for goal in renamed[len(head) :]]
+        return self._split(equations, body, args, known)
+
+    def _split(
+        self, equations: Sequence[Term], body: Sequence[Term], args: Sequence[Term], known: Known
+    ) -> tuple[list[Term], list[Term] | None]:
+        start = known
+        for equation in equations:
+            start = self._behind(equation, equation, start)
+        if CUT not in body:
+            self._see_no_cut(body)
+            return [*equations, *self.body(body, start)[0]], None
+        at = body.index(CUT)
+        rest = [goal for goal in body[at + 1 :] if goal != CUT]
+        self._see_no_cut([*body[:at], *rest])
+        guard, behind = self.body(body[:at], start)
+        outside = frozenset().union(*map(names, args), *map(names, rest))
+        self._see_test(conjunction(guard), start, outside)
+        tail, _ = self.body(rest, behind)
+        return [*equations, *guard, *tail], [*equations, *guard]
+
+    def _see_no_cut(self, goals: Sequence[Term]) -> None:
+        if any(node == CUT for goal in goals for node in walk(goal)):
+            raise NotInline("has a cut inside a goal")
+
+    def _block(self, guard: Sequence[Term], args: Sequence[Term], known: Known) -> Term:
+        """A guard as later branches negate it.
+
+        What is free where the goal stands is renamed, as the guard would bind it and the branch
+        must not see that; equations that only bind such a variable are left out.
+        """
+        whole = conjunction(guard)
+        outer = frozenset().union(*map(names, args))
+        doubtful = sorted(name for name in names(whole) & outer if name in known.met)
+        if doubtful:
+            raise NotInline(f"cuts, and {doubtful[0]} may or may not be bound in front of it")
+        free = [name for name in outer if known.free(name)]
+        (renamed,) = self._names.renamed([whole], only=free)
+        goals = conjuncts(renamed)
+        once = _once(goals)
+        new = names(renamed) - outer
+        return conjunction(goal for goal in goals if not _only_binds(goal, new & once))
+
+    def _see_test(self, goal: Term, known: Known, outside: Collection[str]) -> None:
+        """See that a goal has at most one answer as far as the variables outside of it go."""
+        bound = known.bound
+        for each in conjuncts(goal):
+            key = functor(each)
+            loose = (names(each) & frozenset(outside)) - bound
+            if key in NEGATIONS or each in (TRUE, FAIL):
+                continue
+            if key in (("=", 2), ("is", 2)):
+                doubtful = loose and any(name in known.met for name in loose)
+                if doubtful:
+                    raise NotInline(f"commits to a test of {min(loose)}, which may be unbound")
+            elif loose:
+                raise NotInline(f"commits to one answer for {min(loose)}")
+            flow = Flow(bound)
+            follow(each, flow, self._modes)
+            bound = flow.bound
+
+
+def _once(goals: Iterable[Term]) -> frozenset[str]:
+    """The variables that occur once in all."""
+    count: dict[str, int] = {}
+    for goal in goals:
+        for variable in variables(goal):
+            count[variable.name] = count.get(variable.name, 0) + 1
+    return frozenset(name for name, times in count.items() if times == 1)
+
+
+def _only_binds(goal: Term, local: Collection[str]) -> bool:
+    """Is the goal an equation of a variable that nothing else knows?"""
+    if not isinstance(goal, Compound) or functor(goal) != ("=", 2):
+        return False
+    return any(getattr(side, "name", None) in local and names(side) for side in goal.args)

@@ -1,0 +1,181 @@
+"""Background knowledge as the rest of the engine meets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from cernis.errors import KnowledgeError
+from cernis.knowledge.builtins import BUILTINS, Mode
+from cernis.knowledge.classify import Predicate, Route, classify, grouped
+from cernis.knowledge.database import Database
+from cernis.knowledge.facts import FactTable, table_of_facts, table_of_rows
+from cernis.knowledge.inline import Expansion, Known
+from cernis.knowledge.machine import Limits
+from cernis.knowledge.materialise import materialise
+from cernis.knowledge.modes import names
+from cernis.knowledge.relations import Relation
+from cernis.knowledge.resolve import Resolver
+from cernis.knowledge.unknown import unknown
+from cernis.knowledge.values import Key, Row, label
+from cernis.syntax.printer import show
+from cernis.syntax.tree import Clause, Term
+
+
+class Knowledge:
+    """The background facts and rules of a program, and tables beside them.
+
+    `clauses` are those of background predicates only. `tables` give rows for predicates by name
+    and number of arguments; a predicate may have both, its rows come first. `declared` are
+    predicates that are known and may have no fact, as `:- dynamic` makes them. A clause for a
+    built-in predicate is left out and named in `shadowed`, unless the built-in is of the library.
+
+    Nothing is evaluated before it is asked for; what was computed is kept. Knowledge does not
+    change: `with_tables` gives another one. It survives pickling, without what it has computed.
+
+    >>> from cernis.syntax import parse, parse_term
+    >>> text = "linked(1, 2). linked(2, 3). jet(X, Y) :- linked(X, Y). "
+    >>> knowledge = Knowledge(parse(text + "jet(X, Z) :- linked(X, Y), jet(Y, Z).").items)
+    >>> knowledge.predicates["jet", 2].route.value
+    'materialise'
+    >>> sorted(knowledge.table("jet", 2).rows())
+    [(1, 2), (1, 3), (2, 3)]
+    """
+
+    def __init__(
+        self,
+        clauses: Iterable[Clause],
+        tables: Mapping[Key, FactTable] = MappingProxyType({}),
+        declared: Iterable[Key] = (),
+        limits: Limits | None = None,
+    ) -> None:
+        self._given = (tuple(clauses), dict(tables), tuple(declared), limits or Limits())
+        self._limits = self._given[3]
+        by_key = grouped(self._given[0])
+        _see(by_key, tables)
+        core = {key for key, known in BUILTINS.items() if not known.library}
+        self.shadowed: tuple[Key, ...] = tuple(key for key in by_key if key in core)
+        kept = {key: each for key, each in by_key.items() if key not in core}
+        empty = {key: table_of_rows(key, []) for key in self._given[2]}
+        self._predicates = classify(kept, {**empty, **tables})
+        self.predicates: Mapping[Key, Predicate] = MappingProxyType(self._predicates)
+        self._found: dict[Key, FactTable] = {}
+        self._relations: dict[Key, Relation] = {}
+        self._resolver = Resolver(self._database(), self._limits)
+
+    def __reduce__(self) -> tuple[type[Knowledge], tuple[Any, ...]]:
+        return type(self), self._given
+
+    def with_tables(self, tables: Mapping[Key, FactTable]) -> Knowledge:
+        """The same knowledge with these tables added, or put in place of those of their name."""
+        clauses, before, declared, limits = self._given
+        return Knowledge(clauses, {**before, **tables}, declared, limits)
+
+    def table(self, name: str, arity: int) -> FactTable:
+        """All rows of a predicate that is a table or is materialised; computed when first asked.
+
+        Facts come in their order, given rows in front; materialised rows are distinct.
+        """
+        key = (name, arity)
+        if key not in self._found:
+            predicate = self._predicate(key)
+            if predicate.route is Route.TABLE:
+                self._found[key] = _facts(predicate)
+            elif predicate.route is Route.MATERIALISE:
+                self._found[key] = table_of_rows(key, list(self._relation(key).rows))
+            else:
+                hint = "expand it" if predicate.route is Route.INLINE else "solve it for arguments"
+                raise KnowledgeError(label(key), f"has no table ({predicate.reason}); {hint}")
+        return self._found[key]
+
+    def inline(self, goal: Term, bound: Collection[str] = (), avoid: Collection[str] = ()) -> Term:
+        """The goal with every inlined predicate in it replaced by its definition.
+
+        The goal may be a whole body: conjunctions, disjunctions, negations and collections are
+        gone into. `bound` are the variables that are bound where it stands, exactly: every other
+        one is taken to be unbound there. `avoid` are the names that fresh variables must not get,
+        beside those of the goal: all variables of the rule around it.
+
+        What is left are comparisons, arithmetic, literals of predicates that have a table, and
+        goals that cannot be expanded where they stand: those are to be solved.
+        """
+        clauses = {
+            key: each.clauses for key, each in self._predicates.items()
+            if each.route is Route.INLINE
+        }  # fmt: skip
+        modes = {key: Mode(each.needs, each.binds) for key, each in self._predicates.items()}
+        rows = {
+            key for key, each in self._predicates.items()
+            if each.route in (Route.TABLE, Route.MATERIALISE)
+        }  # fmt: skip
+        taken = {*names(goal), *bound, *avoid}
+        expansion = Expansion(clauses, rows, modes, taken, strict=False)
+        return expansion.goal(goal, Known(frozenset(bound)))[0]
+
+    def solve(self, goal: Term, limit: int | None = None) -> Iterator[dict[str, Term]]:
+        """The answers to a goal by resolution; see `Resolver.solve`."""
+        return self._resolver.solve(goal, limit)
+
+    def solve_many(
+        self, goal: Term, inputs: Sequence[str], tuples: Iterable[Row]
+    ) -> dict[Row, tuple[Row, ...]]:
+        """The answers to a goal for each distinct tuple; see `Resolver.solve_many`."""
+        return self._resolver.solve_many(goal, inputs, tuples)
+
+    def _predicate(self, key: Key) -> Predicate:
+        found = self._predicates.get(key)
+        if found is None:
+            raise KnowledgeError(label(key), unknown(key, self._predicates))
+        return found
+
+    def _database(self) -> Database:
+        clauses, rows, refused = {}, {}, {}
+        for key, predicate in self._predicates.items():
+            if predicate.route in (Route.TABLE, Route.MATERIALISE):
+                rows[key] = self._rows_of(key)
+            else:
+                clauses[key] = predicate.clauses
+                if predicate.table is not None:
+                    rows[key] = predicate.table.rows
+            if predicate.refused:
+                refused[key] = predicate.refused
+        recursive = [key for key, each in self._predicates.items() if each.recursive]
+        return Database(clauses, rows, recursive, refused)
+
+    def _rows_of(self, key: Key) -> Callable[[], Iterable[Row]]:
+        return lambda: self.table(*key).rows()
+
+    def _relation(self, key: Key) -> Relation:
+        if key not in self._relations:
+            predicate = self._predicates[key]
+            if predicate.route is Route.TABLE:
+                self._relations[key] = Relation(self.table(*key).rows())
+            else:
+                self._relations.update(self._materialise(predicate.group))
+        return self._relations[key]
+
+    def _materialise(self, group: Sequence[Key]) -> dict[Key, Relation]:
+        members = [self._predicates[key] for key in group]
+        rules = [rule for member in members for rule in member.rules]
+        given = {each.key: each.table.rows() for each in members if each.table is not None}
+        return materialise(group, rules, given, self._relation, self._limits)
+
+
+def _facts(predicate: Predicate) -> FactTable:
+    """The rows given for a predicate and the facts of its clauses behind them."""
+    if predicate.table is None:
+        return table_of_facts(predicate.key, predicate.clauses)
+    if not predicate.clauses:
+        return predicate.table
+    facts = table_of_facts(predicate.key, predicate.clauses)
+    return table_of_rows(predicate.key, [*predicate.table.rows(), *facts.rows()])
+
+
+def _see(clauses: Mapping[Key, Sequence[Clause]], tables: Mapping[Key, FactTable]) -> None:
+    if ("", 0) in clauses:
+        head = show(clauses["", 0][0].head)
+        raise KnowledgeError(head, "is no predicate; the head of a clause is an atom or a compound")
+    for key, table in tables.items():
+        if table.arity != key[1]:
+            raise KnowledgeError(label(key), f"is given a table of {table.arity} columns")

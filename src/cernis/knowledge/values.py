@@ -1,0 +1,119 @@
+"""Ground terms as the values that tables hold, and the one equality of background knowledge.
+
+An atom and a string are both text, so `'north sea'` and `"north sea"` are one value, a `str`.
+Numbers are Python's `int` and `float` and are equal by value: `3` and `3.0` are one value in a
+join, as they are in a column of floats. Every other ground term (a compound term, a list, a
+duration) stays a `Term`, brought into a form in which equal terms are equal objects.
+
+All routes that answer a predicate share this equality, so the route never changes an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+from cernis.syntax.tree import (
+    Atom,
+    Compound,
+    Duration,
+    Number,
+    Sequence,
+    Term,
+    Text,
+    Variable,
+    variables,
+)
+
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(\.\d*)?|(\.\d+))([eE][+-]?\d+)?", re.ASCII)
+_LONGEST_NUMBER: Final = 400
+
+Value: TypeAlias = int | float | str | Compound | Sequence | Duration
+"""What a cell of a table holds. Text is `str`; there are no booleans and no nulls."""
+
+Row: TypeAlias = tuple[Value, ...]
+
+Key: TypeAlias = tuple[str, int]
+"""A predicate: its name and its number of arguments."""
+
+
+def label(key: Key) -> str:
+    """A predicate as it is spoken of: `linked/2`."""
+    return f"{key[0]}/{key[1]}"
+
+
+def is_ground(term: Term) -> bool:
+    """Has the term no variables?"""
+    return next(variables(term), None) is None
+
+
+def value(term: Term) -> Value:
+    """The value of a ground term; a term with variables is a `ValueError`.
+
+    >>> value(Atom("tug")), value(Text("tug")), value(Number(3))
+    ('tug', 'tug', 3)
+    """
+    if isinstance(term, Atom):
+        return term.name
+    if isinstance(term, Number | Text):
+        return term.value
+    if isinstance(term, Variable) or not is_ground(term):
+        raise ValueError("a value has no variables")
+    return canonical(term)  # type: ignore[return-value]
+
+
+def term_of(value: Value) -> Term:
+    """The term of a value: text becomes an atom.
+
+    >>> term_of("north sea")
+    Atom(name='north sea')
+    """
+    if isinstance(value, str):
+        return Atom(value)
+    if isinstance(value, int | float):
+        return Number(value)
+    return value
+
+
+def canonical(term: Term) -> Term:
+    """The same term, written so that terms with equal values compare equal.
+
+    Strings become atoms, floats without a fraction become integers, and a list whose tail is
+    a list becomes one list. Variables stay.
+    """
+    if isinstance(term, Text):
+        return Atom(term.value)
+    if isinstance(term, Number):
+        whole = isinstance(term.value, float) and term.value.is_integer()
+        return Number(int(term.value)) if whole else term
+    if isinstance(term, Compound):
+        return Compound(term.functor, tuple(map(canonical, term.args)))
+    if isinstance(term, Sequence):
+        return _list(map(canonical, term.items), term.tail and canonical(term.tail))
+    return term
+
+
+def _list(items: Iterable[Term], tail: Term | None) -> Term:
+    if isinstance(tail, Sequence):
+        return Sequence((*items, *tail.items), tail.tail)
+    return Sequence(tuple(items), None if tail == Atom("[]") else tail)
+
+
+def same(left: Term, right: Term) -> bool:
+    """Are two terms equal as values? Variables are equal by name."""
+    return canonical(left) == canonical(right)
+
+
+def field_value(field: str) -> Value:
+    """A field that reads as a number is a number, all else is text, spaces around it included.
+
+    >>> field_value("003"), field_value("2.50"), field_value("1e3"), field_value("nan")
+    (3, 2.5, 1000.0, 'nan')
+    """
+    found = _NUMBER.fullmatch(field)
+    if found is None or len(field) > _LONGEST_NUMBER:
+        return field
+    if any(found.groups()):
+        return float(field)
+    return int(field)
