@@ -312,6 +312,10 @@ def _item_variables(item: Item) -> Iterable[Variable]:
     if isinstance(item, Clause):
         if not item.body and _is_plain(item.head):
             return []
+        if functor(item.head) in (("initiates", 3), ("terminates", 3)):
+            # The event of the older forms happens at their time without saying so.
+            return [v for term in (*item.head.args, *item.head.args[2:], *item.body)  # type: ignore[union-attr]
+                    for v in variables(term)]  # fmt: skip
         return [v for term in (item.head, *item.body) for v in variables(term)]
     if isinstance(item, PatternRule):
         return [*variables(item.head), *_pattern_variables(item.pattern)]

@@ -114,7 +114,7 @@ class _StaticBody:
             (relation, ALLEN_RELATIONS, "relation between intervals"),
             (mode, ALLEN_MODES, "mode of output"),
         ):
-            if show(term) not in allowed:
+            if functor(term) not in {(name, 0) for name in allowed}:
                 self._fail("C061", f"{show(term)} is no {what}", term.span,
                            f"there are {', '.join(allowed)}")  # fmt: skip
         inputs = (*self._input(source), *self._input(target))

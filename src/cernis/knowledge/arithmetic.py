@@ -24,6 +24,10 @@ class Fault(Exception):
     """A goal that cannot be evaluated. Whoever knows the predicate turns it into an error."""
 
 
+class Endless(Fault):
+    """A term that has no end, or is too large to tell; it cannot be shown either."""
+
+
 def _divide(x: Numeric, y: Numeric) -> Numeric:
     if y == 0:
         raise Fault("divides by zero")

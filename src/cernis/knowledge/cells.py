@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
-from cernis.knowledge.arithmetic import FUNCTIONS, Fault, apply
+from cernis.knowledge.arithmetic import FUNCTIONS, Endless, Fault, apply
 from cernis.knowledge.values import Value, term_of
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, Number, Sequence, Term, Text, Variable
@@ -24,7 +24,7 @@ Cell: TypeAlias = Any
 
 NIL: Final = "[]"
 UNBOUND: Final = "a variable has no value; bind it in a goal before this one"
-LARGEST_TERM: Final = 2_000_000
+LARGEST_TERM: Final = 1_000_000
 """Nodes a term may have where it is walked: a term that contains itself has more."""
 
 
@@ -154,7 +154,7 @@ def unify(left: Cell, right: Cell, trail: Trail) -> bool:
             stack.extend(zip(left[:0:-1], right[:0:-1], strict=True))
         elif type(left) is tuple or type(right) is tuple or left != right:
             return False
-    raise Fault("compares terms that have no end")
+    raise Endless("compares terms that have no end")
 
 
 def match(cell: Cell, actual: Cell, env: Environment, trail: Trail) -> bool:
@@ -192,7 +192,7 @@ def parts(cell: Cell) -> Iterator[Cell]:
         yield node
         if type(node) is tuple:
             stack.extend(node[:0:-1])
-    raise Fault("builds a term that has no end")
+    raise Endless("builds a term that has no end")
 
 
 def variable_names(cell: Cell, env: Environment) -> dict[Ref, str]:
@@ -223,7 +223,7 @@ def spine(cell: Cell) -> tuple[list[Cell], Cell]:
         items.append(cell[1])
         cell = deref(cell[2])
         if len(items) > LARGEST_TERM:
-            raise Fault("builds a list that has no end")
+            raise Endless("builds a list that has no end")
     return items, cell
 
 
@@ -251,7 +251,7 @@ def rebuild(cell: Cell, leaf: Callable[[Cell], Any], node: Callable[[str, list[A
             stack.extend([(part, 0) for part in reversed(below)])
         else:
             done.append(leaf(at))
-    raise Fault("builds a term that has no end")
+    raise Endless("builds a term that has no end")
 
 
 def _below(cell: Cell) -> list[Cell]:
@@ -320,7 +320,7 @@ def compare(left: Cell, right: Cell) -> int:
             return result
         if type(left) is tuple:
             stack.extend(zip(left[:0:-1], right[:0:-1], strict=True))
-    raise Fault("compares terms that have no end")
+    raise Endless("compares terms that have no end")
 
 
 def _compare_tops(left: Cell, right: Cell) -> int:
@@ -350,6 +350,9 @@ def evaluate(cell: Cell, env: Environment | tuple[Cell, ...]) -> int | float:
     if kind is int or kind is float:
         return cell  # type: ignore[no-any-return]
     if kind is Shape or kind is tuple:
+        if (cell[0], len(cell) - 1) not in FUNCTIONS:
+            what = "a list" if cell[0] == "." else f"`{cell[0]}/{len(cell) - 1}`"
+            raise Fault(f"needs a number and has {what}, which is not a function of arithmetic")
         if len(cell) == 3:
             return _binary(cell[0], evaluate(cell[1], env), evaluate(cell[2], env))
         return apply(cell[0], *[evaluate(part, env) for part in cell[1:]])

@@ -136,7 +136,7 @@ class _Classifier:
         clauses = tuple(self._clauses.get(key, ()))
         given = self._tables.get(key)
         facts = [_counted(len(clauses), "fact")] if clauses else []
-        rows = [_counted(len(given), "row") + " given"] if given is not None else []
+        rows = [_counted(len(given), "row") + " given"] if given is not None and len(given) else []
         reason = " and ".join([*facts, *rows]) or "no facts yet"
         binds = tuple(range(key[1]))
         return Predicate(*key, Route.TABLE, reason, clauses, binds=binds, table=given)

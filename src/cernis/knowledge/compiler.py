@@ -146,7 +146,6 @@ class CallGoal(Goal):
     __slots__ = ()
 
     def run(self, machine: Machine, env: Environment, cut: int, after: Frame) -> Frame | None:
-        machine.steps += 1
         target, *extra = [build(cell, env) for cell in self.cells]
         goal = _extended(deref(target), extra)
         body = compile_body([goal], self.owner)

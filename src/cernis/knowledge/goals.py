@@ -64,7 +64,6 @@ class Call(Goal):
         self.procedure = None
 
     def run(self, machine: Machine, env: Environment, cut: int, after: Frame) -> Frame | None:
-        machine.steps += 1
         procedure = self.procedure
         if procedure is None:
             procedure = self.procedure = machine.database.procedure(self.key)

@@ -18,7 +18,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from cernis.errors import KnowledgeError
-from cernis.knowledge.arithmetic import Fault
+from cernis.knowledge.arithmetic import Endless, Fault
 from cernis.knowledge.cells import Environment, Ref
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ _STRIDE: Final = 2_000
 class Limits:
     """How far a computation may go before it is taken to have no end.
 
-    Steps, depth and seconds bound the proof of one goal; tuples and `materialise_seconds` bound
-    what bottom-up evaluation derives for one group of mutually recursive predicates.
+    Steps (goals run and choices retried), depth and seconds bound the proof of one goal. Tuples
+    and `materialise_seconds` bound what bottom-up evaluation derives for one group of predicates
+    that call each other.
     """
 
-    steps: int = 3_000_000
+    steps: int = 5_000_000
     depth: int = 500_000
     seconds: float = 20.0
     tuples: int = 5_000_000
@@ -115,24 +116,21 @@ class Machine:
                     self.deadline += monotonic() - paused
                     current = None
                     continue
+                self.steps += 1
                 if self.steps >= self.next_check:
                     self._check(node, depth, current)
                 behind = node.next
                 after = then if behind is None else (behind, env, cut, then, depth)
                 current = node.run(self, env, cut, after)
         except Fault as fault:
-            raise self._error(node, env, str(fault)) from fault
+            raise self._error(node, env, fault) from fault
         except RecursionError as error:
-            raise self._error(node, env, "has a term too deep to compute with") from error
+            raise self._error(node, env, Endless("computes with a term too deep")) from error
 
-    def _error(self, node: Node | None, env: Environment, fault: str) -> KnowledgeError:
-        if node is None:
-            return KnowledgeError("?", fault)
-        try:
-            shown = f"`{node.shown(env)}` "
-        except Fault:
-            shown = ""
-        return KnowledgeError(node.owner, f"{shown}{fault}")
+    def _error(self, node: Node | None, env: Environment, fault: Exception) -> KnowledgeError:
+        if node is None or isinstance(fault, Endless):
+            return KnowledgeError("?" if node is None else node.owner, str(fault))
+        return KnowledgeError(node.owner, f"`{node.shown(env)}` {fault}")
 
     def _check(self, node: Node, depth: int, frame: Frame) -> None:
         limits = self.limits

@@ -1,0 +1,1 @@
+"""Example applications: rules, background facts and generators of data for them."""

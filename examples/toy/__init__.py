@@ -1,0 +1,1 @@
+"""The toy application: luck, places and happiness."""

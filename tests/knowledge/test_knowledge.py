@@ -1,0 +1,69 @@
+import pickle
+import subprocess
+import sys
+
+from cernis.knowledge import Knowledge, Route
+from cernis.knowledge.facts import table_of_rows
+from cernis.syntax import parse_term
+from tests.knowledge.programs import answers, clauses, knowledge
+
+TEXT = """
+linked(1, 2). linked(2, 3).
+jet(X, Y) :- linked(X, Y).
+jet(X, Z) :- linked(X, Y), jet(Y, Z).
+reach(X, N) :- findall(Y, jet(X, Y), L), length(L, N).
+"""
+
+
+def test_resolution_looks_up_what_is_materialised() -> None:
+    found = knowledge(TEXT.replace("linked(2, 3).", "linked(2, 1)."))
+    assert answers(found, "jet(1, X)") == ["X=2", "X=1"]
+    assert answers(found, "reach(1, N)") == ["N=2"]
+
+
+def test_pickling_keeps_the_knowledge() -> None:
+    given = {("port", 1): table_of_rows(("port", 1), [("brest",)])}
+    found = Knowledge(clauses(TEXT), given, declared=[("closed", 1)])
+    assert answers(found, "reach(1, N)") == ["N=2"]
+    again = pickle.loads(pickle.dumps(found))
+    assert answers(again, "reach(1, N), port(P), \\+ closed(P)") == ["N=2 P=brest"]
+
+
+def test_a_declared_predicate_may_have_no_facts() -> None:
+    found = Knowledge(
+        clauses("p(X) :- q(X). open(X) :- r(X), \\+ q(X). r(1)."), declared=[("q", 1)]
+    )
+    assert answers(found, "p(X)") == []
+    assert answers(found, "open(X)") == ["X=1"]
+    assert found.predicates["q", 1].route is Route.TABLE
+    assert found.predicates["q", 1].reason == "no facts yet"
+
+
+def test_other_tables_give_other_knowledge() -> None:
+    before = Knowledge(clauses(TEXT))
+    after = before.with_tables({("linked", 2): table_of_rows(("linked", 2), [(3, 4)])})
+    assert len(before.table("jet", 2)) == 3
+    assert len(after.table("jet", 2)) == 6
+    assert list(after.table("linked", 2).rows()) == [(3, 4), (1, 2), (2, 3)]
+
+
+def test_rows_come_before_rules() -> None:
+    given = {("p", 1): table_of_rows(("p", 1), [("row",)])}
+    found = Knowledge(clauses("p(X) :- atom_length(a, X)."), given)
+    assert found.predicates["p", 1].route is Route.RESOLVE
+    assert answers(found, "p(X)") == ["X=row", "X=1"]
+
+
+def test_nothing_at_all() -> None:
+    found = Knowledge([])
+    assert dict(found.predicates) == {}
+    assert list(found.solve(parse_term("true"))) == [{}]
+
+
+def test_importing_pulls_in_nothing_heavy() -> None:
+    code = "import sys, cernis.knowledge; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          env={"PYTHONPATH": "src"})  # fmt: skip
+    loaded = set(done.stdout.split())
+    assert "cernis.knowledge" in loaded
+    assert not loaded & {"numpy", "pyarrow", "difflib", "csv"}

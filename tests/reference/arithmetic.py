@@ -1,0 +1,141 @@
+"""Arithmetic of conditions, one function an operator, as section 2 of the semantics lists them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from cernis.errors import KnowledgeError
+from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable
+
+from .terms import substitute
+
+Numeric = int | float
+
+SECONDS = {
+    "ms": 0.001, "msec": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
+    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
+    "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
+    "h": 3600, "hour": 3600, "hours": 3600,
+    "d": 86400, "day": 86400, "days": 86400,
+    "w": 604800, "week": 604800, "weeks": 604800,
+}  # fmt: skip
+
+
+class NoValue(Exception):
+    """The expression has no value: not a number, a division by zero, a root of -1, ..."""
+
+
+def seconds(duration: Duration) -> Numeric:
+    """The duration as a number of seconds, the unit of time-points; whole where it is whole."""
+    if duration.unit not in SECONDS:
+        raise NoValue(f"unknown unit {duration.unit}")
+    value = duration.amount * SECONDS[duration.unit]
+    return int(value) if value == int(value) else value
+
+
+def _divide(left: Numeric, right: Numeric) -> Numeric:
+    """`/`: whole where both sides are whole and the division leaves no rest, else a float."""
+    if isinstance(left, int) and isinstance(right, int) and left % right == 0:
+        return left // right
+    return left / right
+
+
+def _whole(left: Numeric, right: Numeric) -> tuple[int, int]:
+    if not isinstance(left, int) or not isinstance(right, int):
+        raise NoValue("whole numbers are needed")
+    return left, right
+
+
+def _truncating_division(left: Numeric, right: Numeric) -> int:
+    whole, by = _whole(left, right)
+    quotient = abs(whole) // abs(by)
+    return quotient if (whole < 0) == (by < 0) else -quotient
+
+
+def _modulo(left: Numeric, right: Numeric) -> int:
+    """`mod`: the result has the sign of the divisor."""
+    whole, by = _whole(left, right)
+    return whole % by
+
+
+def _round(value: Numeric) -> int:
+    """Halves go away from zero."""
+    return math.floor(abs(value) + 0.5) * (1 if value >= 0 else -1)
+
+
+UNARY: Mapping[str, Callable[[Numeric], Numeric]] = {
+    "-": lambda value: -value,
+    "+": lambda value: value,
+    "abs": abs,
+    "sqrt": math.sqrt,
+    "sin": math.sin,
+    "cos": math.cos,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "floor": math.floor,
+    "ceiling": math.ceil,
+    "round": _round,
+    "truncate": math.trunc,
+}
+
+BINARY: Mapping[str, Callable[[Numeric, Numeric], Numeric]] = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": _divide,
+    "//": _truncating_division,
+    "mod": _modulo,
+    "**": lambda left, right: left**right,
+    "min": min,
+    "max": max,
+    "atan2": math.atan2,
+    "atan": math.atan2,
+}
+
+CONSTANTS: Mapping[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf}
+
+COMPARISONS: Mapping[str, Callable[[Numeric, Numeric], bool]] = {
+    "=:=": lambda left, right: left == right,
+    "=\\=": lambda left, right: left != right,
+    "<": lambda left, right: left < right,
+    ">": lambda left, right: left > right,
+    "=<": lambda left, right: left <= right,
+    ">=": lambda left, right: left >= right,
+}
+
+
+def evaluate(term: Term, bindings: Mapping[str, Term]) -> Numeric:
+    """The value of an arithmetic expression.
+
+    Raises NoValue where it has none, and KnowledgeError where a variable is unbound: the first
+    is a matter of the data, the second a fault of the rule.
+    """
+    term = substitute(term, bindings)
+    if isinstance(term, Variable):
+        raise KnowledgeError("is/2", f"the variable {term.name} has no value")
+    if isinstance(term, Number):
+        return term.value
+    if isinstance(term, Duration):
+        return seconds(term)
+    if isinstance(term, Atom) and term.name in CONSTANTS:
+        return CONSTANTS[term.name]
+    if isinstance(term, Compound):
+        return _apply(term.functor, [evaluate(arg, {}) for arg in term.args])
+    raise NoValue(f"not a number: {term}")
+
+
+def _apply(name: str, values: list[Numeric]) -> Numeric:
+    try:
+        if len(values) == 1 and name in UNARY:
+            result = UNARY[name](values[0])
+        elif len(values) == 2 and name in BINARY:
+            result = BINARY[name](values[0], values[1])
+        else:
+            raise NoValue(f"unknown function {name}/{len(values)}")
+    except (ArithmeticError, ValueError) as error:
+        raise NoValue(str(error)) from error
+    if isinstance(result, complex) or (isinstance(result, float) and math.isnan(result)):
+        raise NoValue("not a real number")
+    return result

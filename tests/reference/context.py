@@ -1,0 +1,57 @@
+"""What every part of a query's evaluation can see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cernis.syntax.tree import Term
+
+from .domain import Domain
+from .memory import Memory, Window
+from .order import same_fluent
+from .program import FLUENT_KINDS, Program, Rule
+from .solve import Solver
+from .state import State
+
+
+@dataclass(slots=True)
+class Context:
+    """One query under way.
+
+    All points behind `edge` are evaluated anew; those up to it stand. `start` is the start of
+    the run, and `first` says that this is its first query. `unsure` are the pairs that rest on
+    point input, so that an edge of theirs at the query time may be one of the window only.
+    `component` are the rules being evaluated point by point.
+    """
+
+    program: Program
+    memory: Memory
+    state: State
+    window: Window
+    edge: int
+    start: int
+    first: bool
+    domain: Domain
+    unsure: set[Term]
+    solver: Solver = field(default_factory=lambda: Solver(()))
+    component: list[Rule] = field(default_factory=list)
+    _owned: dict[Term, bool] = field(default_factory=dict)
+
+    @property
+    def tick(self) -> int:
+        """The clock tick τ."""
+        return self.program.tick
+
+    def enter(self, component: list[Rule]) -> None:
+        """Turn to a component."""
+        self.component = component
+        self._owned = {}
+
+    def owns(self, pair: Term) -> bool:
+        """Is it a pair of a simple fluent of the component under evaluation?"""
+        if pair not in self._owned:
+            self._owned[pair] = any(
+                rule.kind in FLUENT_KINDS and same_fluent(pair, rule.changes)
+                for rule in self.component
+            )
+        return self._owned[pair]

@@ -1,0 +1,132 @@
+"""Simple fluents and derived events, point by point in the order of time.
+
+What happens at T depends on what else happens at T, and on what holds at T, which follows from
+earlier points. Points at which nothing can happen are left out.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+
+from cernis.errors import KnowledgeError
+from cernis.syntax.tree import Compound, Number, Term
+
+from . import inertia
+from .context import Context
+from .delays import Pending
+from .intervals import INF
+from .order import at_one_point
+from .program import Rule
+from .terms import Env, canonical, is_ground, substitute, unify
+
+
+def evaluate_component(context: Context, component: list[Rule]) -> None:
+    """Evaluate the rules at all points behind the edge, up to the query time."""
+    context.enter(component)
+    groups = at_one_point(component, context.program)
+    pending = Pending(context)
+    todo = _points(context)
+    for point in list(context.state.initiated):
+        todo |= pending.schedule(point)
+    queue = list(todo)
+    heapify(queue)
+    while queue and queue[0] <= context.window.query:
+        point = heappop(queue)
+        pending.take_effect(point)
+        for group in groups:
+            _apply_group(context, group, point)
+        inertia.step(context, point)
+        for due in pending.schedule(point) - todo:
+            todo.add(due)
+            heappush(queue, due)
+    context.enter([])
+
+
+def _apply_group(context: Context, group: list[Rule], point: int) -> None:
+    """Apply rules at a point until none adds anything."""
+    changed = True
+    while changed:
+        changed = False
+        for rule in group:
+            changed |= _apply(context, rule, point)
+
+
+def _points(context: Context) -> set[int]:
+    """The points behind the edge where something may happen, delayed effects left out.
+
+    The start of the run is one of them at the first query: what holds initially is initiated
+    there.
+    """
+    state = context.state
+    points = set(context.memory.events) | set(state.happened)
+    points |= set(state.initiated) | set(state.terminated)
+    for pair in state.pairs():
+        for interval in state.intervals(pair):
+            points.update(int(bound) - context.tick for bound in interval if bound != INF)
+    for rule in context.component:
+        if isinstance(rule.at, Number):
+            points.add(int(rule.at.value))
+    behind = {point for point in points if point > context.edge}
+    return behind | {context.start} if context.first else behind
+
+
+def _apply(context: Context, rule: Rule, point: int) -> bool:
+    """Let a rule fire at a point in all ways it can; has anything been added?"""
+    if rule.delay is not None or (rule.kind == "initially") != (point == context.start):
+        return False
+    bindings = _bindings(context, rule, point)
+    if bindings is None:
+        return False
+    heads = [
+        substitute(rule.head, {**bindings, **answer})
+        for answer in context.solver.solve(rule.body, bindings)
+    ]
+    added = False
+    for head in heads:
+        added |= _add(context, rule, head, point)
+    return added
+
+
+def _bindings(context: Context, rule: Rule, point: int) -> Env | None:
+    bindings: Env | None = {} if rule.at is None else unify(rule.at, Number(point), {})
+    if bindings is None or rule.window is None:
+        return bindings
+    first = Number(context.window.forgotten + context.tick)
+    last = Number(context.window.query + context.tick)
+    return unify(Compound("", rule.window), Compound("", (first, last)), bindings)
+
+
+def _add(context: Context, rule: Rule, head: Term, point: int) -> bool:
+    state = context.state
+    if rule.kind == "terminatedAt":
+        return _put(state.terminated, point, canonical(head))
+    if rule.kind == "happensAt":
+        if not is_ground(head):
+            raise KnowledgeError("happensAt/2", "an event has a variable that nothing binds")
+        return _put(state.happened, point, head)
+    added = False
+    for instance in [head] if is_ground(head) else _instances(context, head, point):
+        added |= _put(state.initiated, point, instance)
+    return added
+
+
+def _put(points: dict[int, set[Term]], point: int, term: Term) -> bool:
+    there = points.setdefault(point, set())
+    added = term not in there
+    there.add(term)
+    return added
+
+
+def _instances(context: Context, head: Term, point: int) -> list[Term]:
+    """The pairs that the head of an initiation with open variables stands for.
+
+    They are those that grounding allows; without grounding, those initiated at earlier points.
+    """
+    if context.domain.restricts(head):
+        return list(context.domain.instances(head))
+    return [
+        pair
+        for earlier, pairs in context.state.initiated.items()
+        for pair in pairs
+        if earlier < point and unify(head, pair, {}) is not None
+    ]

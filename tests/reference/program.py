@@ -1,0 +1,163 @@
+"""A program sorted by what its clauses are for: rules about time, and everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cernis.errors import UnsupportedError
+from cernis.syntax.tree import (
+    Atom,
+    Clause,
+    Compound,
+    Directive,
+    Item,
+    Number,
+    PatternRule,
+    Sequence,
+    Term,
+    functor,
+)
+
+from . import iff
+from .terms import Renamer
+
+FLUENT_KINDS = frozenset({"initiatedAt", "terminatedAt", "initially", "fi", "ft"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """One rule about time, in its plain form, with variables no other rule has.
+
+    `kind` is the head's predicate: initiatedAt, terminatedAt, initially, happensAt, holdsFor,
+    fi or ft. `head` is the fluent-value pair or the event; `at` the time variable, or the
+    interval variable of holdsFor; `window` the outer two arguments of the four-argument form.
+    For fi, `effect` is the pair initiated, for fi and ft `delay` is how much later.
+    """
+
+    kind: str
+    head: Term
+    body: tuple[Term, ...]
+    at: Term | None = None
+    window: tuple[Term, Term] | None = None
+    effect: Term | None = None
+    delay: Term | None = None
+
+    @property
+    def changes(self) -> Term:
+        """The pair a rule of a simple fluent initiates or terminates."""
+        return self.head if self.effect is None else self.effect
+
+
+@dataclass(slots=True)
+class Program:
+    """The rules about time, and what surrounds them."""
+
+    rules: list[Rule] = field(default_factory=list)
+    background: list[Clause] = field(default_factory=list)
+    grounding: list[Clause] = field(default_factory=list)
+    postponable: list[Clause] = field(default_factory=list)
+    domains: set[tuple[str, int]] = field(default_factory=set)
+    on_intervals: list[Term] = field(default_factory=list)
+    at_points: list[Term] = field(default_factory=list)
+    tick: int = 1
+    ties: str = "break"
+
+
+def is_pair(term: Term) -> bool:
+    """Is it a fluent-value pair `F=V`?"""
+    return functor(term) == ("=", 2)
+
+
+def fluent_of(pair: Term) -> Term:
+    """The F of `F=V`."""
+    assert isinstance(pair, Compound)
+    return pair.args[0]
+
+
+def read_program(items: Iterable[Item]) -> Program:
+    """Sort the items of a program. Directives other than tick and ties have no meaning here."""
+    program = Program()
+    renamer = Renamer()
+    for item in items:
+        if isinstance(item, PatternRule):
+            raise UnsupportedError("event patterns are not part of this evaluator")
+        if isinstance(item, Directive):
+            _directive(program, item.goal)
+        else:
+            _clause(program, renamer.clause(_unfold(item)))
+    return program
+
+
+def _directive(program: Program, goal: Term) -> None:
+    if not isinstance(goal, Compound) or len(goal.args) != 1:
+        return
+    value = goal.args[0]
+    if goal.functor == "tick" and isinstance(value, Number):
+        program.tick = int(value.value)
+    if goal.functor == "ties" and isinstance(value, Atom):
+        program.ties = value.name
+
+
+def _unfold(clause: Clause) -> Clause:
+    """`iff` and the older forms of rules, in the plain form."""
+    head = clause.head
+    if isinstance(head, Compound) and functor(head) == ("iff", 2):
+        return iff.expand(*head.args)
+    if functor(head) in (("initiates", 3), ("terminates", 3)):
+        assert isinstance(head, Compound)
+        event, pair, time = head.args
+        plain = "initiatedAt" if head.functor == "initiates" else "terminatedAt"
+        happens = Compound("happensAt", (event, time))
+        return Clause(Compound(plain, (pair, time)), (happens, *clause.body))
+    return clause
+
+
+def _clause(program: Program, clause: Clause) -> None:
+    name, arity = functor(clause.head)
+    args = clause.head.args if isinstance(clause.head, Compound) else ()
+    rule = _rule(name, args, clause.body)
+    if rule is not None:
+        program.rules.append(rule)
+    elif (name, arity) == ("grounding", 1):
+        program.grounding.append(Clause(args[0], clause.body))
+    elif (name, arity) == ("p", 1) and is_pair(args[0]):
+        program.postponable.append(Clause(args[0], clause.body))
+    elif (name, arity) == ("dynamicDomain", 1):
+        program.domains.add(functor(args[0]))
+    elif (name, arity) == ("collectIntervals", 1):
+        program.on_intervals.append(args[0])
+    elif (name, arity) in (("buildFromPoints", 1), ("points", 1)):
+        program.at_points.append(args[0])
+    elif (name, arity) not in (("index", 2), ("needsGrounding", 3)):
+        program.background.append(clause)
+
+
+def _rule(name: str, args: tuple[Term, ...], body: tuple[Term, ...]) -> Rule | None:
+    """The rule about time with this head and body; None if the head is of another kind."""
+    goals = tuple(_plain(goal) for goal in body if goal != Atom("!"))
+    match name, len(args):
+        case (("initiatedAt" | "terminatedAt" | "happensAt" | "holdsFor"), 2):
+            return Rule(name, args[0], goals, at=args[1])
+        case (("initiatedAt" | "terminatedAt"), 4):
+            return Rule(name, args[0], goals, at=args[2], window=(args[1], args[3]))
+        case "initially", 1:
+            return Rule(name, args[0], goals)
+        case "fi", 3:
+            return Rule(name, args[0], goals, effect=args[1], delay=args[2])
+        case "ft", 2 if is_pair(args[0]):
+            return Rule(name, args[0], goals, delay=args[1])
+    return None
+
+
+def _plain(goal: Term) -> Term:
+    """The goal with four-argument initiatedAt and terminatedAt cut down to two."""
+    if isinstance(goal, Compound):
+        args = tuple(_plain(arg) for arg in goal.args)
+        if goal.functor in ("initiatedAt", "terminatedAt") and len(args) == 4:
+            return Compound(goal.functor, (args[0], args[2]))
+        return Compound(goal.functor, args)
+    if isinstance(goal, Sequence):
+        tail = None if goal.tail is None else _plain(goal.tail)
+        return Sequence(tuple(_plain(item) for item in goal.items), tail)
+    return goal

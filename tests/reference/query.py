@@ -1,0 +1,44 @@
+"""One query: brings a state up to a query time, component by component."""
+
+from __future__ import annotations
+
+from .conditions import time_predicates
+from .context import Context
+from .domain import Domain
+from .intervals import union_all
+from .memory import Memory, Window
+from .order import components
+from .overtime import evaluate_component
+from .program import Program
+from .solve import Solver
+from .state import State
+from .static import evaluate_static, interval_predicates
+
+
+def run_query(
+    program: Program,
+    memory: Memory,
+    state: State,
+    window: Window,
+    edge: int,
+    start: int,
+    first: bool,
+) -> None:
+    """Evaluate all points behind the edge anew; what is settled up to it stands.
+
+    `start` is the start of the run, and `first` says that this is its first query.
+    """
+    domain = Domain(program, memory.told)
+    context = Context(
+        program, memory, state, window, edge, start, first, domain, set(memory.from_points)
+    )
+    predicates = {**time_predicates(context), **interval_predicates(context)}
+    context.solver = Solver([*program.background, *domain.facts], predicates)
+    state.cut_back(edge, program.tick)
+    for pair, intervals in memory.fluents.items():
+        state.given[pair] = union_all([state.given.get(pair, []), intervals])
+    for component in components(program):
+        if component[0].kind == "holdsFor":
+            evaluate_static(context, component[0])
+        else:
+            evaluate_component(context, component)

@@ -1,0 +1,240 @@
+"""Input as delimited text, one record a line (section 3 of the semantics).
+
+    name|arrival|occurrence|args...              an event
+    name|arrival|occurrence|value|args...        a fluent at a point
+    name|arrival|start|end|value|args...         a fluent on an interval, [start, end)
+
+A leading `-` on the name makes it a retraction; a probability stands before it: `0.7::name|...`.
+What a name is follows from the rules. A record that cannot be read is set aside.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cernis.errors import ProgramError
+from cernis.syntax import parse_term
+from cernis.syntax.tree import Atom, Compound, Number, Term, functor, walk
+
+from .program import Program, is_pair
+from .terms import is_ground
+
+INTEGER = re.compile(r"[+-]?\d+\Z")
+FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?\Z")
+COMPOUND = re.compile(r"[a-z]\w*\(.*\)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One readable line.
+
+    `term` is the event or the fluent-value pair. An event or a fluent at a point occurs at
+    `start`, and `end` is None; a fluent on an interval holds in `[start, end)`, where `end` is
+    infinite for `inf`.
+    """
+
+    line: int
+    kind: str
+    arrival: int
+    start: int
+    term: Term
+    end: float | None = None
+    probability: float | None = None
+    retraction: bool = False
+
+    def last(self, tick: int) -> float:
+        """The last point the record tells of."""
+        return self.start if self.end is None else self.end - tick
+
+    def same(self) -> tuple[object, ...]:
+        """What a retraction has in common with what it retracts: all but the arrival."""
+        return (self.kind, self.start, self.end, self.term, self.probability)
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A line that is not used, and why."""
+
+    line: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Records:
+    """All lines of an input, readable and not."""
+
+    records: list[Record] = field(default_factory=list)
+    set_aside: list[SetAside] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Vocabulary:
+    """What the rules make of a name: how many arguments it has, as an event and as a fluent."""
+
+    events: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    fluents: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    on_intervals: set[tuple[str, int]] = field(default_factory=set)
+    at_points: set[tuple[str, int]] = field(default_factory=set)
+    defined: set[tuple[str, int]] = field(default_factory=set)
+
+
+class Unreadable(Exception):
+    """Why a line cannot be read."""
+
+
+def vocabulary(program: Program) -> Vocabulary:
+    """The names in happensAt are events; those in holdsAt, holdsFor, start and end are fluents.
+
+    A fluent that no rule defines is input. Whether at points or on intervals follows from
+    declarations, or else from the number of fields of each record.
+    """
+    result = Vocabulary()
+    for rule in program.rules:
+        if rule.kind == "happensAt":
+            _add(result.events, rule.head)
+        else:
+            result.defined.add(_fluent(rule.changes))
+    bodies = [goal for rule in program.rules for goal in rule.body]
+    bodies += [goal for clause in program.background for goal in clause.body]
+    for goal in bodies:
+        for term in walk(goal):
+            _mention(result, term)
+    for pair in program.on_intervals:
+        _declare(result, pair, result.on_intervals)
+    for pair in program.at_points:
+        _declare(result, pair, result.at_points)
+    return result
+
+
+def _mention(result: Vocabulary, term: Term) -> None:
+    if not isinstance(term, Compound) or not term.args:
+        return
+    what = term.args[0]
+    if term.functor in ("holdsAt", "holdsFor", "start", "end") and is_pair(what):
+        _add(result.fluents, what)
+    elif term.functor == "happensAt" and functor(what) not in (("start", 1), ("end", 1)):
+        _add(result.events, what)
+
+
+def _declare(result: Vocabulary, pair: Term, where: set[tuple[str, int]]) -> None:
+    if is_pair(pair):
+        _add(result.fluents, pair)
+        where.add(_fluent(pair))
+
+
+def _add(names: dict[str, set[int]], term: Term) -> None:
+    name, arity = _fluent(term) if is_pair(term) else functor(term)
+    if name:
+        names[name].add(arity)
+
+
+def _fluent(pair: Term) -> tuple[str, int]:
+    return functor(pair.args[0]) if isinstance(pair, Compound) and pair.args else ("", 0)
+
+
+def read_records(text: str, program: Program) -> Records:
+    """Read the lines of a text; empty lines are skipped. Lines count from 1."""
+    names = vocabulary(program)
+    result = Records()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            result.records.append(_read(number, line, names))
+        except Unreadable as error:
+            result.set_aside.append(SetAside(number, str(error)))
+    return result
+
+
+def _read(number: int, line: str, names: Vocabulary) -> Record:
+    fields = [field.strip() for field in line.split("|")]
+    probability, fields[0] = _probability(fields[0])
+    retraction = fields[0].startswith("-")
+    name = fields[0].removeprefix("-")
+    if len(fields) < 3:
+        raise Unreadable("wrong arity")
+    kind = _kind(name, len(fields), names)
+    arrival, start = _time(fields[1]), _time(fields[2])
+    if kind == "event":
+        term: Term = _term(name, fields[3:])
+        return Record(number, kind, arrival, start, term, None, probability, retraction)
+    at = 4 if kind == "interval" else 3
+    end = None if kind == "point" else math.inf if fields[3] == "inf" else _time(fields[3])
+    if end is not None and start >= end:
+        raise Unreadable("start not before end")
+    pair = Compound("=", (_term(name, fields[at + 1 :]), read_field(fields[at])))
+    return Record(number, kind, arrival, start, pair, end, probability, retraction)
+
+
+def _probability(field: str) -> tuple[float | None, str]:
+    text, separator, name = field.partition("::")
+    if not separator:
+        return None, field
+    if not FLOAT.match(text) or not 0 <= float(text) <= 1:
+        raise Unreadable("probability outside [0,1]")
+    return float(text), name
+
+
+def _kind(name: str, fields: int, names: Vocabulary) -> str:
+    """event, point or interval, by the number of fields and the rules.
+
+    A name that no rule knows is taken for an event: nothing will ever ask for it.
+    """
+    kinds = list(dict.fromkeys(_kinds(name, fields, names)))
+    if len(kinds) == 1:
+        return kinds[0]
+    if kinds:
+        raise Unreadable("ambiguous: could be " + " or ".join(kinds))
+    if any((name, arity) in names.defined for arity in names.fluents.get(name, ())):
+        raise Unreadable("defined by rules")
+    if name in names.events or name in names.fluents:
+        raise Unreadable("wrong arity")
+    return "event"
+
+
+def _kinds(name: str, fields: int, names: Vocabulary) -> Iterator[str]:
+    if fields - 3 in names.events.get(name, ()):
+        yield "event"
+    for arity in names.fluents.get(name, ()):
+        key = (name, arity)
+        if key in names.defined:
+            continue
+        if fields == 4 + arity and key not in names.on_intervals - names.at_points:
+            yield "point"
+        if fields == 5 + arity and key not in names.at_points - names.on_intervals:
+            yield "interval"
+
+
+def _time(field: str) -> int:
+    if not INTEGER.match(field):
+        raise Unreadable("bad time")
+    return int(field)
+
+
+def _term(name: str, fields: list[str]) -> Term:
+    return Compound(name, tuple(read_field(field) for field in fields)) if fields else Atom(name)
+
+
+def read_field(field: str) -> Term:
+    """The term of a field: a number if it reads as one, a compound term if it looks like one.
+
+    Anything else is an atom, whatever is in it.
+
+    >>> read_field("003"), read_field("Far out")
+    (Number(value=3), Atom(name='Far out'))
+    """
+    if INTEGER.match(field):
+        return Number(int(field))
+    if FLOAT.match(field):
+        return Number(float(field))
+    if COMPOUND.match(field):
+        try:
+            term = parse_term(field)
+        except ProgramError:
+            return Atom(field)
+        return term if is_ground(term) else Atom(field)
+    return Atom(field)

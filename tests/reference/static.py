@@ -1,0 +1,214 @@
+"""Statically determined fluents: interval lists combined (section 5 of the semantics).
+
+A rule is evaluated for each instance of its variables. The instances are found first: those
+for which grounding, a background literal, or an existing instance of some fluent of the body
+gives each variable a value. Then the body is evaluated, and a fluent that never holds for the
+instance has the empty list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from cernis.errors import KnowledgeError
+from cernis.syntax.tree import Compound, Term, functor, variables
+
+from . import intervals as lists
+from .arithmetic import NoValue, evaluate
+from .context import Context
+from .intervals import INF, Intervals
+from .program import Rule
+from .solve import Key, Predicate
+from .terms import Env, is_ground, members, substitute, unify
+
+OPERATORS: dict[Key, tuple[int, ...]] = {
+    ("union_all", 2): (0, 1),
+    ("intersect_all", 2): (0, 1),
+    ("relative_complement_all", 3): (0, 1, 2),
+    ("complement_all", 2): (0, 1),
+    ("intDurGreater", 3): (0, 2),
+    ("intDurLess", 3): (0, 2),
+    ("allen", 5): (1, 2, 4),
+    **{(relation, 4): (0, 1, 3) for relation in lists.RELATIONS},
+}
+"""The operators on interval lists, and which of their arguments are lists."""
+
+
+def evaluate_static(context: Context, rule: Rule) -> None:
+    """Add what the rule gives at points behind the edge.
+
+    Several rules of one pair add up. A rule whose check on emptiness fails gives nothing.
+    """
+    state = context.state
+    bound = context.edge + context.tick
+    for instance in _instances(context, rule):
+        for answer in context.solver.solve(rule.body, instance):
+            known = {**instance, **answer}
+            pair = substitute(rule.head, known)
+            found = lists.from_term(substitute(rule.at, known)) if rule.at else None
+            if found is None or not is_ground(pair):
+                raise KnowledgeError("holdsFor/2", "the rule leaves its head open")
+            if _rests_on_points(context, rule, known):
+                context.unsure.add(pair)
+            if context.domain.allows(pair):
+                new = lists.from_on(found, bound)
+                state.static[pair] = lists.union_all([state.static.get(pair, []), new])
+
+
+def _rests_on_points(context: Context, rule: Rule, known: Env) -> bool:
+    return any(substitute(pair, known) in context.unsure for pair in _fluents(rule))
+
+
+def _fluents(rule: Rule) -> list[Term]:
+    """The pairs that a body asks the intervals of."""
+    return [
+        goal.args[0]
+        for goal in rule.body
+        if isinstance(goal, Compound) and functor(goal) == ("holdsFor", 2)
+    ]
+
+
+# Instances
+
+
+def _instances(context: Context, rule: Rule) -> list[Env]:
+    """The bindings of all variables of the rule that are not about intervals."""
+    asked = _fluents(rule)
+    partial = _distinct([{}, *_grounded(context, rule)])
+    for pair in asked:
+        partial = _distinct([*partial, *_matches(context, pair, partial)])
+    background = _background(rule)
+    complete = []
+    for env in partial:
+        for known in _solutions(context, background, env):
+            if all(is_ground(substitute(term, known)) for term in [rule.head, *asked]):
+                complete.append(known)
+    names = {
+        variable.name for term in [rule.head, *asked, *background] for variable in variables(term)
+    }
+    return _distinct([{name: env[name] for name in names if name in env} for env in complete])
+
+
+def _grounded(context: Context, rule: Rule) -> Iterator[Env]:
+    for instance in context.domain.instances(rule.head):
+        env = unify(rule.head, instance, {})
+        if env is not None:
+            yield env
+
+
+def _matches(context: Context, pair: Term, partial: list[Env]) -> Iterator[Env]:
+    for env in partial:
+        for existing in context.state.instances(substitute(pair, env)):
+            extended = unify(pair, existing, env)
+            if extended is not None and _visible(context, existing):
+                yield extended
+
+
+def _background(rule: Rule) -> list[Term]:
+    """The literals that are neither about fluents nor about interval lists."""
+    about: set[str] = set()
+    rest = []
+    for goal in rule.body:
+        if functor(goal) == ("holdsFor", 2) or functor(goal) in OPERATORS:
+            assert isinstance(goal, Compound)
+            where = OPERATORS.get(functor(goal), (1,))
+            about.update(name.name for at in where for name in variables(goal.args[at]))
+        else:
+            rest.append(goal)
+    return [goal for goal in rest if not about & {name.name for name in variables(goal)}]
+
+
+def _solutions(context: Context, background: list[Term], env: Env) -> Iterator[Env]:
+    """The ways to make the background literals true; none if they cannot be evaluated so far."""
+    try:
+        for answer in context.solver.solve(background, env):
+            yield {**env, **answer}
+    except KnowledgeError:
+        return
+
+
+def _distinct(envs: list[Env]) -> list[Env]:
+    return list({frozenset(env.items()): env for env in envs}.values())
+
+
+# Interval lists
+
+
+def interval_predicates(context: Context) -> dict[Key, Predicate]:
+    """holdsFor, and the operators on interval lists."""
+    run: Callable[[Compound], Intervals | None] = lambda goal: _operate(context, goal)  # noqa: E731
+    return {
+        ("holdsFor", 2): lambda goal: _holds_for(context, goal),
+        **{key: lambda goal: _result(goal, run) for key in OPERATORS},
+    }
+
+
+def _visible(context: Context, pair: Term) -> Intervals:
+    """The pair's intervals that reach behind the edge; older ones are forgotten."""
+    bound = context.edge + context.tick
+    return [(start, end) for start, end in context.state.intervals(pair) if end > bound]
+
+
+def _holds_for(context: Context, goal: Term) -> Iterator[Term]:
+    assert isinstance(goal, Compound)
+    pair = goal.args[0]
+    if not is_ground(pair):
+        raise KnowledgeError("holdsFor/2", "a variable of the fluent has no value")
+    yield Compound("holdsFor", (pair, lists.to_term(_visible(context, pair))))
+
+
+def _result(goal: Term, run: Callable[[Compound], Intervals | None]) -> Iterator[Term]:
+    """The goal with the last argument computed."""
+    assert isinstance(goal, Compound)
+    result = run(goal)
+    if result is not None:
+        yield Compound(goal.functor, (*goal.args[:-1], lists.to_term(result)))
+
+
+def _operate(context: Context, goal: Compound) -> Intervals | None:
+    name, args = goal.functor, goal.args
+    match name:
+        case "union_all":
+            return lists.union_all(_many(args[0]))
+        case "intersect_all":
+            return lists.intersect_all(_many(args[0]))
+        case "relative_complement_all":
+            return lists.relative_complement_all(_one(args[0]), _many(args[1]))
+        case "complement_all":
+            always = [(context.start + context.tick, INF)]
+            return lists.relative_complement_all(always, _many(args[0]))
+        case "intDurGreater":
+            return lists.longer_than(_one(args[0]), _duration(args[1]), context.window.query)
+        case "intDurLess":
+            return lists.shorter_than(_one(args[0]), _duration(args[1]))
+        case "allen":
+            return _allen(functor(args[0])[0], args[1:4])
+    return _allen(name, args[:3])
+
+
+def _allen(relation: str, args: tuple[Term, ...]) -> Intervals:
+    mode = functor(args[2])[0]
+    if relation not in lists.RELATIONS or mode not in lists.MODES:
+        raise KnowledgeError("allen/5", f"no relation {relation} or no mode {mode}")
+    return lists.allen(relation, _one(args[0]), _one(args[1]), mode)
+
+
+def _one(term: Term) -> Intervals:
+    result = lists.from_term(term)
+    if result is None:
+        raise KnowledgeError("holdsFor/2", "not a list of intervals")
+    return result
+
+
+def _many(term: Term) -> list[Intervals]:
+    items = members(term)
+    if items is None:
+        raise KnowledgeError("holdsFor/2", "not a list of lists of intervals")
+    return [_one(item) for item in items]
+
+
+def _duration(term: Term) -> float:
+    try:
+        return evaluate(term, {})
+    except NoValue as error:
+        raise KnowledgeError("intDurGreater/3", f"no duration: {error}") from error

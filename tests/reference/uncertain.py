@@ -1,0 +1,398 @@
+"""Probabilities of fluents by enumeration of possible worlds, one clock tick after the other.
+
+Every record is a fact of its own, true with its probability and independent of all others. From
+a point to the next,
+
+    holds' = (holds and not broken) or init         with ties on "initiation",
+    holds' = (holds or init) and not broken         with ties on "break",
+
+where init and broken are asked in every possible world of the records of that point. `holds`, and
+any fluent that a rule asks for, is one more independent fact of that point, true with the
+probability carried to it; so two fluents that depend on the same earlier record count as
+independent, and so do two values of one fluent.
+
+A world is decided as far as the question needs it: a fact is given both truth values when the
+proof first asks for it. The probabilities of the worlds in which the answer is yes add up.
+
+Not defined under uncertainty, and refused: statically determined fluents, delayed effects,
+`start` and `end` of fluents, probabilities on clauses other than `initially`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from cernis.errors import UnsupportedError
+from cernis.syntax import parse
+from cernis.syntax.tree import (
+    Atom,
+    Clause,
+    Compound,
+    Directive,
+    Item,
+    Number,
+    Term,
+    Variable,
+    children,
+    functor,
+    walk,
+)
+
+from .patterns import compact, read_program, read_records
+from .solve import Solver
+from .terms import Renamer, goals_of, is_ground, substitute, unify
+
+Record = tuple[float, Term, int]
+Fact = tuple[str, int | Term]
+Answer = TypeVar("Answer")
+Key = tuple[str, int]
+
+REFUSED = (
+    ("holdsFor", 2), ("iff", 2), ("fi", 3), ("ft", 2), ("p", 1),
+)  # fmt: skip
+
+BRIDGES = "happensAt(E, T) :- given_event(E, T). holdsAt(F, T) :- given_fluent(F, T)."
+
+
+class Undecided(Exception):
+    """A proof asked for a fact that the world has no truth value for."""
+
+    def __init__(self, fact: Fact) -> None:
+        self.fact = fact
+        super().__init__(fact)
+
+
+def worlds(
+    question: Callable[[Mapping[Fact, bool]], Answer],
+    chances: Mapping[Fact, float],
+    world: Mapping[Fact, bool] | None = None,
+) -> Iterator[tuple[float, Answer]]:
+    """The answer in every possible world, with the world's probability; these add up to 1.
+
+    The question is asked of a world that may leave facts open, and raises Undecided if it needs
+    one of them. Impossible worlds are left out.
+    """
+    known = world or {}
+    try:
+        answer = question(known)
+    except Undecided as undecided:
+        chance = chances[undecided.fact]
+        for truth, weight in ((True, chance), (False, 1 - chance)):
+            if weight > 0:
+                below = worlds(question, chances, {**known, undecided.fact: truth})
+                yield from ((weight * part, answer) for part, answer in below)
+    else:
+        yield 1.0, answer
+
+
+def probabilities(
+    items: Sequence[Item],
+    records: Iterable[Record],
+    tick: int | None = None,
+    *,
+    ties: str | None = None,
+    start: int | None = None,
+    end: int | None = None,
+) -> dict[Term, dict[int, float]]:
+    """`P(holdsAt(F=V, t))` for each F=V that may hold, at all t from start+tick to end+tick.
+
+    A record is (probability, ground event, time), or (probability, F=V, time) for an input
+    fluent at a point; those of `(start, end]` count. Pairs that cannot hold at any point are
+    absent. Tick and ties are by default those of the program's directives, else 1 and
+    "initiation"; the run is by default just as long as to hold all records.
+    """
+    given = list(records)
+    times = [time for _, _, time in given]
+    tick = tick or int(_directive(items, "tick") or 1)
+    first = min(times, default=0) - tick if start is None else start
+    last = max(times, default=first) if end is None else end
+    ties = ties or _directive(items, "ties") or "initiation"
+    run = Run.prepare(items, given, range(first, last + 1, tick), ties)
+    return _carry(run)
+
+
+def _carry(run: Run) -> dict[Term, dict[int, float]]:
+    """Point after point, from what holds initially."""
+    carried = run.initially()
+    result: dict[Term, dict[int, float]] = defaultdict(dict)
+    points = [now + run.clock.step for now in run.clock]
+    for now in points:
+        if now != points[0]:
+            carried = run.next_point(now - run.clock.step, carried)
+        for pair, chance in carried.items():
+            result[pair][now] = chance
+    return {pair: {now: series.get(now, 0.0) for now in points} for pair, series in result.items()}
+
+
+@dataclass(slots=True)
+class Run:
+    """A program, its records and its clock; and the point and the world that a proof is in."""
+
+    records: dict[int, list[Record]]
+    clock: range
+    ties: str
+    clauses: list[Clause]
+    solver: Solver = field(init=False)
+    now: int = 0
+    world: Mapping[Fact, bool] = field(default_factory=dict)
+    carried: Mapping[Term, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given = {("given_event", 2): self._events, ("given_fluent", 2): self._fluents}
+        bridges = [item for item in parse(BRIDGES).items if isinstance(item, Clause)]
+        plain = [clause for clause in self.clauses if clause.probability is None]
+        self.solver = Solver([*plain, *self._domains(), *bridges], given)
+
+    @staticmethod
+    def prepare(items: Sequence[Item], records: Sequence[Record], clock: range, ties: str) -> Run:
+        """The run of a program; the clock has all its points, the start first."""
+        clauses = [_modern(item) for item in items if isinstance(item, Clause)]
+        _refuse(clauses)
+        if ties not in ("initiation", "break"):
+            raise ValueError(f"no such setting of ties: {ties}")
+        at: dict[int, list[Record]] = defaultdict(list)
+        for record in records:
+            if clock.start < record[2] < clock.stop:
+                at[record[2]].append(record)
+        if not set(at) <= set(clock):
+            raise ValueError("a record lies between the ticks of the clock")
+        return Run(at, clock, ties, clauses)
+
+    def initially(self) -> dict[Term, float]:
+        """What holds at the first point. Several clauses for one pair are independent."""
+        missing: dict[Term, float] = {}
+        for clause in self.clauses:
+            if functor(clause.head) == ("initially", 1):
+                assert isinstance(clause.head, Compound)
+                chance = 1.0 if clause.probability is None else clause.probability
+                found = self.solver.solve(clause.body, {})
+                for pair in {substitute(clause.head.args[0], env) for env in found}:
+                    missing[pair] = missing.get(pair, 1.0) * (1 - chance)
+        return {pair: 1 - none for pair, none in missing.items() if self.exists(pair)}
+
+    def next_point(self, now: int, carried: Mapping[Term, float]) -> dict[Term, float]:
+        """The probabilities one tick after now."""
+        self.now, self.carried = now, carried
+        chances = self._chances()
+        new = {
+            pair
+            for _, initiated in worlds(self._initiated, chances)
+            for pair in initiated
+            if self.exists(pair)
+        }
+        pairs = [*carried, *sorted(new - carried.keys(), key=compact)]
+        return {
+            pair: sum(weight for weight, holds in worlds(self._goes_on(pair), chances) if holds)
+            for pair in pairs
+        }
+
+    def _chances(self) -> dict[Fact, float]:
+        facts: dict[Fact, float] = {("holds", pair): p for pair, p in self.carried.items()}
+        for at, (chance, _, _) in enumerate(self.records.get(self.now, ())):
+            facts["record", at] = chance
+        return facts
+
+    def exists(self, pair: Term) -> bool:
+        """Does grounding allow the pair? A fluent without grounding rules is not restricted."""
+        if not any(_fluent(head) == _fluent(pair) for head in self._declared("grounding")):
+            return True
+        return any(True for _ in self.solver.solve([Compound("grounding", (pair,))], {}))
+
+    def _initiated(self, world: Mapping[Fact, bool]) -> set[Term]:
+        pair = Compound("=", (Variable("F"), Variable("V")))
+        goal = Compound("initiatedAt", (pair, Number(self.now)))
+        self.world = world
+        found = {substitute(pair, env) for env in self.solver.solve([goal], {})}
+        return {pair for pair in found if is_ground(pair)}
+
+    def _goes_on(self, pair: Term) -> Callable[[Mapping[Fact, bool]], bool]:
+        """Does the pair hold one tick after now, in this world?"""
+
+        def question(world: Mapping[Fact, bool]) -> bool:
+            self.world = world
+            if self.ties == "break":
+                return (self._holds(pair) or self._init(pair)) and not self._broken(pair)
+            return self._init(pair) or (self._holds(pair) and not self._broken(pair))
+
+        return question
+
+    def _init(self, pair: Term) -> bool:
+        return self._provable(Compound("initiatedAt", (pair, Number(self.now))))
+
+    def _broken(self, pair: Term) -> bool:
+        """Is the pair terminated, or another value of its fluent initiated?"""
+        assert isinstance(pair, Compound)
+        fluent, value = pair.args
+        other = Compound("=", (fluent, Variable("Other")))
+        return self._provable(Compound("terminatedAt", (pair, Number(self.now)))) or self._provable(
+            Compound("initiatedAt", (other, Number(self.now))),
+            Compound("\\==", (Variable("Other"), value)),
+        )
+
+    def _holds(self, pair: Term) -> bool:
+        return pair in self.carried and self._true(("holds", pair), self.carried[pair])
+
+    def _provable(self, *goals: Term) -> bool:
+        return any(True for _ in self.solver.solve(goals, {}))
+
+    def _true(self, fact: Fact, chance: float) -> bool:
+        if chance in (0, 1):
+            return chance == 1
+        if fact not in self.world:
+            raise Undecided(fact)
+        return self.world[fact]
+
+    def _events(self, goal: Term) -> Iterator[Term]:
+        return self._given(goal, "given_event")
+
+    def _fluents(self, goal: Term) -> Iterator[Term]:
+        yield from self._given(goal, "given_fluent")
+        for pair in self.carried:
+            fact = Compound("given_fluent", (pair, Number(self.now)))
+            if unify(goal, fact, {}) is not None and self._holds(pair):
+                yield fact
+
+    def _given(self, goal: Term, name: str) -> Iterator[Term]:
+        """The records of now that match a goal and are true in this world."""
+        for at, (chance, what, _) in enumerate(self.records.get(self.now, ())):
+            fact = Compound(name, (what, Number(self.now)))
+            is_kind = (name == "given_fluent") == (functor(what) == ("=", 2))
+            if is_kind and unify(goal, fact, {}) is not None and self._true(("record", at), chance):
+                yield fact
+
+    def _domains(self) -> list[Clause]:
+        """Facts for `dynamicDomain(p(_))`: grounding says in which arguments p is to be seen."""
+        dynamic = {functor(domain) for domain in self._declared("dynamicDomain")}
+        seen: dict[Term, None] = {}
+        whats = {what: None for records in self.records.values() for _, what, _ in records}
+        for clause in self.clauses:
+            if functor(clause.head) == ("grounding", 1):
+                for what in whats:
+                    for fact in _domain_facts(Renamer().clause(clause), what):
+                        if functor(fact) in dynamic:
+                            seen[fact] = None
+        return [Clause(fact) for fact in seen if is_ground(fact)]
+
+    def _declared(self, name: str) -> list[Term]:
+        """The arguments of the heads `name(argument)`."""
+        heads = [clause.head for clause in self.clauses if functor(clause.head) == (name, 1)]
+        return [head.args[0] for head in heads if isinstance(head, Compound)]
+
+
+def _domain_facts(grounding: Clause, what: Term) -> Iterator[Term]:
+    """The goals of a grounding rule, for an entity that its head stands for."""
+    assert isinstance(grounding.head, Compound)
+    env = unify(grounding.head.args[0], what, {})
+    if env is not None:
+        for literal in grounding.body:
+            yield from (substitute(goal, env) for goal in goals_of(literal))
+
+
+def _fluent(pair: Term) -> Key:
+    """Name and arity of the fluent of F=V."""
+    return functor(pair.args[0]) if isinstance(pair, Compound) and pair.args else ("", 0)
+
+
+def _modern(clause: Clause) -> Clause:
+    """Older forms in today's: `initiates(E, F=V, T)` and the four-argument `initiatedAt`."""
+    name, arity = functor(clause.head)
+    if not isinstance(clause.head, Compound):
+        return clause
+    args = clause.head.args
+    if (name, arity) in (("initiates", 3), ("terminates", 3)):
+        head = Compound({"initiates": "initiatedAt"}.get(name, "terminatedAt"), args[1:])
+        return Clause(head, (Compound("happensAt", (args[0], args[2])), *clause.body))
+    if (name, arity) in (("initiatedAt", 4), ("terminatedAt", 4)):
+        return Clause(Compound(name, (args[0], args[2])), clause.body)
+    return clause
+
+
+def _refuse(clauses: Iterable[Clause]) -> None:
+    for clause in clauses:
+        name = functor(clause.head)
+        if name in REFUSED:
+            raise UnsupportedError(f"{name[0]}/{name[1]} is not defined under uncertainty")
+        if clause.probability is not None and name != ("initially", 1):
+            raise UnsupportedError("only `initially` may carry a probability")
+        if any(_is_edge(term) for literal in clause.body for term in walk(literal)):
+            raise UnsupportedError("start and end are not defined under uncertainty")
+
+
+def _is_edge(term: Term) -> bool:
+    """Is it `start(F=V)` or `end(F=V)`?"""
+    is_call = isinstance(term, Compound) and functor(term) in (("start", 1), ("end", 1))
+    return is_call and functor(children(term)[0]) == ("=", 2)
+
+
+def _directive(items: Iterable[Item], name: str) -> str | None:
+    """The argument of the last directive of that name, as text."""
+    found = None
+    for item in items:
+        if isinstance(item, Directive) and functor(item.goal) == (name, 1):
+            assert isinstance(item.goal, Compound)
+            found = compact(item.goal.args[0])
+    return found
+
+
+def answer_text(found: Mapping[Term, Mapping[int, float]]) -> str:
+    """One line a pair, sorted: the points where its probability, 0 at first, changes.
+
+    `probability(f(x)=true, [(2,0.32),(22,0.388)]).`; probabilities are rounded to 9 digits.
+    """
+    lines = []
+    for pair, series in found.items():
+        changes, last = [], 0.0
+        for now, chance in sorted(series.items()):
+            if round(chance, 9) != last:
+                last = round(chance, 9)
+                changes.append(f"({now},{_digits(last)})")
+        if changes:
+            lines.append(f"probability({compact(pair)}, [{','.join(changes)}]).\n")
+    return "".join(sorted(lines))
+
+
+def _digits(chance: float) -> str:
+    return f"{chance:.9f}".rstrip("0").rstrip(".")
+
+
+def run_uncertain_case(folder: Path) -> str:
+    """The answer to a case folder, as text.
+
+    A record is a fluent at a point if its name is asked for in `holdsAt` and no rule defines it.
+    """
+    items = read_program((folder / "rules.cer").read_text(), folder.name)
+    settings = tomllib.loads((folder / "case.toml").read_text()).get("settings", {})
+    fluents = _point_fluents(items)
+    records: list[Record] = []
+    for chance, name, time, args in read_records((folder / "events.txt").read_text()):
+        is_fluent = name in fluents
+        what = _term(name, args[1:] if is_fluent else args)
+        records.append((chance, Compound("=", (what, args[0])) if is_fluent else what, time))
+    return answer_text(probabilities(items, records, **settings))
+
+
+def _term(name: str, args: Sequence[Term]) -> Term:
+    return Compound(name, tuple(args)) if args else Atom(name)
+
+
+def _point_fluents(items: Iterable[Item]) -> set[str]:
+    clauses = [item for item in items if isinstance(item, Clause)]
+    bodies = (term for clause in clauses for literal in clause.body for term in walk(literal))
+    asked = [term for term in bodies if functor(term) == ("holdsAt", 2)]
+    rules = ("initiatedAt", "terminatedAt", "initially")
+    defined = [head for head in map(_head, clauses) if functor(head)[0] in rules]
+    return {_name(term) for term in asked} - {_name(head) for head in defined}
+
+
+def _head(clause: Clause) -> Term:
+    return _modern(clause).head
+
+
+def _name(about: Term) -> str:
+    """The name of the fluent that `holdsAt(F=V, T)`, `initiatedAt(F=V, T)` and so on are about."""
+    return _fluent(children(about)[0])[0] if children(about) else ""
