@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from cernis.check.goals import Binder, Modes, named
 from cernis.check.model import (
+    ANY_VALUE,
     Boundary,
     ChangeRule,
     Changes,
@@ -81,13 +82,17 @@ def _names(*pairs: Pair | Event) -> set[str]:
 
 def _change(rule: ChangeRule, modes: Modes, grounded: set[Relation], report: Report) -> None:
     bound = _body(rule.body, {rule.time}, modes, report)
-    # A termination may leave arguments open: it ends all instances there are.
+    # A termination may leave arguments open: it ends all instances there are. An initiation may
+    # too, but must show by a `_` that it is meant.
     if rule.initiates and rule.pair.relation not in grounded:
         advice = (
-            f"bind it in the body, or say what it ranges over: "
-            f"grounding({show_fluent(rule.pair)}={show(rule.pair.value)}) :- ..."
+            f"bind it in the body, say what it ranges over by grounding({show_fluent(rule.pair)}="
+            f"{show(rule.pair.value)}) :- ..., or begin it with `_` for all instances there are"
         )
-        _head(rule.pair, bound, report, advice)
+        meant = {name for name in named(rule.pair.args) if name.startswith("_")}
+        _head(rule.pair, bound | meant | {"_"}, report, advice)
+        if rule.pair.value_name == ANY_VALUE and show(rule.pair.value) not in bound:
+            _unsafe_head(rule.pair.value, report, advice)
 
 
 def _event(rule: EventRule, modes: Modes, report: Report) -> None:
@@ -103,9 +108,9 @@ def _head(head: Pair | Event, bound: set[str], report: Report, advice: str) -> N
                 _unsafe_head(variable, report, advice)
 
 
-def _unsafe_head(variable: Variable, report: Report, advice: str) -> None:
+def _unsafe_head(variable: Term, report: Report, advice: str) -> None:
     report.error(
-        "C030", f"nothing in the body gives {variable.name} a value", variable.span, help=advice
+        "C030", f"nothing in the body gives {show(variable)} a value", variable.span, help=advice
     )
 
 
