@@ -2,7 +2,7 @@ import pytest
 
 from cernis.knowledge import Knowledge, Route
 from cernis.knowledge.facts import table_of_rows
-from tests.knowledge.programs import clauses, knowledge
+from tests.knowledge.programs import answers, clauses, knowledge
 
 FACTS = "linked(1, 2). linked(2, 3). vessel(a, tug). vessel(b, pilot).\n"
 
@@ -122,3 +122,14 @@ def test_rows_and_rules_of_one_predicate() -> None:
     assert list(found.table("is_a", 2).rows()) == [
         ("o1", "diablo"), ("o1", "wind"), ("o1", "weather"),
     ]  # fmt: skip
+
+
+def test_a_long_chain_of_definitions() -> None:
+    text = "q(1). p0(X) :- q(X).\n" + "\n".join(
+        f"p{at}(X) :- p{at - 1}(X)." for at in range(1, 200)
+    )
+    found = knowledge(text)
+    assert {each.route for each in found.predicates.values()} == {
+        Route.TABLE, Route.INLINE, Route.MATERIALISE,
+    }  # fmt: skip
+    assert answers(found, "p199(X)") == ["X=1"]

@@ -1,7 +1,8 @@
 import pytest
 
+from cernis.knowledge import Knowledge
 from cernis.syntax import parse_term, show
-from tests.knowledge.programs import Knowledge, answers, knowledge
+from tests.knowledge.programs import answers, knowledge
 
 # From the papers: shades of the heat index, areas of coordinates, distances.
 WEATHER = """
@@ -62,7 +63,8 @@ def expanded(found: Knowledge, goal: str, bound: str = "") -> str:
         ("same(f(X, b), f(a, Y))", "", "f(a, Y)=f(X, b)"),
         ("none(1)", "", "fail"),
         ("any(1)", "", "true"),
-        ("outer(V)", "V", "(vessel(V, X_1) ; vessel(V, X_1)), \\+ vessel(V, tug)"),
+        ("outer(V)", "V", "(vessel(V, X_1) ; vessel(V, X_1)), "
+            "(K_1 = yes, vessel(V, tug) ; \\+ vessel(V, tug), K_1 = no), K_1 = no"),
         ("\\+ range(S, 1, 2)", "S", "\\+ (S >= 1, S < 2)"),
         ("vessel(V, T), X = 3, class(X, C)", "", "vessel(V, T), X = 3, (C = a, X < 80 ; "
             "\\+ X < 80, C = b, X < 90 ; \\+ X < 80, \\+ X < 90, C = c)"),

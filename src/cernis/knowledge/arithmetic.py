@@ -16,6 +16,8 @@ from cernis.knowledge.values import Key
 
 Numeric: TypeAlias = int | float
 
+BY_ZERO: Final = "divides by zero; test the divisor in a goal before this one"
+
 LARGEST_POWER: Final = 100_000
 """Bits an integer power may have: a longer one is a fault, not a long wait."""
 
@@ -30,7 +32,7 @@ class Endless(Fault):
 
 def _divide(x: Numeric, y: Numeric) -> Numeric:
     if y == 0:
-        raise Fault("divides by zero")
+        raise Fault(BY_ZERO)
     if isinstance(x, int) and isinstance(y, int) and x % y == 0:
         return x // y
     return x / y
@@ -45,7 +47,7 @@ def _integers(name: str, x: Numeric, y: Numeric) -> tuple[int, int]:
 def _divisor(name: str, x: Numeric, y: Numeric) -> tuple[int, int]:
     dividend, divisor = _integers(name, x, y)
     if divisor == 0:
-        raise Fault("divides by zero")
+        raise Fault(BY_ZERO)
     return dividend, divisor
 
 
@@ -75,7 +77,7 @@ def _power(x: Numeric, y: Numeric) -> Numeric:
             raise Fault(f"has a power too large: {x.bit_length()} bits to the {y}")
         return int(x**y)
     if x == 0 and y < 0:
-        raise Fault("divides by zero")
+        raise Fault(BY_ZERO)
     result = x**y
     if isinstance(result, complex):
         raise Fault(f"has no real result for {x} ** {y}")

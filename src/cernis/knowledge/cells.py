@@ -359,7 +359,8 @@ def evaluate(cell: Cell, env: Environment | tuple[Cell, ...]) -> int | float:
     if cell is None or kind is Ref:
         raise Fault(f"needs a number where {UNBOUND}")
     if kind is not str or (cell, 0) not in FUNCTIONS:
-        raise Fault(f"needs a number and has `{show(decode(cell))}`")
+        found = show(decode(cell))
+        raise Fault(f"needs a number and has `{found}`; test it in a goal before this one")
     return apply(cell)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -191,11 +192,12 @@ class _Classifier:
         if len(predicate.clauses) > MOST_INLINE_CLAUSES:
             raise NotInline(f"has more than {MOST_INLINE_CLAUSES} clauses")
         needs = {*predicate.needs, *_guarded(predicate)}
-        args = [Variable(f"A{at}") for at in range(key[1])]
+        args = [Variable(f"Arg{at}") for at in range(1, key[1] + 1)]
         goal: Term = Compound(key[0], tuple(args)) if args else Atom(key[0])
         bound = frozenset(args[at].name for at in needs)
-        inlined = {**self._inlined, key: predicate.clauses}
-        modes = {**self._modes, key: Mode(predicate.needs, predicate.binds)}
+        own: dict[Key, Sequence[Clause]] = {key: predicate.clauses}
+        inlined = ChainMap(own, self._inlined)
+        modes = ChainMap({key: Mode(predicate.needs, predicate.binds)}, self._modes)
         Expansion(inlined, self._rows, modes, names(goal), strict=True).goal(goal, Known(bound))
         cut = any(CUT in clause.body for clause in predicate.clauses)
         how = _counted(len(predicate.clauses), "clause") + " of comparisons and look-ups"

@@ -9,7 +9,7 @@ from typing import Final
 
 from cernis.knowledge.arithmetic import COMPARISONS, Fault
 from cernis.knowledge.builtins import BUILTINS
-from cernis.knowledge.cells import Cell, Environment, Ref, Slot, build, compound, deref
+from cernis.knowledge.cells import UNBOUND, Cell, Environment, Ref, Slot, build, compound, deref
 from cernis.knowledge.gather import COLLECTIONS
 from cernis.knowledge.goals import (
     Call,
@@ -154,9 +154,9 @@ class CallGoal(Goal):
 
 def _extended(goal: Cell, extra: list[Cell]) -> Cell:
     if type(goal) is Ref:
-        raise Fault("calls a variable without a value")
+        raise Fault(f"calls a goal where {UNBOUND}")
     if type(goal) is not tuple and not isinstance(goal, str):
-        raise Fault("calls what is not a goal")
+        raise Fault("calls what is not a goal; call an atom or a compound term")
     if not extra:
         return goal
     return (*goal, *extra) if type(goal) is tuple else (goal, *extra)

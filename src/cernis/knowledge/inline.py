@@ -24,6 +24,7 @@ from cernis.knowledge.terms import (
     conjunction,
     disjunction,
     negation,
+    spoken,
     substitute,
     unify_head,
 )
@@ -33,6 +34,8 @@ from cernis.syntax.tree import Sequence as ListTerm
 
 LARGEST: Final = 2_000
 """Goals an expansion may have: a larger one is answered another way."""
+DEEPEST: Final = 30
+"""Definitions an expansion may be nested in each other: it recurses with them."""
 CUT: Final = Atom("!")
 _STATE_TESTS: Final = frozenset({("var", 1), ("nonvar", 1), ("ground", 1)})
 
@@ -78,6 +81,7 @@ class Expansion:
         self._names = Names(taken)
         self._strict = strict
         self._size = 0
+        self._depth = 0
 
     def goal(self, goal: Term, known: Known) -> tuple[Term, Known]:
         """The expansion of a goal and what is known behind it."""
@@ -95,6 +99,8 @@ class Expansion:
     def _behind(self, expanded: Term, goal: Term, known: Known) -> Known:
         flow = Flow(known.bound)
         follow(expanded, flow, self._modes)
+        if flow.missing and self._strict:
+            raise NotInline(f"needs {spoken(flow.missing)} before anything binds it")
         # A need that was not met ends in an error, so behind the goal it is met.
         met = known.met | names(goal) | names(expanded)
         return Known(flow.bound, met - flow.bound)
@@ -176,13 +182,18 @@ class Expansion:
 
     def _definition(self, goal: Term, key: Key, args: Sequence[Term], known: Known) -> Term:
         start = self._size
+        self._depth += 1
         try:
+            if self._depth > DEEPEST:
+                raise NotInline(f"its expansion goes more than {DEEPEST} definitions deep")
             return self._branches(key, self._names.renamed(args, only=()), known)
         except NotInline:
             if self._strict:
                 raise
             self._size = start
             return goal
+        finally:
+            self._depth -= 1
 
     def _branches(self, key: Key, args: Sequence[Term], known: Known) -> Term:
         branches: list[Term] = []
@@ -229,9 +240,12 @@ class Expansion:
             self._see_no_cut(body)
             return [*equations, *self.body(body, start)[0]], None
         at = body.index(CUT)
-        rest = [goal for goal in body[at + 1 :] if goal != CUT]
+        rest = body[at + 1 :]
         self._see_no_cut([*body[:at], *rest])
         guard, behind = self.body(body[:at], start)
+        for equation in equations:
+            if names(equation) & names(conjunction(guard)):
+                _see_tied(equation, start.bound)
         outside = frozenset().union(*map(names, args), *map(names, rest))
         self._see_test(conjunction(guard), start, outside)
         tail, _ = self.body(rest, behind)
@@ -239,7 +253,7 @@ class Expansion:
 
     def _see_no_cut(self, goals: Sequence[Term]) -> None:
         if any(node == CUT for goal in goals for node in walk(goal)):
-            raise NotInline("has a cut inside a goal")
+            raise NotInline("has a cut inside a goal, or two")
 
     def _block(self, guard: Sequence[Term], args: Sequence[Term], known: Known) -> Term:
         """A guard as later branches negate it.
@@ -251,7 +265,7 @@ class Expansion:
         outer = frozenset().union(*map(names, args))
         doubtful = sorted(name for name in names(whole) & outer if name in known.met)
         if doubtful:
-            raise NotInline(f"cuts, and {doubtful[0]} may or may not be bound in front of it")
+            raise NotInline(f"cuts, and {spoken(doubtful)} may or may not be bound in front of it")
         free = [name for name in outer if known.free(name)]
         (renamed,) = self._names.renamed([whole], only=free)
         goals = conjuncts(renamed)
@@ -263,19 +277,30 @@ class Expansion:
         """See that a goal has at most one answer as far as the variables outside of it go."""
         bound = known.bound
         for each in conjuncts(goal):
-            key = functor(each)
-            loose = (names(each) & frozenset(outside)) - bound
-            if key in NEGATIONS or each in (TRUE, FAIL):
+            if functor(each) in NEGATIONS:
                 continue
-            if key in (("=", 2), ("is", 2)):
-                doubtful = loose and any(name in known.met for name in loose)
-                if doubtful:
-                    raise NotInline(f"commits to a test of {min(loose)}, which may be unbound")
-            elif loose:
-                raise NotInline(f"commits to one answer for {min(loose)}")
+            loose = (names(each) & frozenset(outside)) - bound
+            if functor(each) not in (("=", 2), ("is", 2)):
+                if loose:
+                    raise NotInline(f"commits to one answer for {spoken(loose)}")
+            elif loose & known.met:
+                raise NotInline(f"commits to a test of {spoken(loose)}, which may be unbound")
             flow = Flow(bound)
             follow(each, flow, self._modes)
             bound = flow.bound
+            if functor(each) == ("=", 2):
+                _see_tied(each, bound)
+
+
+def _see_tied(equation: Term, bound: Collection[str]) -> None:
+    """See that an equation in front of a cut leaves no variable unbound.
+
+    Two unbound variables made equal are bound together later, so that a goal on the one, local
+    to the guard, would choose a value for the other, outside of it.
+    """
+    tied = names(equation).difference(bound)
+    if tied:
+        raise NotInline(f"makes {spoken(tied)} equal to something unbound in front of a cut")
 
 
 def _once(goals: Iterable[Term]) -> frozenset[str]:

@@ -60,6 +60,10 @@ class Knowledge:
         empty = {key: table_of_rows(key, []) for key in self._given[2]}
         self._predicates = classify(kept, {**empty, **tables})
         self.predicates: Mapping[Key, Predicate] = MappingProxyType(self._predicates)
+        by_route = _by_route(self._predicates)
+        self._inlined = {key: self._predicates[key].clauses for key in by_route[Route.INLINE]}
+        self._tables = {*by_route[Route.TABLE], *by_route[Route.MATERIALISE]}
+        self._modes = {key: Mode(each.needs, each.binds) for key, each in self.predicates.items()}
         self._found: dict[Key, FactTable] = {}
         self._relations: dict[Key, Relation] = {}
         self._resolver = Resolver(self._database(), self._limits)
@@ -100,17 +104,8 @@ class Knowledge:
         What is left are comparisons, arithmetic, literals of predicates that have a table, and
         goals that cannot be expanded where they stand: those are to be solved.
         """
-        clauses = {
-            key: each.clauses for key, each in self._predicates.items()
-            if each.route is Route.INLINE
-        }  # fmt: skip
-        modes = {key: Mode(each.needs, each.binds) for key, each in self._predicates.items()}
-        rows = {
-            key for key, each in self._predicates.items()
-            if each.route in (Route.TABLE, Route.MATERIALISE)
-        }  # fmt: skip
         taken = {*names(goal), *bound, *avoid}
-        expansion = Expansion(clauses, rows, modes, taken, strict=False)
+        expansion = Expansion(self._inlined, self._tables, self._modes, taken, strict=False)
         return expansion.goal(goal, Known(frozenset(bound)))[0]
 
     def solve(self, goal: Term, limit: int | None = None) -> Iterator[dict[str, Term]]:
@@ -132,7 +127,7 @@ class Knowledge:
     def _database(self) -> Database:
         clauses, rows, refused = {}, {}, {}
         for key, predicate in self._predicates.items():
-            if predicate.route in (Route.TABLE, Route.MATERIALISE):
+            if key in self._tables:
                 rows[key] = self._rows_of(key)
             else:
                 clauses[key] = predicate.clauses
@@ -160,6 +155,13 @@ class Knowledge:
         rules = [rule for member in members for rule in member.rules]
         given = {each.key: each.table.rows() for each in members if each.table is not None}
         return materialise(group, rules, given, self._relation, self._limits)
+
+
+def _by_route(predicates: Mapping[Key, Predicate]) -> dict[Route, list[Key]]:
+    found: dict[Route, list[Key]] = {route: [] for route in Route}
+    for key, predicate in predicates.items():
+        found[predicate.route].append(key)
+    return found
 
 
 def _facts(predicate: Predicate) -> FactTable:

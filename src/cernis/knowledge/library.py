@@ -42,8 +42,8 @@ def items(cell: Cell) -> list[Cell]:
     """The items of a proper list."""
     found, tail = spine(cell)
     if tail != NIL:
-        what = "an open list" if type(tail) is Ref else f"`{show(decode(cell))}`"
-        raise Fault(f"needs a list and gets {what}")
+        what = "one without an end" if type(tail) is Ref else f"`{show(decode(cell))}`"
+        raise Fault(f"needs a list and gets {what}; bind it in a goal before this one")
     return found
 
 

@@ -51,7 +51,8 @@ class Resolver:
         An answer is the values of the other named variables, in reading order (`outputs`); for a
         goal without any it is the empty tuple, so a tuple for which the goal fails has no answer
         and one for which it holds has one. Answers are distinct, in the order they were found.
-        Each tuple is proved once in the life of the resolver.
+        Each tuple is proved once in the life of the resolver. Tuples hold plain Python values,
+        and those that are equal are one: `(1,)` and `(1.0,)`.
         """
         wanted = outputs(goal, inputs)
         memo = self._memo.setdefault((goal, tuple(inputs)), {})

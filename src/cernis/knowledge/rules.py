@@ -16,7 +16,7 @@ from cernis.knowledge.arithmetic import COMPARISONS
 from cernis.knowledge.builtins import BUILTINS, Kind
 from cernis.knowledge.graph import NEGATIONS
 from cernis.knowledge.modes import names
-from cernis.knowledge.terms import FAIL, TRUE
+from cernis.knowledge.terms import FAIL, TRUE, spoken
 from cernis.knowledge.values import Key, Value, is_ground, label, value
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound, Term, Variable, functor
@@ -182,7 +182,7 @@ class _Reader:
             parts += self._part(goal, functor(goal), elsewhere)
             self._settle()
         if self._pending:
-            raise NotDatalog(f"nothing binds {self._pending[0][0]}")
+            raise NotDatalog(f"nothing binds {spoken(self._pending[0])}")
         return parts
 
     def _part(self, goal: Term, key: Key, elsewhere: frozenset[str]) -> list[Part]:
@@ -250,7 +250,7 @@ class _Reader:
     def _absent(self, inner: Term, elsewhere: frozenset[str]) -> list[Part]:
         loose = (names(inner) & elsewhere) - self._bound
         if loose:
-            raise NotDatalog(f"negates {min(loose)} before it is bound")
+            raise NotDatalog(f"negates {spoken(loose)} before it is bound")
         absent: list[Part] = []
         for goals in _alternatives(inner):
             reader = _Reader(self._tables, ())
@@ -264,7 +264,7 @@ class _Reader:
     def _see_bound(self, goal: Compound, wanted: frozenset[str]) -> None:
         loose = wanted - self._bound
         if loose or any(isinstance(arg, Variable) and arg.name == "_" for arg in goal.args):
-            raise NotDatalog(f"`{show(goal)}` stands before {min(loose, default='_')} is bound")
+            raise NotDatalog(f"`{show(goal)}` stands before {spoken(loose or ['_'])} is bound")
 
 
 def _arg(term: Term) -> Arg:

@@ -42,6 +42,11 @@ def substitute(term: Term, bindings: Mapping[str, Term]) -> Term:
     return rewrite(term, lambda variable: bindings.get(variable.name, variable))
 
 
+def spoken(names: Iterable[str]) -> str:
+    """The first of some variables in the order of their names, as its author wrote it."""
+    return _NUMBERED.sub("", min(names))
+
+
 class Names:
     """Gives names that are not taken: `Speed` becomes `Speed_1`, or the next that is free."""
 
