@@ -22,13 +22,13 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
     "knowledge": frozenset({"source", "errors", "syntax"}),
     "check": frozenset({"source", "errors", "syntax", "knowledge"}),
     "plan": frozenset({"source", "errors", "syntax", "knowledge", "check"}),
-    "program": frozenset({"source", "errors", "syntax", "knowledge", "check", "plan"}),
+    "program": frozenset({"source", "errors", "syntax", "knowledge", "check", "plan", "runtime"}),
     "kernels": frozenset(),
     "tables": frozenset({"errors", "kernels"}),
-    "operators": frozenset({"errors", "plan", "kernels", "tables"}),
+    "operators": frozenset({"errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}),
     "uncertain": frozenset({"errors", "knowledge", "plan", "kernels", "tables", "operators"}),
     "runtime": frozenset(
-        {"source", "errors", "syntax", "knowledge", "check", "plan", "program"}
+        {"source", "errors", "syntax", "knowledge", "check", "plan"}
         | {"kernels", "tables", "operators", "uncertain"}
     ),
     "spark": frozenset(

@@ -118,7 +118,8 @@ def _declared_tables(
         path = _beside(name, span, sources)
         try:
             table = read_table(path, relation.name)
-        except CernisError as error:
+        except (CernisError, OSError, ValueError) as error:
+            # The last two are about names no file can have.
             report.error("C007", str(error), span, help="check the name and the file")
             continue
         if len(table.columns) != relation.arity:

@@ -166,10 +166,19 @@ def _dynamic(goal: Compound, definitions: Definitions, report: Report) -> None:
             stack.extend(term.args)
         elif isinstance(term, Sequence):
             stack.extend(term.items)
-        elif isinstance(term, Compound) and functor(term) == ("/", 2):
-            name, arity = term.args
-            if isinstance(name, Atom) and isinstance(arity, Number):
-                definitions.dynamic.add(Relation(name.name, int(arity.value)))
+        else:
+            relation = _indicated(term)
+            if relation is not None:
+                definitions.dynamic.add(relation)
+
+
+def _indicated(term: Term) -> Relation | None:
+    """The relation that `name/arity` indicates; None for anything else."""
+    if isinstance(term, Compound) and functor(term) == ("/", 2):
+        name, arity = term.args
+        if isinstance(name, Atom) and isinstance(arity, Number) and isinstance(arity.value, int):
+            return Relation(name.name, arity.value)
+    return None
 
 
 def _tick(goal: Compound, definitions: Definitions, report: Report) -> None:
@@ -218,16 +227,8 @@ def _table(goal: Compound, definitions: Definitions, report: Report) -> None:
                      help="write :- table(areaType(Area, Type), 'areas.csv').")  # fmt: skip
         return
     name = file.name if isinstance(file, Atom) else file.value
-    relation = _table_relation(subject)
+    relation = _indicated(subject) or Relation(*functor(subject))
     definitions.tables.append((relation, name, file.span))
-
-
-def _table_relation(subject: Term) -> Relation:
-    if isinstance(subject, Compound) and functor(subject) == ("/", 2):
-        name, arity = subject.args
-        if isinstance(name, Atom) and isinstance(arity, Number):
-            return Relation(name.name, int(arity.value))
-    return Relation(*functor(subject))
 
 
 _Handler = Callable[[Compound, Definitions, Report], None]

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import itemgetter
 
 from cernis.check.catalogue import Catalogue, covers, pattern_head, pattern_uses
 from cernis.check.graph import strong_components, topological, weak_components
@@ -32,7 +33,7 @@ from cernis.check.model import (
 from cernis.check.report import Report
 from cernis.errors import Note
 from cernis.source import NOWHERE, Span
-from cernis.syntax.tree import Number
+from cernis.syntax.tree import Number, Variable
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -194,23 +195,37 @@ class _Builder:
 
 
 def _possible(effects: list[DelayedEffect], report: Report) -> list[DelayedEffect]:
-    """The effects that can come to pass, of several on one pair."""
-    if len(effects) < 2 or any(effect.goals for effect in effects):
-        return effects
-    delays = [effect.delay for effect in effects]
-    constant = [delay.value for delay in delays if isinstance(delay, Number)]
-    if len(constant) < len(effects):
-        return effects
-    shortest = min(constant)
-    first = effects[constant.index(shortest)]
-    for effect, delay in zip(effects, constant, strict=True):
-        if effect is not first:
+    """The effects that can come to pass, of several on one value of a fluent."""
+    constant = [
+        (effect.delay.value, effect) for effect in effects
+        if isinstance(effect.delay, Number) and not effect.goals
+    ]  # fmt: skip
+    constant.sort(key=itemgetter(0))
+    never: set[int] = set()
+    for at, (delay, effect) in enumerate(constant):
+        sooner = (
+            other for other in constant[:at] if _is_as_general(other[1].source, effect.source)
+        )
+        shortest, first = next(sooner, (delay, effect))
+        if first is not effect:
+            never.add(id(effect))
             report.warn(
                 "C042", f"this delayed effect never comes: another on {effect.source} comes first",
                 effect.span, Note(f"this one comes after {shortest}, not {delay}", first.span),
                 help="remove one of the two",
             )  # fmt: skip
-    return [first]
+    return [effect for effect in effects if id(effect) not in never]
+
+
+def _is_as_general(general: Pair, special: Pair) -> bool:
+    """Is every instance of the second pair one of the first?"""
+    names = [arg.name for arg in general.args if isinstance(arg, Variable) and arg.name != "_"]
+    if len(set(names)) < len(names):
+        return general.args == special.args
+    return all(
+        isinstance(mine, Variable) or mine == other
+        for mine, other in zip(general.args, special.args, strict=True)
+    )
 
 
 def _check_postponables(

@@ -175,13 +175,10 @@ class Binder:
 
     def culprits(self) -> list[tuple[Term, set[str]]]:
         """The stuck goals that are not merely waiting for another stuck goal."""
-        found = []
-        for goal, missing in self.stuck:
-            promised = [named([other]) - lacks for other, lacks in self.stuck if other is not goal]
-            rest = missing.difference(*promised)
-            if rest:
-                found.append((goal, rest))
-        return found or self.stuck
+        # What a goal lacks it does not promise, so its own promise may be among the others'.
+        promised = {name for goal, lacks in self.stuck for name in named([goal]) - lacks}
+        found = [(goal, missing - promised) for goal, missing in self.stuck]
+        return [(goal, rest) for goal, rest in found if rest] or self.stuck
 
 
 def infer_modes(clauses: Mapping[Relation, list[Clause]]) -> dict[Relation, frozenset[int]]:

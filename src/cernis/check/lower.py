@@ -160,7 +160,10 @@ def _holds_for(clause: Clause, definitions: Definitions, report: Report) -> None
 def _iff(clause: Clause, definitions: Definitions, report: Report) -> None:
     assert isinstance(clause.head, Compound)
     pair = pair_of(clause.head.args[0], report, "iff")
-    if pair is not None:
+    if clause.body:
+        report.error("C062", "a rule with iff has no `:-`", clause.body[0].span,
+                     help="write the conditions behind iff, with commas between them")  # fmt: skip
+    elif pair is not None:
         rule = expand_iff(clause, pair, clause.head.args[1], report)
         if rule is not None:
             definitions.statics.append(rule)

@@ -80,6 +80,11 @@ class Types:
         found = {e.type for e in self._evidence.get(self.find((kind, relation, position)), ())}
         return _join(found)
 
+    def is_reckoned(self, kind: str, relation: Relation, position: int | str) -> bool:
+        """Does some rule compute with it, or compare it by order?"""
+        evidence = self._evidence.get(self.find((kind, relation, position)), ())
+        return any(e.demanded and e.type == "number" for e in evidence)
+
     def find(self, node: Hashable) -> Hashable:
         """The representative of a slot or variable."""
         leader = self._leaders.setdefault(node, node)
@@ -271,7 +276,7 @@ class _Inference:
             for arg in goal.args:
                 self._number(arg, f"`{name}` compares numbers")
         elif name == "is" and arity == 2:
-            self._number(goal.args[0], "`is` gives a number")
+            self._gives_number(goal.args[0])
             self._number(goal.args[1], "arithmetic needs a number")
         elif name in ("=", "==") and arity == 2:
             self._equal(*goal.args)
@@ -280,6 +285,11 @@ class _Inference:
                 self._goal(goal.args[at])
         else:
             self._args("predicate", Relation(name, arity), goal.args)
+
+    def _gives_number(self, term: Term) -> None:
+        if isinstance(term, Variable) and term.name != "_":
+            evidence = Evidence("number", term.span, "`is` gives a number")
+            self.types.say((self._scope, term.name), evidence)
 
     def _equal(self, left: Term, right: Term) -> None:
         for one, other in ((left, right), (right, left)):

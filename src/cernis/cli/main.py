@@ -9,12 +9,17 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cernis import __version__
+from cernis.cli.output import accept_any_character, drop, is_coloured, say, stop
 from cernis.errors import CernisError
+
+if TYPE_CHECKING:
+    from cernis.check import Checked
+    from cernis.program import Program
 
 app = typer.Typer(
     add_completion=False,
@@ -42,24 +47,20 @@ Facts = Annotated[
 
 def main() -> None:
     """Run the command line; what goes wrong is said in one line."""
+    accept_any_character(sys.stdout)
     try:
         app()
     except CernisError as error:
-        _stop(str(error))
-    except BrokenPipeError:
-        # Whoever reads our output has seen enough.
-        sys.stderr.close()
-        raise SystemExit(0) from None
-
-
-def _stop(message: str, code: int = 1) -> NoReturn:
-    typer.echo(f"cernis: {message}", err=True)
-    raise SystemExit(code)
+        stop(str(error))
+    except OSError as error:
+        # Commands see to the files they read and write: this is the output itself.
+        drop(sys.stdout)
+        stop(f"the output cannot be written: {error.strerror}", 2)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"cernis {__version__}")
+        say(f"cernis {__version__}")
         raise typer.Exit
 
 
@@ -86,23 +87,21 @@ def check(
     checked = check_source(rules, facts)
     found = checked.diagnostics
     if format_ is Format.JSON:
-        typer.echo(as_json(found, checked.sources))
+        say(as_json(found, checked.sources))
     elif format_ is Format.GITHUB:
         if found:
-            typer.echo(as_github(found, checked.sources))
+            say(as_github(found, checked.sources))
     else:
         if found:
-            typer.echo(as_text(found, checked.sources, _colour()) + "\n")
-        typer.echo(f"{rules}: {summary(found)}; {_inventory(checked)}")
+            say(as_text(found, checked.sources, is_coloured(sys.stdout)) + "\n")
+        say("; ".join(filter(None, (f"{rules}: {summary(found)}", _inventory(checked)))))
     worst = checked.has_errors or (strict and any(str(d.severity) == "warning" for d in found))
     raise typer.Exit(1 if worst else 0)
 
 
-def _inventory(checked: object) -> str:
-    from cernis.check.checker import Checked
+def _inventory(checked: Checked) -> str:
     from cernis.check.model import FluentKind
 
-    assert isinstance(checked, Checked)
     events = checked.catalogue.events.values()
     kinds = [fluent.kind for fluent in checked.catalogue.fluents.values()]
     counts = [
@@ -115,17 +114,9 @@ def _inventory(checked: object) -> str:
     return ", ".join(f"{n} {word}{'s' if n != 1 else ''}" for n, word in counts if n)
 
 
-def _colour() -> bool:
-    import os
-
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
 @app.command()
 def fmt(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Files of rules or facts.")
-    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of rules or facts.")],
     check_: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit 1 if any would.")
     ] = False,
@@ -134,8 +125,14 @@ def fmt(
     """Lay files out in the one way there is. Comments stay."""
     from cernis.cli.formatting import format_file
 
-    changed = [format_file(file, write=not (check_ or diff), diff=diff) for file in files]
-    raise typer.Exit(1 if check_ and any(changed) else 0)
+    changed = failed = False
+    for file in files:
+        try:
+            changed |= format_file(file, write=not (check_ or diff), diff=diff)
+        except CernisError as error:
+            failed = True
+            say(f"cernis: {error}", err=True)
+    raise typer.Exit(1 if failed or (check_ and changed) else 0)
 
 
 @app.command()
@@ -145,10 +142,10 @@ def plan(rules: Rules, facts: Facts = []) -> None:  # noqa: B006 - as above
     from cernis.report.diagnostics import as_text
 
     program = _load(rules, facts)
-    typer.echo(explain(program.plan), nl=False)
+    say(explain(program.plan), newline=False)
     if program.plan.diagnostics:
-        text = as_text(program.plan.diagnostics, program.sources, _colour())
-        typer.echo("\n" + text, err=True)
+        text = as_text(program.plan.diagnostics, program.sources, is_coloured(sys.stderr))
+        say("\n" + text, err=True)
 
 
 @app.command()
@@ -166,17 +163,18 @@ def graph(
 
     checked = _load(rules, facts).checked
     if output is None:
-        typer.echo(as_dot(checked.dependencies, checked.catalogue, inputs), nl=False)
+        say(as_dot(checked.dependencies, checked.catalogue, inputs), newline=False)
         return
     writers = {".svg": as_svg, ".dot": as_dot, ".gv": as_dot}
     writer = writers.get(output.suffix)
     if writer is None:
-        _stop(f"{output} must end in .svg or .dot", 2)
+        stop(f"{output} must end in .svg or .dot", 2)
     try:
         output.write_text(writer(checked.dependencies, checked.catalogue, inputs), "utf-8")
     except OSError as error:
-        _stop(f"{output} cannot be written: {error.strerror}", 2)
-    typer.echo(f"{output}: {len(checked.dependencies.vertices)} vertices")
+        stop(f"{output} cannot be written: {error.strerror}", 2)
+    count = len(checked.dependencies.vertices)
+    say(f"{output}: {count} {'vertex' if count == 1 else 'vertices'}")
 
 
 @app.command("explain-code")
@@ -188,11 +186,11 @@ def explain_code(
 
     text = section(code.upper())
     if text is None:
-        _stop(f"there is no diagnostic {code}", 2)
-    typer.echo(text)
+        stop(f"there is no diagnostic {code}", 2)
+    say(text)
 
 
-def _load(rules: Path, facts: list[Path]):  # type: ignore[no-untyped-def]
+def _load(rules: Path, facts: list[Path]) -> Program:
     """The program, or its diagnostics and the end."""
     from cernis.errors import ProgramError
     from cernis.program import load
@@ -201,8 +199,8 @@ def _load(rules: Path, facts: list[Path]):  # type: ignore[no-untyped-def]
     try:
         return load(rules, facts)
     except ProgramError as error:
-        typer.echo(as_text(error.diagnostics, error.sources, _colour()), err=True)
-        _stop(f"{rules}: {summary(error.diagnostics)}")
+        say(as_text(error.diagnostics, error.sources, is_coloured(sys.stderr)), err=True)
+        stop(f"{rules}: {summary(error.diagnostics)}")
 
 
 if __name__ == "__main__":

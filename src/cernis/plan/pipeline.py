@@ -39,7 +39,29 @@ from cernis.plan.logical import (
     Stab,
 )
 from cernis.source import Span
-from cernis.syntax.tree import Atom, Compound, Term, Variable, conjuncts, functor
+from cernis.syntax.tree import (
+    Atom,
+    Compound,
+    Term,
+    Variable,
+    conjuncts,
+    functor,
+)
+from cernis.syntax.tree import (
+    Sequence as ListTerm,
+)
+
+COMPARISONS = frozenset((name, 2) for name in (
+    "<", ">", "=<", ">=", "=:=", "=\\=", "@<", "@>", "@=<", "@>=", "=", "\\=", "==", "\\==",
+))  # fmt: skip
+"""Comparisons that are decided column by column."""
+
+EXPRESSIONS = frozenset({
+    "+", "-", "*", "/", "//", "div", "mod", "rem", "**", "^", "abs", "sign", "min", "max", "sqrt",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "floor", "ceiling",
+    "round", "truncate", "integer", "float",
+})  # fmt: skip
+"""Functions that are computed column by column."""
 
 
 @dataclass(slots=True)
@@ -54,6 +76,7 @@ class Pipeline:
     modes: Modes
     bound: set[str] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
+    nested: bool = False
     steps: list[PointOperator] = field(default_factory=list)
 
     def run(self, body: Iterable[Literal]) -> tuple[PointOperator, ...]:
@@ -73,7 +96,13 @@ class Pipeline:
 
     def inside(self, body: Sequence[Literal]) -> Pipeline:
         """A pipeline for a body that runs once for each row so far, planned."""
-        inner = Pipeline(self.knowledge, self.modes, set(self.bound), set(self.taken))
+        inner = Pipeline(
+            self.knowledge,
+            self.modes,
+            set(self.bound),
+            set(self.taken),
+            nested=self.nested or bool(self.steps),
+        )
         inner.run(body)
         self.taken |= inner.taken
         return inner
@@ -143,7 +172,7 @@ class Pipeline:
             self.steps.append(EventAntiJoin(occurrence, literal.span))
             return
         names = _names(literal)
-        if self.steps or self.bound:
+        if self.steps or self.bound or self.nested:
             shared = tuple(sorted(names & self.bound))
             self.steps.append(EventJoin(occurrence, shared, literal.span))
         else:
@@ -244,10 +273,10 @@ def condition_operator(
         return Lookup(goal, tuple(sorted(names & bound)), binds, span)
     if key in (("is", 2), ("=", 2)) and not literal.negated and isinstance(goal, Compound):
         for target, source in (goal.args, goal.args[::-1]):
-            if isinstance(target, Variable) and target.name in binds:
+            if isinstance(target, Variable) and target.name in binds and _is_plain(source):
                 return Compute(target.name, source, span)
     known = builtin(*key)
-    if known is not None and known.kind == "comparison":
+    if key in COMPARISONS and not binds and _are_plain(goal):
         return Filter(goal, literal.negated, span)
     if known is None:
         # A dynamic predicate or a domain: a table that the run fills.
@@ -255,6 +284,17 @@ def condition_operator(
             return Exclude(goal, span)
         return Lookup(goal, tuple(sorted(names & bound)), binds, span)
     return Resolve(goal, literal.negated, () if literal.negated else binds, span)
+
+
+def _are_plain(goal: Term) -> bool:
+    return isinstance(goal, Compound) and all(map(_is_plain, goal.args))
+
+
+def _is_plain(term: Term) -> bool:
+    """A value or an expression: not a list or a term that would have to be taken apart."""
+    if isinstance(term, Compound):
+        return term.functor in EXPRESSIONS and all(map(_is_plain, term.args))
+    return not isinstance(term, ListTerm) and term != Atom("[]")
 
 
 def _is_small(goal: Term) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from unicodedata import combining, east_asian_width
 
-from cernis.errors import Diagnostic, Note, Severity
+from cernis.errors import Diagnostic, Severity
 from cernis.source import Place, Source, Sources, Span
 
 _WIDEST = 110
@@ -47,16 +48,13 @@ def _block(diagnostic: Diagnostic, sources: Sources, colour: bool) -> Iterator[s
     title = f"{diagnostic.severity}[{diagnostic.code}]"
     yield f"{paint}{title}{plain}{bold}: {diagnostic.message}{plain}"
     yield from _excerpt(diagnostic.span, sources, "^", paint, plain)
+    place = sources.place(diagnostic.span)
+    margin = " " * len(str(place.line if place else 0))
     for note in diagnostic.notes:
-        yield from _note(note, sources, colour)
+        yield f" {margin} = note: {note.message}"
+        yield from _excerpt(note.span, sources, "-", _DIM if colour else "", plain)
     if diagnostic.help:
-        yield f"   = help: {diagnostic.help}"
-
-
-def _note(note: Note, sources: Sources, colour: bool) -> Iterator[str]:
-    yield f"   = note: {note.message}"
-    dim, plain = (_DIM, _PLAIN) if colour else ("", "")
-    yield from _excerpt(note.span, sources, "-", dim, plain)
+        yield f" {margin} = help: {diagnostic.help}"
 
 
 def _excerpt(span: Span, sources: Sources, mark: str, paint: str, plain: str) -> Iterator[str]:
@@ -86,9 +84,15 @@ def _clipped(source: Source, place: Place, span: Span) -> tuple[str, int, int]:
         line = before + line[left:right] + after
         start = start - left + len(before)
         length = min(length, _WIDEST - (start - len(before)))
-    # Marks stand under the characters they mean only if each takes one column.
     shown = "".join(c if c.isprintable() else " " for c in line)
-    return shown, start, length
+    return shown, _width(shown[:start]), _width(shown[start : start + length])
+
+
+def _width(text: str) -> int:
+    """The columns a text takes on a terminal: marks must stand under the characters they mean."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if east_asian_width(c) in "WF" else not combining(c) for c in text)
 
 
 def as_json(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:

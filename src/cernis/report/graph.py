@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 
 from cernis.check.catalogue import Catalogue
 from cernis.check.dependencies import Component, Dependencies, Edge, EdgeKind, Vertex
 from cernis.check.model import FluentKind
+from cernis.report.layout import Lane, Spot, chain, rows
 
 _WIDTH, _HEIGHT = 190, 26
-_COLUMN, _ROW = 290, 38
+_COLUMN = 290
 _MARGIN, _TOP = 30, 64
+_RIGHT = 80
+"""Room on the right of the last column, for curves inside it."""
 
 _FILL = {
     "input": ("#f4f4f1", "#9a988f"),
@@ -62,6 +64,13 @@ def _kind(vertex: Vertex, catalogue: Catalogue) -> str:
     return "static" if static else "simple"
 
 
+def _label(vertex: Vertex) -> str:
+    """The vertex as text for a picture: what has no shape, or no place in XML, is escaped."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(vertex)
+    )
+
+
 # -- DOT -------------------------------------------------------------------------------------
 
 
@@ -72,11 +81,13 @@ def as_dot(graph: Dependencies, catalogue: Catalogue, inputs: bool = True) -> st
     lines = [
         "digraph dependencies {",
         "  rankdir=LR;",
+        # Without it, what has a rank of its own is left out of the boxes around components.
+        "  newrank=true;",
         '  node [shape=box, style="filled,rounded"];',
     ]
     for vertex, name in names.items():
         fill, line = _FILL[drawing.kinds[vertex]]
-        label = str(vertex).replace("\\", "\\\\").replace('"', '\\"')
+        label = _label(vertex).replace("\\", "\\\\").replace('"', '\\"')
         lines.append(f'  {name} [label="{label}", fillcolor="{fill}", color="{line}"];')
     for at, component in enumerate(drawing.components):
         if len(component.vertices) > 1:
@@ -97,17 +108,21 @@ def as_dot(graph: Dependencies, catalogue: Catalogue, inputs: bool = True) -> st
 # -- SVG -------------------------------------------------------------------------------------
 
 
+Places = dict[Spot[Vertex], tuple[int, int]]
+"""The left end and the middle of each vertex, and of each lane that edges pass a column in."""
+
+
 def as_svg(graph: Dependencies, catalogue: Catalogue, inputs: bool = True) -> str:
     """A picture of the graph that needs nothing but a browser."""
     drawing = _drawing(graph, catalogue, inputs)
     places = _places(drawing)
-    width = max((x for x, _ in places.values()), default=0) + _WIDTH + _MARGIN
-    height = max((y for _, y in places.values()), default=0) + _HEIGHT + _MARGIN
+    width = max((x for x, _ in places.values()), default=0) + _WIDTH + _RIGHT
+    height = max((y for _, y in places.values()), default=0) + _HEIGHT // 2 + _MARGIN
     width = max(width, 760)
     body = [
         *_headings(drawing, places),
         *_boxes(drawing, places),
-        *(_curve(edge, places) for edge in drawing.edges),
+        *(_curve(edge, drawing.levels, places) for edge in drawing.edges),
         *(_vertex(vertex, drawing.kinds[vertex], places[vertex]) for vertex in drawing.kinds),
     ]
     return "\n".join([
@@ -117,6 +132,7 @@ def as_svg(graph: Dependencies, catalogue: Catalogue, inputs: bool = True) -> st
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto">'
         '<path d="M0 0 L8 4 L0 8 z" fill="#718096"/></marker></defs>',
+        "<style>.edge:hover { stroke: #1a202c; stroke-width: 3 }</style>",
         '<rect width="100%" height="100%" fill="white"/>',
         *_legend(),
         *body,
@@ -124,50 +140,19 @@ def as_svg(graph: Dependencies, catalogue: Catalogue, inputs: bool = True) -> st
     ])  # fmt: skip
 
 
-def _places(drawing: _Drawing) -> dict[Vertex, tuple[int, int]]:
+def _places(drawing: _Drawing) -> Places:
     """Columns by level; rows so that neighbours lie near each other, components together."""
-    columns: dict[int, list[Vertex]] = defaultdict(list)
-    for vertex, level in drawing.levels.items():
-        columns[level].append(vertex)
-    rank = {v: at for column in columns.values() for at, v in enumerate(column)}
-    group = {v: at for at, c in enumerate(drawing.components) for v in c.vertices}
-    for _ in range(8):
-        for level in sorted(columns):
-            _reorder(columns[level], rank, group, drawing.edges)
-    tallest = max(map(len, columns.values()), default=0)
-    first = min(columns, default=0)
-    return {
-        vertex: (
-            _MARGIN + (level - first) * _COLUMN,
-            _TOP + row * _ROW + (tallest - len(column)) * _ROW // 2,
-        )
-        for level, column in columns.items()
-        for row, vertex in enumerate(column)
-    }
+    edges = [(edge.source, edge.target) for edge in drawing.edges]
+    groups = [component.vertices for component in drawing.components]
+    first = min(drawing.levels.values(), default=0)
+    places: Places = {}
+    for spot, row in rows(drawing.levels, edges, groups).items():
+        level = spot.level if isinstance(spot, Lane) else drawing.levels[spot]
+        places[spot] = (_MARGIN + (level - first) * _COLUMN, _TOP + row)
+    return places
 
 
-def _reorder(
-    column: list[Vertex], rank: dict[Vertex, int], group: dict[Vertex, int], edges: Iterable[Edge]
-) -> None:
-    """Sort a column by the mean rank of its neighbours, keeping components in one piece."""
-    near: dict[Vertex, list[int]] = defaultdict(list)
-    for edge in edges:
-        near[edge.source].append(rank[edge.target])
-        near[edge.target].append(rank[edge.source])
-
-    def middle(vertex: Vertex) -> float:
-        own = near[vertex]
-        return sum(own) / len(own) if own else rank[vertex]
-
-    mean: dict[object, list[float]] = defaultdict(list)
-    for vertex in column:
-        mean[group.get(vertex, vertex)].append(middle(vertex))
-    middles = {key: sum(values) / len(values) for key, values in mean.items()}
-    column.sort(key=lambda v: (middles[group.get(v, v)], str(group.get(v, "")), middle(v)))
-    rank.update({vertex: at for at, vertex in enumerate(column)})
-
-
-def _headings(drawing: _Drawing, places: dict[Vertex, tuple[int, int]]) -> list[str]:
+def _headings(drawing: _Drawing, places: Places) -> list[str]:
     columns = {places[vertex][0]: level for vertex, level in drawing.levels.items()}
     return [
         f'<text x="{x + _WIDTH // 2}" y="{_TOP - 12}" text-anchor="middle" font-size="11" '
@@ -176,7 +161,7 @@ def _headings(drawing: _Drawing, places: dict[Vertex, tuple[int, int]]) -> list[
     ]
 
 
-def _boxes(drawing: _Drawing, places: dict[Vertex, tuple[int, int]]) -> list[str]:
+def _boxes(drawing: _Drawing, places: Places) -> list[str]:
     """A dotted line around the vertices of each component of several."""
     boxes = []
     for component in drawing.components:
@@ -184,7 +169,7 @@ def _boxes(drawing: _Drawing, places: dict[Vertex, tuple[int, int]]) -> list[str
             continue
         xs = [places[vertex][0] for vertex in component.vertices]
         ys = [places[vertex][1] for vertex in component.vertices]
-        top, height = min(ys) - 6, max(ys) - min(ys) + _HEIGHT + 12
+        top, height = min(ys) - _HEIGHT // 2 - 6, max(ys) - min(ys) + _HEIGHT + 12
         dash = "" if component.cyclic else ' stroke-dasharray="2 3"'
         word = "cyclic component" if component.cyclic else "component"
         boxes.append(
@@ -194,35 +179,56 @@ def _boxes(drawing: _Drawing, places: dict[Vertex, tuple[int, int]]) -> list[str
     return boxes
 
 
-def _curve(edge: Edge, places: dict[Vertex, tuple[int, int]]) -> str:
-    (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
+def _curve(edge: Edge, levels: dict[Vertex, int], places: Places) -> str:
     delayed = edge.kind is EdgeKind.DELAYED
     style = ' stroke-dasharray="5 4" stroke="#c05621"' if delayed else ' stroke="#a0aec0"'
-    title = f"{edge.source} to {edge.target}{', delayed' if delayed else ''}"
-    sx, sy, ey = x1 + _WIDTH, y1 + _HEIGHT // 2, y2 + _HEIGHT // 2
-    if x1 == x2:
-        # Inside one column the curve leaves and enters on the right, where there is room.
-        ex, bend = x2 + _WIDTH + 1, 40 + min(abs(y2 - y1) // 6, 60)
-        path = f"M{sx} {sy} C{sx + bend} {sy} {ex + bend} {ey} {ex} {ey}"
+    title = f"{_label(edge.source)} to {_label(edge.target)}{', delayed' if delayed else ''}"
+    if levels[edge.source] < levels[edge.target]:
+        path = _across([places[spot] for spot in chain(edge.source, edge.target, levels)])
     else:
-        ex = x2 - 1
-        middle = (ex - sx) // 2
-        path = f"M{sx} {sy} C{sx + middle} {sy} {ex - middle} {ey} {ex} {ey}"
+        path = _inside(places[edge.source], places[edge.target])
     return (
-        f'<path d="{path}" fill="none" stroke-width="1.3"{style} marker-end="url(#tip)">'
-        f"<title>{escape(title)}</title></path>"
+        f'<path class="edge" d="{path}" fill="none" stroke-width="1.3"{style} '
+        f'marker-end="url(#tip)"><title>{escape(title)}</title></path>'
+    )
+
+
+def _across(places: list[tuple[int, int]]) -> str:
+    """A curve from column to column that crosses those between on a level."""
+    (x, y), *others = places
+    path = f"M{x + _WIDTH} {y}"
+    for at, (next_x, next_y) in enumerate(others, 1):
+        start, end = x + _WIDTH, next_x - (1 if at == len(others) else 0)
+        bend = (end - start) // 2
+        path += f" C{start + bend} {y} {end - bend} {next_y} {end} {next_y}"
+        if at < len(others):
+            path += f" H{next_x + _WIDTH}"
+        x, y = next_x, next_y
+    return path
+
+
+def _inside(source: tuple[int, int], target: tuple[int, int]) -> str:
+    """A curve inside a column, on the right of it, where there is room."""
+    (x, y), (_, end) = source, target
+    # Both ends of a curve from a vertex to itself are kept apart, or there would be none; one
+    # that goes up bends further than the one that comes back.
+    apart = 6 if y == end else 0
+    right, bend = x + _WIDTH, 40 + min(abs(end - y) // 6, 60) + (14 if end < y else 0)
+    return (
+        f"M{right} {y - apart} C{right + bend} {y - 2 * apart} {right + bend} {end + 2 * apart} "
+        f"{right + 1} {end + apart}"
     )
 
 
 def _vertex(vertex: Vertex, kind: str, place: tuple[int, int]) -> str:
     x, y = place
     fill, line = _FILL[kind]
-    label = str(vertex)
+    label = _label(vertex)
     shown = label if len(label) <= 29 else label[:28] + "…"
     return (
-        f'<g><title>{escape(label)}</title><rect x="{x}" y="{y}" width="{_WIDTH}" '
-        f'height="{_HEIGHT}" rx="5" fill="{fill}" stroke="{line}"/>'
-        f'<text x="{x + _WIDTH // 2}" y="{y + 17}" text-anchor="middle" font-size="12" '
+        f'<g><title>{escape(label)}</title><rect x="{x}" y="{y - _HEIGHT // 2}" '
+        f'width="{_WIDTH}" height="{_HEIGHT}" rx="5" fill="{fill}" stroke="{line}"/>'
+        f'<text x="{x + _WIDTH // 2}" y="{y + 4}" text-anchor="middle" font-size="12" '
         f'fill="#1a202c">{escape(shown)}</text></g>'
     )
 
@@ -235,7 +241,7 @@ def _legend() -> list[str]:
             f'<rect x="{x}" y="12" width="14" height="14" rx="3" fill="{fill}" stroke="{line}"/>'
             f'<text x="{x + 20}" y="24" font-size="12" fill="#4a5568">{words}</text>'
         )
-        x += 40 + 7 * len(words)
+        x += 44 + 6 * len(words)
     parts.append(
         f'<line x1="{x}" y1="19" x2="{x + 30}" y2="19" stroke="#c05621" stroke-dasharray="5 4"/>'
         f'<text x="{x + 36}" y="24" font-size="12" fill="#4a5568">delayed effect</text>'

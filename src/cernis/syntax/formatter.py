@@ -7,10 +7,12 @@ where the author had some. It is idempotent, and its result reads back as the sa
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable
 
 from cernis.errors import InternalError, ProgramError
 from cernis.source import Span
+from cernis.syntax.operators import ARGUMENT, CLAUSE, INFIX
 from cernis.syntax.parser import parse
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Clause, Compound, Item, PatternRule, Where, Within
@@ -45,6 +47,7 @@ class _Layout:
         self._comments = list(comments)
         self._next = 0
         self._lines: list[str] = []
+        self._is_last_commented = False
 
     def lay_out(self, items: Iterable[Item]) -> str:
         """The whole text."""
@@ -69,22 +72,23 @@ class _Layout:
             start, end = self._comments[self._next]
             self._next += 1
             self._blank(previous_end, start)
-            self._lines.append(self._text[start:end].rstrip())
+            self._lines.append(self._shown((start, end)))
             previous_end = end
         return previous_end
 
     def _trailing_comment(self, end: int) -> int:
         """A comment behind the item on its last line stays there."""
-        if self._next < len(self._comments):
+        if self._next < len(self._comments) and not self._is_last_commented:
             start, stop = self._comments[self._next]
             if "\n" not in self._text[end:start] and not self._text[end:start].strip():
                 self._next += 1
-                self._lines[-1] += " " + self._text[start:stop].rstrip()
+                self._lines[-1] += " " + self._shown((start, stop))
                 return stop
         return end
 
     def _item(self, item: Item) -> None:
         inside = self._inside(item.span)
+        self._is_last_commented = False
         if isinstance(item, Clause) and item.body:
             self._rule(item, inside)
         elif isinstance(item, PatternRule):
@@ -101,43 +105,46 @@ class _Layout:
         return inside
 
     def _hoist(self, comments: Iterable[Span]) -> None:
-        self._lines.extend(self._text[start:end].rstrip() for start, end in comments)
+        self._lines.extend(self._shown(comment) for comment in comments)
 
     def _fact(self, item: Item) -> None:
         text = show(item)
         if len(text) > WIDTH and isinstance(item, Clause):
             head = item.head
-            if isinstance(head, Compound) and head.functor == "iff":
-                text = text.replace(" iff ", f" iff\n{_INDENT}", 1)
+            if isinstance(head, Compound) and head.functor == "iff" and len(head.args) == 2:
+                body = show(head.args[1], INFIX["iff"][2])
+                text = f"{text.removesuffix(f'{body}.').rstrip()}\n{_INDENT}{body}."
         self._lines.append(text)
 
     def _rule(self, clause: Clause, inside: list[Span]) -> None:
         chance = "" if clause.probability is None else f"{clause.probability!r}::"
-        lines = [f"{chance}{show(clause.head)} :-"]
+        lines = [f"{chance}{show(clause.head, CLAUSE - 1)} :-"]
         ends = [clause.head.span[1], *(goal.span[1] for goal in clause.body)]
-        texts = [show(Clause(clause.head, (goal,))) for goal in clause.body]
-        skip = len(show(clause.head)) + len(" :- ")
-        for number, text in enumerate(texts):
-            lines.append(f"{_INDENT}{text[skip:-1]}{'.' if number == len(texts) - 1 else ','}")
+        lines += [f"{_INDENT}{show(goal, ARGUMENT)}," for goal in clause.body]
+        lines[-1] = f"{lines[-1][:-1]}."
         self._weave(lines, ends, inside)
 
     def _weave(self, lines: list[str], ends: list[int], comments: list[Span]) -> None:
         """Lines of a rule with its comments: behind their line, else before the next."""
-        waiting = list(comments)
+        waiting = deque(comments)
         for number, line in enumerate(lines):
-            goal_end = ends[number]
-            own = []
-            while waiting and waiting[0][0] < goal_end:
-                own.append(waiting.pop(0))
-            self._lines.extend(_INDENT + self._text[a:b].rstrip() for a, b in own)
+            own: list[Span] = []
+            while waiting and waiting[0][0] < ends[number]:
+                own.append(waiting.popleft())
+            behind = bool(waiting) and self._same_line(ends[number], waiting[0][0])
+            if number == len(lines) - 1 and len(waiting) > behind:
+                # One comment fits behind the `.`; where there are more, all stand before it.
+                own.extend(waiting)
+                behind = False
+            indent = _INDENT if number else ""
+            self._lines.extend(indent + self._shown(comment) for comment in own)
             self._lines.append(line)
-            if waiting and self._same_line(goal_end, waiting[0][0]):
-                start, end = waiting.pop(0)
-                self._lines[-1] += " " + self._text[start:end].rstrip()
-        last = self._lines.pop() if waiting else None
-        if last is not None:
-            self._lines.extend(_INDENT + self._text[a:b].rstrip() for a, b in waiting)
-            self._lines.append(last)
+            if behind:
+                self._lines[-1] += " " + self._shown(waiting.popleft())
+            self._is_last_commented = behind
+
+    def _shown(self, comment: Span) -> str:
+        return self._text[comment[0] : comment[1]].rstrip()
 
     def _same_line(self, end: int, start: int) -> bool:
         between = self._text[end:start]
@@ -148,7 +155,7 @@ class _Layout:
         if len(text) <= WIDTH:
             self._lines.append(text)
             return
-        self._lines.append(f"{show(rule.head)} <-")
+        self._lines.append(f"{show(rule.head, CLAUSE - 1)} <-")
         for number, piece in enumerate(_pieces(rule)):
             self._lines.append(f"{_INDENT}{piece}" if number == 0 else f"{_INDENT * 2}{piece}")
         self._lines[-1] += "."

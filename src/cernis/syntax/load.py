@@ -16,6 +16,9 @@ from cernis.syntax.tree import Sequence as ListTerm
 ENDINGS = (".cer", ".prolog", ".pl")
 """Endings of rule files, in the order they are tried for an include without one."""
 
+DEEPEST_INCLUDE = 50
+"""Files that may be open at a time, each including the next."""
+
 _INCLUDES = frozenset({("consult", 1), ("include", 1), ("ensure_loaded", 1), ("load_files", 2)})
 
 
@@ -58,11 +61,20 @@ class _Loader:
 
     def file(self, path: Path, asked_at: Span) -> None:
         """Read one file, unless it has been read."""
-        resolved = path.resolve()
+        try:
+            resolved = path.resolve()
+        except (OSError, RuntimeError, ValueError) as error:
+            # Links that lead in a circle, and names no file can have.
+            self._unreadable(path, f"cannot be read: {error}", asked_at, "")
+            return
         if resolved in self.open:
             self._circle(path, resolved, asked_at)
             return
         if resolved in self.seen:
+            return
+        if len(self.open) >= DEEPEST_INCLUDE:
+            self._error("C008", f"more than {DEEPEST_INCLUDE} files include one another in a row",
+                        asked_at, "include them from one file")  # fmt: skip
             return
         self.seen.add(resolved)
         text = self._read(path, asked_at)
@@ -92,10 +104,7 @@ class _Loader:
                             "write an atom in quotes: :- ['facts.cer'].")  # fmt: skip
             return
         name = term.name if isinstance(term, Atom) else term.value
-        path = directory / name
-        candidates = [path, *(path.with_name(path.name + ending) for ending in ENDINGS)]
-        found = next((candidate for candidate in candidates if candidate.is_file()), path)
-        self.file(found, term.span)
+        self.file(_with_ending(directory / name), term.span)
 
     def _read(self, path: Path, asked_at: Span) -> str | None:
         """The text of a file, or None and a diagnostic."""
@@ -142,6 +151,16 @@ def _included(directive: Directive) -> Sequence[Term] | None:
         first = goal.args[0]
         return first.items if isinstance(first, ListTerm) else (first,)
     return None
+
+
+def _with_ending(path: Path) -> Path:
+    """The path as it is or with an ending, whichever is a file; as it is if none is."""
+    try:
+        candidates = [path, *(path.with_name(path.name + ending) for ending in ENDINGS)]
+        return next((candidate for candidate in candidates if candidate.is_file()), path)
+    except (OSError, ValueError):
+        # No file can have this name: what reads it will say so.
+        return path
 
 
 def _near(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from cernis.source import Source, Sources, Span
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, LONGHAND, PREFIX
 from cernis.syntax.tokens import (
     DURATION,
+    MOST_DIAGNOSTICS,
     NAME,
     NUMBER,
     PUNCTUATION,
@@ -42,6 +44,9 @@ from cernis.syntax.tree import (
 DEEPEST = 150
 """Levels of nesting beyond which a term is refused: no rule needs them, and passes recurse."""
 
+_MOST_DIGITS = 400
+"""Digits beyond which a whole number is refused: longer ones are not numbers but slips."""
+
 _ESCAPES = {
     "n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0",
     "\\": "\\", "'": "'", '"': '"', "`": "`", "s": " ", "\n": "",
@@ -49,7 +54,9 @@ _ESCAPES = {
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,6}\\?|u[0-9a-fA-F]{4}|.)|''|\"\"", re.DOTALL)
 _FACT_VALUE = r"(?:[a-z]\w*|-?\d{1,18}(?:\.\d+)?|'[^'\\\n]*+')"
 _FACT = re.compile(
-    rf"\s*+([a-z]\w*)\(([ \t]*{_FACT_VALUE}(?:[ \t]*,[ \t]*{_FACT_VALUE})*+[ \t]*)\)\.(?=[\s%]|\Z)",
+    rf"\s*+([a-z]\w*)\("
+    # What has more arguments than this is read, and its length limited, like any other clause.
+    rf"([ \t]*{_FACT_VALUE}(?:[ \t]*,[ \t]*{_FACT_VALUE}){{0,999}}+[ \t]*)\)\.(?=[\s%]|\Z)",
     re.ASCII,
 )
 _FACT_ARGUMENT = re.compile(r"([a-z]\w*)|(-?\d+)(?![\d.])|(-?\d+\.\d+)|'([^']*)'", re.ASCII)
@@ -113,6 +120,9 @@ def _parse_source(source: Source, sources: Sources) -> Parsed:
     diagnostics: list[Diagnostic] = []
     position = 0
     while position < len(source.text):
+        if len(diagnostics) + len(lexer.diagnostics) >= MOST_DIAGNOSTICS:
+            diagnostics.append(_too_many(position + source.base))
+            break
         fact = _FACT.match(source.text, position)
         if fact:
             items.append(_plain_fact(fact, source.base))
@@ -128,6 +138,13 @@ def _parse_source(source: Source, sources: Sources) -> Parsed:
             diagnostics.append(fault.diagnostic)
     found = sorted([*lexer.diagnostics, *diagnostics], key=lambda diagnostic: diagnostic.span)
     return Parsed(tuple(items), tuple(found), sources, tuple(lexer.comments))
+
+
+def _too_many(offset: int) -> Diagnostic:
+    return _error(
+        "C001", "there are too many faults; the rest of the file is not read", (offset, offset),
+        help_="correct the first ones; is this a file of rules?",
+    )  # fmt: skip
 
 
 def _plain_fact(match: re.Match[str], base: int) -> Clause:
@@ -204,6 +221,11 @@ class ClauseParser:
         head = self.expression(CLAUSE - 1)
         mark = self.values[self.at] if self.kinds[self.at] == SYMBOL else ""
         if mark in ("<-", "←"):
+            if probability is not None:
+                raise Unexpected(
+                    _error("C001", "a pattern rule has no probability", self.spans[0],
+                           help_="the events it is made of have")
+                )  # fmt: skip
             return self._pattern_rule(head, start)
         body: tuple[Term, ...] = ()
         if mark == ":-":
@@ -216,6 +238,7 @@ class ClauseParser:
     def _pattern_rule(self, head: Term, start: int) -> Item:
         from cernis.syntax.patterns import pattern_rule
 
+        self._callable(head)
         self.at += 1
         return pattern_rule(self, head, start)
 
@@ -223,13 +246,13 @@ class ClauseParser:
         if self.kinds[0] != NUMBER or self.values[1] != "::":
             return None
         self.at = 2
-        value = float(self.values[0])
+        value = _number(self.values[0], self.spans[0])
         if not 0 <= value <= 1:
             raise Unexpected(
                 _error("C011", f"{self.values[0]} is no probability", self.spans[0],
                        help_="a probability lies between 0 and 1")
             )  # fmt: skip
-        return value
+        return float(value)
 
     def _callable(self, head: Term) -> None:
         if not isinstance(head, (Atom, Compound)):
@@ -243,6 +266,9 @@ class ClauseParser:
     def expression(self, limit: int) -> Term:
         """A term of at most the given priority."""
         self.enter()
+        # A node's text includes the parentheses around its first and last part, which the spans
+        # of these do not.
+        start = self.spans[self.at][0]
         left, priority = self._primary(limit)
         chain = 0
         while True:
@@ -254,14 +280,14 @@ class ClauseParser:
             if own > limit or priority > most_left or not self._is_infix(value):
                 break
             if value in FLAT or value == "|":
-                left = self._flat(left, value, own, most_left)
+                left = self._flat(left, value, own, most_left, start)
             else:
                 chain += 1
                 if self.depth + chain > DEEPEST:
                     self._too_deep()
                 self.at += 1
                 right = self.expression(most_right)
-                left = Compound(value, (left, right), (left.span[0], right.span[1]))
+                left = Compound(value, (left, right), (start, self.spans[self.at - 1][1]))
             priority = own
         self.depth -= 1
         return left
@@ -269,24 +295,21 @@ class ClauseParser:
     def _is_infix(self, value: str) -> bool:
         return self.words_are_infix or value not in ("or", "and")
 
-    def _flat(self, left: Term, value: str, own: int, most: int) -> Term:
+    def _flat(self, left: Term, value: str, own: int, most: int, start: int) -> Term:
         """A chain of one operator, as one node; nested chains of the same are joined."""
         functor = LONGHAND.get(value, value)
         parts: list[Term] = []
         item = left
         limit = min(most, own - 1)
         while True:
-            if isinstance(item, Compound) and item.functor == functor and len(item.args) > 1:
-                parts.extend(item.args)
-            else:
-                parts.append(item)
+            parts.extend(_chained(functor, item))
             if self.kinds[self.at] in (QUOTED, STRING):
                 break
             if LONGHAND.get(self.values[self.at], self.values[self.at]) != functor:
                 break
             self.at += 1
             item = self.expression(limit)
-        return Compound(functor, tuple(parts), (left.span[0], item.span[1]))
+        return Compound(functor, tuple(parts), (start, self.spans[self.at - 1][1]))
 
     def _primary(self, limit: int) -> tuple[Term, int]:
         """A term that begins here and is no infix operation, with its priority."""
@@ -304,7 +327,7 @@ class ClauseParser:
             return Variable(value, span), 0
         if kind == NUMBER:
             self.at = at + 1
-            return Number(_number(value), span), 0
+            return Number(_number(value, span), span), 0
         if kind == PUNCTUATION:
             return self._bracket(value, span), 0
         if kind == SYMBOL and value in PREFIX:
@@ -327,7 +350,7 @@ class ClauseParser:
         if kind == DURATION:
             self.at += 1
             amount, unit = _DURATION.fullmatch(value).groups()  # type: ignore[union-attr]
-            return Duration(float(amount) if "." in amount else int(amount), unit, span)
+            return Duration(_finite(_number(amount, span), span), unit, span)
         raise self.unexpected("a term")
 
     def _opens(self, at: int) -> bool:
@@ -337,8 +360,9 @@ class ClauseParser:
     def _has_comma(self, opening: int) -> bool:
         """Does the bracket opened here hold more than one argument?"""
         depth = 0
-        for kind, value in zip(self.kinds[opening:], self.values[opening:], strict=True):
-            if kind == PUNCTUATION:
+        for at in range(opening, len(self.kinds)):
+            if self.kinds[at] == PUNCTUATION:
+                value = self.values[at]
                 depth += (value in "([{") - (value in ")]}")
                 if depth == 0 or (depth == 1 and value == ","):
                     return value == ","
@@ -347,11 +371,15 @@ class ClauseParser:
     def _compound(self, name: str, span: Span) -> Term:
         opening = self.at + 1
         self.at = opening + 1
+        outer, self.words_are_infix = self.words_are_infix, True
         args = self._arguments(")", opening)
+        self.words_are_infix = outer
+        if name in FLAT and len(args) > 1:
+            args = tuple(part for arg in args for part in _chained(name, arg))
         return Compound(name, args, (span[0], self.spans[self.at - 1][1]))
 
     def _arguments(self, closing: str, opening: int) -> tuple[Term, ...]:
-        """Terms with commas between them, up to and with the closing bracket."""
+        """Terms with commas between them, up to and with the closing bracket or a `|` before it."""
         args: list[Term] = []
         kinds, values, spans = self.kinds, self.values, self.spans
         while True:
@@ -369,6 +397,7 @@ class ClauseParser:
                 self.at += 1
                 return tuple(args)
             elif value == "|" and closing == "]":
+                self.at += 1
                 return tuple(args)
             else:
                 raise self.unclosed(closing, spans[opening])
@@ -404,14 +433,15 @@ class ClauseParser:
         if self.values[self.at] == "]":
             self.at += 1
             return Atom("[]", (span[0], self.spans[self.at - 1][1]))
+        outer, self.words_are_infix = self.words_are_infix, True
         items = self._arguments("]", opening)
         tail: Term | None = None
-        if self.values[self.at - 1] != "]" or self.kinds[self.at - 1] != PUNCTUATION:
-            self.at += 1
+        if self.values[self.at - 1] == "|":
             tail = self.expression(ARGUMENT)
             if self.values[self.at] != "]":
                 raise self.unclosed("]", self.spans[opening])
             self.at += 1
+        self.words_are_infix = outer
         whole = (span[0], self.spans[self.at - 1][1])
         if isinstance(tail, Sequence):
             return Sequence(items + tail.items, tail.tail, whole)
@@ -423,7 +453,8 @@ class ClauseParser:
         follow, follow_kind = self.values[self.at + 1], self.kinds[self.at + 1]
         if value == "-" and follow_kind == NUMBER and self.spans[self.at + 1][0] == span[1]:
             self.at += 2
-            return Number(-_number(follow), (span[0], self.spans[self.at - 1][1])), 0
+            whole = (span[0], self.spans[self.at - 1][1])
+            return Number(-_number(follow, whole), whole), 0
         stands_alone = (
             own == 0
             or follow_kind == 0
@@ -437,7 +468,7 @@ class ClauseParser:
         if own > limit:
             own = most = min(most, limit)
         argument = self.expression(most)
-        return Compound(value, (argument,), (span[0], argument.span[1])), own
+        return Compound(value, (argument,), (span[0], self.spans[self.at - 1][1])), own
 
     def enter(self, levels: int = 1) -> None:
         """Count levels of nesting."""
@@ -510,16 +541,32 @@ class ClauseParser:
         )  # fmt: skip
 
 
-def _number(text: str) -> int | float:
-    if text.isdigit():
-        if len(text) > 400:
-            return float("inf")
-        return int(text)
-    if text.startswith("0x"):
-        return int(text, 16)
+def _chained(functor: str, term: Term) -> tuple[Term, ...]:
+    """The parts a term adds to a chain of an operator: its own if it is such a chain itself."""
+    if isinstance(term, Compound) and term.functor == functor and len(term.args) > 1:
+        return term.args
+    return (term,)
+
+
+def _number(text: str, span: Span) -> int | float:
+    is_hexadecimal = text.startswith("0x")
+    if text.isdigit() or is_hexadecimal:
+        # A hexadecimal digit is 1.2 decimal ones, in which the number is printed.
+        if len(text) * (1.21 if is_hexadecimal else 1) > _MOST_DIGITS:
+            raise Unexpected(
+                _error("C001", f"a number of more than {_MOST_DIGITS} digits is too long", span)
+            )
+        return int(text, 16 if is_hexadecimal else 10)
     if text.startswith("0'"):
         return ord(_unquoted(f"'{text[2:]}'"))
     return float(text)
+
+
+def _finite(amount: int | float, span: Span) -> int | float:
+    """The amount of a duration, which must be one that ends."""
+    if amount == math.inf:
+        raise Unexpected(_error("C001", "a duration must be finite", span))
+    return amount
 
 
 def _unquoted(text: str) -> str:

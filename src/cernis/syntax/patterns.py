@@ -6,9 +6,11 @@ to their left, up to the enclosing parenthesis. Keywords are read in either case
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from cernis.errors import Diagnostic, Severity
+from cernis.source import Span
 from cernis.syntax.tokens import DURATION_UNITS, NAME, NUMBER, PUNCTUATION, VARIABLE
 from cernis.syntax.tree import (
     PATTERN_OPERATORS,
@@ -67,16 +69,16 @@ def _keyword(parser: ClauseParser) -> str:
 
 def _pattern(parser: ClauseParser) -> Pattern:
     depth = parser.depth
+    start = parser.spans[parser.at][0]
     left = _primary(parser)
     while True:
         # Each round nests the pattern one level deeper to the left.
         parser.enter()
         word = _keyword(parser)
-        start = left.span[0]
         if word in PATTERN_OPERATORS:
             parser.at += 1
             right = _primary(parser)
-            left = Binary(word, left, right, (start, right.span[1]))
+            left = Binary(word, left, right, (start, parser.spans[parser.at - 1][1]))
         elif word == "where":
             parser.at += 1
             conditions = _conditions(parser)
@@ -104,7 +106,7 @@ def _primary(parser: ClauseParser) -> Pattern:
     if _keyword(parser):
         raise parser.unexpected("an event pattern")
     term = parser.expression(_HIGHEST_ATOM)
-    return EventAtom(term, (span[0], term.span[1]))
+    return EventAtom(term, (span[0], parser.spans[parser.at - 1][1]))
 
 
 def _parenthesis(parser: ClauseParser) -> Pattern:
@@ -112,6 +114,7 @@ def _parenthesis(parser: ClauseParser) -> Pattern:
     parser.at += 1
     parser.enter(3)
     inner = _pattern(parser)
+    parser.depth -= 3
     _close(parser, ")", opening)
     if parser.values[parser.at] != ".":
         return inner
@@ -140,6 +143,7 @@ def _absence(parser: ClauseParser) -> Pattern:
     first = _pattern(parser)
     _close(parser, ",", opening)
     last = _pattern(parser)
+    parser.depth -= 3
     _close(parser, "]", opening)
     return Absence(absent, first, last, (start, parser.spans[parser.at - 1][1]))
 
@@ -164,5 +168,19 @@ def _duration(parser: ClauseParser) -> Term:
     unit = parser.values[parser.at]
     if isinstance(term, Number) and parser.kinds[parser.at] == NAME and unit in DURATION_UNITS:
         parser.at += 1
-        return Duration(term.value, unit, (term.span[0], parser.spans[parser.at - 1][1]))
+        whole = (term.span[0], parser.spans[parser.at - 1][1])
+        if not 0 <= term.value < math.inf:
+            raise _no_duration(whole)
+        return Duration(term.value, unit, whole)
     return term
+
+
+def _no_duration(span: Span) -> Unexpected:
+    from cernis.syntax.parser import Unexpected
+
+    return Unexpected(
+        Diagnostic(
+            "C001", Severity.ERROR, "a duration is neither negative nor infinite", span,
+            help="write a number from 0 on, as in within 30 min",
+        )
+    )  # fmt: skip

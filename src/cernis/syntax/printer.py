@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import singledispatch
 
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, PREFIX
@@ -39,17 +40,21 @@ _SPACED = frozenset({
     "@<", "@>", "@=<", "@>=", "is", "=..", "mod", "rem", "div", "xor", "<<", ">>", "+", "-", "*",
     "/", "//", "/\\", "\\/",
 })  # fmt: skip
-_ESCAPED = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_ESCAPED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+# Control characters, further line ends, and halves of characters, which no file can hold.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-def show(node: Term | Item | Pattern) -> str:
+def show(node: Term | Item | Pattern, priority: int = CLAUSE) -> str:
     """The canonical text of a term, pattern, clause or directive, on one line.
+
+    A term that binds looser than the priority is put in parentheses.
 
     >>> from cernis.syntax.parser import parse_term
     >>> show(parse_term("  holdsAt( 'rich'(X) = true ,T)"))
     'holdsAt(rich(X)=true, T)'
     """
-    return _show(node, CLAUSE)
+    return _show(node, priority)
 
 
 def show_atom(name: str) -> str:
@@ -61,12 +66,11 @@ def show_atom(name: str) -> str:
 
 def _escape(text: str, quote: str) -> str:
     plain = text.replace("\\", "\\\\").replace(quote, quote * 2)
-    return "".join(
-        _ESCAPED.get(c, c) if c != "\\" else c
-        if (c >= " " and c not in "\u2028\u2029\x85") or c in "\n\t\r"
-        else f"\\x{ord(c):x}\\"
-        for c in plain
-    )  # fmt: skip
+    return _UNPRINTABLE.sub(lambda match: _escaped(match[0]), plain)
+
+
+def _escaped(character: str) -> str:
+    return _ESCAPED.get(character, f"\\x{ord(character):x}\\")
 
 
 @singledispatch
@@ -111,7 +115,10 @@ def _(node: Text, limit: int) -> str:
 @_show.register
 def _(node: Duration, limit: int) -> str:
     assert node.unit in DURATION_UNITS
-    return f"{node.amount}{node.unit}"
+    # The amount of a duration has no exponent: `1e-07s` would be a number and a name.
+    amount = f"{Decimal(repr(node.amount)):f}"
+    point = ".0" if isinstance(node.amount, float) and "." not in amount else ""
+    return f"{amount}{point}{node.unit}"
 
 
 @_show.register
@@ -131,7 +138,11 @@ def _(node: Compound, limit: int) -> str:
         return _bracketed(_prefix(name, args[0]), PREFIX[name][0], limit)
     if name == "{}" and len(args) == 1:
         return "{" + _show(args[0], CLAUSE) + "}"
-    return f"{show_atom(name)}({_arguments(args)})"
+    return _functional(show_atom(name), args)
+
+
+def _functional(name: str, args: Iterable[Term]) -> str:
+    return f"{name}({_arguments(args)})"
 
 
 def _arguments(args: Iterable[Term]) -> str:
@@ -191,7 +202,17 @@ def _(node: PatternRule, limit: int) -> str:
 
 @_show.register
 def _(node: EventAtom, limit: int) -> str:
-    return _show(node.term, 700)
+    text = _show(node.term, 700)
+    # A pattern that begins with a parenthesis, a number or a keyword is another kind of pattern.
+    if isinstance(node.term, Compound) and (text[0] in "(0123456789" or _is_keyword(text)):
+        return _functional(f"'{_escape(node.term.functor, chr(39))}'", node.term.args)
+    return text
+
+
+def _is_keyword(text: str) -> bool:
+    """Does the text begin with a keyword of patterns, in either case?"""
+    word = re.match(r"\w*", text)[0]  # type: ignore[index]
+    return word in _KEYWORDS or (word.isupper() and word.lower() in _KEYWORDS)
 
 
 @_show.register
@@ -218,6 +239,9 @@ def _(node: Binary, limit: int) -> str:
 @_show.register
 def _(node: Absence, limit: int) -> str:
     first, last = _show(node.first, CLAUSE), _show(node.last, CLAUSE)
+    if isinstance(node.first, Where):
+        # The comma behind it would go on with its conditions.
+        first = f"({first})"
     return f"not({_show(node.absent, CLAUSE)})[{first}, {last}]"
 
 

@@ -35,6 +35,8 @@ DURATION_UNITS = {
 }  # fmt: skip
 """Seconds in each unit a duration can be written in."""
 
+# A character by its number, closed by a backslash: `\x41\` is `A`.
+_CODE = r"\\x[0-9a-fA-F]{1,6}\\?"
 _UNITS = "|".join(sorted(DURATION_UNITS, key=len, reverse=True))
 
 # Operators are listed longest first instead of taking any run of symbol characters, so that
@@ -46,12 +48,13 @@ _TOKEN = re.compile(
     | ([(),\[\]{{}}|])
     | (\.(?=[\s%]|\Z))
     | (\d+(?:\.\d+)?(?:{_UNITS})\b)
-    | (0x[0-9a-fA-F]+|0'(?:\\.|''|[^'\\\n])|\d+(?:\.\d+)?[eE][+-]?\d+|\d+\.\d+|\d+)
+    | (0x[0-9a-fA-F]+|0'(?:{_CODE}|\\[^\n]|''|[^'\\\n])
+       |\d+(?:\.\d+)?[eE][+-]?\d+|\d+\.\d+|\d+)
     | (%[^\n]*|/\*.*?\*/)
     | (=\.\.|=:=|=\\=|@=<|@>=|\\==|-->|:-|<-|->|::|==|\\=|\\\+|=<|>=|@<|@>|\*\*|//|/\\|\\/|<<|>>
        |/(?!\*)|[=<>+\-*;:^\\.?]|←)
-    | ('(?:[^'\\\n]|''|\\.)*+')
-    | ("(?:[^"\\\n]|""|\\.)*+")
+    | ('(?:[^'\\\n]|''|{_CODE}|\\.)*+')
+    | ("(?:[^"\\\n]|""|{_CODE}|\\.)*+")
     | (\S)
     | \Z)""",
     re.VERBOSE | re.DOTALL,
@@ -59,6 +62,9 @@ _TOKEN = re.compile(
 
 _LONGEST_CLAUSE = 2_000_000
 """Tokens in one clause beyond which it is set aside: at some 150 bytes a token this is 300 MB."""
+
+MOST_DIAGNOSTICS = 1000
+"""Faults of a text after which the rest of it is not read: nobody looks at so many."""
 
 _MOST_FAULTS = 50
 """Unreadable characters reported one by one before the rest of a text is given up."""
@@ -146,6 +152,8 @@ class Lexer:
         """Report what stands at `start` and say where to go on reading."""
         text, base = self._source.text, self._source.base
         character = text[start]
+        if len(self.diagnostics) >= MOST_DIAGNOSTICS:
+            return len(text)
         if character in "'\"":
             line_end = text.find("\n", start)
             line_end = len(text) if line_end < 0 else line_end

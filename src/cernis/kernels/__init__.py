@@ -1,0 +1,1 @@
+"""Fast loops over plain arrays, compiled and kept on disk; each with a plain numpy twin."""

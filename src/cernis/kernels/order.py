@@ -1,0 +1,51 @@
+"""Order: grouping rows by dense codes, and telling whether they are in order already."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.compile import kernel
+
+Integers = npt.NDArray[np.int64]
+
+
+@kernel("integers integers", "boolean")
+def in_order(major: Integers, minor: Integers) -> bool:
+    """Do the rows ascend by major, and by minor where major is equal?"""
+    for row in range(1, len(major)):
+        if major[row] < major[row - 1]:
+            return False
+        if major[row] == major[row - 1] and minor[row] < minor[row - 1]:
+            return False
+    return True
+
+
+def in_order_plain(major: Integers, minor: Integers) -> bool:
+    """The twin of `in_order`."""
+    rows = list(zip(major.tolist(), minor.tolist(), strict=True))
+    return rows == sorted(rows)
+
+
+@kernel("integers integer", "integers")
+def by_code(codes: Integers, size: int) -> Integers:
+    """The permutation that sorts rows by a dense code, keeping the order of equal ones.
+
+    A counting sort: two passes, whatever the order of the input.
+    """
+    place = np.zeros(size + 1, np.int64)
+    for row in range(len(codes)):
+        place[codes[row] + 1] += 1
+    for code in range(size):
+        place[code + 1] += place[code]
+    order = np.empty(len(codes), np.int64)
+    for row in range(len(codes)):
+        code = codes[row]
+        order[place[code]] = row
+        place[code] += 1
+    return order
+
+
+def by_code_plain(codes: Integers, size: int) -> Integers:
+    """The twin of `by_code`."""
+    return np.argsort(codes, kind="stable").astype(np.int64)

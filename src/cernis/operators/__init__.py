@@ -1,0 +1,1 @@
+"""Physical operators: what each logical operator does to rows of columns."""

@@ -1,0 +1,135 @@
+"""What operators can ask for while a query is evaluated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.catalogue import Catalogue
+from cernis.check.goals import Modes
+from cernis.check.model import Relation
+from cernis.check.types import Types
+from cernis.knowledge import FactTable, Knowledge
+from cernis.knowledge.values import Value as KnownValue
+from cernis.knowledge.values import value
+from cernis.syntax.tree import Atom, Duration, Number, Term, Text
+from cernis.tables.columns import Array, Column, constant
+from cernis.tables.domains import Domain, Domains, numbers
+from cernis.tables.events import EventTable
+from cernis.tables.fluents import FluentTable
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Background:
+    """A table of background knowledge, encoded."""
+
+    columns: list[Array]
+    domains: list[Domain | None]
+    length: int
+    finders: dict[tuple[int, ...], object] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Points:
+    """Initiations or terminations of a fluent: arguments, value (-1: any), times."""
+
+    arguments: list[Array]
+    values: Integers
+    times: Integers
+
+
+@dataclass(slots=True)
+class Context:
+    """The relations as far as they are known, and how their values are encoded."""
+
+    knowledge: Knowledge
+    modes: Modes
+    types: Types
+    catalogue: Catalogue
+    domains: Domains
+    tick: int
+    ties: str
+    start: int
+    edge: int
+    query: int
+    events: dict[Relation, EventTable] = field(default_factory=dict)
+    fluents: dict[Relation, FluentTable] = field(default_factory=dict)
+    initiations: dict[Relation, Points] = field(default_factory=dict)
+    terminations: dict[Relation, Points] = field(default_factory=dict)
+    filled: dict[tuple[str, int], FactTable] = field(default_factory=dict)
+    unsure: set[Relation] = field(default_factory=set)
+    """Fluents whose last edge may be the edge of what has been seen: those built from points."""
+    tables: dict[tuple[str, int], Background] = field(default_factory=dict)
+
+    def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
+        """The domain of a slot; None if its values are reckoned with and stay numbers."""
+        if self.types.is_reckoned(kind, relation, position):
+            return None
+        return self.domains.of(self.types.find((kind, relation, position)))
+
+    def background(self, name: str, arity: int) -> Background:
+        """The table of a predicate, encoded when it is first asked for."""
+        key = (name, arity)
+        if key not in self.tables:
+            self.tables[key] = self._encode(key)
+        return self.tables[key]
+
+    def _encode(self, key: tuple[str, int]) -> Background:
+        relation = Relation(*key)
+        rows = [tuple(column.values) for column in self._columns(key)]
+        domains = [self.domain("predicate", relation, at) for at in range(key[1])]
+        columns = [
+            domain.encode(values) if domain is not None else numbers(values)  # type: ignore[arg-type]
+            for domain, values in zip(domains, rows, strict=True)
+        ]
+        return Background(columns, domains, len(rows[0]) if rows else self._count(key))
+
+    def _columns(self, key: tuple[str, int]) -> list[_Values]:
+        given = self.knowledge.table(*key) if key in self.knowledge.predicates else None
+        filled = self.filled.get(key)
+        parts = [table for table in (given, filled) if table is not None]
+        return [
+            _Values([v for table in parts for v in table.columns[at].values])
+            for at in range(key[1])
+        ]
+
+    def _count(self, key: tuple[str, int]) -> int:
+        return len(self.knowledge.table(*key)) if key in self.knowledge.predicates else 0
+
+
+@dataclass(slots=True)
+class _Values:
+    values: list[KnownValue]
+
+
+def constant_column(term: Term, domain: Domain | None) -> Column:
+    """A ground term as a column of one value."""
+    if isinstance(term, Duration):
+        from cernis.syntax.tokens import DURATION_UNITS
+
+        return constant(term.amount * DURATION_UNITS[term.unit], domain)
+    if isinstance(term, (Atom, Number, Text)):
+        return constant(value(term), domain)  # type: ignore[arg-type]
+    return constant(value(term), domain)  # type: ignore[arg-type]
+
+
+def recoded(column: Column, domain: Domain | None, length: int) -> Array:
+    """The values of a column row by row, as codes of another domain or as numbers."""
+    values = column.expanded(length)
+    if column.domain is domain:
+        return values
+    if column.domain is None:
+        assert domain is not None
+        if values.dtype.kind in "iu":
+            return domain.encode_integers(values.astype(np.int64))
+        return domain.encode(values.tolist())
+    known = column.domain.values
+    if domain is None:
+        return numbers([known[code] for code in values.tolist()])
+    table = domain.encode(known)
+    return table[values] if len(known) else values

@@ -1,0 +1,107 @@
+"""Grounding: which instances of a fluent exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Condition, Grounding, Pair
+from cernis.errors import UnsupportedError
+from cernis.operators.context import Context, constant_column
+from cernis.operators.pipeline import ROW, concatenated, run_steps
+from cernis.plan.pipeline import Pipeline, entity_names
+from cernis.syntax.tree import Compound, Term, Variable
+from cernis.tables.columns import Array, Column, Rows, pack
+from cernis.tables.domains import Domain
+
+
+def allowed(
+    groundings: Sequence[Grounding], arguments: list[Array], domains: list[Domain | None],
+    values: Array, value_domain: Domain, context: Context,
+) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """For each row: does some grounding rule allow the pair? Each distinct pair is asked once."""
+    columns, all_domains = [*arguments, values], [*domains, value_domain]
+    first, which = distinct(columns, all_domains)
+    may = np.zeros(len(first), np.bool_)
+    pairs = [
+        Column(column[first], domain) for column, domain in zip(columns, all_domains, strict=True)
+    ]
+    for grounding in groundings:
+        may[_answers(grounding, pairs, len(first), context)] = True
+    return may[which]
+
+
+_TABLE = 1 << 22
+
+
+def distinct(columns: list[Array], domains: Sequence[Domain | None]) -> tuple[Array, Array]:
+    """A row of each distinct combination of values, and for each row which one it is.
+
+    Codes that make a small number together are counted through a table; others are sorted.
+    """
+    sizes = [len(domain) if domain is not None else -1 for domain in domains]
+    packed = pack(columns, sizes) if min(sizes) > 0 else None
+    if packed is None or packed[1] > max(_TABLE, len(columns[0])):
+        keys = columns[0] if len(columns) == 1 else np.rec.fromarrays(columns)
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        return first, which.ravel()
+    keys, size = packed
+    row_of = np.full(size, -1, np.int64)
+    row_of[keys] = np.arange(len(keys))
+    present = np.flatnonzero(row_of >= 0)
+    number = np.zeros(size, np.int64)
+    number[present] = np.arange(len(present))
+    return row_of[present], number[keys]
+
+
+def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Context) -> Array:
+    """The rows that one grounding rule allows."""
+    entity = grounding.entity
+    assert isinstance(entity, Pair)
+    rows = Rows(count, {ROW: Column(np.arange(count))})
+    terms: list[Term] = [*entity.args, entity.value]
+    for term, column in zip(terms, pairs, strict=True):
+        if isinstance(term, Variable):
+            if term.name in rows.columns:
+                rows = rows.where(rows.columns[term.name].values == column.values)
+            elif term.name != "_":
+                own = Column(column.data, column.domain, rows.columns[ROW].values)
+                rows = rows.with_columns({term.name: own})
+        else:
+            wanted = constant_column(term, column.domain).data[0]
+            rows = rows.where(column.values[rows.columns[ROW].values] == wanted)
+    goals = [Condition(goal, False, goal.span) for goal in grounding.goals]
+    pipeline = Pipeline(context.knowledge, context.modes, bound=entity_names(entity))
+    result: Array = run_steps(pipeline.run(goals), rows, context).columns[ROW].values
+    return result
+
+
+def grounded(head: Pair, groundings: tuple[Grounding, ...], rows: Rows, context: Context) -> Rows:
+    """Rows for every instance of the head that grounding allows."""
+    outcomes = []
+    for grounding in groundings:
+        assert isinstance(grounding.entity, Pair)
+        names = {
+            theirs.name: ours
+            for theirs, ours in zip(
+                [*grounding.entity.args, grounding.entity.value], [*head.args, head.value],
+                strict=True,
+            )
+            if isinstance(theirs, Variable)
+        }  # fmt: skip
+        goals = [Condition(_renamed(goal, names), False, goal.span) for goal in grounding.goals]
+        pipeline = Pipeline(context.knowledge, context.modes, bound=set(rows.columns))
+        outcomes.append(run_steps(pipeline.run(goals), rows, context))
+    if not outcomes:
+        raise UnsupportedError(f"nothing says which instances {head} has")
+    return concatenated(outcomes, context)
+
+
+def _renamed(term: Term, names: dict[str, Term]) -> Term:
+    if isinstance(term, Variable):
+        return names.get(term.name, term)
+    if isinstance(term, Compound):
+        return Compound(term.functor, tuple(_renamed(arg, names) for arg in term.args), term.span)
+    return term

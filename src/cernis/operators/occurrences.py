@@ -1,0 +1,138 @@
+"""What happens at points: scans, joins and exclusions of events, starts, ends and changes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cernis.check.model import Boundary, Changes, Event
+from cernis.operators.context import Context, Points, constant_column, recoded
+from cernis.plan.logical import EventAntiJoin, EventJoin, Occurrence, Scan
+from cernis.syntax.tree import Term, Variable
+from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Domain
+from cernis.tables.events import EventTable, sorted_table
+from cernis.tables.fluents import INFINITY, FluentTable
+
+
+def scan_exec(step: Scan, context: Context) -> Rows:
+    """One row a happening inside the window."""
+    table, args = occurrence_table(step.occurrence, context)
+    rows = Rows(len(table), {}, Column(table.times))
+    return _bind(args, table, rows, np.arange(len(table)), whole=True)
+
+
+def event_join_exec(step: EventJoin, rows: Rows, context: Context) -> Rows:
+    """Rows beside what else happens at their time."""
+    table, args = occurrence_table(step.occurrence, context)
+    positions = _known(args, rows)
+    wanted = [_wanted(args[at], table, at, rows) for at in positions]
+    chosen, found = table.index(positions).find(wanted, rows.at)
+    return _bind(args, table, rows.take(chosen), found, whole=False)
+
+
+def event_anti_join_exec(step: EventAntiJoin, rows: Rows, context: Context) -> Rows:
+    """Rows at whose time it does not happen; variables without a value stand for anything."""
+    table, args = occurrence_table(step.occurrence, context)
+    positions = _known(args, rows)
+    wanted = [_wanted(args[at], table, at, rows) for at in positions]
+    return rows.where(~table.index(positions).exists(wanted, rows.at))
+
+
+def _known(args: list[Term], rows: Rows) -> tuple[int, ...]:
+    return tuple(
+        at
+        for at, arg in enumerate(args)
+        if not isinstance(arg, Variable) or arg.name in rows.columns
+    )
+
+
+def _wanted(arg: Term, table: EventTable, at: int, rows: Rows) -> Array:
+    domain = table.domains[at]
+    column = rows.columns[arg.name] if isinstance(arg, Variable) else constant_column(arg, domain)
+    return recoded(column, domain, rows.length)
+
+
+def _bind(args: list[Term], table: EventTable, rows: Rows, found: Array, whole: bool) -> Rows:
+    """Give the variables of a literal the values found; constants and repeats must agree."""
+    keep = np.ones(rows.length, np.bool_)
+    more: dict[str, Column] = {}
+    index = None if whole else found
+    for at, arg in enumerate(args):
+        column = Column(table.arguments[at], table.domains[at], index)
+        if not isinstance(arg, Variable):
+            if whole:
+                keep &= column.values == constant_column(arg, table.domains[at]).data[0]
+        elif arg.name in more:
+            keep &= more[arg.name].values == column.values
+        elif arg.name != "_" and arg.name not in rows.columns:
+            more[arg.name] = column
+    rows = rows.with_columns(more)
+    return rows if keep.all() else rows.where(keep)
+
+
+def occurrence_table(occurrence: Occurrence, context: Context) -> tuple[EventTable, list[Term]]:
+    """The happenings a literal speaks of, and its arguments in the order of their columns."""
+    if isinstance(occurrence, Event):
+        table = context.events.get(occurrence.relation)
+        if table is None:
+            domains = [
+                context.domain("event", occurrence.relation, at)
+                for at in range(occurrence.relation.arity)
+            ]
+            none = np.empty(0, np.int64)
+            table = EventTable([none] * len(domains), domains, none)
+        return table, list(occurrence.args)
+    pair = occurrence.pair
+    args = [*pair.args, pair.value]
+    if isinstance(occurrence, Boundary):
+        return _edges(occurrence, context), args
+    return _changes(occurrence, context), args
+
+
+def _edges(boundary: Boundary, context: Context) -> EventTable:
+    """The starts or ends of a fluent's intervals, one tick before they show."""
+    fluent = context.fluents.get(boundary.pair.relation)
+    if fluent is None:
+        return _nothing(boundary, context)
+    times = (fluent.starts if boundary.edge == "start" else fluent.ends) - context.tick
+    last = context.query
+    if boundary.pair.relation in context.unsure:
+        last -= 1
+    inside = (times > context.edge) & (times <= last)
+    if boundary.edge == "end":
+        inside &= fluent.ends != INFINITY
+    groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))[inside]
+    return _of_fluent(fluent, groups, times[inside])
+
+
+def _of_fluent(fluent: FluentTable, groups: Array, times: Array) -> EventTable:
+    columns = fluent.columns()
+    return sorted_table(
+        [data[groups] for data, _ in columns], [domain for _, domain in columns], times
+    )
+
+
+def _slots(occurrence: Boundary | Changes, context: Context) -> list[Domain | None]:
+    relation = occurrence.pair.relation
+    slots: list[int | str] = [*range(relation.arity), "value"]
+    return [context.domain("fluent", relation, slot) for slot in slots]
+
+
+def _nothing(occurrence: Boundary | Changes, context: Context) -> EventTable:
+    domains = _slots(occurrence, context)
+    none = np.empty(0, np.int64)
+    return EventTable([none] * len(domains), domains, none)
+
+
+def _changes(changes: Changes, context: Context) -> EventTable:
+    """The initiations or terminations of a fluent, as rules fire them."""
+    relation = changes.pair.relation
+    found = (context.initiations if changes.initiates else context.terminations).get(relation)
+    if found is None:
+        return _nothing(changes, context)
+    return points_table(found, _slots(changes, context))
+
+
+def points_table(points: Points, domains: list[Domain | None]) -> EventTable:
+    """Points of a fluent as happenings, its value as the last argument."""
+    return sorted_table([*points.arguments, points.values], domains, points.times)

@@ -1,0 +1,172 @@
+"""Runs the steps of a rule over time-points, and the operators that hold steps of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cernis.operators.conditions import compute_exec, exclude_exec, filter_exec, lookup_exec
+from cernis.operators.context import Context
+from cernis.operators.expressions import reckon
+from cernis.operators.fluents import anti_stab_exec, stab_exec
+from cernis.operators.occurrences import event_anti_join_exec, event_join_exec, scan_exec
+from cernis.operators.resolve import resolve_exec
+from cernis.plan.logical import (
+    Aggregate,
+    AntiStab,
+    Branches,
+    Compute,
+    EventAntiJoin,
+    EventJoin,
+    Except,
+    Exclude,
+    Filter,
+    Lookup,
+    PointOperator,
+    Resolve,
+    Scan,
+    Stab,
+)
+from cernis.syntax.tree import Atom, Term, Variable
+from cernis.tables.columns import Array, Column, Rows
+
+ROW = "<row>"
+"""The column that says which row of an outer pipeline a row of an inner one comes from."""
+
+
+def run_steps(steps: Sequence[PointOperator], rows: Rows | None, context: Context) -> Rows:
+    """The rows that come out of a pipeline; without rows to begin with, it makes its own."""
+    for step in steps:
+        if isinstance(step, Scan):
+            rows = scan_exec(step, context)
+        else:
+            if rows is None:
+                rows = Rows(1)
+            rows = _EXECS[type(step)](step, rows, context)
+    return rows if rows is not None else Rows(1)
+
+
+def _numbered(rows: Rows) -> Rows:
+    return rows.with_columns({ROW: Column(np.arange(rows.length))})
+
+
+def except_exec(step: Except, rows: Rows, context: Context) -> Rows:
+    """The rows that nothing comes out of."""
+    inner = run_steps(step.body, _numbered(rows), context)
+    mask = np.ones(rows.length, np.bool_)
+    mask[inner.columns[ROW].values] = False
+    return rows.where(mask)
+
+
+def branches_exec(step: Branches, rows: Rows, context: Context) -> Rows:
+    """What comes out of any branch; a row that comes out of two is there twice."""
+    outcomes = []
+    for branch in step.branches:
+        starts = branch and isinstance(branch[0], Scan)
+        outcomes.append(run_steps(branch, None if starts else rows, context))
+    return concatenated(outcomes, context)
+
+
+def concatenated(parts: Sequence[Rows], context: Context) -> Rows:
+    """Rows behind one another, with the columns they all have."""
+    if len(parts) == 1:
+        return parts[0]
+    names = set.intersection(*(set(part.columns) for part in parts))
+    columns = {name: _stacked([(p.columns[name], p.length) for p in parts]) for name in names}
+    times = None
+    if all(part.times is not None for part in parts):
+        times = Column(np.concatenate([part.at for part in parts]))
+    return Rows(sum(part.length for part in parts), columns, times)
+
+
+def _stacked(columns: Iterable[tuple[Column, int]]) -> Column:
+    from cernis.operators.context import recoded
+
+    parts = list(columns)
+    domains = {id(column.domain) for column, _ in parts}
+    if len(domains) == 1:
+        domain = parts[0][0].domain
+    else:
+        domain = next(column.domain for column, _ in parts if column.domain is not None)
+    return Column(np.concatenate([recoded(c, domain, length) for c, length in parts]), domain)
+
+
+def aggregate_exec(step: Aggregate, rows: Rows, context: Context) -> Rows:
+    """Each row with an aggregate over what comes out for it.
+
+    A count or sum of nothing is 0, a list of nothing is empty; a row without anything to take
+    the minimum, maximum or average of is left out.
+    """
+    inner = run_steps(step.body, _numbered(rows), context)
+    own = inner.columns[ROW].values
+    counts = np.bincount(own, minlength=rows.length)
+    if step.kind == "count":
+        return _with_result(step.result, counts, rows)
+    if step.kind == "findall":
+        return _with_result(step.result, _lists(step.template, inner, own, rows.length), rows)
+    values = np.broadcast_to(reckon(step.template, inner), inner.length)
+    if step.kind == "sum":
+        return _with_result(step.result, _sums(own, values, rows.length), rows)
+    if step.kind == "avg":
+        sums = _sums(own, values, rows.length)
+        return _some(step.result, sums / np.maximum(counts, 1), rows, counts)
+    extreme = np.minimum if step.kind == "min" else np.maximum
+    result = np.zeros(rows.length, values.dtype)
+    order = np.argsort(own, kind="stable")
+    if len(order):
+        starts = np.flatnonzero(np.r_[True, np.diff(own[order]) > 0])
+        result[own[order][starts]] = extreme.reduceat(values[order], starts)
+    return _some(step.result, result, rows, counts)
+
+
+def _sums(own: Array, values: Array, length: int) -> Array:
+    total = np.zeros(length, values.dtype)
+    np.add.at(total, own, values)
+    return total
+
+
+def _some(result: Term, values: Array, rows: Rows, counts: Array) -> Rows:
+    chosen = np.flatnonzero(counts > 0)
+    return _with_result(result, values[chosen], rows.take(chosen))
+
+
+def _lists(template: Term, inner: Rows, own: Array, length: int) -> Array:
+    if isinstance(template, Variable) and template.name in inner.columns:
+        column = inner.columns[template.name]
+        raw = column.expanded(inner.length)
+        items: list[Any] = column.domain.decode(raw) if column.domain else raw.tolist()
+    else:
+        items = [template] * inner.length
+    lists = np.empty(length, object)
+    for row in range(length):
+        lists[row] = ()
+    for row, item in zip(own.tolist(), items, strict=True):
+        lists[row] = (*lists[row], item)
+    return lists
+
+
+def _with_result(result: Term, values: Array, rows: Rows) -> Rows:
+    """Give the result's variable its value, or keep the rows whose value is the wanted one."""
+    if isinstance(result, Variable) and result.name not in rows.columns:
+        return rows.with_columns({result.name: Column(values)})
+    if result == Atom("[]"):
+        return rows.where(np.array([not own for own in values], np.bool_))
+    return rows.where(np.asarray(values == reckon(result, rows)))
+
+
+_EXECS: dict[type, Callable[..., Rows]] = {
+    EventJoin: event_join_exec,
+    EventAntiJoin: event_anti_join_exec,
+    Stab: stab_exec,
+    AntiStab: anti_stab_exec,
+    Filter: filter_exec,
+    Compute: compute_exec,
+    Lookup: lookup_exec,
+    Exclude: exclude_exec,
+    Resolve: resolve_exec,
+    Branches: branches_exec,
+    Except: except_exec,
+    Aggregate: aggregate_exec,
+}

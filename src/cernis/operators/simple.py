@@ -1,0 +1,311 @@
+"""Simple fluents: the points of their rules, then their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Pair, Relation
+from cernis.kernels.inertia import hold, hold_each
+from cernis.kernels.merge import merge
+from cernis.kernels.order import in_order
+from cernis.operators.context import Context, Points, constant_column, recoded
+from cernis.operators.expressions import computed
+from cernis.operators.grounding import allowed, distinct, grounded
+from cernis.operators.pipeline import run_steps
+from cernis.plan.logical import Definition, InitialPoints, PointRule
+from cernis.syntax.tree import Compound, Term, Variable
+from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Domain
+from cernis.tables.fluents import FluentTable
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Carried:
+    """What holds already when the window begins: arguments, value and start of each."""
+
+    arguments: list[Array]
+    values: Integers
+    starts: Integers
+
+
+def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
+    """An argument of a head, row by row, in its slot's encoding."""
+    if isinstance(term, Variable):
+        return recoded(rows.columns[term.name], domain, rows.length)
+    if isinstance(term, Compound) and term.functor in ("+", "-", "*", "/", "//", "mod", "**"):
+        return recoded(computed(term, rows), domain, rows.length)
+    return recoded(constant_column(term, domain), domain, rows.length)
+
+
+def slot_domains(relation: Relation, context: Context) -> tuple[list[Domain | None], Domain | None]:
+    """The encodings of a fluent's arguments and of its value."""
+    arguments = [context.domain("fluent", relation, at) for at in range(relation.arity)]
+    return arguments, context.domain("fluent", relation, "value")
+
+
+class SimpleFluent:
+    """Collects the points of one fluent and turns them into intervals."""
+
+    def __init__(self, relation: Relation, definition: Definition, context: Context) -> None:
+        self.relation = relation
+        self.definition = definition
+        self.context = context
+        self.domains, self.value_domain = slot_domains(relation, context)
+        self.conflicts = 0
+
+    def evaluate(self, carried: Carried | None) -> FluentTable:
+        """The intervals of the fluent in this window."""
+        carried = carried or self._nothing_carried()
+        initiations = [self._initial(r) for r in self.definition.rules
+                       if isinstance(r, InitialPoints)]  # fmt: skip
+        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        initiations += [self._points(r) for r in rules
+                        if r.kind == "initiation" and not _open_arguments(r)]  # fmt: skip
+        terminations = [self._points(r) for r in rules
+                        if r.kind == "termination" and not _open_arguments(r)]  # fmt: skip
+        known = self._instances(initiations, carried)
+        for rule in rules:
+            if rule.kind == "initiation" and _open_arguments(rule):
+                initiations.append(self._open(rule, known))
+            elif rule.kind == "termination" and _open_arguments(rule):
+                terminations.append(self._open(rule, known))
+        self._keep(initiations, terminations)
+        return self._intervals(initiations, terminations, carried)
+
+    def _nothing_carried(self) -> Carried:
+        none = np.empty(0, np.int64)
+        return Carried([none] * self.relation.arity, none, none)
+
+    # -- points -----------------------------------------------------------------------------
+
+    def _initial(self, rule: InitialPoints) -> Points:
+        context = self.context
+        if context.edge > context.start:
+            return self._no_points()
+        rows = run_steps(rule.steps, None, context)
+        return self._project(rule.head, rows, np.full(rows.length, context.start))
+
+    def _points(self, rule: PointRule) -> Points:
+        rows = run_steps(rule.steps, None, self.context)
+        assert isinstance(rule.head, Pair)
+        return self._project(rule.head, rows, rows.at)
+
+    def _project(self, head: Pair, rows: Rows, times: Integers) -> Points:
+        arguments = [
+            head_column(arg, rows, domain)
+            for arg, domain in zip(head.args, self.domains, strict=True)
+        ]
+        if isinstance(head.value, Variable) and head.value.name not in rows.columns:
+            values = np.full(rows.length, -1, np.int64)
+        else:
+            values = self._value_codes(head.value, rows)
+        return Points(arguments, values, times)
+
+    def _value_codes(self, term: Term, rows: Rows) -> Integers:
+        """Values of a fluent are told apart by code even where they are numbers."""
+        column = head_column(term, rows, self.value_domain)
+        if self.value_domain is None:
+            return self._number_domain().encode(column.tolist())
+        return column
+
+    def _number_domain(self) -> Domain:
+        return self.context.domains.of(("values of", self.relation))
+
+    def _no_points(self) -> Points:
+        none = np.empty(0, np.int64)
+        return Points([none] * self.relation.arity, none, none)
+
+    def _instances(self, initiations: Iterable[Points], carried: Carried) -> list[Array]:
+        """The distinct arguments that were ever initiated, for heads that leave some open."""
+        parts = [points.arguments for points in initiations] + [carried.arguments]
+        parts += self._grounded()
+        columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
+        if not columns:
+            return columns
+        first, _ = distinct(columns, self.domains)
+        return [column[first] for column in columns]
+
+    def _grounded(self) -> list[list[Array]]:
+        """The instances that grounding names, which heads may leave open to range over."""
+        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        if not self.definition.groundings or not any(map(_open_arguments, rules)):
+            return []
+        args = tuple(Variable(f"<{at}>") for at in range(self.relation.arity))
+        head = Pair(self.relation, args, Variable("<value>"))
+        rows = grounded(head, self.definition.groundings, Rows(1), self.context)
+        if any(arg.name not in rows.columns for arg in args):
+            return []
+        return [[head_column(a, rows, d) for a, d in zip(args, self.domains, strict=True)]]
+
+    def _open(self, rule: PointRule, known: list[Array]) -> Points:
+        """A head that leaves arguments open is about all instances that match the rest."""
+        assert isinstance(rule.head, Pair)
+        rows = run_steps(rule.steps, None, self.context)
+        args = rule.head.args
+        bound = [at for at, arg in enumerate(args)
+                 if not isinstance(arg, Variable) or arg.name in rows.columns]  # fmt: skip
+        from cernis.tables.fluents import Finder
+
+        count = len(known[0]) if known else 0
+        finder = Finder([(known[at], self.domains[at]) for at in bound], count)
+        wanted = [head_column(args[at], rows, self.domains[at]) for at in bound]
+        chosen, found = finder.all(wanted, rows.length)
+        picked = rows.take(chosen)
+        more = {}
+        for at, arg in enumerate(args):
+            if at not in bound and isinstance(arg, Variable):
+                more[f"<{at}>"] = Column(known[at], self.domains[at], found)
+        picked = picked.with_columns(more)
+        filled = tuple(arg if at in bound else Variable(f"<{at}>") for at, arg in enumerate(args))
+        head = Pair(rule.head.relation, filled, rule.head.value)
+        return self._project(head, picked, picked.at)
+
+    def _keep(self, initiations: list[Points], terminations: list[Points]) -> None:
+        """What rules fire can be a condition of other rules at the same point."""
+        self.context.initiations[self.relation] = _stacked(initiations, self._no_points())
+        self.context.terminations[self.relation] = _stacked(terminations, self._no_points())
+
+    # -- intervals --------------------------------------------------------------------------
+
+    def _intervals(
+        self, initiations: list[Points], terminations: list[Points], carried: Carried
+    ) -> FluentTable:
+        keys = _Keys(self.domains, [*initiations, *terminations], carried)
+        lists = []
+        for points in initiations:
+            actions = self._actions(points)
+            lists.append(
+                _sorted(keys.of(points.arguments, len(points.times)), points.times, actions)
+            )
+        for points in terminations:
+            actions = points.values * 2
+            lists.append(
+                _sorted(keys.of(points.arguments, len(points.times)), points.times, actions)
+            )
+        groups, times, actions = _merged(lists)
+        held = keys.of(carried.arguments, len(carried.values))
+        order = np.argsort(held, kind="stable")
+        kernel = hold if self.context.ties == "break" else hold_each
+        instances, values, starts, ends, self.conflicts = kernel(
+            groups, times, actions, held[order], carried.values[order],
+            carried.starts[order], self.context.tick,
+        )  # fmt: skip
+        return self._table(keys, instances, values, starts, ends)
+
+    def _actions(self, points: Points) -> Integers:
+        """Initiations; one that grounding does not allow only breaks other values."""
+        actions = points.values * 2 + 1
+        if self.definition.groundings and len(points.times):
+            may = allowed(
+                self.definition.groundings, points.arguments, self.domains, points.values,
+                self.value_domain or self._number_domain(), self.context,
+            )  # fmt: skip
+            if not may.all():
+                actions = np.where(may, actions, -2)
+        return actions
+
+    def _table(
+        self, keys: _Keys, instances: Integers, values: Integers, starts: Integers, ends: Integers
+    ) -> FluentTable:
+        """Intervals sorted by instance and start, as lists by instance and value."""
+        if len(values) and values.min() != values.max():
+            order = np.lexsort((values, instances))
+            instances, values = instances[order], values[order]
+            starts, ends = starts[order], ends[order]
+        new = np.ones(len(instances), np.bool_)
+        new[1:] = (instances[1:] != instances[:-1]) | (values[1:] != values[:-1])
+        first = np.flatnonzero(new)
+        offsets = np.append(first, len(instances)).astype(np.int64)
+        return FluentTable(
+            keys.arguments(instances[first]), self._shown(values[first]), self.domains,
+            self.value_domain, offsets, starts, ends,
+        )  # fmt: skip
+
+    def _shown(self, codes: Integers) -> Array:
+        if self.value_domain is not None:
+            return codes
+        from cernis.tables.domains import numbers
+
+        return numbers(self._number_domain().decode(codes))
+
+
+def _open_arguments(rule: PointRule) -> bool:
+    """Does the head leave an argument open, and not only its value?"""
+    assert isinstance(rule.head, Pair)
+    names = {arg.name for arg in rule.head.args if isinstance(arg, Variable)}
+    return bool(names & set(rule.open_variables)) or "_" in names
+
+
+def _stacked(parts: list[Points], nothing: Points) -> Points:
+    if not parts:
+        return nothing
+    return Points(
+        [np.concatenate(own) for own in zip(*(p.arguments for p in parts), strict=True)],
+        np.concatenate([p.values for p in parts]),
+        np.concatenate([p.times for p in parts]),
+    )
+
+
+_Actions = tuple[Integers, Integers, Integers]
+
+
+def _sorted(groups: Integers, times: Integers, actions: Integers) -> _Actions:
+    groups, times = np.ascontiguousarray(groups), np.ascontiguousarray(times)
+    if in_order(groups, times):
+        return groups, times, np.ascontiguousarray(actions)
+    order = np.lexsort((times, groups))
+    return groups[order], times[order], actions[order]
+
+
+def _merged(lists: list[_Actions]) -> _Actions:
+    """All actions in order; short lists are merged first."""
+    waiting = sorted((own for own in lists if len(own[0])), key=lambda own: len(own[0]))
+    if not waiting:
+        none = np.empty(0, np.int64)
+        return none, none, none
+    while len(waiting) > 1:
+        first, second = waiting.pop(0), waiting.pop(0)
+        waiting.append(merge(*first, *second))
+        waiting.sort(key=lambda own: len(own[0]))
+    return waiting[0]
+
+
+class _Keys:
+    """One number for the arguments of an instance, in an order that follows the first argument."""
+
+    def __init__(
+        self, domains: list[Domain | None], points: list[Points], carried: Carried
+    ) -> None:
+        self._tables: list[Array | None] = []
+        self._sizes: list[int] = []
+        for at, domain in enumerate(domains):
+            if domain is not None:
+                self._tables.append(None)
+                self._sizes.append(max(len(domain), 1))
+            else:
+                own = [p.arguments[at] for p in points] + [carried.arguments[at]]
+                table = np.unique(np.concatenate(own))
+                self._tables.append(table)
+                self._sizes.append(max(len(table), 1))
+
+    def of(self, arguments: list[Array], length: int) -> Integers:
+        """The key of each row; a fluent without arguments has one instance."""
+        key = np.zeros(length, np.int64)
+        for column, table, size in zip(arguments, self._tables, self._sizes, strict=True):
+            codes = column if table is None else np.searchsorted(table, column)
+            key = codes if len(self._sizes) == 1 else key * size + codes
+        return key
+
+    def arguments(self, keys: Integers) -> list[Array]:
+        columns: list[Array] = []
+        for table, size in zip(reversed(self._tables), reversed(self._sizes), strict=True):
+            keys, codes = keys // size, keys % size
+            columns.append(codes if table is None else table[codes])
+        return columns[::-1]

@@ -1,0 +1,383 @@
+"""Statically determined fluents: lists of intervals combined, all instances at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.goals import named
+from cernis.check.model import Grounding, Pair, Relation
+from cernis.errors import UnsupportedError
+from cernis.kernels.sweep import cover, subtract
+from cernis.operators.context import Context, constant_column, recoded
+from cernis.operators.expressions import reckon
+from cernis.operators.grounding import allowed, grounded
+from cernis.operators.pipeline import concatenated, run_steps
+from cernis.operators.simple import head_column, slot_domains
+from cernis.plan.logical import (
+    Combine,
+    Definition,
+    Fetch,
+    IntervalOperator,
+    IntervalRule,
+    Require,
+)
+from cernis.plan.pipeline import entity_names
+from cernis.syntax.tree import Term, Variable
+from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Domain
+from cernis.tables.fluents import INFINITY, FluentTable, empty_table
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Lists:
+    """One list of intervals a row: row r has list `groups[r]` of a collection, -1 is none."""
+
+    groups: Integers
+    offsets: Integers
+    starts: Integers
+    ends: Integers
+
+    def packed(self) -> tuple[Integers, Integers, Integers]:
+        """The lists row by row, as offsets, starts and ends."""
+        return cover(self.groups[np.newaxis, :], self.offsets, self.starts, self.ends, 1)
+
+
+def evaluate_static(relation: Relation, definition: Definition, context: Context) -> FluentTable:
+    """The intervals of a fluent; several rules, and several rows of one, add up."""
+    found = [
+        _rule(rule, definition.groundings, context)
+        for rule in definition.rules
+        if isinstance(rule, IntervalRule)
+    ]
+    domains, value_domain = slot_domains(relation, context)
+    pieces = [piece for own in found for piece in own]
+    table = united(pieces, relation, context)
+    if definition.groundings and len(table):
+        assert value_domain is not None
+        may = allowed(
+            definition.groundings, table.arguments, domains, table.values, value_domain, context
+        )
+        table = table.take(np.flatnonzero(may)) if not may.all() else table
+    return table
+
+
+Piece: TypeAlias = tuple[list[Array], Array, Integers, Integers]
+"""Arguments, value, start and end of intervals, one a row."""
+
+
+def united(pieces: Iterable[Piece], relation: Relation, context: Context) -> FluentTable:
+    """Intervals in any order, overlapping or not, as a table of maximal ones."""
+    domains, value_domain = slot_domains(relation, context)
+    parts = [piece for piece in pieces if len(piece[2])]
+    if not parts:
+        return empty_table(domains, value_domain)
+    arguments = [np.concatenate(own) for own in zip(*(p[0] for p in parts), strict=True)]
+    values = np.concatenate([p[1] for p in parts])
+    starts = np.concatenate([p[2] for p in parts])
+    ends = np.concatenate([p[3] for p in parts])
+    order = np.lexsort((starts, values, *reversed(arguments)))
+    arguments, values = [column[order] for column in arguments], values[order]
+    starts, ends = starts[order], ends[order]
+    new = np.zeros(len(values), np.bool_)
+    new[0] = True
+    for column in (*arguments, values):
+        new[1:] |= column[1:] != column[:-1]
+    group = np.cumsum(new) - 1
+    # Inside a group an interval begins where its start lies behind every end before it.
+    reach = _running_maximum(ends, new)
+    begins = new.copy()
+    begins[1:] |= starts[1:] > reach[:-1]
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:] - 1, len(starts) - 1)
+    heads = np.flatnonzero(new)
+    counts = np.bincount(group[first], minlength=len(heads))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return FluentTable(
+        [column[heads] for column in arguments], values[heads], domains, value_domain,
+        offsets, starts[first], reach[last],
+    )  # fmt: skip
+
+
+def pieces(table: FluentTable | None) -> list[Piece]:
+    """The intervals of a table, one a row."""
+    if table is None:
+        return []
+    owner = np.repeat(np.arange(len(table)), np.diff(table.offsets))
+    return [([c[owner] for c in table.arguments], table.values[owner], table.starts, table.ends)]
+
+
+def _running_maximum(ends: Integers, new: npt.NDArray[np.bool_]) -> Integers:
+    """The largest end so far, starting over at each new group."""
+    if not len(ends):
+        return ends
+    # Ranks shifted by the group never reach back into an earlier group.
+    rank = np.unique(ends, return_inverse=True)[1].ravel()
+    group = np.cumsum(new) - 1
+    top = np.maximum.accumulate(rank + group * (len(ends) + 1)) - group * (len(ends) + 1)
+    distinct = np.unique(ends)
+    result: Integers = distinct[top]
+    return result
+
+
+# -- one rule --------------------------------------------------------------------------------
+
+
+def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Context) -> list[Piece]:
+    """The intervals one rule gives, for the instances some required fluent has."""
+    parts = [_instances(rule, needed, groundings, context) for needed in _alternatives(rule)]
+    rows = concatenated(parts, context) if len(parts) > 1 else parts[0]
+    if not rows.length:
+        return []
+    lists = _evaluate(rule.steps, rows, context)
+    offsets, starts, ends = lists[rule.output].packed()
+    owner = np.repeat(np.arange(rows.length), np.diff(offsets))
+    if not len(owner):
+        return []
+    domains, value_domain = slot_domains(rule.head.relation, context)
+    arguments = [
+        head_column(arg, rows, domain)[owner]
+        for arg, domain in zip(rule.head.args, domains, strict=True)
+    ]
+    values = head_column(rule.head.value, rows, value_domain)[owner]
+    # What was said of points up to the window's edge stands.
+    bound = context.edge + context.tick
+    keep = ends > bound
+    starts = np.maximum(starts, bound)
+    return [([c[keep] for c in arguments], values[keep], starts[keep], ends[keep])]
+
+
+def _alternatives(rule: IntervalRule) -> list[frozenset[str]]:
+    """Sets of fetched lists that must not be empty for the result to be anything.
+
+    A union needs one of its operands, an intersection all, a relative complement its first; a
+    complement needs nothing. So an instance with a result has all lists of one set.
+    """
+    needs: dict[str, set[frozenset[str]]] = {}
+    required: list[str] = []
+    for step in rule.steps:
+        if isinstance(step, Fetch):
+            needs[step.output] = {frozenset([step.output])}
+        elif isinstance(step, Combine):
+            needs[step.output] = _needs(step, [needs[name] for name in step.inputs])
+        elif isinstance(step, Require):
+            required.append(step.intervals)
+    result = needs[rule.output]
+    for name in required:
+        result = {one | other for one in result for other in needs[name]}
+    return sorted((one for one in result if not any(other < one for other in result)), key=sorted)
+
+
+def _needs(step: Combine, inputs: list[set[frozenset[str]]]) -> set[frozenset[str]]:
+    if step.operator == "union_all":
+        return set[frozenset[str]]().union(*inputs)
+    if step.operator == "intersect_all":
+        product = {frozenset[str]()}
+        for own in inputs:
+            product = {one | other for one in product for other in own}
+        return product
+    if step.operator == "complement_all":
+        return {frozenset()}
+    if step.operator in ("relative_complement_all", "intDurGreater", "intDurLess"):
+        return inputs[0]
+    raise UnsupportedError("relations between intervals (allen) are not supported yet")
+
+
+def _instances(
+    rule: IntervalRule, needed: frozenset[str], groundings: tuple[Grounding, ...], context: Context
+) -> Rows:
+    """The bindings of the rule's variables for which the needed lists are not empty."""
+    rows = Rows(1)
+    fetches = [step for step in rule.steps if isinstance(step, Fetch)]
+    for step in fetches:
+        if step.output in needed:
+            rows = _match(step.pair, rows, context, outer=False)
+    for step in fetches:
+        if named([*step.pair.args, step.pair.value]) - rows.columns.keys():
+            if not needed and groundings:
+                rows = grounded(rule.head, groundings, rows, context)
+            rows = _match(step.pair, rows, context, outer=True)
+    conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
+    rows = run_steps(conditions, rows, context)
+    if entity_names(rule.head) - rows.columns.keys():
+        rows = grounded(rule.head, groundings, rows, context)
+    return rows
+
+
+def _match(pair: Pair, rows: Rows, context: Context, outer: bool) -> Rows:
+    """Rows beside the instances of a fluent; in an outer match, rows without any stay too."""
+    terms = [*pair.args, pair.value]
+    fluent = context.fluents.get(pair.relation) or empty_table(
+        *slot_domains(pair.relation, context)
+    )
+    columns = fluent.columns()
+    bound = tuple(
+        at for at, term in enumerate(terms)
+        if not isinstance(term, Variable) or term.name in rows.columns
+    )  # fmt: skip
+    wanted = [_wanted(terms[at], columns[at][1], rows) for at in bound]
+    chosen, found = fluent.finder(bound).all(wanted, rows.length)
+    more: dict[str, Column] = {}
+    keep = np.ones(len(chosen), np.bool_)
+    for at, term in enumerate(terms):
+        if at in bound or not isinstance(term, Variable) or term.name == "_":
+            continue
+        column = Column(columns[at][0], columns[at][1], found)
+        if term.name in more:
+            keep &= more[term.name].values == column.values
+        else:
+            more[term.name] = column
+    result = rows.take(chosen).with_columns(more)
+    result = result if keep.all() else result.where(keep)
+    if not outer:
+        return result
+    lonely = np.setdiff1d(np.arange(rows.length), chosen)
+    absent = {
+        name: Column(np.full(len(lonely), -1), column.domain) for name, column in more.items()
+    }
+    return concatenated([result, rows.take(lonely).with_columns(absent)], context)
+
+
+def _wanted(term: Term, domain: Domain | None, rows: Rows) -> Array:
+    column = (
+        rows.columns[term.name] if isinstance(term, Variable) else constant_column(term, domain)
+    )
+    return recoded(column, domain, rows.length)
+
+
+# -- lists -----------------------------------------------------------------------------------
+
+
+def _evaluate(steps: Iterable[IntervalOperator], rows: Rows, context: Context) -> dict[str, Lists]:
+    """The list of intervals behind each name, row by row."""
+    lists: dict[str, Lists] = {}
+    required: list[str] = []
+    for step in steps:
+        if isinstance(step, Fetch):
+            lists[step.output] = _fetched(step.pair, rows, context)
+        elif isinstance(step, Combine):
+            inputs = [lists[name] for name in step.inputs]
+            lists[step.output] = _combined(step, inputs, rows, context)
+        elif isinstance(step, Require):
+            required.append(step.intervals)
+    for name in required:
+        lists = _required(name, lists)
+    return lists
+
+
+def _fetched(pair: Pair, rows: Rows, context: Context) -> Lists:
+    fluent = context.fluents.get(pair.relation)
+    if fluent is None or not len(fluent):
+        none = np.empty(0, np.int64)
+        return Lists(np.full(rows.length, -1, np.int64), np.zeros(1, np.int64), none, none)
+    columns = fluent.columns()
+    terms = [*pair.args, pair.value]
+    bound = tuple(
+        at for at, t in enumerate(terms) if not (isinstance(t, Variable) and t.name == "_")
+    )
+    wanted = [_wanted(terms[at], columns[at][1], rows) for at in bound]
+    if len(bound) == len(terms):
+        groups = fluent.finder(bound).one(wanted, rows.length)
+        return Lists(groups, fluent.offsets, fluent.starts, fluent.ends)
+    chosen, found = fluent.finder(bound).all(wanted, rows.length)
+    return _gathered(chosen, found, fluent, rows.length)
+
+
+def _gathered(chosen: Array, found: Array, fluent: FluentTable, length: int) -> Lists:
+    """Several lists a row as their union."""
+    lengths = fluent.offsets[found + 1] - fluent.offsets[found]
+    owner = np.repeat(chosen, lengths)
+    places = np.repeat(fluent.offsets[found] - np.cumsum(lengths) + lengths, lengths)
+    places = places + np.arange(len(places))
+    return normalised(owner, fluent.starts[places], fluent.ends[places], length)
+
+
+def normalised(owner: Array, starts: Integers, ends: Integers, length: int) -> Lists:
+    """Intervals of owners in any order as one list of maximal intervals an owner."""
+    order = np.lexsort((starts, owner))
+    owner, starts, ends = owner[order], starts[order], ends[order]
+    new = np.ones(len(owner), np.bool_)
+    new[1:] = owner[1:] != owner[:-1]
+    reach = _running_maximum(ends, new)
+    begins = new.copy()
+    begins[1:] |= starts[1:] > reach[:-1]
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:] - 1, len(starts) - 1) if len(first) else first
+    counts = np.bincount(owner[first], minlength=length)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Lists(np.arange(length), offsets, starts[first], reach[last])
+
+
+def _stacked(inputs: list[Lists]) -> tuple[Integers, Integers, Integers, Integers]:
+    """Several collections as one, with the groups of each row in one matrix."""
+    groups, offsets = [], [np.zeros(1, np.int64)]
+    lists = places = 0
+    for own in inputs:
+        groups.append(np.where(own.groups >= 0, own.groups + lists, -1))
+        offsets.append(own.offsets[1:] + places)
+        lists += len(own.offsets) - 1
+        places += len(own.starts)
+    starts = np.concatenate([own.starts for own in inputs])
+    ends = np.concatenate([own.ends for own in inputs])
+    return np.ascontiguousarray(np.stack(groups)), np.concatenate(offsets), starts, ends
+
+
+def _of(offsets: Integers, starts: Integers, ends: Integers) -> Lists:
+    return Lists(np.arange(len(offsets) - 1), offsets, starts, ends)
+
+
+def _combined(step: Combine, inputs: list[Lists], rows: Rows, context: Context) -> Lists:
+    if step.operator in ("union_all", "intersect_all") and inputs:
+        least = 1 if step.operator == "union_all" else len(inputs)
+        return _of(*cover(*_stacked(inputs), least))
+    if step.operator == "relative_complement_all":
+        if len(inputs) == 1:
+            return inputs[0]
+        rest = cover(*_stacked(inputs[1:]), 1)
+        return _of(*subtract(*inputs[0].packed(), *rest))
+    if step.operator == "complement_all":
+        always = _always(rows.length, context)
+        return _of(*subtract(*always, *cover(*_stacked(inputs), 1))) if inputs else _of(*always)
+    if step.operator in ("intDurGreater", "intDurLess"):
+        return _by_duration(step, inputs[0], rows, context)
+    if not inputs:
+        return normalised(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64),
+                          rows.length)  # fmt: skip
+    raise UnsupportedError(f"{step.operator} is not supported yet")
+
+
+def _always(length: int, context: Context) -> tuple[Integers, Integers, Integers]:
+    """`[S+tick, inf)` for each row, S the start of the run."""
+    first = context.start + context.tick
+    return np.arange(length + 1), np.full(length, first), np.full(length, INFINITY)
+
+
+def _by_duration(step: Combine, lists: Lists, rows: Rows, context: Context) -> Lists:
+    """Those longer (an open one measured to the query) or those closed and shorter."""
+    offsets, starts, ends = lists.packed()
+    owner = np.repeat(np.arange(rows.length), np.diff(offsets))
+    limit = np.broadcast_to(reckon(step.parameters[0], rows), rows.length)[owner]
+    is_open = ends == INFINITY
+    length = np.where(is_open, context.query, ends) - starts
+    keep = length > limit if step.operator == "intDurGreater" else ~is_open & (length < limit)
+    counts = np.bincount(owner[keep], minlength=rows.length)
+    kept = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return _of(kept, starts[keep], ends[keep])
+
+
+def _required(name: str, lists: dict[str, Lists]) -> dict[str, Lists]:
+    """Rows without intervals in the named list have none in any."""
+    own = lists[name]
+    some = np.zeros(len(own.groups), np.bool_)
+    has = own.groups >= 0
+    some[has] = (own.offsets[own.groups[has] + 1] - own.offsets[own.groups[has]]) > 0
+    return {
+        key: Lists(np.where(some, each.groups, -1), each.offsets, each.starts, each.ends)
+        for key, each in lists.items()
+    }

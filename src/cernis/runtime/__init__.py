@@ -1,0 +1,1 @@
+"""Windows, state, query times: one evaluation after the other, in this process."""

@@ -1,0 +1,109 @@
+"""One query: brings all strata up to a query time, bottom-up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cernis.check.model import Event, FluentKind, Relation
+from cernis.errors import UnsupportedError
+from cernis.operators.context import Context
+from cernis.operators.grounding import distinct
+from cernis.operators.pipeline import run_steps
+from cernis.operators.simple import Carried, SimpleFluent, head_column
+from cernis.operators.static import evaluate_static, pieces, united
+from cernis.plan.builder import Plan
+from cernis.plan.logical import Definition, Delay, Fetch, IntervalRule, Match, PointRule, Stratum
+from cernis.tables.columns import Array
+from cernis.tables.events import sorted_table
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a query counted on its way."""
+
+    conflicts: int = 0
+
+
+def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> Outcome:
+    """Evaluate every stratum of a plan, from the relations that the context has."""
+    outcome = Outcome()
+    for stage in plan.stages:
+        for stratum in stage.strata:
+            refuse(stratum)
+            for relation, definition in zip(_relations(stratum), stratum.definitions, strict=True):
+                _definition(relation, definition, plan, context, carried, outcome)
+    return outcome
+
+
+def refuse(stratum: Stratum) -> None:
+    """Say what this version cannot evaluate."""
+    what = ", ".join(definition.title for definition in stratum.definitions)
+    if stratum.cyclic:
+        raise UnsupportedError(
+            f"{what}: definitions that depend on themselves are not supported yet"
+        )
+    for definition in stratum.definitions:
+        if any(isinstance(rule, Delay) for rule in definition.rules):
+            raise UnsupportedError(f"{definition.title}: delayed effects are not supported yet")
+        if any(isinstance(rule, Match) for rule in definition.rules):
+            raise UnsupportedError(f"{definition.title}: event patterns are not supported yet")
+
+
+def _relations(stratum: Stratum) -> list[Relation]:
+    found = []
+    for definition in stratum.definitions:
+        name, _, arity = definition.title.rpartition("/")
+        found.append(Relation(name, int(arity)))
+    return found
+
+
+def _definition(
+    relation: Relation, definition: Definition, plan: Plan, context: Context,
+    carried: dict[Relation, Carried], outcome: Outcome,
+) -> None:  # fmt: skip
+    if definition.kind == "event":
+        _event(relation, definition, context)
+    elif definition.kind == FluentKind.SIMPLE:
+        fluent = SimpleFluent(relation, definition, context)
+        context.fluents[relation] = fluent.evaluate(carried.get(relation))
+        outcome.conflicts += fluent.conflicts
+    else:
+        table = evaluate_static(relation, definition, context)
+        before = context.fluents.get(relation)
+        context.fluents[relation] = (
+            table if before is None
+            else united([*pieces(before), *pieces(table)], relation, context)
+        )  # fmt: skip
+        if _rests_on_points(definition, context):
+            context.unsure.add(relation)
+
+
+def _rests_on_points(definition: Definition, context: Context) -> bool:
+    """Is some fluent of its rules one whose last edge is not known?"""
+    return any(
+        isinstance(step, Fetch) and step.pair.relation in context.unsure
+        for rule in definition.rules
+        if isinstance(rule, IntervalRule)
+        for step in rule.steps
+    )
+
+
+def _event(relation: Relation, definition: Definition, context: Context) -> None:
+    """The happenings of a derived event; what several rules or rows give is one happening."""
+    domains = [context.domain("event", relation, at) for at in range(relation.arity)]
+    columns: list[list[Array]] = [[] for _ in domains]
+    times: list[Array] = []
+    for rule in definition.rules:
+        assert isinstance(rule, PointRule)
+        assert isinstance(rule.head, Event)
+        rows = run_steps(rule.steps, None, context)
+        times.append(rows.at)
+        for at, (arg, domain) in enumerate(zip(rule.head.args, domains, strict=True)):
+            columns[at].append(head_column(arg, rows, domain))
+    stacked = [np.concatenate(own) for own in columns]
+    first, _ = distinct([*stacked, np.concatenate(times)], [*domains, None])
+    context.events[relation] = sorted_table(
+        [column[first] for column in stacked], domains, np.concatenate(times)[first]
+    )

@@ -1,0 +1,318 @@
+"""A run: windows over input, one query after the other, and the answer joined over all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cernis.check.model import Event, FluentKind, Grounding, Relation
+from cernis.knowledge import FactTable, table_of_rows
+from cernis.operators.context import Context
+from cernis.operators.grounding import distinct
+from cernis.operators.simple import Carried
+from cernis.operators.static import Piece, pieces, united
+from cernis.plan.builder import Plan
+from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
+from cernis.runtime.query import evaluate
+from cernis.runtime.records import Records
+from cernis.syntax.tree import Variable, functor
+from cernis.tables.domains import Domain, Domains
+from cernis.tables.events import EventTable, sorted_table
+from cernis.tables.fluents import FluentTable
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One query: its time, and the point up to which all is forgotten."""
+
+    edge: int
+    query: int
+
+
+def windows(start: int, end: int, window: int | None, step: int | None) -> Iterator[Window]:
+    """The queries of a run: at each step, and one at the end.
+
+    Without a window a query sees everything so far; without a step, steps are windows.
+
+    >>> [(w.edge, w.query) for w in windows(0, 25, 20, 10)]
+    [(0, 10), (0, 20), (5, 25)]
+    """
+    stride = step or window
+    query = start
+    while stride is not None and query + stride < end:
+        query += stride
+        yield Window(max(start, query - window) if window else start, query)
+    yield Window(max(start, end - window) if window else start, end)
+
+
+@dataclass(slots=True)
+class Answer:
+    """What was recognised: the tables of all defined fluents and the happenings of all events."""
+
+    fluents: dict[Relation, FluentTable] = field(default_factory=dict)
+    events: dict[Relation, EventTable] = field(default_factory=dict)
+    records: int = 0
+    queries: int = 0
+    conflicts: int = 0
+    ignored: dict[str, int] = field(default_factory=dict)
+    too_late: int = 0
+    outside: int = 0
+
+
+class Run:
+    """Evaluates a plan over input, window by window."""
+
+    def __init__(self, plan: Plan, tick: int | None = None, ties: str | None = None) -> None:
+        self.plan = plan
+        self.checked = plan.checked
+        self.tick = tick or self.checked.definitions.settings.tick
+        self.ties = ties or self.checked.definitions.settings.ties
+        self.domains = Domains()
+
+    def over(
+        self, given: Mapping[str, pa.Table] | Records, start: int | None = None,
+        end: int | None = None, window: int | None = None, step: int | None = None,
+    ) -> Answer:  # fmt: skip
+        """Run over tables of records by relation name, or over records read from text."""
+        encoder = Encoder(self.checked, self.domains, self.tick)
+        if isinstance(given, Records):
+            return self._run(encoder.encode_records(given), start, end, window, step)
+        return self._run(encoder.encode(given), start, end, window, step)
+
+    def _run(
+        self, given: Input, start: int | None, end: int | None, window: int | None,
+        step: int | None,
+    ) -> Answer:  # fmt: skip
+        first = given.first if start is None else start + self.tick
+        last = given.last if end is None else end
+        start = (first if first is not None else 1) - self.tick
+        last = last if last is not None else start
+        answer = Answer(records=given.records, ignored=given.ignored)
+        state = _State(self)
+        for each in windows(start, last, window, step):
+            state.advance(each.edge)
+            context = self._context(given, each, start, state)
+            outcome = evaluate(self.plan, context, state.carried())
+            state.settle(context)
+            answer.queries += 1
+            answer.conflicts += outcome.conflicts
+        answer.fluents = state.fluents()
+        answer.events = state.events()
+        return answer
+
+    def _context(self, given: Input, window: Window, start: int, state: _State) -> Context:
+        checked = self.checked
+        context = Context(
+            self.plan.knowledge, checked.modes, checked.types, checked.catalogue, self.domains,
+            self.tick, self.ties, start, window.edge, window.query,
+        )  # fmt: skip
+        for relation, events in given.events.items():
+            context.events[relation] = _visible_events(events, window)
+        for relation, fluent in given.fluents.items():
+            table = self._visible_fluent(relation, fluent, window, context, state)
+            context.fluents[relation] = table
+            if fluent.from_points:
+                context.unsure.add(relation)
+        for vertex in self.checked.dependencies.vertices:
+            if vertex.value is not None and state.before(vertex.relation):
+                context.fluents[vertex.relation] = united(
+                    state.before(vertex.relation), vertex.relation, context
+                )
+        state.fill(context)
+        return context
+
+    def _visible_fluent(
+        self, relation: Relation, fluent: InputFluent, window: Window, context: Context,
+        state: _State,
+    ) -> FluentTable:  # fmt: skip
+        bound = window.edge + self.tick
+        high = int(np.searchsorted(fluent.starts, window.query, "right"))
+        seen = (fluent.ends[:high] > bound) & (fluent.arrivals[:high] <= window.query)
+        if fluent.gone is not None:
+            seen &= fluent.gone[:high] > window.query
+        chosen = np.flatnonzero(seen)
+        starts = np.maximum(fluent.starts[chosen], bound)
+        piece: Piece = (
+            [column[chosen] for column in fluent.arguments], fluent.values[chosen], starts,
+            fluent.ends[chosen],
+        )  # fmt: skip
+        return united([*state.before(relation), piece], relation, context)
+
+
+def _visible_events(events: InputEvents, window: Window) -> EventTable:
+    low = int(np.searchsorted(events.times, window.edge, "right"))
+    high = int(np.searchsorted(events.times, window.query, "right"))
+    times = events.times[low:high]
+    arguments = [column[low:high] for column in events.arguments]
+    late = events.arrivals[low:high] > window.query
+    if events.gone is not None:
+        late |= events.gone[low:high] <= window.query
+    if late.any():
+        arguments = [column[~late] for column in arguments]
+        times = times[~late]
+    return sorted_table(arguments, events.domains, times)
+
+
+class _State:
+    """What one query leaves to the next.
+
+    `live` are the tables of the last query. Before the next, `advance` moves what lies wholly
+    before the new edge to the archive, keeps what reaches the edge, and forgets the rest, which
+    the next query says anew.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._archive: dict[Relation, list[Piece]] = {}
+        self._live: dict[Relation, FluentTable] = {}
+        self._before: dict[Relation, list[Piece]] = {}
+        self._carried: dict[Relation, Carried] = {}
+        self._past: dict[Relation, list[EventTable]] = {}
+        self._happened: dict[Relation, EventTable] = {}
+        self._context: Context | None = None
+        self._domain_rows: dict[tuple[str, int], set[tuple[object, ...]]] = {}
+
+    def advance(self, edge: int) -> None:
+        """Forget what the next query evaluates anew: all behind its edge."""
+        bound = edge + self._run.tick
+        self._before, self._carried = {}, {}
+        for relation, table in self._live.items():
+            simple = self._run.checked.catalogue.fluents[relation].kind is FluentKind.SIMPLE
+            (piece,) = pieces(table)
+            starts, ends = piece[2], piece[3]
+            if simple:
+                self._archive_where(relation, piece, ends <= bound)
+                self._carried[relation] = self._carry(
+                    relation, table, _chosen(piece, (starts <= bound) & (ends > bound))
+                )
+            else:
+                cut = _chosen(piece, starts < bound)
+                cut = (cut[0], cut[1], cut[2], np.minimum(cut[3], bound))
+                self._archive_where(relation, cut, cut[3] < bound)
+                self._before[relation] = [_chosen(cut, cut[3] == bound)]
+        for happened, events in self._happened.items():
+            past = np.flatnonzero(events.times <= edge)
+            self._past.setdefault(happened, []).append(events.take(past))
+        self._live, self._happened = {}, {}
+
+    def _archive_where(self, relation: Relation, piece: Piece, mask: npt.NDArray[np.bool_]) -> None:
+        if mask.any():
+            self._archive.setdefault(relation, []).append(_chosen(piece, mask))
+
+    def _carry(self, relation: Relation, table: FluentTable, piece: Piece) -> Carried:
+        values = piece[1]
+        if table.value_domain is None:
+            values = self._run.domains.of(("values of", relation)).encode(values.tolist())
+        return Carried(piece[0], values, piece[2])
+
+    def before(self, relation: Relation) -> list[Piece]:
+        """What was said of points up to the edge and reaches it."""
+        return self._before.get(relation, [])
+
+    def carried(self) -> dict[Relation, Carried]:
+        """The simple fluents that hold right behind the edge, from what was derived up to it."""
+        return self._carried
+
+    def settle(self, context: Context) -> None:
+        """Take over the result of a query."""
+        self._context = context
+        self._live = dict(context.fluents)
+        for relation, table in context.events.items():
+            entry = self._run.checked.catalogue.events.get(relation)
+            if entry is not None and not entry.is_input:
+                self._happened[relation] = table
+
+    def fill(self, context: Context) -> None:
+        """Fill dynamic domains from the input seen so far."""
+        definitions = self._run.checked.definitions
+        keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
+        if not keys:
+            return
+        for grounding in definitions.groundings:
+            self._members(grounding, keys, context)
+        context.filled = {
+            key: table_of_rows(key, sorted(rows, key=repr))  # type: ignore[arg-type]
+            for key, rows in self._domain_rows.items()
+        }
+        context.filled.update({key: _empty(key) for key in keys if key not in context.filled})
+
+    def _members(self, grounding: Grounding, keys: set[tuple[str, int]], context: Context) -> None:
+        entity = grounding.entity
+        columns = _entity_columns(entity, context)
+        if columns is None:
+            return
+        for goal in grounding.goals:
+            if functor(goal) not in keys:
+                continue
+            args = getattr(goal, "args", ())
+            if not all(isinstance(arg, Variable) and arg.name in columns for arg in args):
+                continue
+            chosen = [columns[arg.name] for arg in args]
+            first, _ = distinct([c for c, _ in chosen], [d for _, d in chosen])
+            values = [
+                domain.decode(column[first]) if domain is not None else column[first].tolist()
+                for column, domain in chosen
+            ]
+            rows = self._domain_rows.setdefault(functor(goal), set())
+            rows.update(zip(*values, strict=True))
+
+    def fluents(self) -> dict[Relation, FluentTable]:
+        """The answer over the run: all defined fluents."""
+        vertices = self._run.checked.dependencies.vertices
+        assert self._context is not None
+        answer: dict[Relation, FluentTable] = {}
+        for relation in dict.fromkeys(v.relation for v in vertices if v.value is not None):
+            live, past = self._live.get(relation), self._archive.get(relation, [])
+            if live is not None and not past:
+                answer[relation] = live
+            else:
+                answer[relation] = united([*past, *pieces(live)], relation, self._context)
+        return answer
+
+    def events(self) -> dict[Relation, EventTable]:
+        """The happenings of all derived events over the run."""
+        answer = {}
+        for relation, table in self._happened.items():
+            parts = [*self._past.get(relation, []), table]
+            answer[relation] = sorted_table(
+                [np.concatenate(c) for c in zip(*(p.arguments for p in parts), strict=True)],
+                table.domains,
+                np.concatenate([part.times for part in parts]),
+            )
+        return answer
+
+
+def _chosen(piece: Piece, mask: npt.NDArray[np.bool_]) -> Piece:
+    return [column[mask] for column in piece[0]], piece[1][mask], piece[2][mask], piece[3][mask]
+
+
+def _empty(key: tuple[str, int]) -> FactTable:
+    return table_of_rows(key, [])
+
+
+def _entity_columns(
+    entity: object, context: Context
+) -> dict[str, tuple[npt.NDArray[np.int64], Domain | None]] | None:
+    """The columns of an input entity by the names of a grounding's variables."""
+    if isinstance(entity, Event):
+        table = context.events.get(entity.relation)
+        if table is None:
+            return None
+        pairs = list(zip(entity.args, table.arguments, table.domains, strict=True))
+    else:
+        relation = entity.relation  # type: ignore[attr-defined]
+        fluent = context.fluents.get(relation)
+        if fluent is None:
+            return None
+        args = [*entity.args, entity.value]  # type: ignore[attr-defined]
+        pairs = [(a, c, d) for a, (c, d) in zip(args, fluent.columns(), strict=True)]
+    return {
+        arg.name: (column, domain) for arg, column, domain in pairs if isinstance(arg, Variable)
+    }

@@ -1,0 +1,1 @@
+"""Typed columns, rows and intervals, as arrays."""

@@ -1,0 +1,104 @@
+"""Events: rows of arguments and a time-point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.order import by_code
+from cernis.tables.columns import Array
+from cernis.tables.domains import Domain
+from cernis.tables.fluents import Finder
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class EventTable:
+    """Happenings: `arguments[k][r]` at `times[r]`.
+
+    Rows are sorted by the first argument, if it is coded, and then by time.
+    """
+
+    arguments: list[Array]
+    domains: list[Domain | None]
+    times: Integers
+    _indexes: dict[tuple[int, ...], TimeIndex] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def take(self, rows: Integers) -> EventTable:
+        """The table of some of its rows, in order."""
+        return EventTable([c[rows] for c in self.arguments], self.domains, self.times[rows])
+
+    def index(self, positions: tuple[int, ...]) -> TimeIndex:
+        """A way from times and the values at some positions to the rows that have them."""
+        if positions not in self._indexes:
+            self._indexes[positions] = TimeIndex(self, positions)
+        return self._indexes[positions]
+
+
+def sorted_table(
+    arguments: list[Array], domains: list[Domain | None], times: Integers
+) -> EventTable:
+    """Rows in any order as a table."""
+    if len(times) > 1 and not np.all(times[1:] >= times[:-1]):
+        order = np.argsort(times, kind="stable")
+        arguments, times = [column[order] for column in arguments], times[order]
+    if arguments and domains[0] is not None and len(times) > 1:
+        first = arguments[0]
+        if not np.all(first[1:] >= first[:-1]):
+            order = by_code(first, len(domains[0]))
+            arguments, times = [column[order] for column in arguments], times[order]
+    return EventTable(arguments, domains, times)
+
+
+class TimeIndex:
+    """Finds happenings by their time and some of their arguments."""
+
+    def __init__(self, table: EventTable, positions: tuple[int, ...]) -> None:
+        columns = [(table.arguments[at], table.domains[at]) for at in positions]
+        self._groups = Finder(columns, len(table))
+        own = self._number([column for column, _ in columns], len(table))
+        self._times = np.unique(table.times)
+        keys = own * (len(self._times) + 1) + np.searchsorted(self._times, table.times)
+        order = np.argsort(keys, kind="stable")
+        self._keys = keys[order]
+        self._order = order.astype(np.int64)
+
+    def _number(self, columns: list[Array], length: int) -> Integers:
+        """A number for each combination of values; -1 for one that never occurs."""
+        if not columns:
+            return np.zeros(length, np.int64)
+        return self._groups.one(columns, length)
+
+    def find(self, columns: list[Array], times: Integers) -> tuple[Integers, Integers]:
+        """All matches: the row asked for, and the row of the table, in the order asked."""
+        keys = self._wanted(columns, times)
+        low = np.searchsorted(self._keys, keys, "left")
+        high = np.searchsorted(self._keys, keys, "right")
+        counts = np.where(keys >= 0, high - low, 0)
+        rows = np.repeat(np.arange(len(times)), counts)
+        behind = np.cumsum(counts) - counts
+        places = np.arange(len(rows)) - np.repeat(behind, counts) + np.repeat(low, counts)
+        return rows, self._order[places]
+
+    def exists(self, columns: list[Array], times: Integers) -> npt.NDArray[np.bool_]:
+        """For each row asked for: is there a match?"""
+        keys = self._wanted(columns, times)
+        if not len(self._keys):
+            return np.zeros(len(times), np.bool_)
+        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.asarray((keys >= 0) & (self._keys[at] == keys))
+
+    def _wanted(self, columns: list[Array], times: Integers) -> Integers:
+        own = self._number(columns, len(times))
+        if not len(self._times):
+            return np.full(len(times), -1, np.int64)
+        at = np.minimum(np.searchsorted(self._times, times), len(self._times) - 1)
+        known = (self._times[at] == times) & (own >= 0)
+        return np.where(known, own * (len(self._times) + 1) + at, -1)

@@ -1,0 +1,151 @@
+"""The intervals of a fluent: one list a group, a group being its arguments and its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.tables.columns import Array
+from cernis.tables.domains import Domain
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+INFINITY = int(np.iinfo(np.int64).max)
+"""The end of an interval that is open."""
+
+_DIRECT = 1 << 22
+"""A key range up to this size is looked up through a table, a larger one by bisection."""
+
+
+@dataclass(slots=True)
+class FluentTable:
+    """Lists of disjoint, sorted, not adjacent intervals `[start, end)`.
+
+    Group g has the arguments `arguments[k][g]`, the value `values[g]` and the intervals
+    `offsets[g]:offsets[g+1]`. Groups are in no particular order, and each is there once.
+    """
+
+    arguments: list[Array]
+    values: Array
+    domains: list[Domain | None]
+    value_domain: Domain | None
+    offsets: Integers
+    starts: Integers
+    ends: Integers
+    _finders: dict[tuple[int, ...], Finder] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def columns(self) -> list[tuple[Array, Domain | None]]:
+        """The arguments and, last, the value, a group."""
+        return [
+            *zip(self.arguments, self.domains, strict=True),
+            (self.values, self.value_domain),
+        ]
+
+    def finder(self, positions: tuple[int, ...]) -> Finder:
+        """A way from the values at some positions to the groups that have them."""
+        if positions not in self._finders:
+            columns = self.columns()
+            self._finders[positions] = Finder([columns[at] for at in positions], len(self))
+        return self._finders[positions]
+
+    def take(self, groups: Integers) -> FluentTable:
+        """The table of some of its groups."""
+        lengths = self.offsets[groups + 1] - self.offsets[groups]
+        offsets = np.zeros(len(groups) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        places = np.repeat(self.offsets[groups] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return FluentTable(
+            [column[groups] for column in self.arguments],
+            self.values[groups],
+            self.domains,
+            self.value_domain,
+            offsets,
+            self.starts[places],
+            self.ends[places],
+        )
+
+
+def empty_table(domains: list[Domain | None], value_domain: Domain | None) -> FluentTable:
+    """A fluent that never holds."""
+    none = np.empty(0, np.int64)
+    return FluentTable(
+        [none] * len(domains), none, domains, value_domain, np.zeros(1, np.int64), none, none
+    )
+
+
+class Finder:
+    """Finds rows by the values of some columns: through a table of codes, or by bisection."""
+
+    def __init__(self, columns: list[tuple[Array, Domain | None]], length: int) -> None:
+        self._domains = [domain for _, domain in columns]
+        self._sizes = [len(domain) if domain is not None else -1 for domain in self._domains]
+        keys = self._keys([data for data, _ in columns], length)
+        order = np.argsort(keys, kind="stable")
+        self._sorted = keys[order]
+        self._order = order.astype(np.int64)
+        self.unique = bool(np.all(self._sorted[1:] != self._sorted[:-1]))
+        self._first: Integers | None = None
+
+    def _keys(self, columns: list[Array], length: int) -> Array:
+        """One comparable key a row."""
+        if not columns:
+            return np.zeros(length, np.int64)
+        if len(columns) == 1:
+            return columns[0]
+        size = 1
+        for each in self._sizes:
+            size *= max(each, 1)
+        if min(self._sizes) >= 0 and size < 1 << 62:
+            keys = columns[0].astype(np.int64)
+            for column, width in zip(columns[1:], self._sizes[1:], strict=True):
+                keys = keys * max(width, 1) + column
+            return keys
+        return np.rec.fromarrays(columns)
+
+    def one(self, columns: list[Array], length: int) -> Integers:
+        """For each row the position of the match, or -1; matches must be unique."""
+        keys = self._wanted(columns, length)
+        if not len(self._sorted):
+            return np.full(length, -1, np.int64)
+        if len(columns) >= 1 and keys.dtype == np.int64 and self._direct(keys):
+            assert self._first is not None
+            high = len(self._first)
+            if len(keys) and (int(keys.max()) >= high or int(keys.min()) < 0):
+                inside = (keys >= 0) & (keys < high)
+                return np.where(inside, self._first[np.where(inside, keys, 0)], -1)
+            return self._first[keys]
+        at = np.searchsorted(self._sorted, keys)
+        at = np.minimum(at, len(self._sorted) - 1)
+        return np.where(self._sorted[at] == keys, self._order[at], -1)
+
+    def _direct(self, keys: Array) -> bool:
+        if self._first is None and self._sorted.dtype == np.int64:
+            low, high = int(self._sorted[0]), int(self._sorted[-1])
+            if low >= 0 and high < _DIRECT:
+                table = np.full(high + 1, -1, np.int64)
+                table[self._sorted] = self._order
+                self._first = table
+        return self._first is not None
+
+    def _wanted(self, columns: list[Array], length: int) -> Array:
+        keys = self._keys(columns, length)
+        if keys.dtype != self._sorted.dtype and keys.dtype.kind != "V":
+            return keys.astype(np.result_type(keys, self._sorted))
+        return keys
+
+    def all(self, columns: list[Array], length: int) -> tuple[Integers, Integers]:
+        """All matches: the row asked for, and the position of its match, in the order of rows."""
+        keys = self._wanted(columns, length)
+        low = np.searchsorted(self._sorted, keys, "left")
+        high = np.searchsorted(self._sorted, keys, "right")
+        counts = high - low
+        rows = np.repeat(np.arange(length), counts)
+        behind = np.cumsum(counts) - counts
+        places = np.arange(len(rows)) - np.repeat(behind, counts) + np.repeat(low, counts)
+        return rows, self._order[places]
