@@ -58,8 +58,10 @@ class _Expansion:
         return None
 
     def _union(self, term: Compound) -> str | None:
+        before = len(self.literals)
         names = [self.expand(arg) for arg in term.args]
-        if None in names:
+        # A condition inside of one branch would hold for the others too.
+        if any(isinstance(literal, Condition) for literal in self.literals[before:]):
             self.failed = True
             self.report.error(
                 "C061", "`or` joins fluents with their values only", term.span,
@@ -85,11 +87,25 @@ class _Expansion:
         inner = term.args[0]
         if functor(inner) == ("=", 2):
             negative.extend(self._pair(inner))
-        elif functor(inner)[0] in (*_OR, *_AND):
-            name = self.expand(inner)
-            negative.extend([name] if name else [])
+        elif functor(inner)[0] in (*_OR, *_AND) or functor(inner) in _NOT:
+            self._negated_combination(inner, term.span, negative)
         else:
             self.literals.append(Condition(inner, True, term.span))
+
+    def _negated_combination(self, inner: Term, span: Span, negative: list[str]) -> None:
+        """The negation of several fluents takes their intervals away, that of conditions is one."""
+        before = len(self.literals)
+        name = self.expand(inner)
+        if name is None:
+            self.literals[before:] = [Condition(inner, True, span)]
+        elif any(isinstance(literal, Condition) for literal in self.literals[before:]):
+            self.failed = True
+            self.report.error(
+                "C061", "a negation is of fluents or of conditions on arguments, not of both", span,
+                help="write two rules, or one fluent more",
+            )  # fmt: skip
+        else:
+            negative.append(name)
 
     def _combine(self, positive: list[str], negative: list[str], span: Span) -> str | None:
         if not positive:

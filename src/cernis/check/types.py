@@ -219,14 +219,27 @@ class _Inference:
         for initial in definitions.initials:
             self._enter()
             self._pair(initial.pair)
-            for goal in initial.goals:
-                self._goal(goal)
+            self._goals(initial.goals)
+        for grounding in definitions.groundings:
+            self._enter()
+            if isinstance(grounding.entity, Pair):
+                self._pair(grounding.entity)
+            else:
+                self._event(grounding.entity)
+            self._goals(grounding.goals)
+        for effect in definitions.effects:
+            self._enter()
+            self._pair(effect.source)
+            self._goals(effect.goals)
+
+    def _goals(self, goals: Iterable[Term]) -> None:
+        for goal in goals:
+            self._goal(goal)
 
     def clause(self, clause: Clause) -> None:
         self._enter()
         self._goal(clause.head)
-        for goal in clause.body:
-            self._goal(goal)
+        self._goals(clause.body)
 
     def _enter(self) -> None:
         self._scope += 1

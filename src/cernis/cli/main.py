@@ -38,10 +38,17 @@ class Format(StrEnum):
     GITHUB = "github"
 
 
-Rules = Annotated[Path, typer.Argument(metavar="RULES", help="The file of rules.")]
+# A file that may not be read is reported like one that is not there, and not as wrong usage: so
+# `readable=False`, which leaves it to the command to find out.
+Rules = Annotated[Path, typer.Argument(metavar="RULES", readable=False, help="The file of rules.")]
 Facts = Annotated[
     list[Path],
-    typer.Option("--facts", metavar="FILE", help="Background facts: rule text, CSV or Parquet."),
+    typer.Option(
+        "--facts",
+        metavar="FILE",
+        readable=False,
+        help="Background facts: rule text, CSV or Parquet.",
+    ),
 ]
 
 
@@ -116,7 +123,10 @@ def _inventory(checked: Checked) -> str:
 
 @app.command()
 def fmt(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Files of rules or facts.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE", readable=False, help="Files of rules or facts."),
+    ],
     check_: Annotated[
         bool, typer.Option("--check", help="Change nothing; exit 1 if any would.")
     ] = False,
@@ -154,7 +164,9 @@ def graph(
     facts: Facts = [],  # noqa: B006 - as above
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="A .svg or .dot file; else DOT is printed."),
+        typer.Option(
+            "--output", "-o", readable=False, help="A .svg or .dot file; else DOT is printed."
+        ),
     ] = None,
     inputs: Annotated[bool, typer.Option(help="Draw the input too.")] = True,
 ) -> None:

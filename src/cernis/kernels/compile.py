@@ -18,6 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _ARGUMENTS = {
     "integers": types.Array(types.int64, 1, "C", readonly=True),
     "booleans": types.Array(types.boolean, 1, "C", readonly=True),
+    "bytes": types.Array(types.uint8, 1, "C", readonly=True),
+    "writable-bytes": types.uint8[::1],
     "matrix": types.Array(types.int64, 2, "C", readonly=True),
     "integer": types.int64,
 }
@@ -26,6 +28,7 @@ _RESULTS = {
     "booleans": types.boolean[::1],
     "integer": types.int64,
     "boolean": types.boolean,
+    "nothing": types.void,
 }
 
 

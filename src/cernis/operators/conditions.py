@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cernis.errors import UnsupportedError
 from cernis.operators.context import Background, Context, constant_column, recoded
-from cernis.operators.expressions import COMPARISONS, compare, computed
+from cernis.operators.expressions import COMPARISONS, Mask, compare, computed, remembered
 from cernis.plan.logical import Compute, Exclude, Filter, Lookup
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, Number, Term, Text, Variable
@@ -16,15 +18,41 @@ from cernis.tables.fluents import Finder
 
 def filter_exec(step: Filter, rows: Rows, context: Context) -> Rows:
     """The rows for which a comparison is true."""
+    mask = _truth(step, rows, context)
+    if len(mask) == 1 and rows.length != 1:
+        return rows if mask[0] else rows.settled().take(np.empty(0, np.int64))
+    return rows.where(mask)
+
+
+_WORTH_KEEPING = 10_000
+"""Results over so many rows of a table are kept for the rules that ask for the same."""
+
+
+def _computed(source: Term, rows: Rows, context: Context) -> Column:
+    if rows.length <= _WORTH_KEEPING or rows.times is None or rows.times.index is not None:
+        return computed(source, rows)
+    known = context.computed
+    values = remembered(source, rows, known, lambda: computed(source, rows).expanded(rows.length))
+    return Column(values)
+
+
+def _truth(step: Filter, rows: Rows, context: Context) -> Mask:
     goal = step.condition
     if not isinstance(goal, Compound) or goal.functor not in COMPARISONS:
         raise UnsupportedError(f"{show(goal)} cannot be decided column by column")
-    mask = compare(goal, rows)
-    if step.negated:
-        mask = ~mask
-    if len(mask) == 1 and rows.length != 1:
-        return rows if mask[0] else rows.take(np.empty(0, np.int64))
-    return rows.where(mask)
+    if rows.length > _WORTH_KEEPING and rows.times is not None and rows.times.index is None:
+        mask = remembered(goal, rows, context.computed, lambda: compare(goal, rows))
+    else:
+        mask = compare(goal, rows)
+    return ~mask if step.negated else mask
+
+
+def all_true(steps: Sequence[Filter], rows: Rows, context: Context) -> Mask:
+    """For each row: are all comparisons true?"""
+    mask = np.ones(1, np.bool_)
+    for step in steps:
+        mask = mask & _truth(step, rows, context)
+    return np.broadcast_to(mask, rows.length)
 
 
 def compute_exec(step: Compute, rows: Rows, context: Context) -> Rows:
@@ -37,13 +65,13 @@ def compute_exec(step: Compute, rows: Rows, context: Context) -> Rows:
     elif isinstance(source, Number):
         column = Column(np.array([source.value]), None, constant=True)
     else:
-        column = computed(source, rows)
+        column = _computed(source, rows, context)
         if column.data.dtype.kind == "f":
             valid = ~np.isnan(column.expanded(rows.length))
             if not valid.all():
                 rows = rows.with_columns({step.variable: column})
                 if column.constant:
-                    return rows.take(np.empty(0, np.int64))
+                    return rows.settled().take(np.empty(0, np.int64))
                 return rows.where(valid)
     return rows.with_columns({step.variable: column})
 
@@ -54,14 +82,21 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
     args = step.goal.args if isinstance(step.goal, Compound) else ()
     bound = _bound(args, rows)
     if not bound:
+        rows = rows.settled()
         matches = np.arange(table.length)
         return _joined(step.goal, args, rows, table, *_crossed(rows.length, matches))
     if all(not isinstance(args[at], Variable) for at in bound):
         matches = _constant_matches(args, bound, table)
         if len(matches) == 1:
             return _with_constants(args, rows, table, int(matches[0]))
+        rows = rows.settled()
         return _joined(step.goal, args, rows, table, *_crossed(rows.length, matches))
     finder = _finder(table, bound)
+    if finder.unique:
+        by_value = _by_value(args, bound, rows, table, finder)
+        if by_value is not None:
+            return by_value
+    rows = rows.settled()
     wanted = [_wanted(args[at], table, at, rows) for at in bound]
     if finder.unique:
         found = finder.one(wanted, rows.length)
@@ -76,9 +111,59 @@ def exclude_exec(step: Exclude, rows: Rows, context: Context) -> Rows:
     args = step.goal.args if isinstance(step.goal, Compound) else ()
     bound = _bound(args, rows)
     if not bound or not table.length:
-        return rows if not table.length else rows.take(np.empty(0, np.int64))
+        return rows if not table.length else rows.settled().take(np.empty(0, np.int64))
+    finder = _finder(table, bound)
+    view = _view(args, bound, rows, table)
+    if view is not None:
+        values, keys, index = view
+        return rows.where((finder.one(keys, len(values)) < 0)[index])
+    rows = rows.settled()
     wanted = [_wanted(args[at], table, at, rows) for at in bound]
-    return rows.where(_finder(table, bound).one(wanted, rows.length) < 0)
+    return rows.where(finder.one(wanted, rows.length) < 0)
+
+
+def _view(
+    args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background
+) -> tuple[Array, list[Array], Array] | None:
+    """Where one column decides the match: its distinct values, the keys they make, each row's."""
+    names = {arg.name for at in bound if isinstance(arg := args[at], Variable)}
+    if len(names) != 1:
+        return None
+    column = rows.columns[names.pop()]
+    view = column.dictionary(rows.length)
+    if view is None:
+        return None
+    values, index = view
+    few = Rows(len(values), {})
+    keys = []
+    for at in bound:
+        arg, domain = args[at], table.domains[at]
+        each = Column(values, column.domain) if isinstance(arg, Variable) else None
+        each = each or constant_column(arg, domain)
+        keys.append(recoded(each, domain, few.length))
+    return values, keys, index
+
+
+def _by_value(
+    args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background, finder: Finder
+) -> Rows | None:
+    """A join worked out on the distinct values of the one column that decides it."""
+    view = _view(args, bound, rows, table)
+    if view is None:
+        return None
+    values, keys, index = view
+    found = finder.one(keys, len(values))
+    has = found >= 0
+    more: dict[str, Column] = {}
+    at_hand = np.where(has, found, 0)
+    for at, arg in enumerate(args):
+        if isinstance(arg, Variable) and arg.name != "_" and arg.name not in rows.columns:
+            if arg.name in more:
+                return None
+            data = table.columns[at][at_hand] if table.length else np.zeros(len(values), np.int64)
+            more[arg.name] = Column(data, table.domains[at], index)
+    rows = rows.with_columns(more)
+    return rows if has.all() else rows.where(has[index])
 
 
 # -- parts -----------------------------------------------------------------------------------
@@ -127,7 +212,7 @@ def _with_constants(args: tuple[Term, ...], rows: Rows, table: Background, match
         if isinstance(arg, Variable) and arg.name != "_":
             value = table.columns[at][match : match + 1]
             if arg.name in more and more[arg.name].data[0] != value[0]:
-                return rows.take(np.empty(0, np.int64))
+                return rows.settled().take(np.empty(0, np.int64))
             more[arg.name] = Column(value, table.domains[at], constant=True)
     return rows.with_columns(more)
 

@@ -64,6 +64,12 @@ class Context:
     filled: dict[tuple[str, int], FactTable] = field(default_factory=dict)
     unsure: set[Relation] = field(default_factory=set)
     """Fluents whose last edge may be the edge of what has been seen: those built from points."""
+    ordered: dict[tuple[int, ...], tuple[bool, object, object]] = field(default_factory=dict)
+    """Tables by the identity of their columns, and whether they are sorted by these."""
+    computed: dict[tuple[object, ...], tuple[Array, object]] = field(default_factory=dict)
+    """Expressions and comparisons over whole tables, by what they are about."""
+    watched: frozenset[Relation] = frozenset()
+    """Fluents whose initiations or terminations are conditions of other rules."""
     tables: dict[tuple[str, int], Background] = field(default_factory=dict)
 
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
@@ -84,7 +90,7 @@ class Context:
         rows = [tuple(column.values) for column in self._columns(key)]
         domains = [self.domain("predicate", relation, at) for at in range(key[1])]
         columns = [
-            domain.encode(values) if domain is not None else numbers(values)  # type: ignore[arg-type]
+            _encoded(values, domain)
             for domain, values in zip(domains, rows, strict=True)
         ]
         return Background(columns, domains, len(rows[0]) if rows else self._count(key))
@@ -100,6 +106,14 @@ class Context:
 
     def _count(self, key: tuple[str, int]) -> int:
         return len(self.knowledge.table(*key)) if key in self.knowledge.predicates else 0
+
+
+def _encoded(values: tuple[KnownValue, ...], domain: Domain | None) -> Array:
+    if domain is None:
+        return numbers(values)
+    if values and type(values[0]) is int and set(map(type, values)) == {int}:
+        return domain.encode_integers(np.array(values, np.int64))
+    return domain.encode(values)  # type: ignore[arg-type]
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from cernis.knowledge.values import value
 from cernis.operators.context import constant_column
 from cernis.syntax.printer import show
 from cernis.syntax.tokens import DURATION_UNITS
-from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor
+from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor, variables
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain, numbers
 
@@ -32,6 +32,24 @@ def column_of(term: Term, rows: Rows, domain: Domain | None = None) -> Column:
     if isinstance(term, Variable):
         return rows.columns[term.name]
     return constant_column(term, domain)
+
+
+Known: TypeAlias = dict[tuple[object, ...], tuple[Array, object]]
+
+
+def remembered(what: Term, rows: Rows, known: Known, compute: Callable[[], Array]) -> Array:
+    """A result over whole tables, computed once for all rules that ask for it."""
+    names = dict.fromkeys(variable.name for variable in variables(what))
+    columns = [(name, rows.columns[name]) for name in names]
+    key = (show(what), *((name, _identity(column)) for name, column in columns))
+    if key not in known:
+        # The arrays are kept beside the result, so that their identities stay theirs.
+        known[key] = (compute(), [(column.data, column.index) for _, column in columns])
+    return known[key][0]
+
+
+def _identity(column: Column) -> object:
+    return column.data[0].item() if column.constant else (id(column.data), id(column.index))
 
 
 def reckon(term: Term, rows: Rows) -> Array:

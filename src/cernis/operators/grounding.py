@@ -65,16 +65,17 @@ def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Con
     for term, column in zip(terms, pairs, strict=True):
         if isinstance(term, Variable):
             if term.name in rows.columns:
-                rows = rows.where(rows.columns[term.name].values == column.values)
+                same = rows.columns[term.name].values == column.values[rows.columns[ROW].values]
+                rows = rows.where(same).settled()
             elif term.name != "_":
                 own = Column(column.data, column.domain, rows.columns[ROW].values)
                 rows = rows.with_columns({term.name: own})
         else:
             wanted = constant_column(term, column.domain).data[0]
-            rows = rows.where(column.values[rows.columns[ROW].values] == wanted)
+            rows = rows.where(column.values[rows.columns[ROW].values] == wanted).settled()
     goals = [Condition(goal, False, goal.span) for goal in grounding.goals]
     pipeline = Pipeline(context.knowledge, context.modes, bound=entity_names(entity))
-    result: Array = run_steps(pipeline.run(goals), rows, context).columns[ROW].values
+    result: Array = run_steps(pipeline.run(goals), rows, context).settled().columns[ROW].values
     return result
 
 
@@ -93,7 +94,7 @@ def grounded(head: Pair, groundings: tuple[Grounding, ...], rows: Rows, context:
         }  # fmt: skip
         goals = [Condition(_renamed(goal, names), False, goal.span) for goal in grounding.goals]
         pipeline = Pipeline(context.knowledge, context.modes, bound=set(rows.columns))
-        outcomes.append(run_steps(pipeline.run(goals), rows, context))
+        outcomes.append(run_steps(pipeline.run(goals), rows, context).settled())
     if not outcomes:
         raise UnsupportedError(f"nothing says which instances {head} has")
     return concatenated(outcomes, context)

@@ -18,7 +18,7 @@ def scan_exec(step: Scan, context: Context) -> Rows:
     """One row a happening inside the window."""
     table, args = occurrence_table(step.occurrence, context)
     rows = Rows(len(table), {}, Column(table.times))
-    return _bind(args, table, rows, np.arange(len(table)), whole=True)
+    return _bind(args, table, rows, None)
 
 
 def event_join_exec(step: EventJoin, rows: Rows, context: Context) -> Rows:
@@ -27,7 +27,7 @@ def event_join_exec(step: EventJoin, rows: Rows, context: Context) -> Rows:
     positions = _known(args, rows)
     wanted = [_wanted(args[at], table, at, rows) for at in positions]
     chosen, found = table.index(positions).find(wanted, rows.at)
-    return _bind(args, table, rows.take(chosen), found, whole=False)
+    return _bind(args, table, rows.take(chosen), found)
 
 
 def event_anti_join_exec(step: EventAntiJoin, rows: Rows, context: Context) -> Rows:
@@ -52,22 +52,24 @@ def _wanted(arg: Term, table: EventTable, at: int, rows: Rows) -> Array:
     return recoded(column, domain, rows.length)
 
 
-def _bind(args: list[Term], table: EventTable, rows: Rows, found: Array, whole: bool) -> Rows:
-    """Give the variables of a literal the values found; constants and repeats must agree."""
-    keep = np.ones(rows.length, np.bool_)
+def _bind(args: list[Term], table: EventTable, rows: Rows, found: Array | None) -> Rows:
+    """Give the variables of a literal the values found, or those of all rows of the table.
+
+    Constants and repeated variables must agree.
+    """
     more: dict[str, Column] = {}
-    index = None if whole else found
+    masks = []
     for at, arg in enumerate(args):
-        column = Column(table.arguments[at], table.domains[at], index)
+        column = Column(table.arguments[at], table.domains[at], found)
         if not isinstance(arg, Variable):
-            if whole:
-                keep &= column.values == constant_column(arg, table.domains[at]).data[0]
+            if found is None:
+                masks.append(column.values == constant_column(arg, table.domains[at]).data[0])
         elif arg.name in more:
-            keep &= more[arg.name].values == column.values
+            masks.append(more[arg.name].values == column.values)
         elif arg.name != "_" and arg.name not in rows.columns:
             more[arg.name] = column
     rows = rows.with_columns(more)
-    return rows if keep.all() else rows.where(keep)
+    return rows.where(np.logical_and.reduce(masks)) if masks else rows
 
 
 def occurrence_table(occurrence: Occurrence, context: Context) -> tuple[EventTable, list[Term]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cernis.operators.conditions import compute_exec, exclude_exec, filter_exec, lookup_exec
+from cernis.operators.conditions import all_true, compute_exec, exclude_exec, filter_exec, lookup_exec
 from cernis.operators.context import Context
 from cernis.operators.expressions import reckon
 from cernis.operators.fluents import anti_stab_exec, stab_exec
@@ -44,6 +44,8 @@ def run_steps(steps: Sequence[PointOperator], rows: Rows | None, context: Contex
         else:
             if rows is None:
                 rows = Rows(1)
+            if type(step) not in _MASKABLE:
+                rows = rows.settled()
             rows = _EXECS[type(step)](step, rows, context)
     return rows if rows is not None else Rows(1)
 
@@ -54,7 +56,10 @@ def _numbered(rows: Rows) -> Rows:
 
 def except_exec(step: Except, rows: Rows, context: Context) -> Rows:
     """The rows that nothing comes out of."""
-    inner = run_steps(step.body, _numbered(rows), context)
+    if all(isinstance(inner, Filter) for inner in step.body):
+        return rows.where(~all_true(step.body, rows, context))  # type: ignore[arg-type]
+    rows = rows.settled()
+    inner = run_steps(step.body, _numbered(rows), context).settled()
     mask = np.ones(rows.length, np.bool_)
     mask[inner.columns[ROW].values] = False
     return rows.where(mask)
@@ -65,7 +70,7 @@ def branches_exec(step: Branches, rows: Rows, context: Context) -> Rows:
     outcomes = []
     for branch in step.branches:
         starts = branch and isinstance(branch[0], Scan)
-        outcomes.append(run_steps(branch, None if starts else rows, context))
+        outcomes.append(run_steps(branch, None if starts else rows, context).settled())
     return concatenated(outcomes, context)
 
 
@@ -99,7 +104,7 @@ def aggregate_exec(step: Aggregate, rows: Rows, context: Context) -> Rows:
     A count or sum of nothing is 0, a list of nothing is empty; a row without anything to take
     the minimum, maximum or average of is left out.
     """
-    inner = run_steps(step.body, _numbered(rows), context)
+    inner = run_steps(step.body, _numbered(rows), context).settled()
     own = inner.columns[ROW].values
     counts = np.bincount(own, minlength=rows.length)
     if step.kind == "count":
@@ -155,6 +160,9 @@ def _with_result(result: Term, values: Array, rows: Rows) -> Rows:
         return rows.where(np.array([not own for own in values], np.bool_))
     return rows.where(np.asarray(values == reckon(result, rows)))
 
+
+_MASKABLE = frozenset({Filter, Compute, Lookup, Exclude, Except})
+"""Operators that can work on masked rows."""
 
 _EXECS: dict[type, Callable[..., Rows]] = {
     EventJoin: event_join_exec,

@@ -13,9 +13,11 @@ from cernis.check.model import Pair, Relation
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order
+from cernis.kernels.rows import hold_rows
 from cernis.operators.context import Context, Points, constant_column, recoded
 from cernis.operators.expressions import computed
 from cernis.operators.grounding import allowed, distinct, grounded
+from cernis.operators.marks import Marked, Marks, marked
 from cernis.operators.pipeline import run_steps
 from cernis.plan.logical import Definition, InitialPoints, PointRule
 from cernis.syntax.tree import Compound, Term, Variable
@@ -63,21 +65,99 @@ class SimpleFluent:
     def evaluate(self, carried: Carried | None) -> FluentTable:
         """The intervals of the fluent in this window."""
         carried = carried or self._nothing_carried()
+        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        closed = [rule for rule in rules if not _open_arguments(rule)]
+        outcomes = [(rule, run_steps(rule.steps, None, self.context)) for rule in closed]
+        marks, rest = self._marks(outcomes)
         initiations = [self._initial(r) for r in self.definition.rules
                        if isinstance(r, InitialPoints)]  # fmt: skip
+        initiations += [self._points(r, rows) for r, rows in rest if r.kind == "initiation"]
+        terminations = [self._points(r, rows) for r, rows in rest if r.kind == "termination"]
+        if len(closed) < len(rules):
+            known = self._instances(initiations, carried)
+            for rule in rules:
+                if _open_arguments(rule):
+                    points = self._open(rule, known)
+                    (initiations if rule.kind == "initiation" else terminations).append(points)
+        if self.relation in self.context.watched:
+            self._keep(initiations, terminations)
+        return self._intervals(marks, initiations, terminations, carried)
+
+    def _marks(
+        self, outcomes: list[tuple[PointRule, Rows]]
+    ) -> tuple[Marks | None, list[tuple[PointRule, Rows]]]:
+        """The rules that mark rows of the largest table, and the others."""
+        # Rules whose points others ask for, or that leave instances open, need them written out.
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
-        initiations += [self._points(r) for r in rules
-                        if r.kind == "initiation" and not _open_arguments(r)]  # fmt: skip
-        terminations = [self._points(r) for r in rules
-                        if r.kind == "termination" and not _open_arguments(r)]  # fmt: skip
-        known = self._instances(initiations, carried)
-        for rule in rules:
-            if rule.kind == "initiation" and _open_arguments(rule):
-                initiations.append(self._open(rule, known))
-            elif rule.kind == "termination" and _open_arguments(rule):
-                terminations.append(self._open(rule, known))
-        self._keep(initiations, terminations)
-        return self._intervals(initiations, terminations, carried)
+        whole = self.relation in self.context.watched or any(map(_open_arguments, rules))
+        if self.context.ties != "break" or whole:
+            return None, outcomes
+        found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
+        largest = max(
+            (m for _, _, m in found if m is not None), key=lambda m: len(m.times), default=None
+        )
+        if largest is None:
+            return None, outcomes
+        marks = Marks(largest.times, largest.arguments)
+        rest = []
+        for rule, rows, own in found:
+            if own is not None and marks.fits(own):
+                self._mark(marks, own)
+            else:
+                rest.append((rule, rows))
+        return marks, rest
+
+    def _marked(self, rule: PointRule, rows: Rows) -> Marked | None:
+        assert isinstance(rule.head, Pair)
+        value = rule.head.value
+        if isinstance(value, Variable):
+            action = -2 if rule.kind == "termination" and value.name not in rows.columns else None
+        elif self.value_domain is None:
+            action = None
+        else:
+            code = int(constant_column(value, self.value_domain).data[0])
+            action = code * 2 + (rule.kind == "initiation")
+        return None if action is None else marked(rule.head, rows, self.domains, action)
+
+    def _mark(self, marks: Marks, own: Marked) -> None:
+        """Mark the rows of a rule; initiations that grounding forbids only break."""
+        if not own.action & 1 or not self.definition.groundings:
+            marks.add_rule(own)
+            return
+        may = self._may(own)
+        if may is None:
+            marks.add_rule(own)
+            return
+        rows = own.chosen()
+        marks.add(rows[may], own.action)
+        marks.add(rows[~may], -2)
+
+    def _may(self, own: Marked) -> npt.NDArray[np.bool_] | None:
+        """For each row: does grounding allow its pair? None if it allows all.
+
+        For one argument, all values that it can take are asked for at once.
+        """
+        assert self.value_domain is not None
+        columns = own.arguments
+        if len(columns) == 1:
+            domain = self.domains[0]
+            assert domain is not None
+            codes = np.arange(len(domain))
+            values = np.full(len(codes), own.action >> 1)
+            each = allowed(
+                self.definition.groundings, [codes], self.domains, values, self.value_domain,
+                self.context,
+            )  # fmt: skip
+            if each.all():
+                return None
+            return np.asarray(each[columns[0][own.chosen()]])
+        rows = own.chosen()
+        columns = [column[rows] for column in columns]
+        values = np.full(len(columns[0]), own.action >> 1)
+        return allowed(
+            self.definition.groundings, columns, self.domains, values, self.value_domain,
+            self.context,
+        )  # fmt: skip
 
     def _nothing_carried(self) -> Carried:
         none = np.empty(0, np.int64)
@@ -89,11 +169,11 @@ class SimpleFluent:
         context = self.context
         if context.edge > context.start:
             return self._no_points()
-        rows = run_steps(rule.steps, None, context)
+        rows = run_steps(rule.steps, None, context).settled()
         return self._project(rule.head, rows, np.full(rows.length, context.start))
 
-    def _points(self, rule: PointRule) -> Points:
-        rows = run_steps(rule.steps, None, self.context)
+    def _points(self, rule: PointRule, rows: Rows) -> Points:
+        rows = rows.settled()
         assert isinstance(rule.head, Pair)
         return self._project(rule.head, rows, rows.at)
 
@@ -147,7 +227,7 @@ class SimpleFluent:
     def _open(self, rule: PointRule, known: list[Array]) -> Points:
         """A head that leaves arguments open is about all instances that match the rest."""
         assert isinstance(rule.head, Pair)
-        rows = run_steps(rule.steps, None, self.context)
+        rows = run_steps(rule.steps, None, self.context).settled()
         args = rule.head.args
         bound = [at for at, arg in enumerate(args)
                  if not isinstance(arg, Variable) or arg.name in rows.columns]  # fmt: skip
@@ -175,29 +255,45 @@ class SimpleFluent:
     # -- intervals --------------------------------------------------------------------------
 
     def _intervals(
-        self, initiations: list[Points], terminations: list[Points], carried: Carried
-    ) -> FluentTable:
+        self, marks: Marks | None, initiations: list[Points], terminations: list[Points],
+        carried: Carried,
+    ) -> FluentTable:  # fmt: skip
         keys = _Keys(self.domains, [*initiations, *terminations], carried)
         lists = []
         for points in initiations:
-            actions = self._actions(points)
-            lists.append(
-                _sorted(keys.of(points.arguments, len(points.times)), points.times, actions)
-            )
+            own = keys.of(points.arguments, len(points.times))
+            lists.append(_sorted(own, points.times, self._actions(points)))
         for points in terminations:
-            actions = points.values * 2
-            lists.append(
-                _sorted(keys.of(points.arguments, len(points.times)), points.times, actions)
-            )
-        groups, times, actions = _merged(lists)
+            own = keys.of(points.arguments, len(points.times))
+            lists.append(_sorted(own, points.times, points.values * 2))
+        if marks is not None:
+            rows = keys.of(marks.arguments, len(marks.times))
+            if not self._in_order(rows, marks):
+                lists.extend(_written_out(marks, rows))
+                marks = None
         held = keys.of(carried.arguments, len(carried.values))
         order = np.argsort(held, kind="stable")
-        kernel = hold if self.context.ties == "break" else hold_each
-        instances, values, starts, ends, self.conflicts = kernel(
-            groups, times, actions, held[order], carried.values[order],
-            carried.starts[order], self.context.tick,
-        )  # fmt: skip
-        return self._table(keys, instances, values, starts, ends)
+        before = held[order], carried.values[order], carried.starts[order]
+        tick = self.context.tick
+        actions = _merged(lists)
+        if marks is not None:
+            codes = np.array(marks.actions, np.int64)
+            found = hold_rows(rows, marks.times, marks.flags, codes, *actions, *before, tick)
+        elif self.context.ties == "break":
+            found = hold(*actions, *before, tick)
+        else:
+            found = hold_each(*actions, *before, tick)
+        *columns, self.conflicts = found
+        return self._table(keys, *columns)
+
+    def _in_order(self, keys: Integers, marks: Marks) -> bool:
+        """Are the rows of a table sorted by these keys and time? Found out once a table."""
+        known = self.context.ordered
+        name = (id(marks.times), *(id(column) for column in marks.arguments))
+        if name not in known:
+            # The arrays are kept beside the answer, so that their names stay theirs.
+            known[name] = (in_order(keys, marks.times), marks.times, marks.arguments)
+        return bool(known[name][0])
 
     def _actions(self, points: Points) -> Integers:
         """Initiations; one that grounding does not allow only breaks other values."""
@@ -251,6 +347,16 @@ def _stacked(parts: list[Points], nothing: Points) -> Points:
         np.concatenate([p.values for p in parts]),
         np.concatenate([p.times for p in parts]),
     )
+
+
+def _written_out(marks: Marks, keys: Integers) -> list[_Actions]:
+    """Marks on rows that are not in order, as sorted lists."""
+    lists = []
+    for bit, action in enumerate(marks.actions):
+        chosen = np.flatnonzero(marks.flags & np.uint8(1 << bit))
+        own = np.full(len(chosen), action)
+        lists.append(_sorted(keys[chosen], marks.times[chosen], own))
+    return lists
 
 
 _Actions = tuple[Integers, Integers, Integers]

@@ -15,8 +15,8 @@ from cernis.errors import UnsupportedError
 from cernis.kernels.sweep import cover, subtract
 from cernis.operators.context import Context, constant_column, recoded
 from cernis.operators.expressions import reckon
-from cernis.operators.grounding import allowed, grounded
-from cernis.operators.pipeline import concatenated, run_steps
+from cernis.operators.grounding import allowed, distinct, grounded
+from cernis.operators.pipeline import ROW, concatenated, run_steps
 from cernis.operators.simple import head_column, slot_domains
 from cernis.plan.logical import (
     Combine,
@@ -51,14 +51,13 @@ class Lists:
 
 def evaluate_static(relation: Relation, definition: Definition, context: Context) -> FluentTable:
     """The intervals of a fluent; several rules, and several rows of one, add up."""
-    found = [
-        _rule(rule, definition.groundings, context)
-        for rule in definition.rules
-        if isinstance(rule, IntervalRule)
-    ]
     domains, value_domain = slot_domains(relation, context)
-    pieces = [piece for own in found for piece in own]
-    table = united(pieces, relation, context)
+    rules = [rule for rule in definition.rules if isinstance(rule, IntervalRule)]
+    found = [one for rule in rules for one in _rule(rule, definition.groundings, context)]
+    if len(found) == 1 and found[0].is_distinct and context.edge == context.start:
+        table = found[0].table(domains, value_domain)
+    else:
+        table = united([each.piece(context) for each in found], relation, context)
     if definition.groundings and len(table):
         assert value_domain is not None
         may = allowed(
@@ -129,28 +128,63 @@ def _running_maximum(ends: Integers, new: npt.NDArray[np.bool_]) -> Integers:
 # -- one rule --------------------------------------------------------------------------------
 
 
-def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Context) -> list[Piece]:
+def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Context) -> list[_Found]:
     """The intervals one rule gives, for the instances some required fluent has."""
     parts = [_instances(rule, needed, groundings, context) for needed in _alternatives(rule)]
-    rows = concatenated(parts, context) if len(parts) > 1 else parts[0]
+    rows = _distinct_rows(concatenated(parts, context)) if len(parts) > 1 else parts[0]
     if not rows.length:
         return []
     lists = _evaluate(rule.steps, rows, context)
     offsets, starts, ends = lists[rule.output].packed()
-    owner = np.repeat(np.arange(rows.length), np.diff(offsets))
-    if not len(owner):
+    if not len(starts):
         return []
     domains, value_domain = slot_domains(rule.head.relation, context)
     arguments = [
-        head_column(arg, rows, domain)[owner]
-        for arg, domain in zip(rule.head.args, domains, strict=True)
+        head_column(arg, rows, domain) for arg, domain in zip(rule.head.args, domains, strict=True)
     ]
-    values = head_column(rule.head.value, rows, value_domain)[owner]
-    # What was said of points up to the window's edge stands.
-    bound = context.edge + context.tick
-    keep = ends > bound
-    starts = np.maximum(starts, bound)
-    return [([c[keep] for c in arguments], values[keep], starts[keep], ends[keep])]
+    values = head_column(rule.head.value, rows, value_domain)
+    names = {name for name in rows.columns if name != ROW}
+    is_distinct = names <= entity_names(rule.head)
+    return [_Found(arguments, values, offsets, starts, ends, is_distinct)]
+
+
+def _distinct_rows(rows: Rows) -> Rows:
+    """Each combination of values once."""
+    columns = [column for name, column in rows.columns.items() if name != ROW]
+    if not columns:
+        return rows.take(np.arange(min(rows.length, 1)))
+    arrays = [column.expanded(rows.length) for column in columns]
+    first, _ = distinct(arrays, [column.domain for column in columns])
+    return rows.take(np.sort(first))
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a rule gives: a head and a list of intervals a row; each head once, if distinct."""
+
+    arguments: list[Array]
+    values: Array
+    offsets: Integers
+    starts: Integers
+    ends: Integers
+    is_distinct: bool
+
+    def table(self, domains: list[Domain | None], value_domain: Domain | None) -> FluentTable:
+        """The rows that have intervals, as they are."""
+        some = np.flatnonzero(np.diff(self.offsets))
+        return FluentTable(
+            [column[some] for column in self.arguments], self.values[some], domains, value_domain,
+            np.append(self.offsets[some], self.offsets[-1]), self.starts, self.ends,
+        )  # fmt: skip
+
+    def piece(self, context: Context) -> Piece:
+        """The intervals one by one. What was said of points up to the window's edge stands."""
+        owner = np.repeat(np.arange(len(self.values)), np.diff(self.offsets))
+        bound = context.edge + context.tick
+        keep = self.ends > bound
+        owner = owner[keep]
+        starts = np.maximum(self.starts, bound)[keep]
+        return [c[owner] for c in self.arguments], self.values[owner], starts, self.ends[keep]
 
 
 def _alternatives(rule: IntervalRule) -> list[frozenset[str]]:
@@ -204,7 +238,7 @@ def _instances(
                 rows = grounded(rule.head, groundings, rows, context)
             rows = _match(step.pair, rows, context, outer=True)
     conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
-    rows = run_steps(conditions, rows, context)
+    rows = run_steps(conditions, rows, context).settled()
     if entity_names(rule.head) - rows.columns.keys():
         rows = grounded(rule.head, groundings, rows, context)
     return rows
@@ -234,7 +268,7 @@ def _match(pair: Pair, rows: Rows, context: Context, outer: bool) -> Rows:
         else:
             more[term.name] = column
     result = rows.take(chosen).with_columns(more)
-    result = result if keep.all() else result.where(keep)
+    result = result if keep.all() else result.where(keep).settled()
     if not outer:
         return result
     lonely = np.setdiff1d(np.arange(rows.length), chosen)

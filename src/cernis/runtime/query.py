@@ -98,7 +98,7 @@ def _event(relation: Relation, definition: Definition, context: Context) -> None
     for rule in definition.rules:
         assert isinstance(rule, PointRule)
         assert isinstance(rule.head, Event)
-        rows = run_steps(rule.steps, None, context)
+        rows = run_steps(rule.steps, None, context).settled()
         times.append(rows.at)
         for at, (arg, domain) in enumerate(zip(rule.head.args, domains, strict=True)):
             columns[at].append(head_column(arg, rows, domain))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cernis.check.model import Event, FluentKind, Grounding, Relation
+from cernis.check.model import Changes, Event, FluentKind, Grounding, Relation, temporal
 from cernis.knowledge import FactTable, table_of_rows
 from cernis.operators.context import Context
 from cernis.operators.grounding import distinct
@@ -75,6 +75,15 @@ class Run:
         self.tick = tick or self.checked.definitions.settings.tick
         self.ties = ties or self.checked.definitions.settings.ties
         self.domains = Domains()
+        definitions = self.checked.definitions
+        bodies = [rule.body for rule in definitions.changes]
+        bodies += [rule.body for rule in definitions.events]
+        self.watched = frozenset(
+            literal.pair.relation
+            for body in bodies
+            for literal in temporal(body)
+            if isinstance(literal, Changes)
+        )
 
     def over(
         self, given: Mapping[str, pa.Table] | Records, start: int | None = None,
@@ -113,6 +122,7 @@ class Run:
             self.plan.knowledge, checked.modes, checked.types, checked.catalogue, self.domains,
             self.tick, self.ties, start, window.edge, window.query,
         )  # fmt: skip
+        context.watched = self.watched
         for relation, events in given.events.items():
             context.events[relation] = _visible_events(events, window)
         for relation, fluent in given.fluents.items():

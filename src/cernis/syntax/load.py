@@ -122,7 +122,7 @@ class _Loader:
             )
         # Old rule files have accents in other encodings in their comments, where they do no harm;
         # outside of comments and quotes the replacement character is reported with its place.
-        return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+        return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
     def _unreadable(self, path: Path, what: str, span: Span, help_: str) -> str | None:
         self._error("C007", f"{path} {what}", span, help_)

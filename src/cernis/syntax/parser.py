@@ -393,10 +393,7 @@ class ClauseParser:
             value = values[self.at] if kinds[self.at] == PUNCTUATION else ""
             if value == ",":
                 self.at += 1
-            elif value == closing:
-                self.at += 1
-                return tuple(args)
-            elif value == "|" and closing == "]":
+            elif value == closing or (value == "|" and closing == "]"):
                 self.at += 1
                 return tuple(args)
             else:

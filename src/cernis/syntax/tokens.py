@@ -164,7 +164,9 @@ class Lexer:
                 f"close it with {character} on the same line; write {character * 2} "
                 f"for a {character} inside it",
             )
-            return line_end
+            # A `.` at the end of the line ends the clause: what follows is another one.
+            line = text[start:line_end].rstrip()
+            return start + len(line) - 1 if line.endswith(".") else line_end
         if text.startswith("/*", start):
             self._report(
                 "C004", "this comment is not closed", (start + base, start + base + 2),

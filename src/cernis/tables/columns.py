@@ -15,6 +15,10 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Array: TypeAlias = npt.NDArray[Any]
 
 
+_MASKED = 4
+"""Rows stay masked while at least one in so many counts."""
+
+
 @dataclass(slots=True)
 class Column:
     """Values of one variable: codes of a domain, or numbers if there is none.
@@ -43,6 +47,19 @@ class Column:
         """The values row by row, a constant repeated."""
         return np.full(length, self.data[0]) if self.constant else self.values
 
+    def dictionary(self, length: int) -> tuple[Array, Integers] | None:
+        """Fewer values than rows, and for each row which it is; None if there is no such view.
+
+        What depends on this column alone can be worked out on the few.
+        """
+        if self.constant:
+            return None
+        if self.index is not None:
+            return (self.data, self.index) if 2 * len(self.data) < length else None
+        if self.domain is not None and 2 * len(self.domain) < length:
+            return np.arange(len(self.domain)), self.data
+        return None
+
     def value(self) -> Value:
         """The value of a constant."""
         code = self.data[0]
@@ -58,14 +75,25 @@ def constant(value: Value, domain: Domain | None) -> Column:
 
 @dataclass(slots=True)
 class Rows:
-    """Rows of columns by variable name; `times` is the time-point of each, if they have one."""
+    """Rows of columns by variable name; `times` is the time-point of each, if they have one.
+
+    Rows may be left out later than they are ruled out: `mask` says which of the `length` rows
+    count. What is cheap for all rows is done for all; what is not begins with `settled`.
+    """
 
     length: int
     columns: dict[str, Column] = field(default_factory=dict)
     times: Column | None = None
+    mask: npt.NDArray[np.bool_] | None = None
+
+    def settled(self) -> Rows:
+        """The rows that count, and no others."""
+        if self.mask is None:
+            return self
+        return Rows(self.length, self.columns, self.times).take(np.flatnonzero(self.mask))
 
     def take(self, chosen: Integers) -> Rows:
-        """The rows at these positions, in this order."""
+        """The rows at these positions, in this order; the rows must be settled."""
         composed: dict[int, Integers] = {}
 
         def through(column: Column) -> Column:
@@ -82,15 +110,17 @@ class Rows:
         return Rows(len(chosen), {k: through(c) for k, c in self.columns.items()}, times)
 
     def where(self, mask: npt.NDArray[np.bool_]) -> Rows:
-        """The rows at which the mask is set, in order."""
-        chosen = np.flatnonzero(mask)
-        if len(chosen) == self.length:
+        """The rows at which the mask is set, in order; many stay masked, few are taken out."""
+        mask = mask if self.mask is None else self.mask & mask
+        count = int(np.count_nonzero(mask))
+        if count == self.length:
             return self
-        return self.take(chosen)
+        masked = Rows(self.length, self.columns, self.times, mask)
+        return masked if _MASKED * count > self.length else masked.settled()
 
     def with_columns(self, more: Mapping[str, Column]) -> Rows:
         """The same rows with further columns."""
-        return Rows(self.length, {**self.columns, **more}, self.times)
+        return Rows(self.length, {**self.columns, **more}, self.times, self.mask)
 
     @property
     def at(self) -> Integers:

@@ -31,6 +31,8 @@ class Domain:
 
     values: list[Value] = field(default_factory=list)
     _codes: dict[Hashable, int] = field(default_factory=dict)
+    _table: Integers = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
+    _low: int = 0
 
     def __len__(self) -> int:
         return len(self.values)
@@ -43,6 +45,8 @@ class Domain:
         if found is None:
             found = self._codes[key] = len(self.values)
             self.values.append(value)
+            if type(value) is int and 0 <= value - self._low < len(self._table):
+                self._table[value - self._low] = found
         return found
 
     def encode(self, values: Iterable[Value]) -> Integers:
@@ -54,19 +58,36 @@ class Domain:
         if not len(values):
             return np.empty(0, np.int64)
         low, high = int(values.min()), int(values.max())
-        if high - low < _DENSE * len(values) + 1024:
-            return self._through_table(values, low, high)
-        distinct, inverse = np.unique(values, return_inverse=True)
-        return self.encode(distinct.tolist())[inverse]
+        if not self._covers(low, high, len(values)):
+            distinct, inverse = np.unique(values, return_inverse=True)
+            return self.encode(distinct.tolist())[inverse.ravel()]
+        shifted = values - self._low if self._low else values
+        codes: Integers = self._table[shifted]
+        if codes.min() < 0:
+            self._add_integers(np.unique(values[codes < 0]))
+            codes = self._table[shifted]
+        return codes
 
-    def _through_table(self, values: Integers, low: int, high: int) -> Integers:
-        shifted = values - low if low else values
-        seen = np.zeros(high - low + 1, np.bool_)
-        seen[shifted] = True
-        distinct = np.flatnonzero(seen)
-        table = np.zeros(high - low + 1, np.int64)
-        table[distinct] = self.encode((distinct + low).tolist())
-        return table[shifted]
+    def _covers(self, low: int, high: int, count: int) -> bool:
+        """Let a table from integers to codes reach over a range, if that is not too large."""
+        if len(self._table):
+            low, high = min(low, self._low), max(high, self._low + len(self._table) - 1)
+        if high - low >= _DENSE * count + 65_536:
+            return False
+        if not len(self._table) or low < self._low or high >= self._low + len(self._table):
+            table = np.full(high - low + 1, -1, np.int64)
+            known = [(v, c) for c, v in enumerate(self.values) if type(v) is int and low <= v <= high]
+            if known:
+                table[np.array([v for v, _ in known]) - low] = [c for _, c in known]
+            self._table, self._low = table, low
+        return True
+
+    def _add_integers(self, values: Integers) -> None:
+        first = len(self.values)
+        new = values.tolist()
+        self.values.extend(new)
+        self._codes.update(zip(new, range(first, first + len(new)), strict=True))
+        self._table[values - self._low] = np.arange(first, first + len(new))
 
     def decode(self, codes: Integers) -> list[Value]:
         """The values of codes."""

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.order import by_code
+from cernis.kernels.order import ascending, places_by_code, put
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import Finder
@@ -46,15 +46,25 @@ def sorted_table(
     arguments: list[Array], domains: list[Domain | None], times: Integers
 ) -> EventTable:
     """Rows in any order as a table."""
-    if len(times) > 1 and not np.all(times[1:] >= times[:-1]):
+    times = np.ascontiguousarray(times)
+    if not ascending(times):
         order = np.argsort(times, kind="stable")
         arguments, times = [column[order] for column in arguments], times[order]
-    if arguments and domains[0] is not None and len(times) > 1:
-        first = arguments[0]
-        if not np.all(first[1:] >= first[:-1]):
-            order = by_code(first, len(domains[0]))
-            arguments, times = [column[order] for column in arguments], times[order]
+    if arguments and domains[0] is not None:
+        first = np.ascontiguousarray(arguments[0])
+        if not ascending(first):
+            places = places_by_code(first, len(domains[0]))
+            arguments = [_placed(column, places) for column in arguments]
+            times = _placed(times, places)
     return EventTable(arguments, domains, times)
+
+
+def _placed(column: Array, places: Integers) -> Array:
+    if column.dtype.itemsize != 8:
+        result = np.empty_like(column)
+        result[places] = column
+        return result
+    return put(np.ascontiguousarray(column).view(np.int64), places).view(column.dtype)
 
 
 class TimeIndex:

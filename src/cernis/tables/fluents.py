@@ -85,12 +85,31 @@ class Finder:
     def __init__(self, columns: list[tuple[Array, Domain | None]], length: int) -> None:
         self._domains = [domain for _, domain in columns]
         self._sizes = [len(domain) if domain is not None else -1 for domain in self._domains]
-        keys = self._keys([data for data, _ in columns], length)
-        order = np.argsort(keys, kind="stable")
-        self._sorted = keys[order]
-        self._order = order.astype(np.int64)
-        self.unique = bool(np.all(self._sorted[1:] != self._sorted[:-1]))
-        self._first: Integers | None = None
+        self._own = self._keys([data for data, _ in columns], length)
+        self._ordered: tuple[Array, Integers] | None = None
+        self._first: Integers | None = self._through_table() if columns else None
+        if self._first is not None:
+            self.unique = int(np.count_nonzero(self._first >= 0)) == length
+        else:
+            keys, _ = self._sorted()
+            self.unique = bool(np.all(keys[1:] != keys[:-1]))
+
+    def _through_table(self) -> Integers | None:
+        """For keys that are small numbers: the position of each, -1 where there is none."""
+        if self._own.dtype != np.int64 or not len(self._own):
+            return None
+        if int(self._own.min()) < 0 or int(self._own.max()) >= _DIRECT:
+            return None
+        table = np.full(int(self._own.max()) + 1, -1, np.int64)
+        table[self._own] = np.arange(len(self._own))
+        return table
+
+    def _sorted(self) -> tuple[Array, Integers]:
+        """The keys in order, and the position of each."""
+        if self._ordered is None:
+            order = np.argsort(self._own, kind="stable").astype(np.int64)
+            self._ordered = self._own[order], order
+        return self._ordered
 
     def _keys(self, columns: list[Array], length: int) -> Array:
         """One comparable key a row."""
@@ -111,41 +130,32 @@ class Finder:
     def one(self, columns: list[Array], length: int) -> Integers:
         """For each row the position of the match, or -1; matches must be unique."""
         keys = self._wanted(columns, length)
-        if not len(self._sorted):
+        if not len(self._own):
             return np.full(length, -1, np.int64)
-        if len(columns) >= 1 and keys.dtype == np.int64 and self._direct(keys):
-            assert self._first is not None
+        if self._first is not None and keys.dtype == np.int64:
             high = len(self._first)
-            if len(keys) and (int(keys.max()) >= high or int(keys.min()) < 0):
+            if length and (int(keys.max()) >= high or int(keys.min()) < 0):
                 inside = (keys >= 0) & (keys < high)
                 return np.where(inside, self._first[np.where(inside, keys, 0)], -1)
             return self._first[keys]
-        at = np.searchsorted(self._sorted, keys)
-        at = np.minimum(at, len(self._sorted) - 1)
-        return np.where(self._sorted[at] == keys, self._order[at], -1)
-
-    def _direct(self, keys: Array) -> bool:
-        if self._first is None and self._sorted.dtype == np.int64:
-            low, high = int(self._sorted[0]), int(self._sorted[-1])
-            if low >= 0 and high < _DIRECT:
-                table = np.full(high + 1, -1, np.int64)
-                table[self._sorted] = self._order
-                self._first = table
-        return self._first is not None
+        known, order = self._sorted()
+        at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[at] == keys, order[at], -1)
 
     def _wanted(self, columns: list[Array], length: int) -> Array:
         keys = self._keys(columns, length)
-        if keys.dtype != self._sorted.dtype and keys.dtype.kind != "V":
-            return keys.astype(np.result_type(keys, self._sorted))
+        if keys.dtype != self._own.dtype and keys.dtype.kind != "V":
+            return keys.astype(np.result_type(keys, self._own))
         return keys
 
     def all(self, columns: list[Array], length: int) -> tuple[Integers, Integers]:
         """All matches: the row asked for, and the position of its match, in the order of rows."""
         keys = self._wanted(columns, length)
-        low = np.searchsorted(self._sorted, keys, "left")
-        high = np.searchsorted(self._sorted, keys, "right")
+        known, order = self._sorted()
+        low = np.searchsorted(known, keys, "left")
+        high = np.searchsorted(known, keys, "right")
         counts = high - low
         rows = np.repeat(np.arange(length), counts)
         behind = np.cumsum(counts) - counts
         places = np.arange(len(rows)) - np.repeat(behind, counts) + np.repeat(low, counts)
-        return rows, self._order[places]
+        return rows, order[places]
