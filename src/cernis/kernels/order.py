@@ -81,10 +81,10 @@ def places_by_code_plain(codes: Integers, size: int) -> Integers:
 @kernel("integers", "boolean")
 def ascending(values: Integers) -> bool:
     """Does no value lie below the one before it?"""
-    for row in range(1, len(values)):
-        if values[row] < values[row - 1]:
-            return False
-    return True
+    row = 1
+    while row < len(values) and values[row] >= values[row - 1]:
+        row += 1
+    return row >= len(values)
 
 
 def ascending_plain(values: Integers) -> bool:

@@ -122,8 +122,8 @@ def hold_rows(
             # Rows alone at their time, with nothing of the second list before them.
             ended = np.int64(-1)
             while row < rows and groups[row] == group:
-                mark = np.int64(marks[row])
-                if mark == 0:
+                flags = np.int64(marks[row])
+                if flags == 0:
                     row += 1
                     continue
                 time = times[row]
@@ -131,20 +131,20 @@ def hold_rows(
                     row + 1 < rows and times[row + 1] == time and groups[row + 1] == group
                 ):
                     break
-                begun = begins[mark]
+                begun = begins[flags]
                 row += 1
                 if value == -2:
-                    if counts[mark]:
+                    if counts[flags]:
                         value = begun
                         start = time + tick
-                    conflicts += clash[mark]
+                    conflicts += clash[flags]
                     continue
-                broken = breaks[mark] or (begun != -2 and begun != value)
-                if ends[mark] and not broken:
+                broken = breaks[flags] or (begun != -2 and begun != value)
+                if ends[flags] and not broken:
                     for bit in range(rules):
-                        if (mark >> bit) & 1 and actions[bit] == value << 1:
+                        if (flags >> bit) & 1 and actions[bit] == value << 1:
                             broken = True
-                conflicts += clash[mark]
+                conflicts += clash[flags]
                 if broken:
                     ended = time
                     found_groups[count] = group
@@ -153,7 +153,7 @@ def hold_rows(
                     found_ends[count] = ended + tick
                     count += 1
                     value = np.int64(-2)
-                    if counts[mark]:
+                    if counts[flags]:
                         value = begun
                         start = time + tick
             here = row < rows and groups[row] == group

@@ -89,10 +89,7 @@ class Context:
         relation = Relation(*key)
         rows = [tuple(column.values) for column in self._columns(key)]
         domains = [self.domain("predicate", relation, at) for at in range(key[1])]
-        columns = [
-            _encoded(values, domain)
-            for domain, values in zip(domains, rows, strict=True)
-        ]
+        columns = [_encoded(values, domain) for domain, values in zip(domains, rows, strict=True)]
         return Background(columns, domains, len(rows[0]) if rows else self._count(key))
 
     def _columns(self, key: tuple[str, int]) -> list[_Values]:
@@ -135,6 +132,9 @@ def constant_column(term: Term, domain: Domain | None) -> Column:
 def recoded(column: Column, domain: Domain | None, length: int) -> Array:
     """The values of a column row by row, as codes of another domain or as numbers."""
     values = column.expanded(length)
+    if not length:
+        # Nothing is of no kind: it must not make integers beside it floats.
+        return np.empty(0, np.int64)
     if column.domain is domain:
         return values
     if column.domain is None:

@@ -17,7 +17,8 @@ from cernis.tables.fluents import INFINITY, FluentTable
 def scan_exec(step: Scan, context: Context) -> Rows:
     """One row a happening inside the window."""
     table, args = occurrence_table(step.occurrence, context)
-    rows = Rows(len(table), {}, Column(table.times))
+    times = Column(table.times)
+    rows = Rows(len(table), {step.time: times} if step.time else {}, times)
     return _bind(args, table, rows, None)
 
 

@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from cernis.operators.conditions import all_true, compute_exec, exclude_exec, filter_exec, lookup_exec
+from cernis.operators.conditions import (
+    all_true,
+    compute_exec,
+    exclude_exec,
+    filter_exec,
+    lookup_exec,
+)
 from cernis.operators.context import Context
 from cernis.operators.expressions import reckon
 from cernis.operators.fluents import anti_stab_exec, stab_exec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -50,6 +49,17 @@ def slot_domains(relation: Relation, context: Context) -> tuple[list[Domain | No
     """The encodings of a fluent's arguments and of its value."""
     arguments = [context.domain("fluent", relation, at) for at in range(relation.arity)]
     return arguments, context.domain("fluent", relation, "value")
+
+
+_EVER = np.iinfo(np.int64).min
+
+
+@dataclass(slots=True)
+class _Instances:
+    """Arguments of a fluent, and the first time each was initiated."""
+
+    arguments: list[Array]
+    since: Integers
 
 
 class SimpleFluent:
@@ -202,15 +212,19 @@ class SimpleFluent:
         none = np.empty(0, np.int64)
         return Points([none] * self.relation.arity, none, none)
 
-    def _instances(self, initiations: Iterable[Points], carried: Carried) -> list[Array]:
-        """The distinct arguments that were ever initiated, for heads that leave some open."""
-        parts = [points.arguments for points in initiations] + [carried.arguments]
-        parts += self._grounded()
+    def _instances(self, initiations: list[Points], carried: Carried) -> _Instances:
+        """The distinct arguments that are ever initiated, for heads that leave some open."""
+        always = [carried.arguments, *self._grounded()]
+        parts = [points.arguments for points in initiations] + always
+        times = [points.times for points in initiations]
+        times += [np.full(len(own[0]) if own else 0, _EVER) for own in always]
         columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
         if not columns:
-            return columns
-        first, _ = distinct(columns, self.domains)
-        return [column[first] for column in columns]
+            return _Instances([], np.empty(0, np.int64))
+        first, which = distinct(columns, self.domains)
+        since = np.full(len(first), np.iinfo(np.int64).max)
+        np.minimum.at(since, which, np.concatenate(times))
+        return _Instances([column[first] for column in columns], since)
 
     def _grounded(self) -> list[list[Array]]:
         """The instances that grounding names, which heads may leave open to range over."""
@@ -224,7 +238,7 @@ class SimpleFluent:
             return []
         return [[head_column(a, rows, d) for a, d in zip(args, self.domains, strict=True)]]
 
-    def _open(self, rule: PointRule, known: list[Array]) -> Points:
+    def _open(self, rule: PointRule, instances: _Instances) -> Points:
         """A head that leaves arguments open is about all instances that match the rest."""
         assert isinstance(rule.head, Pair)
         rows = run_steps(rule.steps, None, self.context).settled()
@@ -233,10 +247,15 @@ class SimpleFluent:
                  if not isinstance(arg, Variable) or arg.name in rows.columns]  # fmt: skip
         from cernis.tables.fluents import Finder
 
-        count = len(known[0]) if known else 0
+        known = instances.arguments
+        count = len(instances.since)
         finder = Finder([(known[at], self.domains[at]) for at in bound], count)
         wanted = [head_column(args[at], rows, self.domains[at]) for at in bound]
         chosen, found = finder.all(wanted, rows.length)
+        if rule.kind == "initiation":
+            # Only what has been initiated before, or is there by grounding, can be so again.
+            there = instances.since[found] < rows.at[chosen]
+            chosen, found = chosen[there], found[there]
         picked = rows.take(chosen)
         more = {}
         for at, arg in enumerate(args):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,12 +20,18 @@ from cernis.operators.grounding import allowed, distinct, grounded
 from cernis.operators.pipeline import ROW, concatenated, run_steps
 from cernis.operators.simple import head_column, slot_domains
 from cernis.plan.logical import (
+    Branches,
     Combine,
+    Compute,
     Definition,
+    Exclude,
     Fetch,
+    Filter,
     IntervalOperator,
     IntervalRule,
+    Lookup,
     Require,
+    Resolve,
 )
 from cernis.plan.pipeline import entity_names
 from cernis.syntax.tree import Term, Variable
@@ -226,26 +233,91 @@ def _needs(step: Combine, inputs: list[set[frozenset[str]]]) -> set[frozenset[st
 def _instances(
     rule: IntervalRule, needed: frozenset[str], groundings: tuple[Grounding, ...], context: Context
 ) -> Rows:
-    """The bindings of the rule's variables for which the needed lists are not empty."""
-    rows = Rows(1)
+    """The bindings of the rule's variables for which the needed lists are not empty.
+
+    A variable gets its values from a needed list, from background knowledge, from grounding, or
+    from any other list. One that stands in a single list and nowhere else may go without.
+    """
     fetches = [step for step in rule.steps if isinstance(step, Fetch)]
+    conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
+    rows = Rows(1)
     for step in fetches:
         if step.output in needed:
-            rows = _match(step.pair, rows, context, outer=False)
-    for step in fetches:
-        if named([*step.pair.args, step.pair.value]) - rows.columns.keys():
-            if not needed and groundings:
-                rows = grounded(rule.head, groundings, rows, context)
-            rows = _match(step.pair, rows, context, outer=True)
-    conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
-    rows = run_steps(conditions, rows, context).settled()
-    if entity_names(rule.head) - rows.columns.keys():
+            rows = _match(step.pair, rows, context)
+    rows, waiting = _apply(conditions, rows, context)
+    if entity_names(rule.head) - rows.columns.keys() and groundings:
         rows = grounded(rule.head, groundings, rows, context)
-    return rows
+        rows, waiting = _apply(waiting, rows, context)
+    partial = [rows]
+    for step in fetches:
+        names = entity_names(step.pair)
+        partial += [_match(step.pair, p, context) for p in partial if names - p.columns.keys()]
+    wanted = _important(rule)
+    complete = []
+    for each in partial:
+        each, left = _apply(waiting, each, context)
+        if wanted <= each.columns.keys() and not left:
+            complete.append(each)
+    if not complete:
+        return partial[0].take(np.empty(0, np.int64))
+    return _distinct_rows(concatenated(complete, context)) if len(complete) > 1 else complete[0]
 
 
-def _match(pair: Pair, rows: Rows, context: Context, outer: bool) -> Rows:
-    """Rows beside the instances of a fluent; in an outer match, rows without any stay too."""
+def _important(rule: IntervalRule) -> set[str]:
+    """The variables an instance needs: those of the head, of conditions and of several lists."""
+    lists = [entity_names(step.pair) for step in rule.steps if isinstance(step, Fetch)]
+    counts = Counter(name for names in lists for name in names)
+    shared = {name for name, count in counts.items() if count > 1}
+    parameters = [s.parameters for s in rule.steps if isinstance(s, Combine)]
+    return entity_names(rule.head) | shared | named(t for own in parameters for t in own)
+
+
+def _apply(
+    conditions: Sequence[IntervalOperator], rows: Rows, context: Context
+) -> tuple[Rows, list[IntervalOperator]]:
+    """Run the conditions whose variables are bound, and look-ups; gives those that must wait."""
+    waiting = list(conditions)
+    while True:
+        ready = next((step for step in waiting if _is_ready(step, rows)), None)
+        if ready is None:
+            return rows, waiting
+        waiting.remove(ready)
+        rows = run_steps([ready], rows, context).settled()  # type: ignore[list-item]
+
+
+def _is_ready(step: IntervalOperator, rows: Rows) -> bool:
+    if isinstance(step, Lookup):
+        return True
+    return needs_of(step) <= rows.columns.keys()
+
+
+def needs_of(step: object) -> set[str]:
+    """The variables a condition must find bound."""
+    if isinstance(step, Filter):
+        return named([step.condition])
+    if isinstance(step, Compute):
+        return named([step.expression])
+    if isinstance(step, Exclude):
+        return {name for name in named([step.goal]) if not name.startswith("_")}
+    if isinstance(step, Resolve):
+        return named([step.goal]) - set(step.binds)
+    bodies = step.branches if isinstance(step, Branches) else (getattr(step, "body", ()),)
+    needs: set[str] = set()
+    for body in bodies:
+        bound: set[str] = set()
+        for inner in body:
+            if isinstance(inner, Lookup):
+                # Inside, a look-up by a variable of the rule must find it bound.
+                needs |= set(inner.on) - bound
+                bound |= set(inner.binds)
+            else:
+                needs |= needs_of(inner) - bound
+                bound |= {inner.variable} if isinstance(inner, Compute) else set()
+    return needs
+
+
+def _match(pair: Pair, rows: Rows, context: Context) -> Rows:
+    """Rows beside the instances of a fluent."""
     terms = [*pair.args, pair.value]
     fluent = context.fluents.get(pair.relation) or empty_table(
         *slot_domains(pair.relation, context)
@@ -268,14 +340,7 @@ def _match(pair: Pair, rows: Rows, context: Context, outer: bool) -> Rows:
         else:
             more[term.name] = column
     result = rows.take(chosen).with_columns(more)
-    result = result if keep.all() else result.where(keep).settled()
-    if not outer:
-        return result
-    lonely = np.setdiff1d(np.arange(rows.length), chosen)
-    absent = {
-        name: Column(np.full(len(lonely), -1), column.domain) for name, column in more.items()
-    }
-    return concatenated([result, rows.take(lonely).with_columns(absent)], context)
+    return result if keep.all() else result.where(keep).settled()
 
 
 def _wanted(term: Term, domain: Domain | None, rows: Rows) -> Array:
@@ -313,8 +378,9 @@ def _fetched(pair: Pair, rows: Rows, context: Context) -> Lists:
     columns = fluent.columns()
     terms = [*pair.args, pair.value]
     bound = tuple(
-        at for at, t in enumerate(terms) if not (isinstance(t, Variable) and t.name == "_")
-    )
+        at for at, term in enumerate(terms)
+        if not isinstance(term, Variable) or term.name in rows.columns
+    )  # fmt: skip
     wanted = [_wanted(terms[at], columns[at][1], rows) for at in bound]
     if len(bound) == len(terms):
         groups = fluent.finder(bound).one(wanted, rows.length)

@@ -173,18 +173,18 @@ class _Builder:
 
     # -- rules ------------------------------------------------------------------------------
 
-    def _pipeline(self, taken: set[str]) -> Pipeline:
-        return Pipeline(self.knowledge, self.checked.modes, taken=set(taken))
+    def _pipeline(self, taken: set[str], time: str = "") -> Pipeline:
+        return Pipeline(self.knowledge, self.checked.modes, taken=set(taken), time=time)
 
     def _change(self, rule: ChangeRule) -> PointRule:
-        pipeline = self._pipeline(entity_names(rule.pair))
+        pipeline = self._pipeline(entity_names(rule.pair), rule.time)
         steps = pipeline.run(rule.body)
         unbound = tuple(sorted(entity_names(rule.pair) - pipeline.bound))
         kind = "initiation" if rule.initiates else "termination"
         return PointRule(kind, rule.pair, steps, unbound, rule.span)
 
     def _event(self, rule: EventRule) -> PointRule:
-        steps = self._pipeline(entity_names(rule.event)).run(rule.body)
+        steps = self._pipeline(entity_names(rule.event), rule.time).run(rule.body)
         return PointRule("event", rule.event, steps, (), rule.span)
 
     def _initial(self, rule: InitialRule) -> InitialPoints:

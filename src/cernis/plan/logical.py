@@ -23,9 +23,10 @@ Occurrence: TypeAlias = Event | Boundary | Changes
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """One row a happening, with its arguments and its time."""
+    """One row a happening, with its arguments and its time, which a variable may name."""
 
     occurrence: Occurrence
+    time: str = ""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

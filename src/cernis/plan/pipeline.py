@@ -77,6 +77,7 @@ class Pipeline:
     bound: set[str] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
     nested: bool = False
+    time: str = ""
     steps: list[PointOperator] = field(default_factory=list)
 
     def run(self, body: Iterable[Literal]) -> tuple[PointOperator, ...]:
@@ -84,7 +85,7 @@ class Pipeline:
         waiting = list(body)
         self.taken |= self.bound | all_names(waiting)
         while waiting:
-            best = min(waiting, key=self._rank)
+            best = min(waiting, key=lambda literal: self._rank(literal, waiting))
             waiting.remove(best)
             expanded = self._expanded(best)
             if expanded is None:
@@ -96,12 +97,9 @@ class Pipeline:
 
     def inside(self, body: Sequence[Literal]) -> Pipeline:
         """A pipeline for a body that runs once for each row so far, planned."""
+        nested = self.nested or bool(self.steps)
         inner = Pipeline(
-            self.knowledge,
-            self.modes,
-            set(self.bound),
-            set(self.taken),
-            nested=self.nested or bool(self.steps),
+            self.knowledge, self.modes, set(self.bound), set(self.taken), nested, self.time
         )
         inner.run(body)
         self.taken |= inner.taken
@@ -109,7 +107,7 @@ class Pipeline:
 
     # -- the order --------------------------------------------------------------------------
 
-    def _rank(self, literal: Literal) -> int:
+    def _rank(self, literal: Literal, waiting: list[Literal]) -> int:
         if isinstance(literal, Condition):
             return self._rank_condition(literal)
         if isinstance(literal, (Happens, Boundary, Changes)):
@@ -120,9 +118,13 @@ class Pipeline:
             if literal.negated:
                 return 40 if self._is_bound(literal) else 95
             return 30 if self._is_bound(literal) else 45
+        # What holds literals of its own comes after those that give its variables their values.
+        others = all_names([other for other in waiting if other is not literal])
+        own = all_names(literal.body if isinstance(literal, Collect) else [literal])
+        late = 10 if own & others - self.bound else 0
         if isinstance(literal, Either):
-            return 70 if self.steps else 5
-        return 80
+            return 70 + late if self.steps else 5
+        return 75 + late
 
     def _rank_condition(self, literal: Condition) -> int:
         if not self.steps and not self.bound:
@@ -136,7 +138,7 @@ class Pipeline:
             return 99
         if not free:
             return 10
-        return 20 if named([literal.goal]) & self.bound or _is_small(literal.goal) else 85
+        return 20 if named([literal.goal]) & self.bound or _is_small(literal.goal) else 65
 
     def _is_bound(self, literal: Happens | Boundary | Changes | Holds) -> bool:
         free = {name for name in _names(literal) - self.bound if not name.startswith("_")}
@@ -176,7 +178,8 @@ class Pipeline:
             shared = tuple(sorted(names & self.bound))
             self.steps.append(EventJoin(occurrence, shared, literal.span))
         else:
-            self.steps.append(Scan(occurrence, literal.span))
+            self.steps.append(Scan(occurrence, self.time, literal.span))
+            self.bound |= {self.time} if self.time else set()
         self.bound |= names
 
     def _holds(self, literal: Holds) -> None:

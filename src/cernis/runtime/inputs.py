@@ -54,6 +54,7 @@ class Input:
     events: dict[Relation, InputEvents]
     fluents: dict[Relation, InputFluent]
     ignored: dict[str, int]
+    tick: int = 1
 
     @property
     def first(self) -> int | None:
@@ -69,6 +70,9 @@ class Input:
         times += [
             max(t.starts[-1], t.arrivals.max()) for t in self.fluents.values() if len(t.starts)
         ]
+        for fluent in self.fluents.values():
+            closed = fluent.ends[fluent.ends < INFINITE]
+            times += [closed.max() - self.tick] if len(closed) else []
         return int(max(times)) if times else None
 
     @property
@@ -89,14 +93,14 @@ class Encoder:
 
     def encode(self, tables: Mapping[str, pa.Table]) -> Input:
         """Tables by relation name: `arrival, occurrence|start,end, [value,] arguments...`."""
-        found = Input({}, {}, {})
+        found = Input({}, {}, {}, self._tick)
         for name, table in tables.items():
             self._relation(name, table, found)
         return found
 
     def encode_records(self, records: Records) -> Input:
         """Records read from text."""
-        found = Input({}, {}, {})
+        found = Input({}, {}, {}, self._tick)
         for (name, titles, arity), own in records.relations.items():
             times = {
                 title: np.array(column, np.int64)

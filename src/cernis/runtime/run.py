@@ -10,7 +10,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cernis.check.model import Changes, Event, FluentKind, Grounding, Relation, temporal
+from cernis.check.model import (
+    Changes,
+    Collect,
+    Either,
+    Event,
+    FluentKind,
+    Grounding,
+    Happens,
+    Literal,
+    Relation,
+    Unless,
+    temporal,
+)
 from cernis.knowledge import FactTable, table_of_rows
 from cernis.operators.context import Context
 from cernis.operators.grounding import distinct
@@ -78,6 +90,13 @@ class Run:
         definitions = self.checked.definitions
         bodies = [rule.body for rule in definitions.changes]
         bodies += [rule.body for rule in definitions.events]
+        self.counted = frozenset(
+            literal.event.relation
+            for body in bodies
+            for collect in _collects(body)
+            for literal in temporal(collect.body)
+            if isinstance(literal, Happens)
+        )
         self.watched = frozenset(
             literal.pair.relation
             for body in bodies
@@ -124,10 +143,12 @@ class Run:
         )  # fmt: skip
         context.watched = self.watched
         for relation, events in given.events.items():
-            context.events[relation] = _visible_events(events, window)
+            table = _visible_events(events, window)
+            context.events[relation] = once(table) if relation in self.counted else table
         for relation, fluent in given.fluents.items():
-            table = self._visible_fluent(relation, fluent, window, context, state)
-            context.fluents[relation] = table
+            context.fluents[relation] = self._visible_fluent(
+                relation, fluent, window, context, state
+            )
             if fluent.from_points:
                 context.unsure.add(relation)
         for vertex in self.checked.dependencies.vertices:
@@ -154,6 +175,25 @@ class Run:
             fluent.ends[chosen],
         )  # fmt: skip
         return united([*state.before(relation), piece], relation, context)
+
+
+def _collects(body: tuple[Literal, ...]) -> Iterator[Collect]:
+    """The aggregates of a body, at any depth."""
+    for literal in body:
+        if isinstance(literal, Collect):
+            yield literal
+            yield from _collects(literal.body)
+        elif isinstance(literal, Unless):
+            yield from _collects(literal.body)
+        elif isinstance(literal, Either):
+            for branch in literal.branches:
+                yield from _collects(branch)
+
+
+def once(table: EventTable) -> EventTable:
+    """Equal happenings as one, for those that count them."""
+    first, _ = distinct([*table.arguments, table.times], [*table.domains, None])
+    return table if len(first) == len(table) else table.take(np.sort(first))
 
 
 def _visible_events(events: InputEvents, window: Window) -> EventTable:

@@ -76,7 +76,9 @@ class Domain:
             return False
         if not len(self._table) or low < self._low or high >= self._low + len(self._table):
             table = np.full(high - low + 1, -1, np.int64)
-            known = [(v, c) for c, v in enumerate(self.values) if type(v) is int and low <= v <= high]
+            known = [
+                (v, c) for c, v in enumerate(self.values) if type(v) is int and low <= v <= high
+            ]
             if known:
                 table[np.array([v for v, _ in known]) - low] = [c for _, c in known]
             self._table, self._low = table, low
@@ -109,6 +111,6 @@ class Domains:
 def numbers(values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Numbers as integers if all are, else as floats."""
     array = np.asarray(values)
-    if array.dtype.kind in "iub":
+    if array.dtype.kind in "iub" or not len(array):
         return array.astype(np.int64)
     return array.astype(np.float64)
