@@ -178,6 +178,41 @@ def subtract_plain(
     return pack(lists)
 
 
+@kernel("integers integers integers", "integers integers integers")
+def maximal(owners: Integers, starts: Integers, ends: Integers) -> Lists:
+    """Intervals sorted by owner and start, overlapping or not, as maximal ones, one a row."""
+    found_owners = np.empty(len(owners), np.int64)
+    found_starts = np.empty(len(owners), np.int64)
+    found_ends = np.empty(len(owners), np.int64)
+    count = 0
+    for row in range(len(owners)):
+        joins = (
+            count > 0
+            and found_owners[count - 1] == owners[row]
+            and starts[row] <= found_ends[count - 1]
+        )
+        if joins:
+            found_ends[count - 1] = max(found_ends[count - 1], ends[row])
+        else:
+            found_owners[count] = owners[row]
+            found_starts[count] = starts[row]
+            found_ends[count] = ends[row]
+            count += 1
+    return found_owners[:count].copy(), found_starts[:count].copy(), found_ends[:count].copy()
+
+
+def maximal_plain(owners: Integers, starts: Integers, ends: Integers) -> Lists:
+    """The twin of `maximal`."""
+    found: list[list[int]] = []
+    for owner, start, end in zip(owners.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        if found and found[-1][0] == owner and start <= found[-1][2]:
+            found[-1][2] = max(found[-1][2], end)
+        else:
+            found.append([owner, start, end])
+    columns = np.array(found, np.int64).reshape(-1, 3).T
+    return columns[0].copy(), columns[1].copy(), columns[2].copy()
+
+
 def pack(lists: list[list[tuple[int, int]]]) -> Lists:
     """Lists of pairs as offsets, starts and ends."""
     offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,27 @@ class Points:
 
 
 @dataclass(slots=True)
+class Memo:
+    """What stays the same from one query of a run to the next, worked out once.
+
+    Domains only grow, so what is known of their values stays true. Tables that the run fills are
+    told apart by how many rows they have.
+    """
+
+    tables: dict[tuple[str, int], tuple[int, Background]] = field(default_factory=dict)
+    slots: dict[tuple[str, Relation, int | str], Domain | None] = field(default_factory=dict)
+    allowed: dict[tuple[Relation, int, int], npt.NDArray[np.bool_]] = field(default_factory=dict)
+    worked_out: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+    def once(self, what: str, of: object, work: Callable[[], Any]) -> Any:
+        """The result of some work on a part of the plan, which lives as long as the run."""
+        key = (what, id(of))
+        if key not in self.worked_out:
+            self.worked_out[key] = work()
+        return self.worked_out[key]
+
+
+@dataclass(slots=True)
 class Context:
     """The relations as far as they are known, and how their values are encoded."""
 
@@ -70,20 +92,35 @@ class Context:
     """Expressions and comparisons over whole tables, by what they are about."""
     watched: frozenset[Relation] = frozenset()
     """Fluents whose initiations or terminations are conditions of other rules."""
-    tables: dict[tuple[str, int], Background] = field(default_factory=dict)
+    past: dict[Relation, list[Any]] = field(default_factory=dict)
+    """Intervals that end at the window's edge: they stand, and the window does not see them."""
+    memo: Memo = field(default_factory=Memo)
 
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
         """The domain of a slot; None if its values are reckoned with and stay numbers."""
-        if self.types.is_reckoned(kind, relation, position):
-            return None
-        return self.domains.of(self.types.find((kind, relation, position)))
+        slot = (kind, relation, position)
+        if slot not in self.memo.slots:
+            reckoned = self.types.is_reckoned(kind, relation, position)
+            self.memo.slots[slot] = None if reckoned else self.domains.of(self.types.find(slot))
+        return self.memo.slots[slot]
 
     def background(self, name: str, arity: int) -> Background:
         """The table of a predicate, encoded when it is first asked for."""
         key = (name, arity)
-        if key not in self.tables:
-            self.tables[key] = self._encode(key)
-        return self.tables[key]
+        filled = self.rows_filled(key)
+        known = self.memo.tables.get(key)
+        if known is None or known[0] != filled:
+            known = self.memo.tables[key] = (filled, self._encode(key))
+        return known[1]
+
+    def rows_filled(self, key: tuple[str, int]) -> int:
+        """How many rows the run has filled into a table so far."""
+        return len(self.filled[key]) if key in self.filled else 0
+
+    @property
+    def all_filled(self) -> int:
+        """How many rows the run has filled into all tables: they only ever get more."""
+        return sum(map(len, self.filled.values()))
 
     def _encode(self, key: tuple[str, int]) -> Background:
         relation = Relation(*key)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.model import Condition, Grounding, Pair
+from cernis.check.model import Condition, Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.operators.context import Context, constant_column
 from cernis.operators.pipeline import ROW, concatenated, run_steps
+from cernis.plan.logical import PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
 from cernis.syntax.tree import Compound, Term, Variable
 from cernis.tables.columns import Array, Column, Rows, pack
@@ -56,6 +57,30 @@ def distinct(columns: list[Array], domains: Sequence[Domain | None]) -> tuple[Ar
     return row_of[present], number[keys]
 
 
+def _planned(grounding: Grounding, context: Context) -> tuple[PointOperator, ...]:
+    goals = [Condition(goal, False, goal.span) for goal in grounding.goals]
+    bound = entity_names(grounding.entity)
+    return Pipeline(context.knowledge, context.modes, bound=bound).run(goals)
+
+
+def allowed_values(
+    relation: Relation, groundings: Sequence[Grounding], domain: Domain, value: int,
+    value_domain: Domain, context: Context,
+) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """For each value of a fluent's one argument: do grounding rules allow the pair?
+
+    Asked once for each value of the domain, as long as the tables they look at stay the same.
+    """
+    key = (relation, value, context.all_filled)
+    known = context.memo.allowed.get(key, np.empty(0, np.bool_))
+    if len(known) < len(domain):
+        new = np.arange(len(known), len(domain))
+        values = np.full(len(new), value)
+        may = allowed(groundings, [new], [domain], values, value_domain, context)
+        known = context.memo.allowed[key] = np.concatenate([known, may])
+    return known
+
+
 def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Context) -> Array:
     """The rows that one grounding rule allows."""
     entity = grounding.entity
@@ -73,9 +98,8 @@ def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Con
         else:
             wanted = constant_column(term, column.domain).data[0]
             rows = rows.where(column.values[rows.columns[ROW].values] == wanted).settled()
-    goals = [Condition(goal, False, goal.span) for goal in grounding.goals]
-    pipeline = Pipeline(context.knowledge, context.modes, bound=entity_names(entity))
-    result: Array = run_steps(pipeline.run(goals), rows, context).settled().columns[ROW].values
+    steps = context.memo.once("grounding", grounding, lambda: _planned(grounding, context))
+    result: Array = run_steps(steps, rows, context).settled().columns[ROW].values
     return result
 
 

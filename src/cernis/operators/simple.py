@@ -15,7 +15,7 @@ from cernis.kernels.order import in_order
 from cernis.kernels.rows import hold_rows
 from cernis.operators.context import Context, Points, constant_column, recoded
 from cernis.operators.expressions import computed
-from cernis.operators.grounding import allowed, distinct, grounded
+from cernis.operators.grounding import allowed, allowed_values, distinct, grounded
 from cernis.operators.marks import Marked, Marks, marked
 from cernis.operators.pipeline import run_steps
 from cernis.plan.logical import Definition, InitialPoints, PointRule
@@ -152,11 +152,9 @@ class SimpleFluent:
         if len(columns) == 1:
             domain = self.domains[0]
             assert domain is not None
-            codes = np.arange(len(domain))
-            values = np.full(len(codes), own.action >> 1)
-            each = allowed(
-                self.definition.groundings, [codes], self.domains, values, self.value_domain,
-                self.context,
+            each = allowed_values(
+                self.relation, self.definition.groundings, domain, own.action >> 1,
+                self.value_domain, self.context,
             )  # fmt: skip
             if each.all():
                 return None

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cernis.check.goals import named
 from cernis.check.model import Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
-from cernis.kernels.sweep import cover, subtract
+from cernis.kernels.sweep import cover, maximal, subtract
 from cernis.operators.context import Context, constant_column, recoded
 from cernis.operators.expressions import reckon
 from cernis.operators.grounding import allowed, distinct, grounded
@@ -95,20 +95,33 @@ def united(pieces: Iterable[Piece], relation: Relation, context: Context) -> Flu
     new[0] = True
     for column in (*arguments, values):
         new[1:] |= column[1:] != column[:-1]
-    group = np.cumsum(new) - 1
-    # Inside a group an interval begins where its start lies behind every end before it.
-    reach = _running_maximum(ends, new)
-    begins = new.copy()
-    begins[1:] |= starts[1:] > reach[:-1]
-    first = np.flatnonzero(begins)
-    last = np.append(first[1:] - 1, len(starts) - 1)
     heads = np.flatnonzero(new)
-    counts = np.bincount(group[first], minlength=len(heads))
+    owners, starts, ends = maximal(np.cumsum(new) - 1, starts, ends)
+    counts = np.bincount(owners, minlength=len(heads))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return FluentTable(
         [column[heads] for column in arguments], values[heads], domains, value_domain,
-        offsets, starts[first], reach[last],
+        offsets, starts, ends,
     )  # fmt: skip
+
+
+def reaching(table: FluentTable, relation: Relation, context: Context) -> FluentTable:
+    """The groups of a table without the intervals that end at the window's edge or before.
+
+    Those are put by: they stand as they are.
+    """
+    bound = context.edge + context.tick
+    (piece,) = pieces(table)
+    over = piece[3] <= bound
+    if not over.any():
+        return table
+    context.past.setdefault(relation, []).append(chosen(piece, over))
+    return united([chosen(piece, ~over)], relation, context)
+
+
+def chosen(piece: Piece, mask: npt.NDArray[np.bool_]) -> Piece:
+    """Some of the intervals."""
+    return [column[mask] for column in piece[0]], piece[1][mask], piece[2][mask], piece[3][mask]
 
 
 def pieces(table: FluentTable | None) -> list[Piece]:
@@ -119,25 +132,13 @@ def pieces(table: FluentTable | None) -> list[Piece]:
     return [([c[owner] for c in table.arguments], table.values[owner], table.starts, table.ends)]
 
 
-def _running_maximum(ends: Integers, new: npt.NDArray[np.bool_]) -> Integers:
-    """The largest end so far, starting over at each new group."""
-    if not len(ends):
-        return ends
-    # Ranks shifted by the group never reach back into an earlier group.
-    rank = np.unique(ends, return_inverse=True)[1].ravel()
-    group = np.cumsum(new) - 1
-    top = np.maximum.accumulate(rank + group * (len(ends) + 1)) - group * (len(ends) + 1)
-    distinct = np.unique(ends)
-    result: Integers = distinct[top]
-    return result
-
-
 # -- one rule --------------------------------------------------------------------------------
 
 
 def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Context) -> list[_Found]:
     """The intervals one rule gives, for the instances some required fluent has."""
-    parts = [_instances(rule, needed, groundings, context) for needed in _alternatives(rule)]
+    alternatives = context.memo.once("alternatives", rule, lambda: _alternatives(rule))
+    parts = [_instances(rule, needed, groundings, context) for needed in alternatives]
     rows = _distinct_rows(concatenated(parts, context)) if len(parts) > 1 else parts[0]
     if not rows.length:
         return []
@@ -250,9 +251,9 @@ def _instances(
         rows, waiting = _apply(waiting, rows, context)
     partial = [rows]
     for step in fetches:
-        names = entity_names(step.pair)
+        names = _names_of(step, context)
         partial += [_match(step.pair, p, context) for p in partial if names - p.columns.keys()]
-    wanted = _important(rule)
+    wanted = context.memo.once("important", rule, lambda: _important(rule))
     complete = []
     for each in partial:
         each, left = _apply(waiting, each, context)
@@ -261,6 +262,11 @@ def _instances(
     if not complete:
         return partial[0].take(np.empty(0, np.int64))
     return _distinct_rows(concatenated(complete, context)) if len(complete) > 1 else complete[0]
+
+
+def _names_of(step: Fetch, context: Context) -> set[str]:
+    names: set[str] = context.memo.once("names", step, lambda: entity_names(step.pair))
+    return names
 
 
 def _important(rule: IntervalRule) -> set[str]:
@@ -278,17 +284,18 @@ def _apply(
     """Run the conditions whose variables are bound, and look-ups; gives those that must wait."""
     waiting = list(conditions)
     while True:
-        ready = next((step for step in waiting if _is_ready(step, rows)), None)
+        ready = next((step for step in waiting if _is_ready(step, rows, context)), None)
         if ready is None:
             return rows, waiting
         waiting.remove(ready)
         rows = run_steps([ready], rows, context).settled()  # type: ignore[list-item]
 
 
-def _is_ready(step: IntervalOperator, rows: Rows) -> bool:
+def _is_ready(step: IntervalOperator, rows: Rows, context: Context) -> bool:
     if isinstance(step, Lookup):
         return True
-    return needs_of(step) <= rows.columns.keys()
+    needs: set[str] = context.memo.once("needs", step, lambda: needs_of(step))
+    return needs <= rows.columns.keys()
 
 
 def needs_of(step: object) -> set[str]:
@@ -401,17 +408,10 @@ def _gathered(chosen: Array, found: Array, fluent: FluentTable, length: int) -> 
 def normalised(owner: Array, starts: Integers, ends: Integers, length: int) -> Lists:
     """Intervals of owners in any order as one list of maximal intervals an owner."""
     order = np.lexsort((starts, owner))
-    owner, starts, ends = owner[order], starts[order], ends[order]
-    new = np.ones(len(owner), np.bool_)
-    new[1:] = owner[1:] != owner[:-1]
-    reach = _running_maximum(ends, new)
-    begins = new.copy()
-    begins[1:] |= starts[1:] > reach[:-1]
-    first = np.flatnonzero(begins)
-    last = np.append(first[1:] - 1, len(starts) - 1) if len(first) else first
-    counts = np.bincount(owner[first], minlength=length)
+    owners, starts, ends = maximal(owner[order], starts[order], ends[order])
+    counts = np.bincount(owners, minlength=length)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Lists(np.arange(length), offsets, starts[first], reach[last])
+    return Lists(np.arange(length), offsets, starts, ends)
 
 
 def _stacked(inputs: list[Lists]) -> tuple[Integers, Integers, Integers, Integers]:

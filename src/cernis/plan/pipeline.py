@@ -108,7 +108,8 @@ class Pipeline:
     # -- the order --------------------------------------------------------------------------
 
     def _rank(self, literal: Literal, waiting: list[Literal]) -> int:
-        if isinstance(literal, Condition):
+        is_choice = isinstance(literal, Condition) and functor(literal.goal)[0] == ";"
+        if isinstance(literal, Condition) and not is_choice:
             return self._rank_condition(literal)
         if isinstance(literal, (Happens, Boundary, Changes)):
             if literal.negated:
@@ -124,6 +125,8 @@ class Pipeline:
         late = 10 if own & others - self.bound else 0
         if isinstance(literal, Either):
             return 70 + late if self.steps else 5
+        if is_choice:
+            return 72 + late
         return 75 + late
 
     def _rank_condition(self, literal: Condition) -> int:

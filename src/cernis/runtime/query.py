@@ -12,7 +12,7 @@ from cernis.operators.context import Context
 from cernis.operators.grounding import distinct
 from cernis.operators.pipeline import run_steps
 from cernis.operators.simple import Carried, SimpleFluent, head_column
-from cernis.operators.static import evaluate_static, pieces, united
+from cernis.operators.static import evaluate_static, pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, Delay, Fetch, IntervalRule, Match, PointRule, Stratum
 from cernis.tables.columns import Array
@@ -74,7 +74,9 @@ def _definition(
         before = context.fluents.get(relation)
         context.fluents[relation] = (
             table if before is None
-            else united([*pieces(before), *pieces(table)], relation, context)
+            else reaching(
+                united([*pieces(before), *pieces(table)], relation, context), relation, context
+            )
         )  # fmt: skip
         if _rests_on_points(definition, context):
             context.unsure.add(relation)

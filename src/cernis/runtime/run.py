@@ -24,10 +24,10 @@ from cernis.check.model import (
     temporal,
 )
 from cernis.knowledge import FactTable, table_of_rows
-from cernis.operators.context import Context
+from cernis.operators.context import Context, Memo
 from cernis.operators.grounding import distinct
 from cernis.operators.simple import Carried
-from cernis.operators.static import Piece, pieces, united
+from cernis.operators.static import Piece, chosen, pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
 from cernis.runtime.query import evaluate
@@ -142,6 +142,7 @@ class Run:
             self.tick, self.ties, start, window.edge, window.query,
         )  # fmt: skip
         context.watched = self.watched
+        context.memo = state.memo
         for relation, events in given.events.items():
             table = _visible_events(events, window)
             context.events[relation] = once(table) if relation in self.counted else table
@@ -174,7 +175,8 @@ class Run:
             [column[chosen] for column in fluent.arguments], fluent.values[chosen], starts,
             fluent.ends[chosen],
         )  # fmt: skip
-        return united([*state.before(relation), piece], relation, context)
+        table = united([*state.before(relation), piece], relation, context)
+        return reaching(table, relation, context) if state.before(relation) else table
 
 
 def _collects(body: tuple[Literal, ...]) -> Iterator[Collect]:
@@ -228,6 +230,7 @@ class _State:
         self._happened: dict[Relation, EventTable] = {}
         self._context: Context | None = None
         self._domain_rows: dict[tuple[str, int], set[tuple[object, ...]]] = {}
+        self.memo = Memo()
 
     def advance(self, edge: int) -> None:
         """Forget what the next query evaluates anew: all behind its edge."""
@@ -240,13 +243,13 @@ class _State:
             if simple:
                 self._archive_where(relation, piece, ends <= bound)
                 self._carried[relation] = self._carry(
-                    relation, table, _chosen(piece, (starts <= bound) & (ends > bound))
+                    relation, table, chosen(piece, (starts <= bound) & (ends > bound))
                 )
             else:
-                cut = _chosen(piece, starts < bound)
+                cut = chosen(piece, starts < bound)
                 cut = (cut[0], cut[1], cut[2], np.minimum(cut[3], bound))
                 self._archive_where(relation, cut, cut[3] < bound)
-                self._before[relation] = [_chosen(cut, cut[3] == bound)]
+                self._before[relation] = [chosen(cut, cut[3] == bound)]
         for happened, events in self._happened.items():
             past = np.flatnonzero(events.times <= edge)
             self._past.setdefault(happened, []).append(events.take(past))
@@ -254,7 +257,7 @@ class _State:
 
     def _archive_where(self, relation: Relation, piece: Piece, mask: npt.NDArray[np.bool_]) -> None:
         if mask.any():
-            self._archive.setdefault(relation, []).append(_chosen(piece, mask))
+            self._archive.setdefault(relation, []).append(chosen(piece, mask))
 
     def _carry(self, relation: Relation, table: FluentTable, piece: Piece) -> Carried:
         values = piece[1]
@@ -274,6 +277,8 @@ class _State:
         """Take over the result of a query."""
         self._context = context
         self._live = dict(context.fluents)
+        for relation, past in context.past.items():
+            self._archive.setdefault(relation, []).extend(past)
         for relation, table in context.events.items():
             entry = self._run.checked.catalogue.events.get(relation)
             if entry is not None and not entry.is_input:
@@ -337,10 +342,6 @@ class _State:
                 np.concatenate([part.times for part in parts]),
             )
         return answer
-
-
-def _chosen(piece: Piece, mask: npt.NDArray[np.bool_]) -> Piece:
-    return [column[mask] for column in piece[0]], piece[1][mask], piece[2][mask], piece[3][mask]
 
 
 def _empty(key: tuple[str, int]) -> FactTable:

@@ -144,6 +144,11 @@ class Finder:
 
     def _wanted(self, columns: list[Array], length: int) -> Array:
         keys = self._keys(columns, length)
+        if len(columns) > 1 and keys.dtype == np.int64:
+            # A value that came up only after this was built would pass for another's key.
+            for column, size in zip(columns[1:], self._sizes[1:], strict=True):
+                if length and int(column.max()) >= max(size, 1):
+                    keys = np.where(column < size, keys, -1)
         if keys.dtype != self._own.dtype and keys.dtype.kind != "V":
             return keys.astype(np.result_type(keys, self._own))
         return keys
