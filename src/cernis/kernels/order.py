@@ -51,33 +51,6 @@ def by_code_plain(codes: Integers, size: int) -> Integers:
     return np.argsort(codes, kind="stable").astype(np.int64)
 
 
-@kernel("integers integer", "integers")
-def places_by_code(codes: Integers, size: int) -> Integers:
-    """Where each row goes when rows are sorted by a dense code, keeping the order of equal ones.
-
-    The inverse of `by_code`: writing rows to their places reads in order and writes to as many
-    ascending streams as there are codes, which caches take better than reading all over the place.
-    """
-    place = np.zeros(size + 1, np.int64)
-    for row in range(len(codes)):
-        place[codes[row] + 1] += 1
-    for code in range(size):
-        place[code + 1] += place[code]
-    places = np.empty(len(codes), np.int64)
-    for row in range(len(codes)):
-        code = codes[row]
-        places[row] = place[code]
-        place[code] += 1
-    return places
-
-
-def places_by_code_plain(codes: Integers, size: int) -> Integers:
-    """The twin of `places_by_code`."""
-    places = np.empty(len(codes), np.int64)
-    places[np.argsort(codes, kind="stable")] = np.arange(len(codes))
-    return places
-
-
 @kernel("integers", "boolean")
 def ascending(values: Integers) -> bool:
     """Does no value lie below the one before it?"""
@@ -90,19 +63,3 @@ def ascending(values: Integers) -> bool:
 def ascending_plain(values: Integers) -> bool:
     """The twin of `ascending`."""
     return bool(np.all(values[1:] >= values[:-1]))
-
-
-@kernel("integers integers", "integers")
-def put(values: Integers, places: Integers) -> Integers:
-    """The values written to their places, a permutation."""
-    result = np.empty(len(values), np.int64)
-    for row in range(len(values)):
-        result[places[row]] = values[row]
-    return result
-
-
-def put_plain(values: Integers, places: Integers) -> Integers:
-    """The twin of `put`."""
-    result = np.empty(len(values), np.int64)
-    result[places] = values
-    return result

@@ -40,7 +40,7 @@ class Points:
     """Initiations or terminations of a fluent: arguments, value (-1: any), times."""
 
     arguments: list[Array]
-    values: Integers
+    values: Array
     times: Integers
 
 
@@ -86,8 +86,8 @@ class Context:
     filled: dict[tuple[str, int], FactTable] = field(default_factory=dict)
     unsure: set[Relation] = field(default_factory=set)
     """Fluents whose last edge may be the edge of what has been seen: those built from points."""
-    ordered: dict[tuple[int, ...], tuple[bool, object, object]] = field(default_factory=dict)
-    """Tables by the identity of their columns, and whether they are sorted by these."""
+    ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
+    """How tables are sorted by some of their columns and time, by the identity of these."""
     computed: dict[tuple[object, ...], tuple[Array, object]] = field(default_factory=dict)
     """Expressions and comparisons over whole tables, by what they are about."""
     watched: frozenset[Relation] = frozenset()

@@ -133,7 +133,15 @@ def _changes(changes: Changes, context: Context) -> EventTable:
     found = (context.initiations if changes.initiates else context.terminations).get(relation)
     if found is None:
         return _nothing(changes, context)
-    return points_table(found, _slots(changes, context))
+    domains = _slots(changes, context)
+    if domains[-1] is None:
+        # Values that are reckoned with are coded where they are told apart; here they are numbers.
+        coded = context.domains.of(("values of", relation))
+        known = found.values >= 0
+        values = np.full(len(found.values), np.nan)
+        values[known] = np.array(coded.decode(found.values[known]), np.float64)
+        found = Points(found.arguments, values, found.times)
+    return points_table(found, domains)
 
 
 def points_table(points: Points, domains: list[Domain | None]) -> EventTable:

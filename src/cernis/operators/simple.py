@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from cernis.check.model import Pair, Relation
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
-from cernis.kernels.order import in_order
+from cernis.kernels.order import by_code, in_order
 from cernis.kernels.rows import hold_rows
 from cernis.operators.context import Context, Points, constant_column, recoded
 from cernis.operators.expressions import computed
@@ -81,6 +82,7 @@ class SimpleFluent:
         marks, rest = self._marks(outcomes)
         initiations = [self._initial(r) for r in self.definition.rules
                        if isinstance(r, InitialPoints)]  # fmt: skip
+        first = len(initiations)
         initiations += [self._points(r, rows) for r, rows in rest if r.kind == "initiation"]
         terminations = [self._points(r, rows) for r, rows in rest if r.kind == "termination"]
         if len(closed) < len(rules):
@@ -90,7 +92,8 @@ class SimpleFluent:
                     points = self._open(rule, known)
                     (initiations if rule.kind == "initiation" else terminations).append(points)
         if self.relation in self.context.watched:
-            self._keep(initiations, terminations)
+            # What holds initially was not initiated at a point of the run.
+            self._keep(initiations[first:], terminations)
         return self._intervals(marks, initiations, terminations, carried)
 
     def _marks(
@@ -283,19 +286,15 @@ class SimpleFluent:
         for points in terminations:
             own = keys.of(points.arguments, len(points.times))
             lists.append(_sorted(own, points.times, points.values * 2))
-        if marks is not None:
-            rows = keys.of(marks.arguments, len(marks.times))
-            if not self._in_order(rows, marks):
-                lists.extend(_written_out(marks, rows))
-                marks = None
         held = keys.of(carried.arguments, len(carried.values))
         order = np.argsort(held, kind="stable")
         before = held[order], carried.values[order], carried.starts[order]
         tick = self.context.tick
         actions = _merged(lists)
         if marks is not None:
+            order, groups, times = self._by_group(keys, marks)
             codes = np.array(marks.actions, np.int64)
-            found = hold_rows(rows, marks.times, marks.flags, codes, *actions, *before, tick)
+            found = hold_rows(groups, times, marks.flags[order], codes, *actions, *before, tick)
         elif self.context.ties == "break":
             found = hold(*actions, *before, tick)
         else:
@@ -303,14 +302,22 @@ class SimpleFluent:
         *columns, self.conflicts = found
         return self._table(keys, *columns)
 
-    def _in_order(self, keys: Integers, marks: Marks) -> bool:
-        """Are the rows of a table sorted by these keys and time? Found out once a table."""
+    def _by_group(self, keys: _Keys, marks: Marks) -> tuple[Integers, Integers, Integers]:
+        """The rows of a table sorted by instance and time; found out once a table.
+
+        Rules look at the rows in the order of time. Only their marks are brought into this one.
+        """
         known = self.context.ordered
         name = (id(marks.times), *(id(column) for column in marks.arguments))
         if name not in known:
-            # The arrays are kept beside the answer, so that their names stay theirs.
-            known[name] = (in_order(keys, marks.times), marks.times, marks.arguments)
-        return bool(known[name][0])
+            groups = keys.of(marks.arguments, len(marks.times))
+            if keys.size <= 4 * len(groups) + 65_536:
+                order = by_code(np.ascontiguousarray(groups), keys.size)
+            else:
+                order = np.argsort(groups, kind="stable")
+            # The columns are kept beside the result, so that their identities stay theirs.
+            known[name] = (order, groups[order], marks.times[order], marks)
+        return known[name][:3]
 
     def _actions(self, points: Points) -> Integers:
         """Initiations; one that grounding does not allow only breaks other values."""
@@ -366,16 +373,6 @@ def _stacked(parts: list[Points], nothing: Points) -> Points:
     )
 
 
-def _written_out(marks: Marks, keys: Integers) -> list[_Actions]:
-    """Marks on rows that are not in order, as sorted lists."""
-    lists = []
-    for bit, action in enumerate(marks.actions):
-        chosen = np.flatnonzero(marks.flags & np.uint8(1 << bit))
-        own = np.full(len(chosen), action)
-        lists.append(_sorted(keys[chosen], marks.times[chosen], own))
-    return lists
-
-
 _Actions = tuple[Integers, Integers, Integers]
 
 
@@ -417,6 +414,11 @@ class _Keys:
                 table = np.unique(np.concatenate(own))
                 self._tables.append(table)
                 self._sizes.append(max(len(table), 1))
+
+    @property
+    def size(self) -> int:
+        """Keys lie below this number."""
+        return math.prod(self._sizes)
 
     def of(self, arguments: list[Array], length: int) -> Integers:
         """The key of each row; a fluent without arguments has one instance."""

@@ -66,10 +66,11 @@ def evaluate_static(relation: Relation, definition: Definition, context: Context
     else:
         table = united([each.piece(context) for each in found], relation, context)
     if definition.groundings and len(table):
-        assert value_domain is not None
-        may = allowed(
-            definition.groundings, table.arguments, domains, table.values, value_domain, context
-        )
+        values, coded = table.values, value_domain
+        if coded is None:
+            coded = context.domains.of(("values of", relation))
+            values = coded.encode(values.tolist())
+        may = allowed(definition.groundings, table.arguments, domains, values, coded, context)
         table = table.take(np.flatnonzero(may)) if not may.all() else table
     return table
 

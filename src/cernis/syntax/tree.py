@@ -228,6 +228,6 @@ def variables(term: Term) -> Iterator[Variable]:
 
 def conjuncts(term: Term) -> tuple[Term, ...]:
     """The members of a conjunction; a term that is none is its own only member."""
-    if isinstance(term, Compound) and term.functor == ",":
+    if isinstance(term, Compound) and term.functor == "," and len(term.args) > 1:
         return term.args
     return (term,)

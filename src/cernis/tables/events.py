@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.order import ascending, places_by_code, put
+from cernis.kernels.order import ascending
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import Finder
@@ -20,7 +20,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 class EventTable:
     """Happenings: `arguments[k][r]` at `times[r]`.
 
-    Rows are sorted by the first argument, if it is coded, and then by time.
+    Rows are sorted by time.
     """
 
     arguments: list[Array]
@@ -50,21 +50,7 @@ def sorted_table(
     if not ascending(times):
         order = np.argsort(times, kind="stable")
         arguments, times = [column[order] for column in arguments], times[order]
-    if arguments and domains[0] is not None:
-        first = np.ascontiguousarray(arguments[0])
-        if not ascending(first):
-            places = places_by_code(first, len(domains[0]))
-            arguments = [_placed(column, places) for column in arguments]
-            times = _placed(times, places)
     return EventTable(arguments, domains, times)
-
-
-def _placed(column: Array, places: Integers) -> Array:
-    if column.dtype.itemsize != 8:
-        result = np.empty_like(column)
-        result[places] = column
-        return result
-    return put(np.ascontiguousarray(column).view(np.int64), places).view(column.dtype)
 
 
 class TimeIndex:
