@@ -25,7 +25,9 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
     "program": frozenset({"source", "errors", "syntax", "knowledge", "check", "plan", "runtime"}),
     "kernels": frozenset(),
     "tables": frozenset({"errors", "kernels"}),
-    "operators": frozenset({"errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}),
+    "operators": frozenset(
+        {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}
+    ),
     "uncertain": frozenset({"errors", "knowledge", "plan", "kernels", "tables", "operators"}),
     "runtime": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan"}

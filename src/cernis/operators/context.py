@@ -16,6 +16,7 @@ from cernis.check.types import Types
 from cernis.knowledge import FactTable, Knowledge
 from cernis.knowledge.values import Value as KnownValue
 from cernis.knowledge.values import value
+from cernis.operators.profile import Profile
 from cernis.syntax.tree import Atom, Duration, Number, Term, Text
 from cernis.tables.columns import Array, Column, constant
 from cernis.tables.domains import Domain, Domains, numbers
@@ -94,6 +95,8 @@ class Context:
     """Fluents whose initiations or terminations are conditions of other rules."""
     past: dict[Relation, list[Any]] = field(default_factory=dict)
     """Intervals that end at the window's edge: they stand, and the window does not see them."""
+    profile: Profile | None = None
+    """Where costs are entered, if someone wants to know them."""
     memo: Memo = field(default_factory=Memo)
 
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:

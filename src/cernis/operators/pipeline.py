@@ -45,15 +45,26 @@ ROW = "<row>"
 def run_steps(steps: Sequence[PointOperator], rows: Rows | None, context: Context) -> Rows:
     """The rows that come out of a pipeline; without rows to begin with, it makes its own."""
     for step in steps:
-        if isinstance(step, Scan):
-            rows = scan_exec(step, context)
+        if context.profile is None:
+            rows = _run_step(step, rows, context)
         else:
-            if rows is None:
-                rows = Rows(1)
-            if type(step) not in _MASKABLE:
-                rows = rows.settled()
-            rows = _EXECS[type(step)](step, rows, context)
+            before = rows.length if rows is not None else 0
+            name = type(step).__name__
+            with context.profile.measured(name, step.span, before) as cost:
+                # Rows ruled out are left out at once, so that what is counted is what is left.
+                rows = _run_step(step, rows, context).settled()
+                cost.rows_out += rows.length
     return rows if rows is not None else Rows(1)
+
+
+def _run_step(step: PointOperator, rows: Rows | None, context: Context) -> Rows:
+    if isinstance(step, Scan):
+        return scan_exec(step, context)
+    if rows is None:
+        rows = Rows(1)
+    if type(step) not in _MASKABLE:
+        rows = rows.settled()
+    return _EXECS[type(step)](step, rows, context)
 
 
 def _numbered(rows: Rows) -> Rows:

@@ -94,7 +94,22 @@ class SimpleFluent:
         if self.relation in self.context.watched:
             # What holds initially was not initiated at a point of the run.
             self._keep(initiations[first:], terminations)
-        return self._intervals(marks, initiations, terminations, carried)
+        return self._measured(marks, initiations, terminations, carried)
+
+    def _measured(
+        self, marks: Marks | None, initiations: list[Points], terminations: list[Points],
+        carried: Carried,
+    ) -> FluentTable:  # fmt: skip
+        profile = self.context.profile
+        if profile is None:
+            return self._intervals(marks, initiations, terminations, carried)
+        points = sum(len(each.times) for each in (*initiations, *terminations))
+        points += int(np.count_nonzero(marks.flags)) if marks is not None else 0
+        span = self.definition.rules[0].span
+        with profile.measured(f"Inertia {self.relation}", span, points) as cost:
+            table = self._intervals(marks, initiations, terminations, carried)
+            cost.rows_out += len(table.starts)
+        return table
 
     def _marks(
         self, outcomes: list[tuple[PointRule, Rows]]

@@ -366,16 +366,30 @@ def _evaluate(steps: Iterable[IntervalOperator], rows: Rows, context: Context) -
     lists: dict[str, Lists] = {}
     required: list[str] = []
     for step in steps:
-        if isinstance(step, Fetch):
-            lists[step.output] = _fetched(step.pair, rows, context)
-        elif isinstance(step, Combine):
-            inputs = [lists[name] for name in step.inputs]
-            lists[step.output] = _combined(step, inputs, rows, context)
-        elif isinstance(step, Require):
+        if isinstance(step, Require):
             required.append(step.intervals)
+        elif isinstance(step, (Fetch, Combine)):
+            lists[step.output] = _list_of(step, lists, rows, context)
     for name in required:
         lists = _required(name, lists)
     return lists
+
+
+def _list_of(step: Fetch | Combine, lists: dict[str, Lists], rows: Rows, context: Context) -> Lists:
+    if context.profile is None:
+        return _computed(step, lists, rows, context)
+    with context.profile.measured(type(step).__name__, step.span, rows.length) as cost:
+        result = _computed(step, lists, rows, context)
+        cost.rows_out += len(result.packed()[1])
+    return result
+
+
+def _computed(
+    step: Fetch | Combine, lists: dict[str, Lists], rows: Rows, context: Context
+) -> Lists:
+    if isinstance(step, Fetch):
+        return _fetched(step.pair, rows, context)
+    return _combined(step, [lists[name] for name in step.inputs], rows, context)
 
 
 def _fetched(pair: Pair, rows: Rows, context: Context) -> Lists:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -26,6 +26,7 @@ from cernis.check.model import (
 from cernis.knowledge import FactTable, table_of_rows
 from cernis.operators.context import Context, Memo
 from cernis.operators.grounding import distinct
+from cernis.operators.profile import Profile
 from cernis.operators.simple import Carried
 from cernis.operators.static import Piece, chosen, pieces, reaching, united
 from cernis.plan.builder import Plan
@@ -78,10 +79,17 @@ class Answer:
     outside: int = 0
 
 
+OnQuery: TypeAlias = Callable[[Window, Answer], None]
+
+
 class Run:
     """Evaluates a plan over input, window by window."""
 
-    def __init__(self, plan: Plan, tick: int | None = None, ties: str | None = None) -> None:
+    def __init__(
+        self, plan: Plan, tick: int | None = None, ties: str | None = None,
+        profile: Profile | None = None,
+    ) -> None:  # fmt: skip
+        self.profile = profile
         self.plan = plan
         self.checked = plan.checked
         self.tick = tick or self.checked.definitions.settings.tick
@@ -107,16 +115,20 @@ class Run:
     def over(
         self, given: Mapping[str, pa.Table] | Records, start: int | None = None,
         end: int | None = None, window: int | None = None, step: int | None = None,
+        on_query: OnQuery | None = None,
     ) -> Answer:  # fmt: skip
-        """Run over tables of records by relation name, or over records read from text."""
+        """Run over tables of records by relation name, or over records read from text.
+
+        `on_query` is told of each query and of the answer as of then: all that stands.
+        """
         encoder = Encoder(self.checked, self.domains, self.tick)
         if isinstance(given, Records):
-            return self._run(encoder.encode_records(given), start, end, window, step)
-        return self._run(encoder.encode(given), start, end, window, step)
+            return self._run(encoder.encode_records(given), start, end, window, step, on_query)
+        return self._run(encoder.encode(given), start, end, window, step, on_query)
 
     def _run(
         self, given: Input, start: int | None, end: int | None, window: int | None,
-        step: int | None,
+        step: int | None, on_query: OnQuery | None,
     ) -> Answer:  # fmt: skip
         first = given.first if start is None else start + self.tick
         last = given.last if end is None else end
@@ -131,6 +143,8 @@ class Run:
             state.settle(context)
             answer.queries += 1
             answer.conflicts += outcome.conflicts
+            if on_query is not None:
+                on_query(each, Answer(state.fluents(), state.events()))
         answer.fluents = state.fluents()
         answer.events = state.events()
         return answer
@@ -143,6 +157,7 @@ class Run:
         )  # fmt: skip
         context.watched = self.watched
         context.memo = state.memo
+        context.profile = self.profile
         for relation, events in given.events.items():
             table = _visible_events(events, window)
             context.events[relation] = once(table) if relation in self.counted else table

@@ -1,0 +1,37 @@
+"""What evaluation costs: time and rows of each operator, by the literal it comes from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from cernis.source import Span
+
+
+@dataclass(slots=True)
+class Cost:
+    """What one operator has cost so far."""
+
+    calls: int = 0
+    seconds: float = 0.0
+    rows_in: int = 0
+    rows_out: int = 0
+
+
+@dataclass(slots=True)
+class Profile:
+    """Costs by the name of the operator and the span of its literal, in the order they ran."""
+
+    costs: dict[tuple[str, Span], Cost] = field(default_factory=dict)
+
+    @contextmanager
+    def measured(self, operator: str, span: Span, rows_in: int) -> Iterator[Cost]:
+        """Measure a block; it sets the rows that came out."""
+        cost = self.costs.setdefault((operator, span), Cost())
+        begun = time.perf_counter()
+        yield cost
+        cost.seconds += time.perf_counter() - begun
+        cost.calls += 1
+        cost.rows_in += rows_in
