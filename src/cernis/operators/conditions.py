@@ -8,10 +8,10 @@ import numpy as np
 
 from cernis.errors import UnsupportedError
 from cernis.operators.context import Background, Context, constant_column, recoded
-from cernis.operators.expressions import COMPARISONS, Mask, compare, computed, remembered
+from cernis.operators.expressions import COMPARISONS, Mask, compare, computed, identity, remembered
 from cernis.plan.logical import Compute, Exclude, Filter, Lookup
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Atom, Compound, Number, Term, Text, Variable
+from cernis.syntax.tree import Atom, Compound, Number, Term, Text, Variable, functor
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.fluents import Finder
 
@@ -93,7 +93,7 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
         return _joined(step.goal, args, rows, table, *_crossed(rows.length, matches))
     finder = _finder(table, bound)
     if finder.unique:
-        by_value = _by_value(args, bound, rows, table, finder)
+        by_value = _by_value(step.goal, args, bound, rows, table, finder, context)
         if by_value is not None:
             return by_value
     rows = rows.settled()
@@ -145,25 +145,57 @@ def _view(
 
 
 def _by_value(
-    args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background, finder: Finder
-) -> Rows | None:
-    """A join worked out on the distinct values of the one column that decides it."""
+    goal: Term, args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background,
+    finder: Finder, context: Context,
+) -> Rows | None:  # fmt: skip
+    """A join worked out on the distinct values of the one column that decides it.
+
+    Rules that look up the same by the same column share the result.
+    """
+    free = [
+        arg.name for at, arg in enumerate(args)
+        if at not in bound and isinstance(arg, Variable) and arg.name != "_"
+    ]  # fmt: skip
     view = _view(args, bound, rows, table)
-    if view is None:
+    if view is None or len(free) != len(set(free)):
         return None
-    values, keys, index = view
+    key = (
+        "look-up",
+        functor(goal),
+        *(_role(arg, at in bound, rows) for at, arg in enumerate(args)),
+    )
+    if key not in context.computed:
+        context.computed[key] = (_matched(args, bound, table, finder, *view), view)
+    columns, mask = context.computed[key][0]
+    more = {
+        arg.name: columns[at] for at, arg in enumerate(args)
+        if at not in bound and isinstance(arg, Variable) and arg.name != "_"
+    }  # fmt: skip
+    rows = rows.with_columns(more)
+    return rows if mask is None else rows.where(mask)
+
+
+def _role(arg: Term, is_bound: bool, rows: Rows) -> object:
+    """What an argument of a look-up is, as far as the result depends on it."""
+    if not is_bound:
+        return "free"
+    return identity(rows.columns[arg.name]) if isinstance(arg, Variable) else show(arg)
+
+
+def _matched(
+    args: tuple[Term, ...], bound: tuple[int, ...], table: Background, finder: Finder,
+    values: Array, keys: list[Array], index: Array,
+) -> tuple[dict[int, Column], Mask | None]:  # fmt: skip
+    """The columns a look-up adds, by position, and the rows that have a match if not all do."""
     found = finder.one(keys, len(values))
     has = found >= 0
-    more: dict[str, Column] = {}
     at_hand = np.where(has, found, 0)
-    for at, arg in enumerate(args):
-        if isinstance(arg, Variable) and arg.name != "_" and arg.name not in rows.columns:
-            if arg.name in more:
-                return None
+    columns = {}
+    for at in range(len(args)):
+        if at not in bound:
             data = table.columns[at][at_hand] if table.length else np.zeros(len(values), np.int64)
-            more[arg.name] = Column(data, table.domains[at], index)
-    rows = rows.with_columns(more)
-    return rows if has.all() else rows.where(has[index])
+            columns[at] = Column(data, table.domains[at], index)
+    return columns, None if has.all() else has[index]
 
 
 # -- parts -----------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class Context:
     """Fluents whose last edge may be the edge of what has been seen: those built from points."""
     ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
     """How tables are sorted by some of their columns and time, by the identity of these."""
-    computed: dict[tuple[object, ...], tuple[Array, object]] = field(default_factory=dict)
+    computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
     """Expressions and comparisons over whole tables, by what they are about."""
     watched: frozenset[Relation] = frozenset()
     """Fluents whose initiations or terminations are conditions of other rules."""

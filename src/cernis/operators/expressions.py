@@ -34,21 +34,23 @@ def column_of(term: Term, rows: Rows, domain: Domain | None = None) -> Column:
     return constant_column(term, domain)
 
 
-Known: TypeAlias = dict[tuple[object, ...], tuple[Array, object]]
+Known: TypeAlias = dict[tuple[object, ...], tuple[Any, object]]
 
 
 def remembered(what: Term, rows: Rows, known: Known, compute: Callable[[], Array]) -> Array:
     """A result over whole tables, computed once for all rules that ask for it."""
     names = dict.fromkeys(variable.name for variable in variables(what))
     columns = [(name, rows.columns[name]) for name in names]
-    key = (show(what), *((name, _identity(column)) for name, column in columns))
+    key = (show(what), *((name, identity(column)) for name, column in columns))
     if key not in known:
         # The arrays are kept beside the result, so that their identities stay theirs.
         known[key] = (compute(), [(column.data, column.index) for _, column in columns])
-    return known[key][0]
+    result: Array = known[key][0]
+    return result
 
 
-def _identity(column: Column) -> object:
+def identity(column: Column) -> object:
+    """What tells a column from others, as long as it lives."""
     return column.data[0].item() if column.constant else (id(column.data), id(column.index))
 
 
