@@ -393,7 +393,7 @@ def test_definitions_of_what_is_built_in_are_noted() -> None:
         ("holdsFor(f=1, I) :- union_all([J], I).", "C061", "J"),
         ("holdsFor(f=1, I) :- union_all(J, I).", "C061", "J"),
         ("holdsFor(f=1, I) :- holdsFor(g=1, I), holdsFor(h=1, I).", "C061", "I"),
-        ("holdsFor(f=1, I) :- holdsFor(g=1, J), befor(J, J, source, I).", "C061", "I"),
+        ("holdsFor(f=1, I) :- holdsFor(g=1, J), befor(J, J, source, I).", "C061", "J"),
         ("holdsFor(f=1, I) :- holdsFor(g=1, J), allen(befor, J, J, source, I).", "C061", "befor"),
         ("holdsFor(f=1, I) :- holdsFor(g=1, J), before(J, J, sauce, I).", "C061", "sauce"),
         (":- event(e(text, number, strange)).", "C063", "strange"),

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from cernis.check.catalogue import Catalogue, catalogue
 from cernis.check.dependencies import Dependencies, dependencies
-from cernis.check.goals import infer_modes
+from cernis.check.goals import Modes, Needs, infer_modes
 from cernis.check.lower import Lowered, lower
 from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
 from cernis.check.names import check_names, check_predicates
 from cernis.check.patterns import check_patterns
-from cernis.check.pointrules import OVER_INTERVALS, is_temporal
+from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
 from cernis.check.safety import check_clauses, check_safety, check_singletons
 from cernis.check.types import Types, infer_types
@@ -33,7 +33,6 @@ from cernis.syntax.tree import (
     Within,
     functor,
     variables,
-    walk,
 )
 
 Clauses = Mapping[Relation, list[Clause]]
@@ -50,7 +49,7 @@ class Checked:
     catalogue: Catalogue
     clauses: Clauses
     tables: Mapping[Relation, FactTable]
-    modes: Mapping[Relation, frozenset[int]]
+    modes: Modes
     types: Types
     dependencies: Dependencies
     diagnostics: tuple[Diagnostic, ...]
@@ -69,7 +68,8 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
     definitions = lowered.definitions
     clauses = _by_relation(lowered, report)
     tables = {**_declared_tables(definitions, parsed.sources, report), **(given or {})}
-    modes = {**dict.fromkeys(tables, frozenset[int]()), **infer_modes(clauses)}
+    nothing: Needs = frozenset()
+    modes = {**dict.fromkeys(tables, nothing), **infer_modes(clauses)}
     entries = catalogue(definitions)
 
     check_names(entries, definitions, report)
@@ -91,7 +91,7 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
 def _by_relation(lowered: Lowered, report: Report) -> dict[Relation, list[Clause]]:
     clauses: dict[Relation, list[Clause]] = defaultdict(list)
     for clause in lowered.background:
-        if clause.body and _speaks_of_time(clause):
+        if any(map(speaks_of_time, clause.body)):
             report.error(
                 "C060", "a predicate cannot speak of events and fluents", clause.head.span,
                 help="define a fluent by holdsFor or initiatedAt, or an event by happensAt, "
@@ -100,13 +100,6 @@ def _by_relation(lowered: Lowered, report: Report) -> dict[Relation, list[Clause
             continue
         clauses[Relation(*functor(clause.head))].append(clause)
     return dict(clauses)
-
-
-def _speaks_of_time(clause: Clause) -> bool:
-    return any(
-        is_temporal(goal) or any(functor(node) in OVER_INTERVALS for node in walk(goal))
-        for goal in clause.body
-    )
 
 
 def _declared_tables(
@@ -170,7 +163,7 @@ def _conditions(body: Iterable[Literal]) -> Iterable[Term]:
 def _where(pattern: Pattern) -> Iterable[Term]:
     if isinstance(pattern, (Where, Within)):
         if isinstance(pattern, Where):
-            yield from pattern.conditions
+            yield from (goal for goal in pattern.conditions if not speaks_of_time(goal))
         yield from _where(pattern.pattern)
     elif isinstance(pattern, Binary):
         yield from _where(pattern.left)

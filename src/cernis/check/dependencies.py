@@ -104,7 +104,8 @@ def dependencies(definitions: Definitions, catalogue: Catalogue, report: Report)
     edges = tuple(dict.fromkeys(builder.edges))
     leaders = weak_components(vertices, _together(vertices, edges, catalogue))
     components = _components(vertices, edges, leaders)
-    _check_cycles(components, edges, catalogue, report)
+    at_once = tuple(dict.fromkeys((*edges, *builder.at_once)))
+    _check_cycles(components, at_once, catalogue, report)
     inputs = tuple(dict.fromkeys(builder.input_edges))
     return Dependencies(vertices, edges, tuple(_ordered(components, edges)), inputs)
 
@@ -116,6 +117,8 @@ class _Builder:
         self._catalogue = catalogue
         self.edges: list[Edge] = []
         self.input_edges: list[Edge] = []
+        self.at_once: list[Edge] = []
+        """That a value starts or ends depends on what happens to the others at that very point."""
         self.vertices: dict[Vertex, None] = {}
         for relation, event in catalogue.events.items():
             if not event.is_input:
@@ -152,6 +155,12 @@ class _Builder:
                 self._depends(target, literal.event, EdgeKind.SAME, literal.span)
             elif isinstance(literal, (Boundary, Changes)):
                 self._depends(target, literal.pair, EdgeKind.SAME, literal.span)
+                if isinstance(literal, Boundary):
+                    self.at_once.extend(
+                        Edge(vertex, target, EdgeKind.SAME, literal.span)
+                        for vertex in self.vertices
+                        if vertex.relation == literal.pair.relation and vertex.value is not None
+                    )
             else:
                 self._depends(target, literal.pair, EdgeKind.EARLIER, literal.span)  # type: ignore[attr-defined]
 

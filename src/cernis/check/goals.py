@@ -17,8 +17,11 @@ from cernis.syntax.tree import (
     variables,
 )
 
-Modes = Mapping[Relation, frozenset[int]]
-"""For each predicate, the positions that must be bound when it is called; it binds the others."""
+Needs = frozenset[frozenset[int]]
+"""Of each set of argument positions, one must be bound when a predicate is called."""
+
+Modes = Mapping[Relation, Needs]
+"""For each predicate, what must be bound when it is called; it binds the rest."""
 
 _NEGATIONS = (("\\+", 1), ("not", 1))
 _COLLECTIONS = frozenset({("findall", 3), ("findall", 4), ("aggregate_all", 3), ("bagof", 3),
@@ -121,19 +124,26 @@ class Binder:
 
     def _call(self, goal: Compound) -> bool:
         known = builtin(goal.functor, len(goal.args))
-        if known is not None and not (known.library and self._defined(goal)):
+        if known is not None and not (known.library and self.is_defined(goal)):
             for mode in known.modes:
                 if all(named([goal.args[at]]) <= self.bound for at in mode.needs):
                     self.bound |= named(goal.args[at] for at in mode.binds)
                     return True
             return False
-        needs = self.modes.get(Relation(goal.functor, len(goal.args)), frozenset())
-        if all(named([goal.args[at]]) <= self.bound for at in needs):
-            self.bound |= named(goal.args)
-            return True
-        return False
+        if any(self.unmet(goal)):
+            return False
+        self.bound |= named(goal.args)
+        return True
 
-    def _defined(self, goal: Compound) -> bool:
+    def unmet(self, goal: Compound) -> Iterator[set[str]]:
+        """For each need of a predicate that is not met, the variables that would meet it."""
+        needs: Needs = self.modes.get(Relation(goal.functor, len(goal.args)), frozenset())
+        for positions in needs:
+            if not any(named([goal.args[at]]) <= self.bound for at in positions):
+                yield self._unbound(goal.args[at] for at in positions)
+
+    def is_defined(self, goal: Compound) -> bool:
+        """Does the program define the predicate itself?"""
         return Relation(goal.functor, len(goal.args)) in self.modes
 
     def _lacking(self, goal: Term) -> set[str]:
@@ -166,12 +176,11 @@ class Binder:
         known = builtin(goal.functor, len(goal.args))
         if functor(goal) in _COLLECTIONS:
             yield self._unbound(goal.args[1:2])
-        elif known is not None and not (known.library and self._defined(goal)):
+        elif known is not None and not (known.library and self.is_defined(goal)):
             for mode in known.modes:
                 yield self._unbound(goal.args[at] for at in mode.needs)
         else:
-            needs = self.modes.get(Relation(goal.functor, len(goal.args)), frozenset())
-            yield self._unbound(goal.args[at] for at in needs)
+            yield set[str]().union(*self.unmet(goal))
 
     def culprits(self) -> list[tuple[Term, set[str]]]:
         """The stuck goals that are not merely waiting for another stuck goal."""
@@ -181,13 +190,13 @@ class Binder:
         return [(goal, rest) for goal, rest in found if rest] or self.stuck
 
 
-def infer_modes(clauses: Mapping[Relation, list[Clause]]) -> dict[Relation, frozenset[int]]:
-    """The positions each predicate needs bound, from the clauses that define it.
+def infer_modes(clauses: Mapping[Relation, list[Clause]]) -> dict[Relation, Needs]:
+    """What each predicate needs bound, from the clauses that define it.
 
     Starts from needing nothing and adds what some clause cannot do without, until that is all:
-    the smallest sets, so recursion asks for no more than its other clauses do.
+    the smallest needs, so recursion asks for no more than its other clauses do.
     """
-    modes: dict[Relation, frozenset[int]] = dict.fromkeys(clauses, frozenset())
+    modes: dict[Relation, Needs] = dict.fromkeys(clauses, frozenset())
     with_bodies = {
         relation: [clause for clause in own if clause.body or _open(clause)]
         for relation, own in clauses.items()
@@ -207,23 +216,32 @@ def _open(clause: Clause) -> bool:
     return next(variables(clause.head), None) is not None
 
 
-def _needs(clause: Clause, modes: Modes) -> frozenset[int]:
-    """The positions of the head that one clause needs bound."""
+def _needs(clause: Clause, modes: Modes) -> Needs:
+    """What one clause needs bound: for each variable it cannot bind, an argument it stands in."""
     args = clause.head.args if isinstance(clause.head, Compound) else ()
     demanded: set[str] = set()
+    needs: set[frozenset[int]] = set()
     while True:
         binder = Binder(modes, set(demanded))
         binder.run(clause.body)
-        unbound = named(args) - binder.bound
-        lacking = {name for _, missing in binder.stuck for name in missing} & named(args)
-        more = (lacking or unbound) - demanded
-        if not more:
-            break
-        demanded |= more
-    return frozenset(_position(name, args) for name in demanded)
+        groups = [missing & named(args) for _, missing in binder.stuck]
+        if not any(groups):
+            groups = [{name} for name in named(args) - binder.bound]
+        groups = [group - demanded for group in groups if group - demanded]
+        if not groups:
+            return frozenset(needs)
+        # A goal that any one of several would set going is met by any argument with one of them.
+        for group in groups:
+            demanded |= group
+            for each in [group] if _is_choice(group, binder) else [{name} for name in group]:
+                needs.add(frozenset(at for at, arg in enumerate(args) if named([arg]) & each))
 
 
-def _position(name: str, args: tuple[Term, ...]) -> int:
-    """The argument that is to bring a variable's value: one that is just it, else the first."""
-    places = [at for at, arg in enumerate(args) if name in named([arg])]
-    return next((at for at in places if isinstance(args[at], Variable)), places[0])
+def _is_choice(group: set[str], binder: Binder) -> bool:
+    """Is the group stuck at one need of a predicate, which any of its variables would meet?"""
+    for goal, missing in binder.stuck:
+        if group <= missing and isinstance(goal, Compound):
+            known = builtin(goal.functor, len(goal.args))
+            own = known is None or (known.library and binder.is_defined(goal))
+            return own and len(list(binder.unmet(goal))) == 1
+    return False

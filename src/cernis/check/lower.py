@@ -17,11 +17,25 @@ from cernis.check.model import (
     Postponable,
 )
 from cernis.check.parts import event_of, pair_of, show_fluent
-from cernis.check.pointrules import lower_change, lower_event_rule
+from cernis.check.pointrules import lower_change, lower_event_rule, speaks_of_time
 from cernis.check.report import Report
 from cernis.check.staticrules import lower_static
+from cernis.knowledge.builtins import builtin
 from cernis.source import Span
-from cernis.syntax.tree import Atom, Clause, Compound, Directive, Item, PatternRule, Term, functor
+from cernis.syntax.printer import show
+from cernis.syntax.tree import (
+    Atom,
+    Clause,
+    Compound,
+    Directive,
+    Duration,
+    Item,
+    Number,
+    PatternRule,
+    Term,
+    Variable,
+    functor,
+)
 
 SHADOWED = frozenset({
     ("union_all", 2), ("intersect_all", 2), ("relative_complement_all", 3),
@@ -64,7 +78,9 @@ def _clause(
     handler = _HANDLERS.get(name)
     definitions = lowered.definitions
     if handler is not None and _is_ours(clause.head):
-        handler(clause, definitions, report)
+        _no_probability(clause, report)
+        if name not in _TIMELESS or _is_timeless(clause, report):
+            handler(clause, definitions, report)
     elif name in declarations.CLAUSES and _is_ours(clause.head):
         declarations.clause(clause, definitions, report)
     elif name in SHADOWED:
@@ -72,8 +88,50 @@ def _clause(
     elif name in _MISPLACED:
         report.error("C062", f"{name[0]}/{name[1]} cannot be defined", clause.head.span,
                      help=_MISPLACED[name])  # fmt: skip
-    else:
+    elif _is_definable(clause, report, shadowed):
         lowered.background.append(clause)
+
+
+_TIMELESS = frozenset({
+    ("initially", 1), ("grounding", 1), ("fi", 3), ("ft", 2), ("p", 1), ("maxDuration", 3),
+    ("maxDurationUE", 3),
+})  # fmt: skip
+"""Heads whose bodies are background knowledge only."""
+
+
+def _no_probability(clause: Clause, report: Report) -> None:
+    if clause.probability is not None and functor(clause.head) != ("initially", 1):
+        report.error(
+            "C062", "a rule has no probability", clause.head.span,
+            help="probabilities stand before input records and before initially(F=V)",
+        )  # fmt: skip
+
+
+def _is_timeless(clause: Clause, report: Report) -> bool:
+    """Bodies that are no rules over time may not speak of it."""
+    for goal in clause.body:
+        if speaks_of_time(goal):
+            report.error(
+                "C060", f"{functor(clause.head)[0]} cannot depend on events and fluents", goal.span,
+                help="it depends on background knowledge only",
+            )  # fmt: skip
+            return False
+    return True
+
+
+def _is_definable(clause: Clause, report: Report, shadowed: dict[tuple[str, int], Span]) -> bool:
+    """Is the clause for a predicate of the user's? Built-in ones are as they are."""
+    name, arity = functor(clause.head)
+    known = builtin(name, arity)
+    if known is None or known.library:
+        return True
+    if name[:1].isalpha() and known.kind != "control":
+        shadowed.setdefault((name, arity), clause.head.span)
+        return False
+    hint = "what holds from the beginning is said with initially(F=V)" if name == "=" else ""
+    report.error("C062", f"`{name}` cannot be defined", clause.head.span,
+                 help=hint or "give the predicate a name of its own")  # fmt: skip
+    return False
 
 
 def _is_ours(head: Term) -> bool:
@@ -137,6 +195,12 @@ def _older_change(clause: Clause, definitions: Definitions, report: Report) -> N
 
 def _happens(clause: Clause, definitions: Definitions, report: Report) -> None:
     assert isinstance(clause.head, Compound)
+    if functor(clause.head.args[0]) in (("start", 1), ("end", 1)):
+        report.error(
+            "C062", "starts and ends follow from what a fluent does", clause.head.span,
+            help="define the fluent, or give the event another name",
+        )  # fmt: skip
+        return
     event = event_of(clause.head.args[0], report, "happensAt")
     if event is None:
         return
@@ -192,9 +256,20 @@ def _future_initiation(clause: Clause, definitions: Definitions, report: Report)
         report.error("C044", "this delayed effect leads from a value to itself", target.span,
                      help="name the value that is to follow")  # fmt: skip
         return
-    definitions.effects.append(
-        DelayedEffect(source, target, clause.head.args[2], clause.body, clause.span)
-    )
+    delay = clause.head.args[2]
+    if _is_delay(delay, report):
+        definitions.effects.append(DelayedEffect(source, target, delay, clause.body, clause.span))
+
+
+def _is_delay(term: Term, report: Report) -> bool:
+    """A delay is a number above 0, or something that is computed."""
+    if (isinstance(term, Number) and term.value > 0) or isinstance(term, (Variable, Duration)):
+        return True
+    if isinstance(term, Compound) and term.functor in ("+", "-", "*", "/", "//", "min", "max"):
+        return True
+    report.error("C044", f"{show(term)} is no delay", term.span,
+                 help="a delay is a number above 0, or is computed by the body")  # fmt: skip
+    return False
 
 
 def _extensible(clause: Clause, definitions: Definitions, report: Report) -> None:
@@ -208,10 +283,9 @@ def _extensible(clause: Clause, definitions: Definitions, report: Report) -> Non
 def _future_termination(clause: Clause, definitions: Definitions, report: Report) -> None:
     assert isinstance(clause.head, Compound)
     source = pair_of(clause.head.args[0], report, "ft")
-    if source is not None:
-        definitions.effects.append(
-            DelayedEffect(source, None, clause.head.args[1], clause.body, clause.span)
-        )
+    delay = clause.head.args[1]
+    if source is not None and _is_delay(delay, report):
+        definitions.effects.append(DelayedEffect(source, None, delay, clause.body, clause.span))
 
 
 def _postponable(clause: Clause, definitions: Definitions, report: Report) -> None:

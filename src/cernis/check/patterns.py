@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cernis.check.catalogue import pattern_head, pattern_uses
 from cernis.check.model import Definitions, Event
+from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
-from cernis.syntax.tree import Absence, Binary, EventAtom, Pattern, PatternRule, Where, Within
+from cernis.syntax.printer import show
+from cernis.syntax.tree import (
+    Absence,
+    Atom,
+    Binary,
+    Compound,
+    Duration,
+    EventAtom,
+    Number,
+    Pattern,
+    PatternRule,
+    Variable,
+    Where,
+    Within,
+    functor,
+    variables,
+)
 
 
 def check_patterns(definitions: Definitions, report: Report) -> None:
@@ -18,6 +37,66 @@ def check_patterns(definitions: Definitions, report: Report) -> None:
                 help="add within and a duration, or choose :- consumption(recent).",
             )  # fmt: skip
         _recursion(rule, report)
+        for part in _parts(rule.pattern):
+            _atom(part, report)
+            _duration(part, report)
+            _conditions(part, report)
+
+
+def _parts(pattern: Pattern) -> Iterator[Pattern]:
+    """The pattern and all it is made of."""
+    yield pattern
+    if isinstance(pattern, (Where, Within)):
+        yield from _parts(pattern.pattern)
+    elif isinstance(pattern, Binary):
+        yield from _parts(pattern.left)
+        yield from _parts(pattern.right)
+    elif isinstance(pattern, Absence):
+        for part in (pattern.absent, pattern.first, pattern.last):
+            yield from _parts(part)
+
+
+def _atom(part: Pattern, report: Report) -> None:
+    """A pattern is made of events and of fluents with their values."""
+    if not isinstance(part, EventAtom):
+        return
+    term = part.term
+    about = term.args[0] if isinstance(term, Compound) and functor(term) == ("=", 2) else term
+    if not isinstance(about, (Atom, Compound)):
+        report.error("C062", f"{show(term)} is neither an event nor a fluent", part.span,
+                     help="name an event, or a fluent with its value: f(X)=true")  # fmt: skip
+
+
+def _duration(part: Pattern, report: Report) -> None:
+    if not isinstance(part, Within):
+        return
+    duration = part.duration
+    if isinstance(duration, Duration) or (isinstance(duration, Number) and duration.value >= 0):
+        return
+    bound = {v.name for atom in _parts(part.pattern) for v in _variables(atom)}
+    names = {variable.name for variable in variables(duration)}
+    if names and names <= bound and isinstance(duration, (Variable, Compound)):
+        return
+    report.error("C066", f"{show(duration)} is no duration", duration.span,
+                 help="write a number, or a number with a unit: 10min")  # fmt: skip
+
+
+def _variables(part: Pattern) -> Iterator[Variable]:
+    if isinstance(part, EventAtom):
+        yield from variables(part.term)
+    elif isinstance(part, Where):
+        for condition in part.conditions:
+            yield from variables(condition)
+
+
+def _conditions(part: Pattern, report: Report) -> None:
+    if isinstance(part, Where):
+        for condition in part.conditions:
+            if speaks_of_time(condition):
+                report.error(
+                    "C060", "conditions of a pattern are about its arguments", condition.span,
+                    help="use the fluent as a pattern: a(X) during f(X)=true",
+                )  # fmt: skip
 
 
 def consumption_of(rule: PatternRule, definitions: Definitions) -> str:

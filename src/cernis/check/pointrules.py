@@ -54,6 +54,11 @@ def is_temporal(term: Term) -> bool:
     return any(functor(node) in TEMPORAL for node in walk(term))
 
 
+def speaks_of_time(term: Term) -> bool:
+    """Does a literal over time-points or intervals stand anywhere in the term?"""
+    return any(functor(node) in TEMPORAL or functor(node) in OVER_INTERVALS for node in walk(term))
+
+
 def lower_change(
     clause: Clause, initiates: bool, pair: Pair, time: Term, body: Iterable[Term], report: Report,
     bounds: tuple[Term, ...] = (),

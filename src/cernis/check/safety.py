@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from cernis.check.goals import Binder, Modes, named
+from cernis.check.goals import Binder, Modes, Needs, named
 from cernis.check.model import (
     ANY_VALUE,
     Boundary,
@@ -29,6 +29,7 @@ from cernis.check.model import (
     Unless,
 )
 from cernis.check.parts import show_fluent
+from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
 from cernis.source import Span
 from cernis.syntax.printer import show
@@ -255,7 +256,8 @@ def _pattern_binds(pattern: Pattern, modes: Modes, report: Report) -> set[str]:
         return _pattern_binds(pattern.pattern, modes, report)
     if isinstance(pattern, Where):
         bound = _pattern_binds(pattern.pattern, modes, report)
-        return _background(pattern.conditions, bound, modes, report)
+        goals = [goal for goal in pattern.conditions if not speaks_of_time(goal)]
+        return _background(goals, bound, modes, report)
     if isinstance(pattern, Absence):
         _pattern_binds(pattern.absent, modes, report)
         first = _pattern_binds(pattern.first, modes, report)
@@ -279,8 +281,9 @@ def check_clauses(
             continue
         relation = Relation(*functor(clause.head))
         args = clause.head.args if isinstance(clause.head, Compound) else ()
-        needs = modes.get(relation, frozenset())
-        binder = Binder(modes, named(args[at] for at in needs if at < len(args)))
+        needs: Needs = modes.get(relation, frozenset())
+        positions = {at for group in needs for at in group}
+        binder = Binder(modes, named(args[at] for at in positions if at < len(args)))
         binder.run(clause.body)
         for goal, missing in binder.culprits():
             _stuck_clause(goal, missing, relation, relation in reached, report)

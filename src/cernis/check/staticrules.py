@@ -19,7 +19,7 @@ from cernis.check.report import Report
 from cernis.errors import Note
 from cernis.source import Span
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Atom, Clause, Compound, Sequence, Term, Variable, functor
+from cernis.syntax.tree import Atom, Clause, Compound, Sequence, Term, Variable, functor, variables
 
 ALLEN_RELATIONS = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
 ALLEN_MODES = ("source", "target", "union", "intersect", "complement", "complement_inv")
@@ -158,6 +158,18 @@ class _StaticBody:
             self._fail("C060", "this rule speaks of intervals, and not of time-points", goal.span,
                        "use holdsFor(F=V, I) and the operations on intervals")  # fmt: skip
             return
+        if functor(inner) == ("holdsFor", 2):
+            self._fail("C060", "holdsFor cannot be negated", goal.span,
+                       "a list of intervals may be empty; take it away with "
+                       "relative_complement_all")  # fmt: skip
+            return
+        for variable in variables(inner):
+            if self.alias(variable.name) in self.known:
+                self._fail(
+                    "C061", f"{variable.name} is a list of intervals, and no condition can be "
+                    "about it", variable.span, "use the operations on intervals",
+                )  # fmt: skip
+                return
         self.literals.append(Condition(inner, negated, goal.span))
 
     def _list(self, term: Term) -> tuple[str, ...]:
