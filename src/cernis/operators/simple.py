@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cernis.check.model import Pair, Relation
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
-from cernis.kernels.order import by_code, in_order
+from cernis.kernels.order import ascending, by_code, in_order
 from cernis.kernels.rows import hold_rows
 from cernis.operators.context import Context, Points, constant_column, recoded
 from cernis.operators.expressions import computed
@@ -121,6 +121,11 @@ class SimpleFluent:
         if self.context.ties != "break" or whole:
             return None, outcomes
         found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
+        # Rows that several branches gave are not in the order of time.
+        found = [
+            (rule, rows, own if own is not None and self._in_time(own) else None)
+            for rule, rows, own in found
+        ]
         largest = max(
             (m for _, _, m in found if m is not None), key=lambda m: len(m.times), default=None
         )
@@ -134,6 +139,13 @@ class SimpleFluent:
             else:
                 rest.append((rule, rows))
         return marks, rest
+
+    def _in_time(self, own: Marked) -> bool:
+        known = self.context.ordered
+        name = (id(own.times),)
+        if name not in known:
+            known[name] = (ascending(np.ascontiguousarray(own.times)), own.times)
+        return bool(known[name][0])
 
     def _marked(self, rule: PointRule, rows: Rows) -> Marked | None:
         assert isinstance(rule.head, Pair)
