@@ -76,6 +76,8 @@ class Component:
     level: int
     cyclic: bool
     delayed: bool
+    immediate: bool = False
+    """Is there an immediate edge inside? Then its rules depend on one another by time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +296,8 @@ def _ordered(components: list[list[Vertex]], edges: tuple[Edge, ...]) -> list[Co
         delayed = [edge for edge in inner if edge.kind is EdgeKind.DELAYED]
         cyclic = len(delayed) < len(inner) or _has_cycle(component, delayed)
         order = component if cyclic else _processing_order(component, delayed)
-        result.append(Component(tuple(order), levels[at], cyclic, bool(delayed)))
+        immediate = len(delayed) < len(inner)
+        result.append(Component(tuple(order), levels[at], cyclic, bool(delayed), immediate))
     return sorted(result, key=lambda component: component.level)
 
 

@@ -84,6 +84,8 @@ class Context:
     fluents: dict[Relation, FluentTable] = field(default_factory=dict)
     initiations: dict[Relation, Points] = field(default_factory=dict)
     terminations: dict[Relation, Points] = field(default_factory=dict)
+    begun: dict[Relation, Points] = field(default_factory=dict)
+    """Initiations that the delayed effects of postponable values are counted from."""
     filled: dict[tuple[str, int], FactTable] = field(default_factory=dict)
     unsure: set[Relation] = field(default_factory=set)
     """Fluents whose last edge may be the edge of what has been seen: those built from points."""

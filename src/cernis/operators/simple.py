@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Pair, Relation
+from cernis.errors import UnsupportedError
+from cernis.kernels.delays import hold_delayed
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
 from cernis.kernels.order import ascending, by_code, in_order
 from cernis.kernels.rows import hold_rows
 from cernis.operators.context import Context, Points, constant_column, recoded
+from cernis.operators.effects import effects_of
 from cernis.operators.expressions import computed
 from cernis.operators.grounding import allowed, allowed_values, distinct, grounded
 from cernis.operators.marks import Marked, Marks, marked
 from cernis.operators.pipeline import run_steps
-from cernis.plan.logical import Definition, InitialPoints, PointRule
+from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
 from cernis.syntax.tree import Compound, Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
@@ -35,6 +38,8 @@ class Carried:
     arguments: list[Array]
     values: Integers
     starts: Integers
+    since: Integers | None = None
+    """The last initiation of each, where delayed effects are counted from it."""
 
 
 def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
@@ -118,7 +123,7 @@ class SimpleFluent:
         # Rules whose points others ask for, or that leave instances open, need them written out.
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         whole = self.relation in self.context.watched or any(map(_open_arguments, rules))
-        if self.context.ties != "break" or whole:
+        if self.context.ties != "break" or whole or self._delays():
             return None, outcomes
         found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
         # Rows that several branches gave are not in the order of time.
@@ -139,6 +144,9 @@ class SimpleFluent:
             else:
                 rest.append((rule, rows))
         return marks, rest
+
+    def _delays(self) -> list[Delay]:
+        return [rule for rule in self.definition.rules if isinstance(rule, Delay)]
 
     def _in_time(self, own: Marked) -> bool:
         known = self.context.ordered
@@ -318,7 +326,9 @@ class SimpleFluent:
         before = held[order], carried.values[order], carried.starts[order]
         tick = self.context.tick
         actions = _merged(lists)
-        if marks is not None:
+        if self._delays():
+            found = self._delayed(keys, actions, before, held[order], carried, order)
+        elif marks is not None:
             order, groups, times = self._by_group(keys, marks)
             codes = np.array(marks.actions, np.int64)
             found = hold_rows(groups, times, marks.flags[order], codes, *actions, *before, tick)
@@ -345,6 +355,27 @@ class SimpleFluent:
             # The columns are kept beside the result, so that their identities stay theirs.
             known[name] = (order, groups[order], marks.times[order], marks)
         return known[name][:3]
+
+    def _delayed(
+        self, keys: _Keys, actions: _Actions, before: _Actions, held: Integers, carried: Carried,
+        order: Integers,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Intervals with delayed effects; keeps the initiations that later windows count from."""
+        if self.context.ties != "break" or self.relation in self.context.watched:
+            raise UnsupportedError(f"{self.relation}: delayed effects under these conditions")
+        known = np.unique(np.concatenate([actions[0], held]))
+        arguments = keys.arguments(known)
+        effects = effects_of(
+            self._delays(), arguments, self.domains, self.value_domain or self._number_domain(),
+            self.definition.groundings, self.context,
+        )  # fmt: skip
+        since = carried.since if carried.since is not None else carried.starts - self.context.tick
+        *found, groups, values, times, conflicts = hold_delayed(
+            known, *actions, *before, since[order], *effects, self.context.query,
+            self.context.tick,
+        )  # fmt: skip
+        self.context.begun[self.relation] = Points(keys.arguments(groups), values, times)
+        return (*found, conflicts)
 
     def _actions(self, points: Points) -> Integers:
         """Initiations; one that grounding does not allow only breaks other values."""

@@ -125,7 +125,10 @@ class _Builder:
         relations = dict.fromkeys(vertex.relation for vertex in component.vertices)
         definitions = tuple(self._definition(relation, component) for relation in relations)
         order = tuple(str(vertex) for vertex in component.vertices)
-        return Stratum(component.level, component.cyclic, component.delayed, order, definitions)
+        return Stratum(
+            component.level, component.cyclic, component.immediate, component.delayed, order,
+            definitions,
+        )  # fmt: skip
 
     def _definition(self, relation: Relation, component: Component) -> Definition:
         definitions = self.checked.definitions

@@ -252,6 +252,7 @@ class Stratum:
 
     level: int
     cyclic: bool
+    immediate: bool
     delayed: bool
     order: tuple[str, ...]
     definitions: tuple[Definition, ...]

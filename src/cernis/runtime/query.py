@@ -14,7 +14,7 @@ from cernis.operators.pipeline import run_steps
 from cernis.operators.simple import Carried, SimpleFluent, head_column
 from cernis.operators.static import evaluate_static, pieces, reaching, united
 from cernis.plan.builder import Plan
-from cernis.plan.logical import Definition, Delay, Fetch, IntervalRule, Match, PointRule, Stratum
+from cernis.plan.logical import Definition, Fetch, IntervalRule, Match, PointRule, Stratum
 from cernis.tables.columns import Array
 from cernis.tables.events import sorted_table
 
@@ -40,13 +40,11 @@ def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> 
 def refuse(stratum: Stratum) -> None:
     """Say what this version cannot evaluate."""
     what = ", ".join(definition.title for definition in stratum.definitions)
-    if stratum.cyclic:
+    if stratum.immediate:
         raise UnsupportedError(
             f"{what}: definitions that depend on themselves are not supported yet"
         )
     for definition in stratum.definitions:
-        if any(isinstance(rule, Delay) for rule in definition.rules):
-            raise UnsupportedError(f"{definition.title}: delayed effects are not supported yet")
         if any(isinstance(rule, Match) for rule in definition.rules):
             raise UnsupportedError(f"{definition.title}: event patterns are not supported yet")
 

@@ -24,7 +24,7 @@ from cernis.check.model import (
     temporal,
 )
 from cernis.knowledge import FactTable, table_of_rows
-from cernis.operators.context import Context, Memo
+from cernis.operators.context import Context, Memo, Points
 from cernis.operators.grounding import distinct
 from cernis.operators.profile import Profile
 from cernis.operators.simple import Carried
@@ -36,7 +36,7 @@ from cernis.runtime.records import Records
 from cernis.syntax.tree import Variable, functor
 from cernis.tables.domains import Domain, Domains
 from cernis.tables.events import EventTable, sorted_table
-from cernis.tables.fluents import FluentTable
+from cernis.tables.fluents import Finder, FluentTable
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -243,6 +243,7 @@ class _State:
         self._carried: dict[Relation, Carried] = {}
         self._past: dict[Relation, list[EventTable]] = {}
         self._happened: dict[Relation, EventTable] = {}
+        self._begun: dict[Relation, Points] = {}
         self._context: Context | None = None
         self._domain_rows: dict[tuple[str, int], set[tuple[object, ...]]] = {}
         self.memo = Memo()
@@ -258,7 +259,7 @@ class _State:
             if simple:
                 self._archive_where(relation, piece, ends <= bound)
                 self._carried[relation] = self._carry(
-                    relation, table, chosen(piece, (starts <= bound) & (ends > bound))
+                    relation, table, chosen(piece, (starts <= bound) & (ends > bound)), edge
                 )
             else:
                 cut = chosen(piece, starts < bound)
@@ -274,11 +275,27 @@ class _State:
         if mask.any():
             self._archive.setdefault(relation, []).append(chosen(piece, mask))
 
-    def _carry(self, relation: Relation, table: FluentTable, piece: Piece) -> Carried:
+    def _carry(self, relation: Relation, table: FluentTable, piece: Piece, edge: int) -> Carried:
         values = piece[1]
         if table.value_domain is None:
             values = self._run.domains.of(("values of", relation)).encode(values.tolist())
-        return Carried(piece[0], values, piece[2])
+        return Carried(piece[0], values, piece[2], self._since(relation, piece, values, edge))
+
+    def _since(
+        self, relation: Relation, piece: Piece, values: Integers, edge: int
+    ) -> Integers | None:
+        """The last initiation up to the edge of what is carried, if effects are counted from it."""
+        begun = self._begun.get(relation)
+        if begun is None:
+            return None
+        since = piece[2] - self._run.tick
+        finder = Finder([(c, None) for c in (*piece[0], values)], len(values))
+        early = np.flatnonzero(begun.times <= edge)
+        columns = [column[early] for column in (*begun.arguments, begun.values)]
+        found = finder.one(columns, len(early))
+        known = found >= 0
+        np.maximum.at(since, found[known], begun.times[early][known])
+        return since
 
     def before(self, relation: Relation) -> list[Piece]:
         """What was said of points up to the edge and reaches it."""
@@ -292,6 +309,7 @@ class _State:
         """Take over the result of a query."""
         self._context = context
         self._live = dict(context.fluents)
+        self._begun = dict(context.begun)
         for relation, past in context.past.items():
             self._archive.setdefault(relation, []).extend(past)
         for relation, table in context.events.items():
