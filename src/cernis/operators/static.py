@@ -13,6 +13,7 @@ import numpy.typing as npt
 from cernis.check.goals import named
 from cernis.check.model import Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
+from cernis.kernels.overlap import overlaps
 from cernis.kernels.sweep import cover, maximal, subtract
 from cernis.operators.context import Context, constant_column, recoded
 from cernis.operators.expressions import reckon
@@ -243,9 +244,13 @@ def _instances(
     fetches = [step for step in rule.steps if isinstance(step, Fetch)]
     conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
     rows = Rows(1)
+    together = context.memo.once("together", rule, lambda: _together(rule))
+    anchor: Pair | None = None
     for step in fetches:
         if step.output in needed:
-            rows = _match(step.pair, rows, context)
+            meets = anchor if step.output in together else None
+            rows = _match(step.pair, rows, context, meets)
+            anchor = step.pair if step.output in together else anchor
     rows, waiting = _apply(conditions, rows, context)
     if entity_names(rule.head) - rows.columns.keys() and groundings:
         rows = grounded(rule.head, groundings, rows, context)
@@ -324,8 +329,35 @@ def needs_of(step: object) -> set[str]:
     return needs
 
 
-def _match(pair: Pair, rows: Rows, context: Context) -> Rows:
-    """Rows beside the instances of a fluent."""
+def _together(rule: IntervalRule) -> frozenset[str]:
+    """The fetched lists that hold at every point of the result.
+
+    An intersection lies in all its operands, a relative complement in its first; of a union, only
+    what all its operands lie in is sure.
+    """
+    inside: dict[str, frozenset[str]] = {}
+    for step in rule.steps:
+        if isinstance(step, Fetch):
+            inside[step.output] = frozenset([step.output])
+        elif isinstance(step, Combine):
+            parts = [inside[name] for name in step.inputs]
+            if step.operator == "intersect_all":
+                inside[step.output] = frozenset[str]().union(*parts)
+            elif step.operator == "union_all" and parts:
+                inside[step.output] = frozenset.intersection(*parts)
+            elif step.operator == "complement_all" or not parts:
+                inside[step.output] = frozenset()
+            else:
+                inside[step.output] = parts[0]
+    return inside[rule.output]
+
+
+def _match(pair: Pair, rows: Rows, context: Context, meets: Pair | None = None) -> Rows:
+    """Rows beside the instances of a fluent.
+
+    Where nothing else connects them, and the rows have a fluent that must hold at the same time
+    (`meets`), only instances that do so at some point are taken.
+    """
     terms = [*pair.args, pair.value]
     fluent = context.fluents.get(pair.relation) or empty_table(
         *slot_domains(pair.relation, context)
@@ -335,8 +367,12 @@ def _match(pair: Pair, rows: Rows, context: Context) -> Rows:
         at for at, term in enumerate(terms)
         if not isinstance(term, Variable) or term.name in rows.columns
     )  # fmt: skip
-    wanted = [_wanted(terms[at], columns[at][1], rows) for at in bound]
-    chosen, found = fluent.finder(bound).all(wanted, rows.length)
+    connected = any(isinstance(terms[at], Variable) for at in bound)
+    if meets is not None and not connected and rows.length > 1:
+        chosen, found = _meeting(pair, meets, rows, fluent, context)
+    else:
+        wanted = [_wanted(terms[at], columns[at][1], rows) for at in bound]
+        chosen, found = fluent.finder(bound).all(wanted, rows.length)
     more: dict[str, Column] = {}
     keep = np.ones(len(chosen), np.bool_)
     for at, term in enumerate(terms):
@@ -349,6 +385,31 @@ def _match(pair: Pair, rows: Rows, context: Context) -> Rows:
             more[term.name] = column
     result = rows.take(chosen).with_columns(more)
     return result if keep.all() else result.where(keep).settled()
+
+
+def _meeting(
+    pair: Pair, meets: Pair, rows: Rows, fluent: FluentTable, context: Context
+) -> tuple[Array, Array]:
+    """Rows and instances whose intervals overlap somewhere."""
+    offsets, starts, ends = _fetched(meets, rows, context).packed()
+    owner = np.repeat(np.arange(rows.length), np.diff(offsets))
+    order = np.argsort(starts, kind="stable")
+    own = _constant_groups(pair, fluent)
+    groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))
+    mine = np.flatnonzero(own[groups])
+    mine = mine[np.argsort(fluent.starts[mine], kind="stable")]
+    left, right = overlaps(starts[order], ends[order], fluent.starts[mine], fluent.ends[mine])
+    pairs = np.unique(owner[order][left] * max(len(fluent), 1) + groups[mine][right])
+    return pairs // max(len(fluent), 1), pairs % max(len(fluent), 1)
+
+
+def _constant_groups(pair: Pair, fluent: FluentTable) -> npt.NDArray[np.bool_]:
+    """The groups of a fluent that have the constants of a literal."""
+    mask = np.ones(len(fluent), np.bool_)
+    for term, (data, domain) in zip([*pair.args, pair.value], fluent.columns(), strict=True):
+        if not isinstance(term, Variable):
+            mask &= data == constant_column(term, domain).data[0]
+    return mask
 
 
 def _wanted(term: Term, domain: Domain | None, rows: Rows) -> Array:

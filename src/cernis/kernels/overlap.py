@@ -1,0 +1,76 @@
+"""Which intervals of two lists have a point in common."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.compile import kernel
+
+Integers = npt.NDArray[np.int64]
+
+
+@kernel("integers integers integers integers", "integers integers")
+def overlaps(
+    starts1: Integers, ends1: Integers, starts2: Integers, ends2: Integers
+) -> tuple[Integers, Integers]:
+    """All pairs of overlapping intervals, one of each list; both are sorted by start.
+
+    Time is swept once. Each interval that begins meets those of the other list that have begun
+    and not ended, and those that have ended are dropped on the way; so the cost follows the pairs
+    found, whatever the number of intervals. The sweep is made twice, to count and to write.
+    """
+    first = np.empty(0, np.int64)
+    second = np.empty(0, np.int64)
+    open1 = np.empty(len(starts1), np.int64)
+    open2 = np.empty(len(starts2), np.int64)
+    for writing in range(2):
+        count = 0
+        i = 0
+        j = 0
+        many1 = 0
+        many2 = 0
+        while i < len(starts1) or j < len(starts2):
+            if j >= len(starts2) or (i < len(starts1) and starts1[i] <= starts2[j]):
+                kept = 0
+                for at in range(many2):
+                    other = open2[at]
+                    if ends2[other] > starts1[i]:
+                        open2[kept] = other
+                        kept += 1
+                        if writing:
+                            first[count] = i
+                            second[count] = other
+                        count += 1
+                many2 = kept
+                open1[many1] = i
+                many1 += 1
+                i += 1
+            else:
+                kept = 0
+                for at in range(many1):
+                    other = open1[at]
+                    if ends1[other] > starts2[j]:
+                        open1[kept] = other
+                        kept += 1
+                        if writing:
+                            first[count] = other
+                            second[count] = j
+                        count += 1
+                many1 = kept
+                open2[many2] = j
+                many2 += 1
+                j += 1
+        if not writing:
+            first = np.empty(count, np.int64)
+            second = np.empty(count, np.int64)
+    return first, second
+
+
+def overlaps_plain(
+    starts1: Integers, ends1: Integers, starts2: Integers, ends2: Integers
+) -> tuple[Integers, Integers]:
+    """The twin of `overlaps`: compares every interval with every other. In another order."""
+    meet = (starts1[:, None] < ends2[None, :]) & (starts2[None, :] < ends1[:, None])
+    first, second = np.nonzero(meet)
+    return first.astype(np.int64), second.astype(np.int64)
