@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,8 @@ from cernis.operators.static import evaluate_static, pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, Fetch, IntervalRule, Match, PointRule, Stratum
 from cernis.tables.columns import Array
-from cernis.tables.events import sorted_table
+from cernis.tables.events import EventTable, sorted_table
+from cernis.tables.fluents import FluentTable
 
 
 @dataclass(slots=True)
@@ -32,18 +34,55 @@ def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> 
     for stage in plan.stages:
         for stratum in stage.strata:
             refuse(stratum)
-            for relation, definition in zip(_relations(stratum), stratum.definitions, strict=True):
-                _definition(relation, definition, plan, context, carried, outcome)
+            if stratum.immediate:
+                _cyclic(stratum, context, carried, outcome)
+            else:
+                outcome.conflicts += _once(stratum, context, carried)
     return outcome
+
+
+def _once(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
+    """Evaluate the definitions of a stratum in order; gives the conflicts."""
+    return sum(
+        _definition(relation, definition, context, carried)
+        for relation, definition in zip(_relations(stratum), stratum.definitions, strict=True)
+    )
+
+
+def _cyclic(
+    stratum: Stratum, context: Context, carried: dict[Relation, Carried], outcome: Outcome
+) -> None:
+    """Evaluate definitions that depend on one another, again and again until nothing changes.
+
+    What a rule says of a point depends on what held there, which earlier points decide. So each
+    round makes at least one more point of every causal chain right, and keeps right what is: the
+    number of rounds is the length of the longest chain, and what no round changes is the answer.
+    """
+    relations = _relations(stratum)
+    before: Sequence[FluentTable | EventTable] = ()
+    while True:
+        conflicts = _once(stratum, context, carried)
+        now = [context.fluents[r] if r in context.fluents else context.events[r] for r in relations]
+        if before and all(map(_same, before, now)):
+            outcome.conflicts += conflicts
+            return
+        before = now
+
+
+def _same(left: object, right: object) -> bool:
+    """Do two tables of one relation say the same?"""
+    if isinstance(left, FluentTable) and isinstance(right, FluentTable):
+        one = (*left.arguments, left.values, left.offsets, left.starts, left.ends)
+        other = (*right.arguments, right.values, right.offsets, right.starts, right.ends)
+    else:
+        assert isinstance(left, EventTable)
+        assert isinstance(right, EventTable)
+        one, other = (*left.arguments, left.times), (*right.arguments, right.times)
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def refuse(stratum: Stratum) -> None:
     """Say what this version cannot evaluate."""
-    what = ", ".join(definition.title for definition in stratum.definitions)
-    if stratum.immediate:
-        raise UnsupportedError(
-            f"{what}: definitions that depend on themselves are not supported yet"
-        )
     for definition in stratum.definitions:
         if any(isinstance(rule, Match) for rule in definition.rules):
             raise UnsupportedError(f"{definition.title}: event patterns are not supported yet")
@@ -58,15 +97,15 @@ def _relations(stratum: Stratum) -> list[Relation]:
 
 
 def _definition(
-    relation: Relation, definition: Definition, plan: Plan, context: Context,
-    carried: dict[Relation, Carried], outcome: Outcome,
-) -> None:  # fmt: skip
+    relation: Relation, definition: Definition, context: Context, carried: dict[Relation, Carried]
+) -> int:
+    """Evaluate one definition; gives the number of conflicts between its values."""
     if definition.kind == "event":
         _event(relation, definition, context)
     elif definition.kind == FluentKind.SIMPLE:
         fluent = SimpleFluent(relation, definition, context)
         context.fluents[relation] = fluent.evaluate(carried.get(relation))
-        outcome.conflicts += fluent.conflicts
+        return fluent.conflicts
     else:
         table = evaluate_static(relation, definition, context)
         before = context.fluents.get(relation)
@@ -78,6 +117,7 @@ def _definition(
         )  # fmt: skip
         if _rests_on_points(definition, context):
             context.unsure.add(relation)
+    return 0
 
 
 def _rests_on_points(definition: Definition, context: Context) -> bool:
