@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from cernis.check.model import Condition, Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
+from cernis.knowledge import Route
 from cernis.operators.context import Context, constant_column
 from cernis.operators.pipeline import ROW, concatenated, run_steps
 from cernis.plan.logical import PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
-from cernis.syntax.tree import Compound, Term, Variable
+from cernis.syntax.tree import Compound, Term, Variable, functor
 from cernis.tables.columns import Array, Column, Rows, pack
 from cernis.tables.domains import Domain
 
@@ -71,7 +72,9 @@ def allowed_values(
 
     Asked once for each value of the domain, as long as the tables they look at stay the same.
     """
-    key = (relation, value, context.all_filled)
+    depends = context.memo.once("filled", groundings, lambda: _filled_keys(groundings, context))
+    filled = context.all_filled if depends is None else sum(map(context.rows_filled, depends))
+    key = (relation, value, filled)
     known = context.memo.allowed.get(key, np.empty(0, np.bool_))
     if len(known) < len(domain):
         new = np.arange(len(known), len(domain))
@@ -79,6 +82,18 @@ def allowed_values(
         may = allowed(groundings, [new], [domain], values, value_domain, context)
         known = context.memo.allowed[key] = np.concatenate([known, may])
     return known
+
+
+def _filled_keys(
+    groundings: Sequence[Grounding], context: Context
+) -> frozenset[tuple[str, int]] | None:
+    """The tables that goals look at and the run fills; None if rules behind them may look too."""
+    keys = {functor(goal) for grounding in groundings for goal in grounding.goals}
+    for key in keys:
+        predicate = context.knowledge.predicates.get(key)
+        if predicate is not None and predicate.route is not Route.TABLE:
+            return None
+    return frozenset(keys)
 
 
 def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Context) -> Array:

@@ -36,7 +36,7 @@ from cernis.plan.logical import (
 )
 from cernis.plan.pipeline import entity_names
 from cernis.syntax.tree import Term, Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Array, Column, Rows, pack
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import INFINITY, FluentTable, empty_table
 
@@ -90,12 +90,16 @@ def united(pieces: Iterable[Piece], relation: Relation, context: Context) -> Flu
     values = np.concatenate([p[1] for p in parts])
     starts = np.concatenate([p[2] for p in parts])
     ends = np.concatenate([p[3] for p in parts])
-    order = np.lexsort((starts, values, *reversed(arguments)))
+    columns = [*arguments, values]
+    sizes = [len(d) if d is not None else -1 for d in (*domains, value_domain)]
+    packed = pack(columns, sizes) if min(sizes) > 0 else None
+    keys = [packed[0]] if packed is not None else columns
+    order = np.lexsort((starts, *reversed(keys)))
     arguments, values = [column[order] for column in arguments], values[order]
     starts, ends = starts[order], ends[order]
     new = np.zeros(len(values), np.bool_)
     new[0] = True
-    for column in (*arguments, values):
+    for column in (key[order] for key in keys):
         new[1:] |= column[1:] != column[:-1]
     heads = np.flatnonzero(new)
     owners, starts, ends = maximal(np.cumsum(new) - 1, starts, ends)
@@ -320,9 +324,9 @@ def needs_of(step: object) -> set[str]:
         bound: set[str] = set()
         for inner in body:
             if isinstance(inner, Lookup):
-                # Inside, a look-up by a variable of the rule must find it bound.
-                needs |= set(inner.on) - bound
-                bound |= set(inner.binds)
+                # A look-up can give a variable its values; under a negation it must not.
+                needs |= set() if isinstance(step, Branches) else set(inner.on) - bound
+                bound |= {*inner.on, *inner.binds}
             else:
                 needs |= needs_of(inner) - bound
                 bound |= {inner.variable} if isinstance(inner, Compute) else set()
