@@ -13,6 +13,7 @@ import numpy.typing as npt
 from cernis.check.goals import named
 from cernis.check.model import Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
+from cernis.kernels.allen import RELATIONS, related
 from cernis.kernels.overlap import overlaps
 from cernis.kernels.sweep import cover, maximal, subtract
 from cernis.operators.context import Context, constant_column, recoded
@@ -35,6 +36,7 @@ from cernis.plan.logical import (
     Resolve,
 )
 from cernis.plan.pipeline import entity_names
+from cernis.syntax.printer import show
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows, pack
 from cernis.tables.domains import Domain
@@ -234,7 +236,8 @@ def _needs(step: Combine, inputs: list[set[frozenset[str]]]) -> set[frozenset[st
         return {frozenset()}
     if step.operator in ("relative_complement_all", "intDurGreater", "intDurLess"):
         return inputs[0]
-    raise UnsupportedError("relations between intervals (allen) are not supported yet")
+    # Only intervals that stand in a relation come out, and it takes two for one.
+    return {one | other for one in inputs[0] for other in inputs[1]}
 
 
 def _instances(
@@ -351,9 +354,20 @@ def _together(rule: IntervalRule) -> frozenset[str]:
                 inside[step.output] = frozenset.intersection(*parts)
             elif step.operator == "complement_all" or not parts:
                 inside[step.output] = frozenset()
+            elif step.operator == "allen":
+                inside[step.output] = _related_inside(show(step.parameters[1]), *parts)
             else:
                 inside[step.output] = parts[0]
     return inside[rule.output]
+
+
+def _related_inside(mode: str, source: frozenset[str], target: frozenset[str]) -> frozenset[str]:
+    """What the intervals that a relation gives lie in, by its mode of output."""
+    if mode == "intersect":
+        return source | target
+    if mode in ("source", "complement"):
+        return source
+    return target if mode in ("target", "complement_inv") else source & target
 
 
 def _match(pair: Pair, rows: Rows, context: Context, meets: Pair | None = None) -> Rows:
@@ -526,10 +540,36 @@ def _combined(step: Combine, inputs: list[Lists], rows: Rows, context: Context) 
         return _of(*subtract(*always, *cover(*_stacked(inputs), 1))) if inputs else _of(*always)
     if step.operator in ("intDurGreater", "intDurLess"):
         return _by_duration(step, inputs[0], rows, context)
+    if step.operator == "allen":
+        return _related(step, *inputs)
     if not inputs:
         return normalised(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64),
                           rows.length)  # fmt: skip
     raise UnsupportedError(f"{step.operator} is not supported yet")
+
+
+def _related(step: Combine, source: Lists, target: Lists) -> Lists:
+    """The intervals of two lists in some pair of a relation, put together as the mode says."""
+    relation, mode = (show(parameter).strip("'") for parameter in step.parameters)
+    one, other = source.packed(), target.packed()
+    chosen1, chosen2 = related(*one, *other, RELATIONS.index(relation))
+    left, right = _of(*_filtered(one, chosen1)), _of(*_filtered(other, chosen2))
+    if mode == "source":
+        return left
+    if mode == "target":
+        return right
+    if mode in ("union", "intersect"):
+        return _of(*cover(*_stacked([left, right]), 1 if mode == "union" else 2))
+    first, second = (left, right) if mode == "complement" else (right, left)
+    return _of(*subtract(*first.packed(), *second.packed()))
+
+
+def _filtered(
+    lists: tuple[Integers, Integers, Integers], mask: npt.NDArray[np.bool_]
+) -> tuple[Integers, Integers, Integers]:
+    offsets, starts, ends = lists
+    before = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)
+    return before[offsets], starts[mask], ends[mask]
 
 
 def _always(length: int, context: Context) -> tuple[Integers, Integers, Integers]:
