@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Compound, PatternRule, Term, Variable
+from cernis.syntax.tree import Atom, Compound, PatternRule, Term, Text, Variable
 
 ANY_VALUE = "*"
 """The value of a vertex that stands for whatever value a variable takes."""
@@ -87,7 +87,9 @@ class Pair:
 
     @property
     def value_name(self) -> str:
-        """The value as text, or `*` if it is a variable."""
+        """The value as text, or `*` if it is a variable. A string is the atom of its text."""
+        if isinstance(self.value, Text):
+            return show(Atom(self.value.value))
         return ANY_VALUE if isinstance(self.value, Variable) else show(self.value)
 
 

@@ -9,7 +9,7 @@ from cernis.operators.context import Context, Points, constant_column, recoded
 from cernis.plan.logical import EventAntiJoin, EventJoin, Occurrence, Scan
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
-from cernis.tables.domains import Domain
+from cernis.tables.domains import Domain, numbers
 from cernis.tables.events import EventTable, sorted_table
 from cernis.tables.fluents import INFINITY, FluentTable
 
@@ -138,8 +138,10 @@ def _changes(changes: Changes, context: Context) -> EventTable:
         # Values that are reckoned with are coded where they are told apart; here they are numbers.
         coded = context.domains.of(("values of", relation))
         known = found.values >= 0
-        values = np.full(len(found.values), np.nan)
-        values[known] = np.array(coded.decode(found.values[known]), np.float64)
+        values = numbers(coded.decode(found.values[known]))
+        if not known.all():
+            values, some = np.full(len(known), np.nan), values
+            values[known] = some
         found = Points(found.arguments, values, found.times)
     return points_table(found, domains)
 

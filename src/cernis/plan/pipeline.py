@@ -124,7 +124,7 @@ class Pipeline:
         own = all_names(literal.body if isinstance(literal, Collect) else [literal])
         late = 10 if own & others - self.bound else 0
         if isinstance(literal, Either):
-            return 70 + late if self.steps else 5
+            return 70 + late if self.steps else 5 if _triggers(literal) else 90
         if is_choice:
             return 72 + late
         return 75 + late
@@ -217,7 +217,7 @@ class Pipeline:
             if expanded == goal:
                 return None
             goal = expanded
-        elif functor(goal)[0] not in (",", ";"):
+        elif functor(goal)[0] not in (",", ";") or _has_arrow(goal):
             return None
         if not literal.negated:
             return list(_literals(goal, literal.span))
@@ -240,9 +240,17 @@ def _literals(goal: Term, span: Span) -> tuple[Literal, ...]:
     return tuple(found)
 
 
-def _has_arrow(disjunction: Compound) -> bool:
+def _triggers(literal: Either) -> bool:
+    """Does every branch wait for something to happen?"""
+    return all(
+        any(isinstance(each, (Happens, Boundary, Changes)) and not each.negated for each in branch)
+        for branch in literal.branches
+    )
+
+
+def _has_arrow(goal: Term) -> bool:
     """If-then-else is no disjunction of its branches."""
-    return any(functor(branch)[0] == "->" for branch in disjunction.args)
+    return isinstance(goal, Compound) and any(functor(arg)[0] == "->" for arg in goal.args)
 
 
 def all_names(body: Iterable[Literal]) -> set[str]:
