@@ -122,16 +122,7 @@ def grounded(head: Pair, groundings: tuple[Grounding, ...], rows: Rows, context:
     """Rows for every instance of the head that grounding allows."""
     outcomes = []
     for grounding in groundings:
-        assert isinstance(grounding.entity, Pair)
-        names = {
-            theirs.name: ours
-            for theirs, ours in zip(
-                [*grounding.entity.args, grounding.entity.value], [*head.args, head.value],
-                strict=True,
-            )
-            if isinstance(theirs, Variable)
-        }  # fmt: skip
-        goals = [Condition(_renamed(goal, names), False, goal.span) for goal in grounding.goals]
+        goals = _goals_for(head, grounding)
         pipeline = Pipeline(context.knowledge, context.modes, bound=set(rows.columns))
         outcomes.append(run_steps(pipeline.run(goals), rows, context).settled())
     if not outcomes:
@@ -139,9 +130,27 @@ def grounded(head: Pair, groundings: tuple[Grounding, ...], rows: Rows, context:
     return concatenated(outcomes, context)
 
 
+def _goals_for(head: Pair, grounding: Grounding) -> list[Condition]:
+    """The goals of a grounding rule about the variables of a head."""
+    entity = grounding.entity
+    assert isinstance(entity, Pair)
+    names: dict[str, Term] = {}
+    goals: list[Term] = []
+    for theirs, ours in zip([*entity.args, entity.value], [*head.args, head.value], strict=True):
+        if isinstance(theirs, Variable) and theirs.name not in names:
+            if theirs.name != "_":
+                names[theirs.name] = ours
+        else:
+            same = names[theirs.name] if isinstance(theirs, Variable) else theirs
+            goals.append(Compound("=", (ours, same), grounding.span))
+    goals += [_renamed(goal, names) for goal in grounding.goals]
+    return [Condition(goal, False, grounding.span) for goal in goals]
+
+
 def _renamed(term: Term, names: dict[str, Term]) -> Term:
-    if isinstance(term, Variable):
-        return names.get(term.name, term)
+    if isinstance(term, Variable) and term.name != "_":
+        # What only the grounding rule speaks of must not meet a variable of the rule.
+        return names.get(term.name, Variable(f"_grounding {term.name}", term.span))
     if isinstance(term, Compound):
         return Compound(term.functor, tuple(_renamed(arg, names) for arg in term.args), term.span)
     return term
