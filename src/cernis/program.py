@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cernis.check.catalogue import EventEntry, FluentEntry
 from cernis.check.checker import Checked, check
@@ -20,6 +20,9 @@ from cernis.syntax.parser import Parsed
 
 if TYPE_CHECKING:
     from cernis.plan import Plan
+    from cernis.runtime.result import Result
+    from cernis.runtime.settings import Length, Point
+    from cernis.runtime.sources import Events
 
 TABLE_ENDINGS = (".csv", ".parquet")
 """Endings of fact files that are tables, one predicate each, named after the file."""
@@ -57,6 +60,29 @@ class Program:
         from cernis.plan import make_plan
 
         return make_plan(self.checked)
+
+    def run(
+        self, events: Events, *, window: Length | None = None, step: Length | None = None,
+        start: Point | None = None, end: Point | None = None, tick: int | None = None,
+        ties: str | None = None, mapping: str | Path | Mapping[str, Any] | None = None,
+        strict: bool = False, per_query: bool = False,
+    ) -> Result:  # fmt: skip
+        """Recognise: when did what hold, given these events?
+
+        Events are tables (Arrow, pandas, polars), lists of tuples or mappings, files, or text
+        records: see `cernis.runtime.sources.read_events`. With a window, a query sees only what
+        happened within it, and there is a query every step; without, one query sees all. A run
+        goes from start, exclusive, to end; by default from just before the first record to the
+        last. `mapping` says which columns of files are what, as `cernis.toml` does. A record that
+        cannot be used is set aside, or is a DataError if `strict`.
+        """
+        from cernis.runtime.recognise import recognise
+        from cernis.runtime.settings import settings
+
+        chosen = settings(window, step, start, end, tick, ties)
+        return recognise(
+            self.plan, events, chosen, mapping=mapping, strict=strict, per_query=per_query
+        )
 
 
 def load(source: str | Path, facts: Iterable[str | Path] = ()) -> Program:

@@ -1,4 +1,4 @@
-"""The command line: `cernis check`, `fmt`, `plan`, `graph`, `explain-code`.
+"""The command line: `cernis check`, `fmt`, `run`, `plan`, `graph`, `explain-code`.
 
 Exit codes: 0 all is well, 1 the program has errors (or is not formatted), 2 the command itself
 is wrong.
@@ -15,11 +15,12 @@ import typer
 
 from cernis import __version__
 from cernis.cli.output import accept_any_character, drop, is_coloured, say, stop
+from cernis.cli.program import Facts, Rules, load_program
+from cernis.cli.run import run
 from cernis.errors import CernisError
 
 if TYPE_CHECKING:
     from cernis.check import Checked
-    from cernis.program import Program
 
 app = typer.Typer(
     add_completion=False,
@@ -36,20 +37,6 @@ class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
     GITHUB = "github"
-
-
-# A file that may not be read is reported like one that is not there, and not as wrong usage: so
-# `readable=False`, which leaves it to the command to find out.
-Rules = Annotated[Path, typer.Argument(metavar="RULES", readable=False, help="The file of rules.")]
-Facts = Annotated[
-    list[Path],
-    typer.Option(
-        "--facts",
-        metavar="FILE",
-        readable=False,
-        help="Background facts: rule text, CSV or Parquet.",
-    ),
-]
 
 
 def main() -> None:
@@ -145,13 +132,16 @@ def fmt(
     raise typer.Exit(1 if failed or (check_ and changed) else 0)
 
 
+app.command()(run)
+
+
 @app.command()
 def plan(rules: Rules, facts: Facts = []) -> None:  # noqa: B006 - as above
     """Show how a program is evaluated: stages, strata, operators."""
     from cernis.plan import explain
     from cernis.report.diagnostics import as_text
 
-    program = _load(rules, facts)
+    program = load_program(rules, facts)
     say(explain(program.plan), newline=False)
     if program.plan.diagnostics:
         text = as_text(program.plan.diagnostics, program.sources, is_coloured(sys.stderr))
@@ -173,7 +163,7 @@ def graph(
     """Draw what depends on what, immediately and with a delay, level by level."""
     from cernis.report.graph import as_dot, as_svg
 
-    checked = _load(rules, facts).checked
+    checked = load_program(rules, facts).checked
     if output is None:
         say(as_dot(checked.dependencies, checked.catalogue, inputs), newline=False)
         return
@@ -200,19 +190,6 @@ def explain_code(
     if text is None:
         stop(f"there is no diagnostic {code}", 2)
     say(text)
-
-
-def _load(rules: Path, facts: list[Path]) -> Program:
-    """The program, or its diagnostics and the end."""
-    from cernis.errors import ProgramError
-    from cernis.program import load
-    from cernis.report.diagnostics import as_text, summary
-
-    try:
-        return load(rules, facts)
-    except ProgramError as error:
-        say(as_text(error.diagnostics, error.sources, is_coloured(sys.stderr)), err=True)
-        stop(f"{rules}: {summary(error.diagnostics)}")
 
 
 if __name__ == "__main__":

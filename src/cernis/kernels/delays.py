@@ -23,7 +23,8 @@ ENDS = -1
 @kernel(
     "integers integers integers integers integers integers integers integers matrix integers "
     "matrix integers integer integer",
-    "integers integers integers integers integers integers integers integer",
+    "integers integers integers integers integers integers integers integers integers integers "
+    "integer",
 )
 def hold_delayed(
     known: Integers,
@@ -40,7 +41,10 @@ def hold_delayed(
     postponable: Integers,
     query: int,
     tick: int,
-) -> tuple[Integers, Integers, Integers, Integers, Integers, Integers, Integers, int]:
+) -> tuple[
+    Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers,
+    Integers, int,
+]:  # fmt: skip
     """Intervals under the tie rule `break`, with delayed effects; otherwise as `hold`.
 
     `known` are the instances, sorted; those of actions and of what is carried are among them. A
@@ -50,8 +54,9 @@ def hold_delayed(
     happens there, and not behind the query. Where v is postponable, each initiation of it moves
     its effect. `carried_since` is the last initiation of what is carried.
 
-    Gives instances, values, starts and ends; then instances, values and times of the initiations
-    of postponable values, those carried included; and the number of conflicts.
+    Gives instances, values, starts and ends; instances, values and times of the initiations of
+    postponable values, those carried included; instances, actions and times of the effects; and
+    the number of conflicts.
     """
     rows = len(times)
     values = len(targets)
@@ -64,6 +69,10 @@ def hold_delayed(
     begun_instances = np.empty(room, np.int64)
     begun_values = np.empty(room, np.int64)
     begun_times = np.empty(room, np.int64)
+    effect_instances = np.empty(room, np.int64)
+    effect_actions = np.empty(room, np.int64)
+    effect_times = np.empty(room, np.int64)
+    effects = 0
     count = 0
     initiations = 0
     conflicts = 0
@@ -92,7 +101,7 @@ def hold_delayed(
                 time = times[row]
             if time == largest or time > query:
                 break
-            if count + 2 >= room or initiations + 2 >= room:
+            if count + 2 >= room or initiations + 2 >= room or effects + 2 >= room:
                 # Effects that chain can outnumber the actions.
                 room *= 2
                 found_instances = np.append(found_instances, np.empty(room // 2, np.int64))
@@ -102,6 +111,9 @@ def hold_delayed(
                 begun_instances = np.append(begun_instances, np.empty(room // 2, np.int64))
                 begun_values = np.append(begun_values, np.empty(room // 2, np.int64))
                 begun_times = np.append(begun_times, np.empty(room // 2, np.int64))
+                effect_instances = np.append(effect_instances, np.empty(room // 2, np.int64))
+                effect_actions = np.append(effect_actions, np.empty(room // 2, np.int64))
+                effect_times = np.append(effect_times, np.empty(room // 2, np.int64))
             begun = np.int64(-2)
             many = False
             all_end = False
@@ -121,6 +133,10 @@ def hold_delayed(
                 row += 1
             if effect == time:
                 target = targets[value]
+                effect_instances[effects] = instance
+                effect_actions[effects] = value << 1 if target < 0 else (target << 1) + 1
+                effect_times[effects] = time
+                effects += 1
                 if target < 0:
                     value_ends = True
                 elif may[target, at] == 0:
@@ -174,5 +190,8 @@ def hold_delayed(
         begun_instances[:initiations].copy(),
         begun_values[:initiations].copy(),
         begun_times[:initiations].copy(),
+        effect_instances[:effects].copy(),
+        effect_actions[:effects].copy(),
+        effect_times[:effects].copy(),
         conflicts,
     )

@@ -2,6 +2,7 @@
 
 Actions are sorted by instance (a fluent with its arguments) and time. An action is twice the code
 of the value it is about, plus one if it is an initiation; a termination of whatever value is -2.
+In the loops the value that holds is kept as the action that would initiate it.
 """
 
 from __future__ import annotations
@@ -9,18 +10,178 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel
+from cernis.kernels.compile import kernel, part, shortened
 
 Integers = npt.NDArray[np.int64]
+Held = tuple[Integers, Integers, Integers, Integers, int]
+"""Instances, values, starts, ends, and the number of points at which two values are initiated."""
+Place = np.uint64
 
-INFINITY = np.iinfo(np.int64).max
+INFINITY = int(np.iinfo(np.int64).max)
 """The end of an interval that is open."""
 
+ZERO, ONE = np.uint64(0), np.uint64(1)
+NOTHING = -3
+"""Kept where no value holds."""
+ALL = -2
+"""The termination of whatever value."""
 
-@kernel(
-    "integers integers integers integers integers integers integer",
-    "integers integers integers integers integer",
+# -- the actions of one point ----------------------------------------------------------------
+
+
+@part
+def _after(action: int, held: int) -> int:
+    """What holds after an action that is alone at its point. Without a branch."""
+    ends = ((action | 1) == held) | (action == ALL)
+    left = NOTHING if ends else held
+    return action if action & 1 else left
+
+
+@part
+def _is_shared(row: Place, instances: Integers, times: Integers) -> bool:
+    """Is the next action of the same point of the same instance?"""
+    after = row + ONE
+    return bool(
+        after < Place(len(times))
+        and times[after] == times[row]
+        and instances[after] == instances[row]
+    )
+
+
+@part
+def _point(row: Place, instances: Integers, times: Integers) -> Place:
+    """Where the actions of a point end."""
+    while _is_shared(row, instances, times):
+        row += ONE
+    return row + ONE
+
+
+@part
+def _begun(row: Place, stop: Place, actions: Integers) -> tuple[int, bool]:
+    """The last initiation of a point, and whether another value is initiated too."""
+    begun, many = NOTHING, False
+    while row < stop:
+        action = actions[row]
+        if action & 1:
+            many |= (begun != NOTHING) & (begun != action)
+            begun = action
+        row += ONE
+    return begun, many
+
+
+@part
+def _is_ended(held: int, row: Place, stop: Place, actions: Integers) -> bool:
+    """Does a termination of the point concern the value?"""
+    ended = False
+    while row < stop:
+        ended |= (actions[row] == held - 1) | (actions[row] == ALL)
+        row += ONE
+    return ended
+
+
+@part
+def _is_among(code: int, codes: Integers, row: Place, stop: Place) -> bool:
+    """Is a code in a stretch of an array?"""
+    among = False
+    while row < stop:
+        among |= codes[row] == code
+        row += ONE
+    return among
+
+
+@part
+def _after_all(held: int, row: Place, stop: Place, actions: Integers) -> tuple[int, bool]:
+    """What holds after all actions of a point, by the rule `break`; and whether values clash."""
+    begun, many = _begun(row, stop, actions)
+    if begun == NOTHING:
+        return NOTHING if _is_ended(held, row, stop, actions) else held, False
+    if many or _is_ended(begun, row, stop, actions):
+        return NOTHING, many
+    return begun, False
+
+
+# -- intervals -------------------------------------------------------------------------------
+
+
+@part
+def _emit(
+    instance: int, held: int, start: int, end: int, count: Place,
+    instances: Integers, values: Integers, starts: Integers, ends: Integers,
+) -> None:  # fmt: skip
+    """Write what may be an interval; it is one if the count moves on."""
+    instances[count] = instance
+    values[count] = held >> 1
+    starts[count] = start
+    ends[count] = end
+
+
+@part
+def _pass_carried(
+    carried: Place, instance: int, count: Place,
+    carried_instances: Integers, carried_values: Integers, carried_starts: Integers,
+    instances: Integers, values: Integers, starts: Integers, ends: Integers,
+) -> tuple[Place, Place]:  # fmt: skip
+    """What is carried of instances before this one, which no action is about, stays as it is."""
+    while carried < Place(len(carried_instances)) and carried_instances[carried] < instance:
+        _emit(carried_instances[carried], carried_values[carried] << 1, carried_starts[carried],
+              INFINITY, count, instances, values, starts, ends)  # fmt: skip
+        count += ONE
+        carried += ONE
+    return carried, count
+
+
+_HOLD = (
+    "integers integers integers integers integers integers integer "
+    "writable-integers writable-integers writable-integers writable-integers"
 )
+
+
+@kernel(_HOLD, "integer integer")
+def _hold(
+    instances: Integers, times: Integers, actions: Integers,
+    carried_instances: Integers, carried_values: Integers, carried_starts: Integers, tick: int,
+    found_instances: Integers, found_values: Integers, found_starts: Integers, found_ends: Integers,
+) -> tuple[np.int64, int]:  # fmt: skip
+    """At each point the interval that may end there is written, and counted if it does.
+
+    So a point of one action, as most are, has no branch that depends on the action.
+    """
+    row, count, carried, conflicts = ZERO, ZERO, ZERO, 0
+    while row < Place(len(times)):
+        instance = instances[row]
+        carried, count = _pass_carried(
+            carried, instance, count, carried_instances, carried_values, carried_starts,
+            found_instances, found_values, found_starts, found_ends,
+        )  # fmt: skip
+        held, start = NOTHING, 0
+        if carried < Place(len(carried_instances)) and carried_instances[carried] == instance:
+            held, start = carried_values[carried] << 1 | 1, carried_starts[carried]
+            carried += ONE
+        while row < Place(len(times)) and instances[row] == instance:
+            end = times[row] + tick
+            if _is_shared(row, instances, times):
+                stop = _point(row, instances, times)
+                after, many = _after_all(held, row, stop, actions)
+                conflicts += many
+                row = stop
+            else:
+                after = _after(actions[row], held)
+                row += ONE
+            _emit(instance, held, start, end, count,
+                  found_instances, found_values, found_starts, found_ends)  # fmt: skip
+            count += Place((after != held) & (held != NOTHING))
+            start = end if after != held else start
+            held = after
+        _emit(instance, held, start, INFINITY, count,
+              found_instances, found_values, found_starts, found_ends)  # fmt: skip
+        count += Place(held != NOTHING)
+    _, count = _pass_carried(
+        carried, INFINITY, count, carried_instances, carried_values, carried_starts,
+        found_instances, found_values, found_starts, found_ends,
+    )  # fmt: skip
+    return np.int64(count), conflicts
+
+
 def hold(
     instances: Integers,
     times: Integers,
@@ -29,7 +190,7 @@ def hold(
     carried_values: Integers,
     carried_starts: Integers,
     tick: int,
-) -> tuple[Integers, Integers, Integers, Integers, int]:
+) -> Held:
     """Intervals of fluents that have at most one value at a time, under the tie rule `break`.
 
     An initiation at T holds from T+tick until the first break at a later point; one at a point
@@ -40,81 +201,13 @@ def hold(
     Gives instances, values, starts and ends, sorted by instance and start, and the number of
     points at which two values were initiated.
     """
-    most = len(times) + len(carried_instances)
-    found_instances = np.empty(most, np.int64)
-    found_values = np.empty(most, np.int64)
-    found_starts = np.empty(most, np.int64)
-    found_ends = np.empty(most, np.int64)
-    count = 0
-    conflicts = 0
-    carried = 0
-    row = 0
-    rows = len(times)
-    while row < rows or carried < len(carried_instances):
-        # The next instance is the smaller of the two that are waiting.
-        if row < rows and (
-            carried >= len(carried_instances) or instances[row] <= carried_instances[carried]
-        ):
-            instance = instances[row]
-        else:
-            instance = carried_instances[carried]
-        value = np.int64(-2)
-        start = np.int64(0)
-        if carried < len(carried_instances) and carried_instances[carried] == instance:
-            value = carried_values[carried]
-            start = carried_starts[carried]
-            carried += 1
-        while row < rows and instances[row] == instance:
-            time = times[row]
-            begun = np.int64(-2)
-            many = False
-            all_end = False
-            current_ends = False
-            first = row
-            while row < rows and instances[row] == instance and times[row] == time:
-                action = actions[row]
-                about = action >> 1
-                if action & 1:
-                    if begun == -2:
-                        begun = about
-                    elif begun != about:
-                        many = True
-                elif about == -1:
-                    all_end = True
-                elif about == value:
-                    current_ends = True
-                row += 1
-            if many:
-                conflicts += 1
-            broken = all_end or current_ends or many or (begun != -2 and begun != value)
-            if value != -2 and broken:
-                found_instances[count] = instance
-                found_values[count] = value
-                found_starts[count] = start
-                found_ends[count] = time + tick
-                count += 1
-                value = np.int64(-2)
-            if begun != -2 and not many and not all_end and value == -2:
-                counts = True
-                for other in range(first, row):
-                    if actions[other] == begun << 1:
-                        counts = False
-                if counts:
-                    value = begun
-                    start = time + tick
-        if value != -2:
-            found_instances[count] = instance
-            found_values[count] = value
-            found_starts[count] = start
-            found_ends[count] = 9223372036854775807
-            count += 1
-    return (
-        found_instances[:count].copy(),
-        found_values[:count].copy(),
-        found_starts[:count].copy(),
-        found_ends[:count].copy(),
-        conflicts,
+    # One more than there can be, as one may be written that is none.
+    found = [np.empty(len(times) + len(carried_instances) + 1, np.int64) for _ in range(4)]
+    count, conflicts = _hold(
+        instances, times, actions, carried_instances, carried_values, carried_starts, tick, *found
     )
+    own_instances, values, starts, ends = (shortened(column, count) for column in found)
+    return own_instances, values, starts, ends, conflicts
 
 
 def hold_plain(
@@ -125,7 +218,7 @@ def hold_plain(
     carried_values: Integers,
     carried_starts: Integers,
     tick: int,
-) -> tuple[Integers, Integers, Integers, Integers, int]:
+) -> Held:
     """The twin of `hold`: the definition, one point of one instance after the other."""
     rows: list[tuple[int, int, int, int]] = []
     conflicts = 0
@@ -155,15 +248,109 @@ def hold_plain(
                 if held is None and not broken(value):
                     held = (value, time + tick)
         if held is not None:
-            rows.append((instance, *held, int(INFINITY)))
+            rows.append((instance, *held, INFINITY))
     columns = np.array(rows, np.int64).reshape(-1, 4).T
     return (*(np.ascontiguousarray(column) for column in columns), conflicts)  # type: ignore[return-value]
 
 
-@kernel(
-    "integers integers integers integers integers integers integer",
-    "integers integers integers integers integer",
-)
+# -- ties by the rule `initiation` -----------------------------------------------------------
+
+
+@part
+def _go_on(
+    row: Place, stop: Place, actions: Integers, held: Integers, since: Integers, number: Place,
+    instance: int, end: int, count: Place,
+    instances: Integers, values: Integers, starts: Integers, ends: Integers,
+) -> tuple[Place, Place]:  # fmt: skip
+    """Keep the values that go on after a point: those not broken, and those initiated anew."""
+    begun, many = _begun(row, stop, actions)
+    kept = ZERO
+    for each in range(number):
+        own, start = held[Place(each)], since[Place(each)]
+        is_broken = many or (begun != NOTHING and begun != own)
+        is_broken = is_broken or _is_ended(own, row, stop, actions)
+        if is_broken and not _is_among(own, actions, row, stop):
+            _emit(instance, own, start, end, count, instances, values, starts, ends)
+            count += ONE
+        else:
+            held[kept], since[kept] = own, start
+            kept += ONE
+    return kept, count
+
+
+@part
+def _begin(
+    row: Place, stop: Place, actions: Integers, held: Integers, since: Integers, number: Place,
+    start: int,
+) -> Place:  # fmt: skip
+    """Add the values that a point initiates and that do not hold yet."""
+    while row < stop:
+        if actions[row] & 1 and not _is_among(actions[row], held, ZERO, number):
+            held[number], since[number] = actions[row], start
+            number += ONE
+        row += ONE
+    return number
+
+
+@kernel(_HOLD + " writable-integers writable-integers", "integer integer")
+def _hold_each(
+    instances: Integers, times: Integers, actions: Integers,
+    carried_instances: Integers, carried_values: Integers, carried_starts: Integers, tick: int,
+    found_instances: Integers, found_values: Integers, found_starts: Integers, found_ends: Integers,
+    held: Integers, since: Integers,
+) -> tuple[np.int64, int]:  # fmt: skip
+    """As `_hold` while one value holds at most and points have one action; else with a list.
+
+    The first value of the list is kept beside it.
+    """
+    row, count, carried, conflicts = ZERO, ZERO, ZERO, 0
+    while row < Place(len(times)):
+        instance = instances[row]
+        carried, count = _pass_carried(
+            carried, instance, count, carried_instances, carried_values, carried_starts,
+            found_instances, found_values, found_starts, found_ends,
+        )  # fmt: skip
+        number = ZERO
+        held[0], since[0] = NOTHING, 0
+        while carried < Place(len(carried_instances)) and carried_instances[carried] == instance:
+            held[number], since[number] = carried_values[carried] << 1 | 1, carried_starts[carried]
+            number += ONE
+            carried += ONE
+        first, start = held[0], since[0]
+        while row < Place(len(times)) and instances[row] == instance:
+            end = times[row] + tick
+            if number > ONE or _is_shared(row, instances, times):
+                held[0], since[0] = first, start
+                stop = _point(row, instances, times)
+                conflicts += _begun(row, stop, actions)[1]
+                number, count = _go_on(
+                    row, stop, actions, held, since, number, instance, end, count,
+                    found_instances, found_values, found_starts, found_ends,
+                )  # fmt: skip
+                number = _begin(row, stop, actions, held, since, number, end)
+                first, start = (held[0], since[0]) if number > ZERO else (NOTHING, end)
+                row = stop
+            else:
+                after = _after(actions[row], first)
+                _emit(instance, first, start, end, count,
+                      found_instances, found_values, found_starts, found_ends)  # fmt: skip
+                count += Place((after != first) & (first != NOTHING))
+                start = end if after != first else start
+                first = after
+                number = Place(first != NOTHING)
+                row += ONE
+        held[0], since[0] = first, start
+        for each in range(number):
+            _emit(instance, held[Place(each)], since[Place(each)], INFINITY, count,
+                  found_instances, found_values, found_starts, found_ends)  # fmt: skip
+            count += ONE
+    _, count = _pass_carried(
+        carried, INFINITY, count, carried_instances, carried_values, carried_starts,
+        found_instances, found_values, found_starts, found_ends,
+    )  # fmt: skip
+    return np.int64(count), conflicts
+
+
 def hold_each(
     instances: Integers,
     times: Integers,
@@ -172,97 +359,21 @@ def hold_each(
     carried_values: Integers,
     carried_starts: Integers,
     tick: int,
-) -> tuple[Integers, Integers, Integers, Integers, int]:
+) -> Held:
     """Intervals of fluents under the tie rule `initiation`, as `hold` but for ties.
 
     An initiation counts even at a point that breaks its value, and holding goes on across such a
-    break; so values initiated together all hold. The intervals of one instance and value are
-    sorted by start.
+    break; so values initiated together all hold. Several values of an instance may be carried.
+    The intervals of one instance and value are sorted by start.
     """
-    most = len(times) + len(carried_instances)
-    found_instances = np.empty(most, np.int64)
-    found_values = np.empty(most, np.int64)
-    found_starts = np.empty(most, np.int64)
-    found_ends = np.empty(most, np.int64)
-    held_values = np.empty(most + 1, np.int64)
-    held_starts = np.empty(most + 1, np.int64)
-    count = 0
-    conflicts = 0
-    carried = 0
-    row = 0
-    rows = len(times)
-    while row < rows or carried < len(carried_instances):
-        if row < rows and (
-            carried >= len(carried_instances) or instances[row] <= carried_instances[carried]
-        ):
-            instance = instances[row]
-        else:
-            instance = carried_instances[carried]
-        held = 0
-        while carried < len(carried_instances) and carried_instances[carried] == instance:
-            held_values[held] = carried_values[carried]
-            held_starts[held] = carried_starts[carried]
-            held += 1
-            carried += 1
-        while row < rows and instances[row] == instance:
-            time = times[row]
-            first = row
-            while row < rows and instances[row] == instance and times[row] == time:
-                row += 1
-            begun = np.int64(-2)
-            many = False
-            for at in range(first, row):
-                if actions[at] & 1:
-                    if begun == -2:
-                        begun = actions[at] >> 1
-                    elif begun != actions[at] >> 1:
-                        many = True
-            if many:
-                conflicts += 1
-            kept = 0
-            for each in range(held):
-                value = held_values[each]
-                counts = False
-                broken = many or (begun != -2 and begun != value)
-                for at in range(first, row):
-                    if actions[at] == (value << 1) + 1:
-                        counts = True
-                    if actions[at] == -2 or actions[at] == value << 1:
-                        broken = True
-                if broken and not counts:
-                    found_instances[count] = instance
-                    found_values[count] = value
-                    found_starts[count] = held_starts[each]
-                    found_ends[count] = time + tick
-                    count += 1
-                else:
-                    held_values[kept] = value
-                    held_starts[kept] = held_starts[each]
-                    kept += 1
-            held = kept
-            for at in range(first, row):
-                if actions[at] & 1:
-                    known = False
-                    for each in range(held):
-                        if held_values[each] == actions[at] >> 1:
-                            known = True
-                    if not known:
-                        held_values[held] = actions[at] >> 1
-                        held_starts[held] = time + tick
-                        held += 1
-        for each in range(held):
-            found_instances[count] = instance
-            found_values[count] = held_values[each]
-            found_starts[count] = held_starts[each]
-            found_ends[count] = 9223372036854775807
-            count += 1
-    return (
-        found_instances[:count].copy(),
-        found_values[:count].copy(),
-        found_starts[:count].copy(),
-        found_ends[:count].copy(),
-        conflicts,
+    most = len(times) + len(carried_instances) + 1
+    # What is found, and the list of what holds.
+    room = [np.empty(most, np.int64) for _ in range(4 + 2)]
+    count, conflicts = _hold_each(
+        instances, times, actions, carried_instances, carried_values, carried_starts, tick, *room
     )
+    own_instances, values, starts, ends = (shortened(column, count) for column in room[:4])
+    return own_instances, values, starts, ends, conflicts
 
 
 def hold_each_plain(
@@ -273,7 +384,7 @@ def hold_each_plain(
     carried_values: Integers,
     carried_starts: Integers,
     tick: int,
-) -> tuple[Integers, Integers, Integers, Integers, int]:
+) -> Held:
     """The twin of `hold_each`: the definition, one point of one instance after the other."""
     rows: list[tuple[int, int, int, int]] = []
     conflicts = 0
@@ -292,6 +403,6 @@ def hold_each_plain(
                     rows.append((instance, value, held.pop(value), time + tick))
             for value in begun:
                 held.setdefault(value, time + tick)
-        rows.extend((instance, value, start, int(INFINITY)) for value, start in held.items())
+        rows.extend((instance, value, start, INFINITY) for value, start in held.items())
     columns = np.array(rows, np.int64).reshape(-1, 4).T
     return (*(np.ascontiguousarray(column) for column in columns), conflicts)  # type: ignore[return-value]

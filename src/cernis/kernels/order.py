@@ -8,6 +8,7 @@ import numpy.typing as npt
 from cernis.kernels.compile import kernel
 
 Integers = npt.NDArray[np.int64]
+Place = np.uint64
 
 
 @kernel("integers integers", "boolean")
@@ -27,23 +28,27 @@ def in_order_plain(major: Integers, minor: Integers) -> bool:
     return rows == sorted(rows)
 
 
-@kernel("integers integer", "integers")
 def by_code(codes: Integers, size: int) -> Integers:
     """The permutation that sorts rows by a dense code, keeping the order of equal ones.
 
-    A counting sort: two passes, whatever the order of the input.
+    Codes are at least 0 and less than `size`.
     """
-    place = np.zeros(size + 1, np.int64)
-    for row in range(len(codes)):
-        place[codes[row] + 1] += 1
-    for code in range(size):
-        place[code + 1] += place[code]
     order = np.empty(len(codes), np.int64)
-    for row in range(len(codes)):
-        code = codes[row]
-        order[place[code]] = row
-        place[code] += 1
+    _place(codes, np.zeros(size + 1, np.int64), order)
     return order
+
+
+@kernel("integers writable-integers writable-integers", "nothing")
+def _place(codes: Integers, places: Integers, order: Integers) -> None:
+    """A counting sort: two passes, whatever the order of the input."""
+    for row in range(len(codes)):
+        places[Place(codes[row] + 1)] += 1
+    for code in range(len(places) - 1):
+        places[code + 1] += places[code]
+    for row in range(len(codes)):
+        own = Place(codes[row])
+        order[Place(places[own])] = row
+        places[own] += 1
 
 
 def by_code_plain(codes: Integers, size: int) -> Integers:

@@ -11,14 +11,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel
+from cernis.kernels.compile import kernel, part, shortened
+from cernis.kernels.inertia import Held
 
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
-
+Place = np.uint64
 
 MOST_ACTIONS = 8
 """Actions that a row has bits for."""
+
+ZERO, ONE, TWO, THREE, SEVEN, EIGHT = (np.uint64(number) for number in (0, 1, 2, 3, 7, 8))
+INFINITY = int(np.iinfo(np.int64).max)
+NOTHING = -3
+"""Kept where no value holds; a value that holds is kept as the action that would initiate it."""
+ALL = -2
+"""The termination of whatever value."""
 
 
 @kernel("writable-bytes integers integer", "nothing")
@@ -34,11 +42,189 @@ def mark_plain(marks: Bytes, rows: Integers, bit: int) -> None:
     np.bitwise_or.at(marks, rows, np.uint8(1 << bit))
 
 
+# -- what marks mean -------------------------------------------------------------------------
+
+
+@part
+def _begun(
+    marks: Place, codes: Integers, row: Place, stop: Place, actions: Integers
+) -> tuple[int, bool]:
+    """An initiation of a point, marked or of the second list; and whether values clash."""
+    begun, many = NOTHING, False
+    for bit in range(len(codes)):
+        if (np.int64(marks) >> bit) & codes[bit] & 1:
+            many |= (begun != NOTHING) & (begun != codes[bit])
+            begun = codes[bit]
+    while row < stop:
+        if actions[row] & 1:
+            many |= (begun != NOTHING) & (begun != actions[row])
+            begun = actions[row]
+        row += ONE
+    return begun, many
+
+
+@part
+def _enders(held: int, codes: Integers) -> int:
+    """The marks that end a value, if there is one."""
+    enders = 0
+    for bit in range(len(codes)):
+        enders |= ((codes[bit] == held - 1) | (codes[bit] == ALL)) << bit
+    return enders
+
+
+@part
+def _after(
+    held: int, marks: Place, codes: Integers, row: Place, stop: Place, actions: Integers
+) -> tuple[int, bool]:
+    """What holds after the actions of a point, marked or of the second list; and any clash."""
+    begun, many = _begun(marks, codes, row, stop, actions)
+    after = begun if begun != NOTHING else held
+    ended = many | ((np.int64(marks) & _enders(after, codes)) != 0)
+    while row < stop:
+        ended |= (actions[row] == after - 1) | (actions[row] == ALL)
+        row += ONE
+    return NOTHING if ended else after, many
+
+
+@part
+def _after_one(action: int, held: int) -> int:
+    """What holds after an action that is alone at its point."""
+    ends = ((action | 1) == held) | (action == ALL)
+    left = NOTHING if ends else held
+    return action if action & 1 else left
+
+
+@part
+def _tabulate(codes: Integers, meanings: Integers) -> None:
+    """What each combination of marks means, as four numbers.
+
+    If all it does is to end named values, or nothing: -1, 0, 0, 0. Otherwise 0, what holds
+    afterwards, the marks that would end that, and 1 if values clash.
+    """
+    for marks in range(1 << len(codes)):
+        after, many = _after(NOTHING, Place(marks), codes, ZERO, ZERO, codes)
+        begun, _ = _begun(Place(marks), codes, ZERO, ZERO, codes)
+        ends_all = (marks & _enders(NOTHING, codes)) != 0
+        meanings[4 * marks : 4 * marks + 4] = 0
+        if begun == NOTHING and not ends_all:
+            meanings[4 * marks] = -1
+        else:
+            meanings[4 * marks + 1] = after
+            meanings[4 * marks + 2] = _enders(after, codes)
+            meanings[4 * marks + 3] = many
+
+
+# -- intervals -------------------------------------------------------------------------------
+
+
+@part
+def _is_blank(row: Place, eights: Integers) -> bool:
+    """Is this the first of eight rows without a mark?"""
+    eight = row >> THREE
+    return bool(row & SEVEN == ZERO and eight < Place(len(eights)) and eights[eight] == 0)
+
+
+@part
+def _marks_at(
+    row: Place, group: int, time: int, groups: Integers, times: Integers, marks: Bytes
+) -> tuple[Place, Place]:
+    """The marks of a point, those of all its rows, and the row behind it."""
+    flags = ZERO
+    while row < Place(len(times)) and times[row] == time and groups[row] == group:
+        flags |= Place(marks[row])
+        row += ONE
+    return row, flags
+
+
+@part
+def _emit(
+    group: int, held: int, start: int, end: int, count: Place,
+    groups: Integers, values: Integers, starts: Integers, ends: Integers,
+) -> None:  # fmt: skip
+    """Write what may be an interval; it is one if the count moves on."""
+    groups[count] = group
+    values[count] = held >> 1
+    starts[count] = start
+    ends[count] = end
+
+
+@part
+def _group(at: Place, groups: Integers) -> int:
+    """The group of a row, or one behind all."""
+    group: int = groups[at] if at < Place(len(groups)) else INFINITY
+    return group
+
+
 @kernel(
     "integers integers bytes integers integers integers integers integers integers integers "
-    "integer",
-    "integers integers integers integers integer",
+    "integers integer writable-integers "
+    "writable-integers writable-integers writable-integers writable-integers",
+    "integer integer",
 )
+def _hold_rows(
+    groups: Integers, times: Integers, marks: Bytes, eights: Integers, codes: Integers,
+    more_groups: Integers, more_times: Integers, more_actions: Integers,
+    carried_groups: Integers, carried_values: Integers, carried_starts: Integers, tick: int,
+    meanings: Integers,
+    found_groups: Integers, found_values: Integers, found_starts: Integers, found_ends: Integers,
+) -> tuple[np.int64, int]:  # fmt: skip
+    """Rows up to the next point of the second list have no branch that depends on their marks.
+
+    At each of them the interval that may end there is written, and counted if it does.
+    """
+    _tabulate(codes, meanings)
+    row, extra, carried, count, conflicts = ZERO, ZERO, ZERO, ZERO, 0
+    while True:
+        group = min(_group(row, groups), _group(extra, more_groups),
+                    _group(carried, carried_groups))  # fmt: skip
+        if group == INFINITY:
+            return np.int64(count), conflicts
+        held, start, ending = NOTHING, 0, 0
+        if _group(carried, carried_groups) == group:
+            held, start = carried_values[carried] << 1 | 1, carried_starts[carried]
+            ending = _enders(held, codes)
+            carried += ONE
+        while True:
+            waiting = more_times[extra] if _group(extra, more_groups) == group else INFINITY
+            while row < Place(len(times)) and groups[row] == group and times[row] < waiting:
+                if _is_blank(row, eights):
+                    row += EIGHT
+                    continue
+                end = times[row] + tick
+                row, flags = _marks_at(row, group, times[row], groups, times, marks)
+                left = NOTHING if ending & np.int64(flags) else held
+                # What the marks lead to, or what is left: one of the two is 0.
+                at = flags << TWO
+                after = (left & meanings[at]) | meanings[at + ONE]
+                ending = (ending & meanings[at]) | meanings[at + TWO]
+                conflicts += meanings[at + THREE]
+                _emit(group, held, start, end, count,
+                      found_groups, found_values, found_starts, found_ends)  # fmt: skip
+                count += Place((after != held) & (held != NOTHING))
+                start = end if after != held else start
+                held = after
+            if waiting == INFINITY:
+                break
+            row, flags = _marks_at(row, group, waiting, groups, times, marks)
+            first = extra
+            while _group(extra, more_groups) == group and more_times[extra] == waiting:
+                extra += ONE
+            if flags == ZERO and extra - first == ONE:
+                after = _after_one(more_actions[first], held)
+            else:
+                after, many = _after(held, flags, codes, first, extra, more_actions)
+                conflicts += many
+            _emit(group, held, start, waiting + tick, count,
+                  found_groups, found_values, found_starts, found_ends)  # fmt: skip
+            count += Place((after != held) & (held != NOTHING))
+            start = waiting + tick if after != held else start
+            if after != held:
+                held, ending = after, _enders(after, codes)
+        _emit(group, held, start, INFINITY, count,
+              found_groups, found_values, found_starts, found_ends)  # fmt: skip
+        count += Place(held != NOTHING)
+
+
 def hold_rows(
     groups: Integers,
     times: Integers,
@@ -51,184 +237,24 @@ def hold_rows(
     carried_values: Integers,
     carried_starts: Integers,
     tick: int,
-) -> tuple[Integers, Integers, Integers, Integers, int]:
+) -> Held:
     """Intervals under the tie rule `break`; as `hold`, for marked rows and a second list.
 
     Actions are as in `hold`; action j is that of bit j. Both lists are sorted by group and time.
     """
-    rows = len(groups)
-    more = len(more_groups)
-    carried = len(carried_groups)
-    rules = len(actions)
-    # What each combination of marks means, worked out once: the value that begins (-2 for none),
-    # whether it counts, whether whatever holds is broken, and whether some named value is ended.
-    begins = np.full(1 << rules, -2, np.int64)
-    counts = np.zeros(1 << rules, np.bool_)
-    breaks = np.zeros(1 << rules, np.bool_)
-    ends = np.zeros(1 << rules, np.bool_)
-    clash = np.zeros(1 << rules, np.bool_)
-    for mark in range(1 << rules):
-        for bit in range(rules):
-            if (mark >> bit) & 1:
-                about = actions[bit] >> 1
-                if actions[bit] & 1:
-                    if begins[mark] == -2:
-                        begins[mark] = about
-                    elif begins[mark] != about:
-                        clash[mark] = True
-                elif about == -1:
-                    breaks[mark] = True
-                else:
-                    ends[mark] = True
-        counts[mark] = begins[mark] != -2 and not clash[mark] and not breaks[mark]
-        for bit in range(rules):
-            if (mark >> bit) & 1 and actions[bit] == begins[mark] << 1:
-                counts[mark] = False
-        breaks[mark] = breaks[mark] or clash[mark]
-    # Room for the most there can be; pages that are never written cost nothing.
-    most = rows + more + carried
-    found_groups = np.empty(most, np.int64)
-    found_values = np.empty(most, np.int64)
-    found_starts = np.empty(most, np.int64)
-    found_ends = np.empty(most, np.int64)
-    count = 0
-    conflicts = 0
-    row = 0
-    extra = 0
-    kept = 0
-    largest = np.int64(9223372036854775807)
-    while True:
-        while row < rows and marks[row] == 0:
-            row += 1
-        if row >= rows and extra >= more and kept >= carried:
-            break
-        group = largest
-        if row < rows:
-            group = groups[row]
-        if extra < more and more_groups[extra] < group:
-            group = more_groups[extra]
-        if kept < carried and carried_groups[kept] < group:
-            group = carried_groups[kept]
-        value = np.int64(-2)
-        start = np.int64(0)
-        if kept < carried and carried_groups[kept] == group:
-            value = carried_values[kept]
-            start = carried_starts[kept]
-            kept += 1
-        while True:
-            waiting = largest
-            if extra < more and more_groups[extra] == group:
-                waiting = more_times[extra]
-            # Rows alone at their time, with nothing of the second list before them.
-            ended = np.int64(-1)
-            while row < rows and groups[row] == group:
-                flags = np.int64(marks[row])
-                if flags == 0:
-                    row += 1
-                    continue
-                time = times[row]
-                if time >= waiting or (
-                    row + 1 < rows and times[row + 1] == time and groups[row + 1] == group
-                ):
-                    break
-                begun = begins[flags]
-                row += 1
-                if value == -2:
-                    if counts[flags]:
-                        value = begun
-                        start = time + tick
-                    conflicts += clash[flags]
-                    continue
-                broken = breaks[flags] or (begun != -2 and begun != value)
-                if ends[flags] and not broken:
-                    for bit in range(rules):
-                        if (flags >> bit) & 1 and actions[bit] == value << 1:
-                            broken = True
-                conflicts += clash[flags]
-                if broken:
-                    ended = time
-                    found_groups[count] = group
-                    found_values[count] = value
-                    found_starts[count] = start
-                    found_ends[count] = ended + tick
-                    count += 1
-                    value = np.int64(-2)
-                    if counts[flags]:
-                        value = begun
-                        start = time + tick
-            here = row < rows and groups[row] == group
-            there = extra < more and more_groups[extra] == group
-            if not here and not there:
-                break
-            if not there or (here and times[row] < more_times[extra]):
-                time = times[row]
-            else:
-                time = more_times[extra]
-            first_extra = extra
-            together = np.int64(0)
-            begun = np.int64(-2)
-            many = False
-            all_end = False
-            value_ends = False
-            while row < rows and groups[row] == group and times[row] == time:
-                together |= np.int64(marks[row])
-                row += 1
-            for bit in range(rules):
-                if (together >> bit) & 1:
-                    about = actions[bit] >> 1
-                    if actions[bit] & 1:
-                        if begun == -2:
-                            begun = about
-                        elif begun != about:
-                            many = True
-                    elif about == -1:
-                        all_end = True
-                    elif about == value:
-                        value_ends = True
-            while extra < more and more_groups[extra] == group and more_times[extra] == time:
-                about = more_actions[extra] >> 1
-                if more_actions[extra] & 1:
-                    if begun == -2:
-                        begun = about
-                    elif begun != about:
-                        many = True
-                elif about == -1:
-                    all_end = True
-                elif about == value:
-                    value_ends = True
-                extra += 1
-            conflicts += many
-            if value != -2 and (all_end or value_ends or many or (begun != -2 and begun != value)):
-                found_groups[count] = group
-                found_values[count] = value
-                found_starts[count] = start
-                found_ends[count] = time + tick
-                count += 1
-                value = np.int64(-2)
-            if value == -2 and begun != -2 and not many and not all_end:
-                holds = True
-                for bit in range(rules):
-                    if (together >> bit) & 1 and actions[bit] == begun << 1:
-                        holds = False
-                for at in range(first_extra, extra):
-                    if more_actions[at] == begun << 1:
-                        holds = False
-                if holds:
-                    value = begun
-                    start = time + tick
-        if value != -2:
-            found_groups[count] = group
-            found_values[count] = value
-            found_starts[count] = start
-            found_ends[count] = largest
-            count += 1
-    return (
-        found_groups[:count].copy(),
-        found_values[:count].copy(),
-        found_starts[:count].copy(),
-        found_ends[:count].copy(),
-        conflicts,
-    )
+    # One more than there can be, as one may be written that is none.
+    most = len(groups) + len(more_groups) + len(carried_groups) + 1
+    meanings = np.empty(4 << len(actions), np.int64)
+    found = [np.empty(most, np.int64) for _ in range(4)]
+    # Eight rows without a mark are passed over at once.
+    eights = marks[: len(marks) & -8].view(np.int64)
+    eights = eights if eights.flags.aligned else eights.copy()
+    count, conflicts = _hold_rows(
+        groups, times, marks, eights, actions, more_groups, more_times, more_actions,
+        carried_groups, carried_values, carried_starts, tick, meanings, *found,
+    )  # fmt: skip
+    own_groups, values, starts, ends = (shortened(column, count) for column in found)
+    return own_groups, values, starts, ends, conflicts
 
 
 def hold_rows_plain(
@@ -243,7 +269,7 @@ def hold_rows_plain(
     carried_values: Integers,
     carried_starts: Integers,
     tick: int,
-) -> tuple[Integers, Integers, Integers, Integers, int]:
+) -> Held:
     """The twin of `hold_rows`: writes every mark out as an action and holds those."""
     from cernis.kernels.inertia import hold_plain
 

@@ -9,50 +9,120 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel
+from cernis.kernels.compile import kernel, part
 
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
+Place = np.uint64
+
+ZERO, ONE, TWO, THREE, FOUR = (np.uint64(number) for number in range(5))
+SPARSE = np.uint64(32)
+"""With as many intervals a point, or more, a list is searched and not walked along."""
 
 
-@kernel("integers integers integers integers integers", "booleans")
+@part
+def _run(row: Place, rows: Place, groups: Integers, points: Integers) -> Place:
+    """Where the points of one group that ascend from this row on end."""
+    group = groups[row]
+    last = row + ONE
+    while last < rows and groups[last] == group and points[last - ONE] <= points[last]:
+        last += ONE
+    return last
+
+
+@part
+def _search(point: int, low: Place, high: Place, ends: Integers) -> Place:
+    """The first interval that ends behind the point, by bisection."""
+    while low < high:
+        middle = (low + high) >> ONE
+        if ends[middle] <= point:
+            low = middle + ONE
+        else:
+            high = middle
+    return low
+
+
+@part
+def _step(
+    row: Place, at: Place, points: Integers, starts: Integers, ends: Integers, found: Booleans
+) -> tuple[Place, Place]:
+    """On to the next interval, if this one ends before the point, or else to the next point.
+
+    The answer for a point is written at each step; the last one stays.
+    """
+    point = points[row]
+    found[row] = starts[at] <= point
+    passed = Place(ends[at] <= point)
+    return row + (ONE - passed), at + passed
+
+
+@part
+def _leap(row: Place, at: Place, points: Integers, ends: Integers) -> Place:
+    """How many of the next four steps pass an interval.
+
+    Interval k from here is passed in these steps if it ends before point 3-k from here.
+    """
+    near = Place(ends[at] <= points[row + THREE]) + Place(ends[at + ONE] <= points[row + TWO])
+    far = Place(ends[at + TWO] <= points[row + ONE]) + Place(ends[at + THREE] <= points[row])
+    return near + far
+
+
+@part
+def _walk(
+    row: Place, last: Place, at: Place, stop: Place,
+    points: Integers, starts: Integers, ends: Integers, found: Booleans,
+) -> None:  # fmt: skip
+    """The points of a run, along a list.
+
+    A step has to wait for the one before it. So where four of them lead is found out beforehand,
+    and the next four begin while these are under way.
+    """
+    while row + FOUR <= last and at + FOUR <= stop:
+        i, k = row, at
+        leap = _leap(row, at, points, ends)
+        at += leap
+        row += FOUR - leap
+        i, k = _step(i, k, points, starts, ends, found)
+        i, k = _step(i, k, points, starts, ends, found)
+        i, k = _step(i, k, points, starts, ends, found)
+        i, k = _step(i, k, points, starts, ends, found)
+    while row < last and at < stop:
+        row, at = _step(row, at, points, starts, ends, found)
+    while row < last:
+        found[row] = False
+        row += ONE
+
+
+@kernel("integers integers integers integers integers writable-booleans", "nothing")
+def _stab(
+    groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
+    found: Booleans,
+) -> None:  # fmt: skip
+    row, rows = ZERO, Place(len(points))
+    while row < rows:
+        last = _run(row, rows, groups, points)
+        at = stop = ZERO
+        if groups[row] >= 0:
+            at, stop = Place(offsets[groups[row]]), Place(offsets[groups[row] + 1])
+        if stop - at < SPARSE * (last - row):
+            _walk(row, last, at, stop, points, starts, ends, found)
+            row = last
+        while row < last:
+            at = _search(points[row], at, stop, ends)
+            found[row] = at < stop and starts[at] <= points[row]
+            row += ONE
+
+
 def stab(
     groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers
 ) -> Booleans:
     """For each point: does it lie in an interval `[start, end)` of its group's list?
 
-    The position in the list is kept from one point to the next: it moves on while points of one
-    group ascend, and starts over where they do not, so ascending points cost one pass over the
-    lists and any order gives the right answer.
+    Points may come in any order. Those of one group that ascend cost one walk along its list, or
+    a search each if they are few.
     """
-    found = np.zeros(len(points), np.bool_)
-    previous = -1
-    last = 0
-    at = 0
-    for row in range(len(points)):
-        group = groups[row]
-        if group < 0:
-            continue
-        point = points[row]
-        if group != previous or point < last:
-            at = offsets[group]
-            stop = offsets[group + 1]
-            if stop - at > 16:
-                # A long list is entered by bisection: the first interval that ends behind.
-                low, high = at, stop
-                while low < high:
-                    middle = (low + high) >> 1
-                    if ends[middle] <= point:
-                        low = middle + 1
-                    else:
-                        high = middle
-                at = low
-            previous = group
-        stop = offsets[group + 1]
-        while at < stop and ends[at] <= point:
-            at += 1
-        last = point
-        found[row] = at < stop and starts[at] <= point
+    found = np.empty(len(points), np.bool_)
+    _stab(groups, points, offsets, starts, ends, found)
     return found
 
 

@@ -1,8 +1,8 @@
 """Union, intersection and relative complement of lists of intervals, many lists in one call.
 
-A call is about n results; result r is made of the lists `groups[k, r]`, one for each operand k.
-An operand is a collection of lists lying behind one another (`offsets`, `starts`, `ends`), and all
-operands are concatenated into one such collection, so a group number names a list of any of them.
+A list holds sorted, disjoint intervals `[start, end)` that do not touch. Lists lie behind one
+another: list g of a collection is the stretch `offsets[g]:offsets[g+1]` of its starts and ends.
+A call is about n results; result r is made of one list of each operand, named by a group number.
 A group of -1 is the empty list.
 """
 
@@ -13,75 +13,126 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel
+from cernis.kernels.compile import kernel, shortened
+from cernis.kernels.pairs import Operand, combined, complement, intersect, size_of, unite
 
 Integers = npt.NDArray[np.int64]
 Lists = tuple[Integers, Integers, Integers]
+"""Offsets, starts and ends."""
+Place = np.uint64
+
+ONE = np.uint64(1)
+INFINITY = np.iinfo(np.int64).max
+BEFORE_ALL = np.iinfo(np.int64).min
 
 
-@kernel("matrix integers integers integers integer", "integers integers integers")
 def cover(
     groups: Integers, offsets: Integers, starts: Integers, ends: Integers, least: int
 ) -> Lists:
     """The stretches covered by at least `least` of the operands: 1 is the union, all the meet.
 
-    The lists of a result are walked together, always from the nearest next edge, counting how
-    many are inside; so each interval is looked at twice and the result is maximal and sorted.
-    Neighbouring intervals join. Gives offsets, starts and ends.
+    Result r is made of the lists `groups[k, r]`, one for each operand k; all operands are of the
+    same collection. Gives offsets, starts and ends; lists of the result are sorted and maximal.
     """
+    if least == 1 == len(groups):
+        return _picked(groups[0], offsets, starts, ends)
+    if len(groups) and least in (1, len(groups)):
+        return _folded([(own, offsets, starts, ends) for own in groups], least)
+    return _counted(groups, offsets, starts, ends, least)
+
+
+def _picked(groups: Integers, offsets: Integers, starts: Integers, ends: Integers) -> Lists:
+    """The lists themselves, in the order of the groups."""
+    size = size_of(groups, offsets)
+    found = np.zeros(len(groups) + 1, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    _pick(groups, offsets, starts, ends, *found)
+    return found
+
+
+@kernel(
+    "integers integers integers integers writable-integers writable-integers writable-integers",
+    "nothing",
+)
+def _pick(
+    groups: Integers, offsets: Integers, starts: Integers, ends: Integers,
+    found_offsets: Integers, found_starts: Integers, found_ends: Integers,
+) -> None:  # fmt: skip
+    count = np.uint64(0)
+    for r in range(len(groups)):
+        if groups[r] >= 0:
+            for place in range(offsets[groups[r]], offsets[groups[r] + 1]):
+                found_starts[count] = starts[Place(place)]
+                found_ends[count] = ends[Place(place)]
+                count += ONE
+        found_offsets[r + 1] = count
+
+
+def _folded(operands: list[Operand], least: int) -> Lists:
+    """The union or the meet of all, two by two, those with the fewest intervals first."""
+    operator = unite if least == 1 else intersect
+    everything = np.arange(len(operands[0][0]))
+    while len(operands) > 2:
+        operands.sort(key=lambda operand: size_of(*operand[:2]))
+        first, second, *rest = operands
+        operands = [*rest, (everything, *combined(operator, first, second))]
+    return combined(operator, *operands)
+
+
+def _counted(
+    groups: Integers, offsets: Integers, starts: Integers, ends: Integers, least: int
+) -> Lists:
+    """The stretches by counting, edge after edge, how many operands are there."""
     operands, results = groups.shape
-    most = np.int64(0)
-    for k in range(operands):
-        for r in range(results):
-            if groups[k, r] >= 0:
-                most += offsets[groups[k, r] + 1] - offsets[groups[k, r]]
+    most = sum(size_of(own, offsets) for own in groups)
     found_offsets = np.zeros(results + 1, np.int64)
-    found_starts = np.empty(most, np.int64)
-    found_ends = np.empty(most, np.int64)
-    at = np.zeros(operands, np.int64)
-    stop = np.zeros(operands, np.int64)
-    inside = np.zeros(operands, np.bool_)
-    count = np.int64(0)
+    found_starts, found_ends = np.empty(most, np.int64), np.empty(most, np.int64)
+    at, stop, inside = np.zeros((3, operands), np.int64)
+    count = _count(groups, offsets, starts, ends, least, at, stop, inside,
+                   found_offsets, found_starts, found_ends)  # fmt: skip
+    return found_offsets, shortened(found_starts, count), shortened(found_ends, count)
+
+
+@kernel(
+    "matrix integers integers integers integer writable-integers writable-integers "
+    "writable-integers writable-integers writable-integers writable-integers",
+    "integer",
+)
+def _count(
+    groups: Integers, offsets: Integers, starts: Integers, ends: Integers, least: int,
+    at: Integers, stop: Integers, inside: Integers,
+    found_offsets: Integers, found_starts: Integers, found_ends: Integers,
+) -> int:  # fmt: skip
+    operands, results = groups.shape
+    count = 0
     for r in range(results):
         for k in range(operands):
             group = groups[k, r]
             at[k] = offsets[group] if group >= 0 else 0
             stop[k] = offsets[group + 1] if group >= 0 else 0
-            inside[k] = False
+            inside[k] = 0
         depth = 0
-        begun = np.int64(0)
-        first = count
         while True:
-            edge = np.int64(9223372036854775807)
+            edge = np.int64(INFINITY)
             more = False
             for k in range(operands):
                 if at[k] < stop[k]:
                     more = True
-                    place = ends[at[k]] if inside[k] else starts[at[k]]
-                    if place < edge:
-                        edge = place
+                    edge = min(edge, ends[at[k]] if inside[k] else starts[at[k]])
             if not more:
                 break
             before = depth
             for k in range(operands):
-                if at[k] < stop[k] and inside[k] and ends[at[k]] == edge:
-                    inside[k] = False
-                    at[k] += 1
-                    depth -= 1
-                if at[k] < stop[k] and not inside[k] and starts[at[k]] == edge:
-                    inside[k] = True
-                    depth += 1
+                if at[k] < stop[k] and (ends[at[k]] if inside[k] else starts[at[k]]) == edge:
+                    at[k] += inside[k]
+                    depth += 1 - 2 * inside[k]
+                    inside[k] = 1 - inside[k]
             if before < least <= depth:
-                begun = edge
+                found_starts[count] = edge
             elif depth < least <= before:
-                if count > first and found_ends[count - 1] == begun:
-                    found_ends[count - 1] = edge
-                else:
-                    found_starts[count] = begun
-                    found_ends[count] = edge
-                    count += 1
+                found_ends[count] = edge
+                count += 1
         found_offsets[r + 1] = count
-    return found_offsets, found_starts[:count].copy(), found_ends[:count].copy()
+    return count
 
 
 def cover_plain(
@@ -112,7 +163,6 @@ def cover_plain(
     return pack(lists)
 
 
-@kernel("integers integers integers integers integers integers", "integers integers integers")
 def subtract(
     left_offsets: Integers,
     left_starts: Integers,
@@ -121,36 +171,14 @@ def subtract(
     starts: Integers,
     ends: Integers,
 ) -> Lists:
-    """What is left of each list once the list of the same number is taken away."""
-    found_offsets = np.zeros(len(left_offsets), np.int64)
-    most = len(left_starts) + len(starts)
-    found_starts = np.empty(most, np.int64)
-    found_ends = np.empty(most, np.int64)
-    count = 0
-    for r in range(len(left_offsets) - 1):
-        at = offsets[r]
-        stop = offsets[r + 1]
-        for own in range(left_offsets[r], left_offsets[r + 1]):
-            low = left_starts[own]
-            high = left_ends[own]
-            while at < stop and ends[at] <= low:
-                at += 1
-            other = at
-            while other < stop and starts[other] < high:
-                if starts[other] > low:
-                    found_starts[count] = low
-                    found_ends[count] = starts[other]
-                    count += 1
-                low = ends[other]
-                if low >= high:
-                    break
-                other += 1
-            if low < high:
-                found_starts[count] = low
-                found_ends[count] = high
-                count += 1
-        found_offsets[r + 1] = count
-    return found_offsets, found_starts[:count].copy(), found_ends[:count].copy()
+    """What is left of each list once the list of the same number is taken away.
+
+    There are as many lists on the right as on the left. Gives offsets, starts and ends.
+    """
+    groups = np.arange(len(left_offsets) - 1)
+    return combined(
+        complement, (groups, left_offsets, left_starts, left_ends), (groups, offsets, starts, ends)
+    )
 
 
 def subtract_plain(
@@ -178,27 +206,40 @@ def subtract_plain(
     return pack(lists)
 
 
-@kernel("integers integers integers", "integers integers integers")
 def maximal(owners: Integers, starts: Integers, ends: Integers) -> Lists:
-    """Intervals sorted by owner and start, overlapping or not, as maximal ones, one a row."""
-    found_owners = np.empty(len(owners), np.int64)
-    found_starts = np.empty(len(owners), np.int64)
-    found_ends = np.empty(len(owners), np.int64)
-    count = 0
+    """Intervals sorted by owner and start, overlapping or not, as maximal ones, one a row.
+
+    Neighbours join. Gives owners, starts and ends.
+    """
+    found = [np.empty(len(owners), np.int64) for _ in range(3)]
+    count = _join(owners, starts, ends, *found)
+    found_owners, found_starts, found_ends = (shortened(column, count) for column in found)
+    return found_owners, found_starts, found_ends
+
+
+@kernel(
+    "integers integers integers writable-integers writable-integers writable-integers", "integer"
+)
+def _join(
+    owners: Integers, starts: Integers, ends: Integers,
+    found_owners: Integers, found_starts: Integers, found_ends: Integers,
+) -> np.int64:  # fmt: skip
+    """Each interval is written as a new one, and counted unless it joins the last.
+
+    It does if it starts no later than where those of its owner reach.
+    """
+    count = np.uint64(0)
+    owner, reach = 0, BEFORE_ALL
     for row in range(len(owners)):
-        joins = (
-            count > 0
-            and found_owners[count - 1] == owners[row]
-            and starts[row] <= found_ends[count - 1]
-        )
-        if joins:
-            found_ends[count - 1] = max(found_ends[count - 1], ends[row])
-        else:
-            found_owners[count] = owners[row]
-            found_starts[count] = starts[row]
-            found_ends[count] = ends[row]
-            count += 1
-    return found_owners[:count].copy(), found_starts[:count].copy(), found_ends[:count].copy()
+        start, end = starts[row], ends[row]
+        reach = reach if owners[row] == owner else BEFORE_ALL
+        owner = owners[row]
+        found_owners[count] = owner
+        found_starts[count] = start
+        count += Place(start > reach)
+        reach = max(reach, end)
+        found_ends[count - ONE] = reach
+    return np.int64(count)
 
 
 def maximal_plain(owners: Integers, starts: Integers, ends: Integers) -> Lists:

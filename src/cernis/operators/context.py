@@ -93,6 +93,8 @@ class Context:
     """How tables are sorted by some of their columns and time, by the identity of these."""
     computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
     """Expressions and comparisons over whole tables, by what they are about."""
+    unsure_groups: dict[Relation, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    """Of fluents whose records are in part about points: the groups that rest on those."""
     watched: frozenset[Relation] = frozenset()
     """Fluents whose initiations or terminations are conditions of other rules."""
     past: dict[Relation, list[Any]] = field(default_factory=dict)

@@ -98,13 +98,14 @@ def _edges(boundary: Boundary, context: Context) -> EventTable:
     if fluent is None:
         return _nothing(boundary, context)
     times = (fluent.starts if boundary.edge == "start" else fluent.ends) - context.tick
-    last = context.query
+    groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))
+    inside = (times > context.edge) & (times <= context.query)
     if boundary.pair.relation in context.unsure:
-        last -= 1
-    inside = (times > context.edge) & (times <= last)
+        resting = context.unsure_groups.get(boundary.pair.relation)
+        inside &= (times < context.query) | (False if resting is None else ~resting[groups])
     if boundary.edge == "end":
         inside &= fluent.ends != INFINITY
-    groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))[inside]
+    groups = groups[inside]
     return _of_fluent(fluent, groups, times[inside])
 
 

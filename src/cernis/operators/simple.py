@@ -361,8 +361,11 @@ class SimpleFluent:
         order: Integers,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Intervals with delayed effects; keeps the initiations that later windows count from."""
-        if self.context.ties != "break" or self.relation in self.context.watched:
-            raise UnsupportedError(f"{self.relation}: delayed effects under these conditions")
+        if self.context.ties != "break":
+            raise UnsupportedError(
+                f"{self.relation}: delayed effects under the tie rule `initiation` are not "
+                "supported yet"
+            )
         known = np.unique(np.concatenate([actions[0], held]))
         arguments = keys.arguments(known)
         effects = effects_of(
@@ -370,12 +373,26 @@ class SimpleFluent:
             self.definition.groundings, self.context,
         )  # fmt: skip
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
-        *found, groups, values, times, conflicts = hold_delayed(
+        found = hold_delayed(
             known, *actions, *before, since[order], *effects, self.context.query,
             self.context.tick,
         )  # fmt: skip
+        groups, values, times = found[4:7]
         self.context.begun[self.relation] = Points(keys.arguments(groups), values, times)
-        return (*found, conflicts)
+        if self.relation in self.context.watched:
+            self._keep_effects(keys, *found[7:10])
+        return (*found[:4], found[10])
+
+    def _keep_effects(
+        self, keys: _Keys, groups: Integers, actions: Integers, times: Integers
+    ) -> None:
+        """Effects are initiations and terminations that other rules may wait for."""
+        for initiates, kept in (
+            (True, self.context.initiations), (False, self.context.terminations),
+        ):  # fmt: skip
+            own = np.flatnonzero((actions & 1) == initiates)
+            points = Points(keys.arguments(groups[own]), actions[own] >> 1, times[own])
+            kept[self.relation] = _stacked([kept[self.relation], points], self._no_points())
 
     def _actions(self, points: Points) -> Integers:
         """Initiations; one that grounding does not allow only breaks other values."""

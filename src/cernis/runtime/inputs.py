@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.check.checker import Checked
-from cernis.check.model import FluentKind, Relation, Shape
-from cernis.errors import DataError
-from cernis.runtime.records import INFINITE, Records
+from cernis.check.model import Relation
+from cernis.runtime.columns import INFINITE, Coded, Column, Kind, RecordColumns, Records
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain, Domains, numbers
 
@@ -45,6 +44,8 @@ class InputFluent:
     arrivals: Integers
     from_points: bool
     gone: Integers | None = None
+    at_points: npt.NDArray[np.bool_] | None = None
+    """Which records are about points, if some are and others are about intervals."""
 
 
 @dataclass(slots=True)
@@ -59,28 +60,32 @@ class Input:
     @property
     def first(self) -> int | None:
         """The first occurrence of all."""
-        times = [t.times[0] for t in self.events.values() if len(t.times)]
-        times += [t.starts[0] for t in self.fluents.values() if len(t.starts)]
-        return int(min(times)) if times else None
+        return min((int(times[0]) for times in self._times() if len(times)), default=None)
 
     @property
     def last(self) -> int | None:
-        """The last occurrence or arrival of all."""
-        times = [max(t.times[-1], t.arrivals.max()) for t in self.events.values() if len(t.times)]
-        times += [
-            max(t.starts[-1], t.arrivals.max()) for t in self.fluents.values() if len(t.starts)
-        ]
+        """The last point that any record tells of, or at which one arrived or was retracted."""
+        lasts = [int(times[-1]) for times in self._times() if len(times)]
+        every: list[InputEvents | InputFluent] = [*self.events.values(), *self.fluents.values()]
+        for own in every:
+            gone = [] if own.gone is None else [own.gone[own.gone < INFINITE]]
+            lasts += [int(times.max()) for times in (own.arrivals, *gone) if len(times)]
         for fluent in self.fluents.values():
-            closed = fluent.ends[fluent.ends < INFINITE]
-            times += [closed.max() - self.tick] if len(closed) else []
-        return int(max(times)) if times else None
+            ends = fluent.ends[fluent.ends < INFINITE]
+            lasts += [int(ends.max()) - self.tick] if len(ends) else []
+        return max(lasts, default=None)
 
     @property
     def records(self) -> int:
         """How many records are used."""
-        return sum(len(t.times) for t in self.events.values()) + sum(
-            len(t.starts) for t in self.fluents.values()
-        )
+        return sum(map(len, self._times()))
+
+    def _times(self) -> list[Integers]:
+        """The occurrences and starts, each sorted."""
+        return [
+            *(own.times for own in self.events.values()),
+            *(own.starts for own in self.fluents.values()),
+        ]
 
 
 class Encoder:
@@ -92,113 +97,57 @@ class Encoder:
         self._tick = tick
 
     def encode(self, tables: Mapping[str, pa.Table]) -> Input:
-        """Tables by relation name: `arrival, occurrence|start,end, [value,] arguments...`."""
-        found = Input({}, {}, {}, self._tick)
-        for name, table in tables.items():
-            self._relation(name, table, found)
-        return found
+        """Tables by relation name: `arrival, occurrence|start,end, [value,] arguments...`.
+
+        A row that cannot be used is a DataError.
+        """
+        from cernis.runtime.sources import read_events, refuse_set_aside
+
+        records = read_events(tables, self._checked)
+        refuse_set_aside(records)
+        return self.encode_records(records)
 
     def encode_records(self, records: Records) -> Input:
-        """Records read from text."""
-        found = Input({}, {}, {}, self._tick)
-        for (name, titles, arity), own in records.relations.items():
-            times = {
-                title: np.array(column, np.int64)
-                for title, column in zip(titles, own.times, strict=True)
-            }
-            relation = Relation(name, arity)
-            if arity < 0:
-                found.ignored[name] = found.ignored.get(name, 0) + len(own.times[0])
+        """Records of any source."""
+        found = Input({}, {}, dict(records.ignored), self._tick)
+        for form, own in records.relations.items():
+            relation = form.relation
+            if form.kind is Kind.EVENT:
+                found.events[relation] = self._events(relation, own)
             else:
-                if own.gone:
-                    times["gone"] = np.full(len(own.times[0]), INFINITE)
-                    times["gone"][list(own.gone)] = list(own.gone.values())
-                if len(own.columns) == arity and "occurrence" in times:
-                    self._add_events(relation, times, own.columns, found)
-                else:
-                    self._add_fluent(relation, times, own.columns, found)
+                new = self._fluent(relation, own)
+                before = found.fluents.get(relation)
+                found.fluents[relation] = new if before is None else _both(before, new)
         return found
 
-    def _add_events(
-        self, relation: Relation, times: dict[str, Integers], columns: list[list[Any]], found: Input
-    ) -> None:
+    def _events(self, relation: Relation, own: RecordColumns) -> InputEvents:
         domains = [self.domain("event", relation, at) for at in range(relation.arity)]
-        arguments = [_listed(c, d, relation) for c, d in zip(columns, domains, strict=True)]
-        order = np.argsort(times["occurrence"], kind="stable")
-        found.events[relation] = InputEvents(
-            [column[order] for column in arguments], domains, times["occurrence"][order],
-            times["arrival"][order], times["gone"][order] if "gone" in times else None,
-        )  # fmt: skip
+        arrivals, times = own.times
+        order = _order(times)
+        arguments = [
+            _sorted(_encoded(column, domain), order)
+            for column, domain in zip(own.columns, domains, strict=True)
+        ]
+        gone = None if own.gone is None else _sorted(own.gone, order)
+        return InputEvents(
+            arguments, domains, _sorted(times, order), _sorted(arrivals, order), gone
+        )
 
-    def _add_fluent(
-        self, relation: Relation, times: dict[str, Integers], columns: list[list[Any]], found: Input
-    ) -> None:
+    def _fluent(self, relation: Relation, own: RecordColumns) -> InputFluent:
         domains = [self.domain("fluent", relation, at) for at in range(relation.arity)]
         value_domain = self.domain("fluent", relation, "value")
-        from_points = "occurrence" in times
-        starts = times["occurrence" if from_points else "start"]
-        ends = starts + self._tick if from_points else times["end"]
+        from_points = own.form.kind is Kind.POINT
+        starts = own.times[1]
+        ends = starts + self._tick if from_points else own.times[2]
+        order = _order(starts)
         values, *arguments = [
-            _listed(c, d, relation) for c, d in zip(columns, [value_domain, *domains], strict=True)
+            _sorted(_encoded(column, domain), order)
+            for column, domain in zip(own.columns, [value_domain, *domains], strict=True)
         ]
-        order = np.argsort(starts, kind="stable")
-        new = InputFluent(
-            [column[order] for column in arguments], values[order], domains, value_domain,
-            starts[order], ends[order], times["arrival"][order], from_points,
-            times["gone"][order] if "gone" in times else None,
-        )  # fmt: skip
-        before = found.fluents.get(relation)
-        found.fluents[relation] = new if before is None else _both(before, new)
-
-    def _relation(self, name: str, table: pa.Table, found: Input) -> None:
-        titles = table.column_names
-        catalogue = self._checked.catalogue
-        timed = [title for title in ("arrival", "occurrence", "start", "end") if title in titles]
-        rest = [title for title in titles if title not in timed]
-        as_event, as_fluent = Relation(name, len(rest)), Relation(name, len(rest) - 1)
-        if as_event in catalogue.events and catalogue.events[as_event].is_input:
-            found.events[as_event] = self._events(as_event, table, rest)
-        elif (
-            as_fluent in catalogue.fluents and catalogue.fluents[as_fluent].kind is FluentKind.INPUT
-        ):
-            found.fluents[as_fluent] = self._fluent(as_fluent, table, rest)
-        else:
-            found.ignored[name] = table.num_rows
-
-    def _events(self, relation: Relation, table: pa.Table, titles: list[str]) -> InputEvents:
-        domains = [self.domain("event", relation, at) for at in range(relation.arity)]
-        times = _integers(table, "occurrence", relation)
-        arrivals = (
-            _integers(table, "arrival", relation) if "arrival" in table.column_names else times
-        )
-        arguments = [
-            self.column(table.column(title), domain, relation, title)
-            for title, domain in zip(titles, domains, strict=True)
-        ]
-        if len(times) > 1 and not np.all(times[1:] >= times[:-1]):
-            order = np.argsort(times, kind="stable")
-            times, arrivals = times[order], arrivals[order]
-            arguments = [column[order] for column in arguments]
-        return InputEvents(arguments, domains, times, arrivals)
-
-    def _fluent(self, relation: Relation, table: pa.Table, titles: list[str]) -> InputFluent:
-        domains = [self.domain("fluent", relation, at) for at in range(relation.arity)]
-        value_domain = self.domain("fluent", relation, "value")
-        from_points = "occurrence" in table.column_names
-        starts = _integers(table, "occurrence" if from_points else "start", relation)
-        ends = starts + self._tick if from_points else _integers(table, "end", relation)
-        arrivals = (
-            _integers(table, "arrival", relation) if "arrival" in table.column_names else starts
-        )
-        values = self.column(table.column(titles[0]), value_domain, relation, titles[0])
-        arguments = [
-            self.column(table.column(title), domain, relation, title)
-            for title, domain in zip(titles[1:], domains, strict=True)
-        ]
-        order = np.argsort(starts, kind="stable")
+        gone = None if own.gone is None else _sorted(own.gone, order)
         return InputFluent(
-            [column[order] for column in arguments], values[order], domains, value_domain,
-            starts[order], ends[order], arrivals[order], from_points,
+            arguments, values, domains, value_domain, _sorted(starts, order),
+            _sorted(ends, order), _sorted(own.times[0], order), from_points, gone,
         )  # fmt: skip
 
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
@@ -208,39 +157,42 @@ class Encoder:
             return None
         return self._domains.of(types.find((kind, relation, position)))
 
-    def column(
-        self, column: pa.ChunkedArray, domain: Domain | None, relation: Relation, title: str
-    ) -> Array:
-        """A column in its slot's encoding."""
-        if column.null_count:
-            raise DataError(f"column {title} of {relation} has {column.null_count} empty cells")
-        kind = column.type
-        if domain is None:
-            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-                raise DataError(f"column {title} of {relation} must hold numbers, not {kind}")
-            return numbers(column.to_numpy())
-        if pa.types.is_integer(kind):
-            return domain.encode_integers(column.to_numpy().astype(np.int64, copy=False))
-        if pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-            return domain.encode(_plain(column.to_pylist()))
-        coded = column.combine_chunks()
-        if not pa.types.is_dictionary(coded.type):
-            coded = coded.dictionary_encode()
-        if isinstance(coded, pa.ChunkedArray):
-            coded = coded.unify_dictionaries().combine_chunks()
-        codes = domain.encode(coded.dictionary.to_pylist())
-        indices = coded.indices.to_numpy(zero_copy_only=False)
-        return codes[indices] if len(codes) else np.empty(0, np.int64)
+
+def _order(times: Integers) -> Integers | None:
+    """The order of time, records of one time as they come; None if they are in it."""
+    if np.all(times[1:] >= times[:-1]):
+        return None
+    return np.argsort(times, kind="stable")
 
 
-def _listed(values: list[Any], domain: Domain | None, relation: Relation) -> Array:
-    """Values read from text in their slot's encoding."""
-    if domain is not None:
-        return domain.encode(values)
-    if any(isinstance(value, str) for value in values):
-        # Text where a number is expected compares with nothing.
-        return np.array([np.nan if isinstance(v, str) else v for v in values], np.float64)
-    return numbers(values) if values else np.empty(0, np.int64)
+def _sorted(column: Array, order: Integers | None) -> Array:
+    return column if order is None else column[order]
+
+
+def _encoded(column: Column, domain: Domain | None) -> Array:
+    """A column as codes of a domain, or as numbers if there is none."""
+    if domain is None:
+        return _reckoned(column)
+    if isinstance(column, Coded):
+        codes = domain.encode(column.values)  # type: ignore[arg-type]
+        return codes[column.codes] if len(codes) else np.empty(0, np.int64)
+    if column.dtype == np.int64:
+        return domain.encode_integers(column)  # type: ignore[arg-type]
+    distinct, inverse = np.unique(column, return_inverse=True)
+    return domain.encode(distinct.tolist())[inverse]
+
+
+def _reckoned(column: Column) -> Array:
+    """Numbers: whole ones if all are, else floats. Whatever is no number compares with nothing."""
+    if not isinstance(column, Coded):
+        return column
+    if not column.values:
+        return np.empty(0, np.int64)
+    known = [v if isinstance(v, int | float) else np.nan for v in column.values]
+    try:
+        return numbers(known)[column.codes]
+    except OverflowError:
+        return np.array(known, np.float64)[column.codes]
 
 
 def _both(first: InputFluent, second: InputFluent) -> InputFluent:
@@ -256,27 +208,13 @@ def _both(first: InputFluent, second: InputFluent) -> InputFluent:
         np.concatenate([first.arrivals, second.arrivals])[order],
         first.from_points or second.from_points,
         np.concatenate([_gone(first), _gone(second)])[order],
+        np.concatenate([_at_points(first), _at_points(second)])[order],
     )
+
+
+def _at_points(fluent: InputFluent) -> npt.NDArray[np.bool_]:
+    return np.full(len(fluent.starts), fluent.from_points)
 
 
 def _gone(fluent: InputFluent) -> Integers:
     return np.full(len(fluent.starts), INFINITE) if fluent.gone is None else fluent.gone
-
-
-def _plain(values: Iterable[Any]) -> list[Any]:
-    return [str(v).lower() if isinstance(v, bool) else v for v in values]
-
-
-def _integers(table: pa.Table, title: str, relation: Relation) -> Integers:
-    if title not in table.column_names:
-        there = ", ".join(table.column_names)
-        raise DataError(f"{relation} has no column {title}; there are {there}")
-    column = table.column(title)
-    if not pa.types.is_integer(column.type) or column.null_count:
-        raise DataError(f"column {title} of {relation} must hold integers without gaps")
-    return np.ascontiguousarray(column.to_numpy(), np.int64)
-
-
-def declared_shape(checked: Checked, relation: Relation) -> Shape:
-    """How the records of an input fluent are declared to come."""
-    return checked.catalogue.fluents[relation].shape

@@ -1,160 +1,275 @@
-"""Text records: `name|arrival|occurrence|args...`, one a line, as columns by relation."""
+"""Text records: `name|arrival|occurrence|args...`, one a line, read column by column.
+
+A block of text is cut into lines, lines are grouped by their name, and each group goes through
+Arrow's reader of delimited text, as its lines have the same columns, or else are grouped by their
+number of fields. Odd lines (with a carriage return inside, say, or compound arguments) go to the
+exact reader of single lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from cernis.check.checker import Checked
-from cernis.check.model import FluentKind, Relation, Shape
-from cernis.knowledge.values import field_value
+from cernis.runtime.arrow import as_arrow, as_numpy
+from cernis.runtime.columns import (
+    INFINITE,
+    Booleans,
+    Form,
+    Integers,
+    RecordColumns,
+    Records,
+    SetAside,
+)
+from cernis.runtime.fields import delimited, times_of, typed
+from cernis.runtime.gathering import NO_TIME, Gathering
+from cernis.runtime.lines import TOO_FEW, Heading, heading, read_line
+from cernis.runtime.shapes import Shapes
 
-INFINITE = (1 << 63) - 1
+__all__ = ["INFINITE", "Records", "SetAside", "read_stream", "read_text"]
 
+BLOCK: Final = 1 << 25
+"""How much text is looked at together."""
 
-@dataclass(frozen=True, slots=True)
-class SetAside:
-    """A record that cannot be used, with its line and the reason."""
-
-    line: int
-    reason: str
-    text: str
-
-
-@dataclass(slots=True)
-class RecordColumns:
-    """The records of one relation: their times and the columns behind them."""
-
-    titles: tuple[str, ...]
-    times: list[list[int]]
-    columns: list[list[Any]]
-    gone: dict[int, int] = field(default_factory=dict)
-    """Rows that were taken back, and when."""
-
-    def retract(self, times: list[int], values: list[Any]) -> bool:
-        """Take back one row equal in all but its arrival; False if there is none."""
-        wanted = (times[1:], values)
-        for row in range(len(self.times[0]) - 1, -1, -1):
-            own = ([column[row] for column in self.times[1:]], [c[row] for c in self.columns])
-            if own == wanted and row not in self.gone and self.times[0][row] <= times[0]:
-                self.gone[row] = times[0]
-                return True
-        return False
+_WORD: Final = 8
+_LONGEST_NAME: Final = 64
+_LONGEST_LINE: Final = 1 << 16
+_NEWLINE, _RETURN, _BAR, _X, _ZERO, _SMALL = b"\n\r|x0 "
+_ONE: Final = np.uint64(1)
+_ONES: Final = np.uint64(0x0101010101010101)
+_HIGHS: Final = np.uint64(0x8080808080808080)
+_BARS: Final = np.uint64(0x7C7C7C7C7C7C7C7C)
 
 
-@dataclass(slots=True)
-class Records:
-    """What a text holds: columns by relation name and shape, and what was set aside."""
+def read_text(lines: Iterable[str], checked: Checked, name: str = "") -> Records:
+    """Read records from lines; what cannot be read is set aside with its line and the reason."""
+    import io
 
-    relations: dict[tuple[str, tuple[str, ...], int], RecordColumns] = field(default_factory=dict)
-    set_aside: list[SetAside] = field(default_factory=list)
-    count: int = 0
-
-
-_EVENT = ("arrival", "occurrence")
-_INTERVAL = ("arrival", "start", "end")
+    text = lines if isinstance(lines, str) else "\n".join(line.rstrip("\r\n") for line in lines)
+    gathering = Gathering(Shapes(checked))
+    read_stream(io.BytesIO(text.encode("utf-8", "surrogatepass")), name, gathering)
+    return gathering.records()
 
 
-def read_text(lines: Iterable[str], checked: Checked) -> Records:
-    """Read records; what cannot be read is set aside with its line and the reason."""
-    records = Records()
-    shapes = _Shapes(checked)
-    retractions: list[tuple[int, str]] = []
-    for number, line in enumerate(lines, 1):
-        line = line.rstrip("\r\n")
-        if not line.strip():
-            continue
-        records.count += 1
-        if line.startswith("-"):
-            retractions.append((number, line))
-            continue
-        reason = _record(line, shapes, records)
-        if reason:
-            records.set_aside.append(SetAside(number, reason, line))
-    for number, line in retractions:
-        reason = _record(line[1:], shapes, records, retracts=True)
-        if reason:
-            records.set_aside.append(SetAside(number, reason, line))
-    return records
+def read_stream(
+    stream: BinaryIO, name: str, gathering: Gathering,
+    progress: Callable[[int], None] = lambda size: None,
+) -> None:  # fmt: skip
+    """Take in all records of a stream of UTF-8 text; `progress` hears of each block's bytes.
+
+    Lines end in a line feed, with or without a carriage return before it; the last one may end
+    without. A byte order mark at the beginning is skipped.
+    """
+    place = gathering.sources.begin(name)
+    for block in _blocks(stream):
+        lines = _Block(block, place, gathering)
+        lines.read()
+        gathering.sources.grow(lines.count)
+        place += lines.count
+        progress(len(block))
 
 
-def _record(line: str, shapes: _Shapes, records: Records, retracts: bool = False) -> str:
-    """Take in one record; gives the reason if it cannot be."""
-    fields = line.split("|")
-    name = fields[0]
-    if "::" in name:
-        return "probabilities are not supported yet"
-    if len(fields) < 3:
-        return "a record has a name, an arrival and an occurrence"
-    titles, arity = shapes.of(name, len(fields))
-    if titles is None:
-        return shapes.wrong(name, len(fields))
-    count = len(titles)
-    try:
-        times = [_time(text) for text in fields[1 : 1 + count]]
-    except ValueError:
-        return "a time must be a whole number"
-    if count == 3 and times[1] >= times[2]:
-        return "the interval ends before it starts"
-    key = (name, titles, arity)
-    own = records.relations.get(key)
-    values = [field_value(text) for text in fields[1 + count :]]
-    if retracts:
-        known = own is not None and own.retract(times, values)
-        return "" if known else "there is no record to retract"
-    if own is None:
-        width = len(fields) - 1 - count
-        own = records.relations[key] = RecordColumns(
-            titles, [[] for _ in titles], [[] for _ in range(width)]
-        )
-    for column, time in zip(own.times, times, strict=True):
-        column.append(time)
-    for filled, value in zip(own.columns, values, strict=True):
-        filled.append(value)
-    return ""
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """The text in blocks that end with a line."""
+    rest = b""
+    chunk = stream.read(BLOCK).removeprefix(b"\xef\xbb\xbf")
+    while chunk:
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            # A file that is one block is not copied.
+            whole = chunk if end == len(chunk) else chunk[:end]
+            yield rest + whole if rest else whole
+            rest = b""
+        rest += chunk[end:]
+        chunk = stream.read(BLOCK)
+    if rest:
+        yield rest + b"\n"
 
 
-def _time(text: str) -> int:
-    if text.strip() == "inf":
-        return INFINITE
-    value = int(text)
-    if not -(1 << 62) <= value <= 1 << 62:
-        raise ValueError(text)
-    return value
+def _grouped(text: bytes, starts: Integers) -> tuple[Integers, Integers]:
+    """Lines by name: the lines group by group, and where each group begins.
+
+    Names, which end with the first bar, are compared eight bytes at a time, as numbers. Lines
+    without a bar nearby may be grouped with others that begin alike.
+    """
+    words = np.ndarray((len(text),), "<u8", text + bytes(_WORD), strides=(1,))
+    word, ended = _up_to_bar(words[starts])
+    codes = _numbered(word)
+    for at in range(_WORD, _LONGEST_NAME, _WORD):
+        rows = np.flatnonzero(~ended)
+        if not len(rows):
+            break
+        word, ended[rows] = _up_to_bar(words[np.minimum(starts[rows] + at, len(text) - 1)])
+        own = _numbered(word)
+        # What goes on gets numbers above those of all names that have ended.
+        count, least = int(own.max()) + 1, int(codes.max()) + 1
+        codes[rows] = least + codes[rows] * count + own
+        codes = _numbered(codes)
+    small = codes.astype(np.int16) if int(codes.max()) < 1 << 15 else codes
+    return np.argsort(small, kind="stable"), np.append(0, np.cumsum(np.bincount(codes)))
 
 
-class _Shapes:
-    """What a record of a name and a number of fields is."""
+def _up_to_bar(words: npt.NDArray[np.uint64]) -> tuple[npt.NDArray[np.uint64], Booleans]:
+    """The bytes of each word before its first bar, the others zero; and whether there is a bar.
 
-    def __init__(self, checked: Checked) -> None:
-        self._checked = checked
-        self._known: dict[tuple[str, int], tuple[tuple[str, ...] | None, int]] = {}
+    The well-known test for a zero byte: only the lowest byte it finds is sure to be one.
+    """
+    zero = words ^ _BARS
+    found = (zero - _ONES) & ~zero & _HIGHS
+    lowest = found & (~found + _ONE)
+    return words & ((lowest >> np.uint64(7)) - _ONE), found != 0
 
-    def of(self, name: str, fields: int) -> tuple[tuple[str, ...] | None, int]:
-        key = (name, fields)
-        if key not in self._known:
-            self._known[key] = self._look(name, fields)
-        return self._known[key]
 
-    def _look(self, name: str, fields: int) -> tuple[tuple[str, ...] | None, int]:
-        catalogue = self._checked.catalogue
-        events = [r for r, e in catalogue.events.items() if r.name == name and e.is_input]
-        fluents = {
-            r: f for r, f in catalogue.fluents.items()
-            if r.name == name and f.kind is FluentKind.INPUT
-        }  # fmt: skip
-        if Relation(name, fields - 3) in events:
-            return _EVENT, fields - 3
-        for relation, fluent in fluents.items():
-            if fields == 4 + relation.arity and fluent.shape is not Shape.INTERVALS:
-                return _EVENT, relation.arity
-            if fields == 5 + relation.arity and fluent.shape is not Shape.POINTS:
-                return _INTERVAL, relation.arity
-        if not events and not fluents:
-            return _EVENT, -1
-        return None, 0
+def _numbered(values: Integers | npt.NDArray[np.uint64]) -> Integers:
+    """Equal small numbers for equal numbers."""
+    return as_numpy(as_arrow(values).dictionary_encode().indices).astype(np.int64)
 
-    def wrong(self, name: str, fields: int) -> str:
-        """Why a record of a known name does not fit."""
-        return f"{name} does not have {fields - 3} arguments"
+
+class _Block:
+    """The lines of a block, and what becomes of them."""
+
+    def __init__(self, text: bytes, place: int, gathering: Gathering) -> None:
+        self._text = text
+        self._place = place
+        self._gathering = gathering
+        self._data = np.frombuffer(text, np.uint8)
+        self._ends = np.flatnonzero(self._data == _NEWLINE)
+        self.count = len(self._ends)
+        self._starts = np.zeros(self.count, np.int64)
+        self._starts[1:] = self._ends[:-1] + 1
+        offsets = np.zeros(self.count + 1, np.int32)
+        offsets[1:] = self._ends + 1
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+        self._lines = pa.Array.from_buffers(pa.binary(), self.count, buffers)
+
+    def read(self) -> None:
+        """Take in all lines."""
+        order, bounds = _grouped(self._text, self._starts)
+        odd = self._odd()
+        for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            rows = order[low:high]
+            if odd is not None and odd[rows].any():
+                self._one_by_one(rows[odd[rows]])
+                rows = rows[~odd[rows]]
+            if len(rows):
+                self._group(rows)
+
+    def _odd(self) -> Booleans | None:
+        """Lines that neither the grouping nor Arrow's reader is exact for; None if there are none.
+
+        They are very long, or have a zero byte, a carriage return that does not end them, or
+        something that begins like `0x1f`, which Arrow takes for a number.
+        """
+        odd = self._ends - self._starts > _LONGEST_LINE
+        data = self._data
+        places = []
+        if b"\0" in self._text:
+            places.append(np.flatnonzero(data == 0))
+        if b"\r" in self._text:
+            returns = np.flatnonzero(data == _RETURN)
+            places.append(returns[data[returns + 1] != _NEWLINE])
+        if b"x" in self._text or b"X" in self._text:
+            letters = np.flatnonzero((data | _SMALL) == _X)
+            letters = letters[letters > 1]
+            places.append(letters[(data[letters - 1] == _ZERO) & (data[letters - 2] == _BAR)])
+        for own in places:
+            odd[np.searchsorted(self._starts, own, "right") - 1] = True
+        return odd if odd.any() else None
+
+    def _line(self, row: int) -> str:
+        line = self._text[self._starts[row] : self._ends[row]]
+        return line.decode("utf-8", "replace").rstrip("\r")
+
+    def _one_by_one(self, rows: Integers) -> None:
+        for row in self._decodable(rows).tolist():
+            read_line(self._line(row), self._place + row, self._gathering)
+
+    def _aside(self, rows: Integers, reason: str) -> None:
+        for row in rows.tolist():
+            self._gathering.set_aside(self._place + row, reason, self._line(row))
+
+    def _group(self, rows: Integers) -> None:
+        """Take in lines that begin alike up to the first bar, if there is one nearby."""
+        start, end = int(self._starts[rows[0]]), int(self._ends[rows[0]])
+        bar = self._text.find(b"|", start, min(end, start + _LONGEST_NAME))
+        if bar < 0:
+            self._one_by_one(rows)
+            return
+        head = heading(self._text[start:bar].decode("utf-8", "replace"))
+        shapes = self._gathering.shapes
+        if head.reason:
+            self._aside(rows, head.reason)
+        elif shapes.is_nested(head.name):
+            self._one_by_one(rows)
+        elif not shapes.knows(head.name):
+            self._gathering.ignore(head.name, len(rows))
+        else:
+            form = shapes.of_fields(head.name, self._text.count(b"|", start, end) + 1)
+            if not isinstance(form, Form) or not self._take(rows, form, head.retracts):
+                self._by_width(rows, head)
+
+    def _by_width(self, rows: Integers, head: Heading) -> None:
+        """Take in lines of one name by their number of fields."""
+        bars = as_numpy(pc.count_substring(self._lines.take(as_arrow(rows)), b"|"))
+        for count in np.unique(bars).tolist():
+            own = rows[bars == count]
+            form = self._gathering.shapes.of_fields(head.name, count + 1)
+            if not isinstance(form, Form):
+                self._aside(own, form or TOO_FEW)
+            elif not self._take(own, form, head.retracts):
+                self._take_carefully(own, form, head.retracts)
+
+    def _take(self, rows: Integers, form: Form, retracts: bool) -> bool:
+        """Take in lines, if they have as many fields as the form says and their times are whole."""
+        table = self._delimited(rows, form, True)
+        if table is None:
+            return False
+        times = [as_numpy(table.column(at)) for at in range(len(form.titles))]
+        self._add(rows, form, times, table, retracts)
+        return True
+
+    def _take_carefully(self, rows: Integers, form: Form, retracts: bool) -> None:
+        """Take in lines that have as many fields as the form says, setting aside what is wrong."""
+        table = self._delimited(rows, form, False)
+        if table is None:
+            rows = self._decodable(rows)
+            table = self._delimited(rows, form, False)
+        if table is None:
+            self._one_by_one(rows)
+            return
+        times, whole = times_of(table.columns[: len(form.titles)], form)
+        self._aside(rows[~whole], NO_TIME)
+        self._add(rows[whole], form, times, table.filter(as_arrow(whole)), retracts)
+
+    def _add(
+        self, rows: Integers, form: Form, times: list[Integers], table: pa.Table, retracts: bool
+    ) -> None:
+        texts = table.columns[len(times) :]
+        reckoned = self._gathering.shapes.reckoned(form)
+        columns = [typed(*each) for each in zip(texts, reckoned, strict=True)]
+        flags = np.ones(len(rows), np.bool_) if retracts else None
+        part = RecordColumns(form, times, columns, rows + self._place, flags)
+        self._gathering.add(part, lambda row: self._line(int(rows[row])))
+
+    def _delimited(self, rows: Integers, form: Form, whole: bool) -> pa.Table | None:
+        own = self._lines.take(as_arrow(rows)) if len(rows) < self.count else self._lines
+        return delimited(own, len(form.titles), form.width, whole)
+
+    def _decodable(self, rows: Integers) -> Integers:
+        """The lines that are UTF-8; the others are set aside."""
+        wrong = np.array([row for row in rows.tolist() if not self._is_text(row)], np.int64)
+        self._aside(wrong, "the line is not UTF-8 text")
+        return np.setdiff1d(rows, wrong) if len(wrong) else rows
+
+    def _is_text(self, row: int) -> bool:
+        try:
+            self._text[self._starts[row] : self._ends[row]].decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        return True

@@ -191,7 +191,18 @@ class Run:
             fluent.ends[chosen],
         )  # fmt: skip
         table = united([*state.before(relation), piece], relation, context)
-        return reaching(table, relation, context) if state.before(relation) else table
+        if state.before(relation):
+            table = reaching(table, relation, context)
+        if fluent.at_points is not None:
+            # Only what rests on points ends where they end so far.
+            resting = fluent.at_points[chosen]
+            columns = [column[resting] for column in (*piece[0], piece[1])]
+            finder = table.finder(tuple(range(len(columns))))
+            groups = finder.one(columns, int(resting.sum()))
+            mask = np.zeros(len(table), np.bool_)
+            mask[groups[groups >= 0]] = True
+            context.unsure_groups[relation] = mask
+        return table
 
 
 def _collects(body: tuple[Literal, ...]) -> Iterator[Collect]:

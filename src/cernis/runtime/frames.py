@@ -1,0 +1,161 @@
+"""Answers as Arrow tables: typed ones, a fluent or an event each, and one for all."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cernis.check.catalogue import Catalogue
+from cernis.check.model import Relation
+from cernis.knowledge.values import Value
+from cernis.runtime.answer_lines import argument_text, in_order, ranked, value_text
+from cernis.runtime.arrow import as_arrow, as_texts
+from cernis.runtime.columns import shown
+from cernis.runtime.run import Answer
+from cernis.tables.columns import Array
+from cernis.tables.domains import Domain
+from cernis.tables.events import EventTable
+from cernis.tables.fluents import INFINITY, FluentTable
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+INTERVALS: Final = pa.schema([
+    ("fluent", pa.string()), ("args", pa.list_(pa.string())), ("value", pa.string()),
+    ("start", pa.int64()), ("end", pa.int64()), ("open", pa.bool_()),
+])  # fmt: skip
+"""All intervals of all fluents. Arguments and values are text; the end is null while open."""
+
+HAPPENINGS: Final = pa.schema([
+    ("event", pa.string()), ("args", pa.list_(pa.string())), ("occurrence", pa.int64()),
+])  # fmt: skip
+"""All happenings of all derived events."""
+
+
+def fluent_frame(relation: Relation, table: FluentTable, catalogue: Catalogue) -> pa.Table:
+    """The intervals of one fluent, by arguments, value and start.
+
+    The columns are the arguments by their names in the rules, then `value, start, end, open`.
+    """
+    table, groups = _sorted_fluent(table)
+    names = argument_titles(catalogue.fluents[relation].argument_names)
+    columns = {
+        name: values_of(column[groups], domain)
+        for name, column, domain in zip(names, table.arguments, table.domains, strict=True)
+    }
+    columns["value"] = values_of(table.values[groups], table.value_domain)
+    return pa.table({**columns, **_edges(table)})
+
+
+def event_frame(relation: Relation, table: EventTable, catalogue: Catalogue) -> pa.Table:
+    """The happenings of one event, by arguments and time.
+
+    The columns are the arguments by their names in the rules, then `occurrence`.
+    """
+    table = _sorted_event(table)
+    names = argument_titles(catalogue.events[relation].argument_names)
+    columns = {
+        name: values_of(column, domain)
+        for name, column, domain in zip(names, table.arguments, table.domains, strict=True)
+    }
+    return pa.table({**columns, "occurrence": as_arrow(table.times)})
+
+
+def all_intervals(answer: Answer) -> pa.Table:
+    """The intervals of all fluents, by fluent, arguments, value and start."""
+    parts = [INTERVALS.empty_table()]
+    for relation, given in sorted(answer.fluents.items()):
+        table, groups = _sorted_fluent(given)
+        arguments = list(zip(table.arguments, table.domains, strict=True))
+        columns = {
+            "fluent": pa.repeat(pa.scalar(relation.name), len(groups)),
+            "args": _lists(arguments, len(table)).take(as_arrow(groups)),
+            "value": _texts(table.values, table.value_domain).take(as_arrow(groups)),
+            **_edges(table),
+        }
+        parts.append(pa.table(columns, INTERVALS))
+    return pa.concat_tables(parts)
+
+
+def all_happenings(answer: Answer) -> pa.Table:
+    """The happenings of all derived events, by event, arguments and time."""
+    parts = [HAPPENINGS.empty_table()]
+    for relation, given in sorted(answer.events.items()):
+        table = _sorted_event(given)
+        arguments = list(zip(table.arguments, table.domains, strict=True))
+        columns = {
+            "event": pa.repeat(pa.scalar(relation.name), len(table)),
+            "args": _lists(arguments, len(table)),
+            "occurrence": as_arrow(table.times),
+        }
+        parts.append(pa.table(columns, HAPPENINGS))
+    return pa.concat_tables(parts)
+
+
+def argument_titles(names: tuple[str, ...]) -> list[str]:
+    """The names of arguments as titles, told apart from those of the other columns."""
+    taken = {"value", "start", "end", "open", "occurrence", "query"}
+    return [f"{name}_" if name in taken else name for name in names]
+
+
+def _sorted_fluent(table: FluentTable) -> tuple[FluentTable, Integers]:
+    """The table in order, and the group of each interval."""
+    columns = [ranked(column, domain, argument_text, "") for column, domain in table.columns()[:-1]]
+    columns.append(ranked(table.values, table.value_domain, value_text, ""))
+    order, _ = in_order(columns, len(table))
+    table = table.take(order)
+    return table, np.repeat(np.arange(len(table)), np.diff(table.offsets))
+
+
+def _sorted_event(table: EventTable) -> EventTable:
+    columns = [
+        ranked(column, domain, argument_text, "")
+        for column, domain in zip(table.arguments, table.domains, strict=True)
+    ]
+    _, keys = in_order(columns, len(table))
+    return table.take(np.lexsort((table.times, keys)))
+
+
+def _edges(table: FluentTable) -> dict[str, pa.Array]:
+    is_open = table.ends == INFINITY
+    return {
+        "start": as_arrow(table.starts),
+        "end": as_arrow(table.ends, is_open),
+        "open": as_arrow(is_open),
+    }
+
+
+def _distinct(column: Array, domain: Domain | None) -> tuple[list[Value], Integers]:
+    """The values that are there, and which of them each row has."""
+    distinct, codes = np.unique(column, return_inverse=True)
+    values = distinct.tolist() if domain is None else domain.decode(distinct)
+    return list(values), codes
+
+
+def values_of(column: Array, domain: Domain | None) -> pa.Array:
+    """A column as integers, floats or text, whatever all its values are; text if they differ."""
+    if domain is None:
+        return as_arrow(column)
+    values, codes = _distinct(column, domain)
+    kinds = {type(value) for value in values}
+    if kinds == {int} and all(-(1 << 63) <= v < 1 << 63 for v in values):  # type: ignore[operator]
+        return as_arrow(np.array(values, np.int64)).take(as_arrow(codes))
+    if kinds and kinds <= {int, float}:
+        return as_arrow(np.array(values, np.float64)).take(as_arrow(codes))
+    return as_texts(map(shown, values)).take(as_arrow(codes))
+
+
+def _texts(column: Array, domain: Domain | None) -> pa.Array:
+    values, codes = _distinct(column, domain)
+    return as_texts(map(shown, values)).take(as_arrow(codes))
+
+
+def _lists(columns: list[tuple[Array, Domain | None]], length: int) -> pa.Array:
+    """The texts of several columns as one list a row."""
+    width = len(columns)
+    offsets = as_arrow(np.arange(length + 1, dtype=np.int32) * np.int32(width))
+    below = pa.concat_arrays([as_texts([]), *(_texts(*column) for column in columns)])
+    across = np.arange(length * width).reshape(width, length).T.ravel()
+    return pa.ListArray.from_arrays(offsets, below.take(as_arrow(across)))

@@ -1,0 +1,158 @@
+"""Gathers records from any number of sources into one set of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cernis.knowledge.values import Value
+from cernis.runtime.columns import (
+    FARTHEST,
+    INFINITE,
+    Booleans,
+    Form,
+    Kind,
+    RecordColumns,
+    Records,
+    SetAside,
+    Sources,
+    column_of,
+    in_order,
+    one_below_the_other,
+)
+from cernis.runtime.retractions import resolve
+from cernis.runtime.shapes import Shapes
+
+NO_TIME = "a time must be a whole number"
+TOO_FAR = "a time must lie between -2^62 and 2^62"
+BACKWARDS = "the interval ends before it starts"
+NO_RECORD = "there is no record to retract"
+
+
+def trouble_with_times(form: Form, times: Sequence[int]) -> str:
+    """Why the times of a record cannot be; empty if they can."""
+    ends = times[2:]
+    if any(abs(time) > FARTHEST for time in times[:2]):
+        return TOO_FAR
+    if any(abs(end) > FARTHEST and end != INFINITE for end in ends):
+        return TOO_FAR
+    return BACKWARDS if ends and ends[0] <= times[1] else ""
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Records of one form that come one by one."""
+
+    times: list[Sequence[int]] = field(default_factory=list)
+    values: list[Sequence[Value]] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    retracts: list[bool] = field(default_factory=list)
+
+    def columns(self, form: Form) -> RecordColumns:
+        return RecordColumns(
+            form,
+            [np.array(column, np.int64) for column in zip(*self.times, strict=True)],
+            [column_of(column) for column in zip(*self.values, strict=True)],
+            np.array(self.places, np.int64),
+            np.array(self.retracts, np.bool_) if any(self.retracts) else None,
+        )
+
+
+@dataclass(slots=True)
+class Gathering:
+    """Takes records in, column-wise or one by one, and tells what became of each."""
+
+    shapes: Shapes
+    sources: Sources = field(default_factory=Sources)
+    count: int = 0
+    _parts: dict[Form, list[RecordColumns]] = field(default_factory=dict)
+    _rows: dict[Form, _Rows] = field(default_factory=dict)
+    _aside: list[tuple[int, SetAside]] = field(default_factory=list)
+    _ignored: dict[str, int] = field(default_factory=dict)
+
+    def add(self, part: RecordColumns, text: Callable[[int], str] | None = None) -> None:
+        """Take records in; those whose times cannot be are set aside.
+
+        `text` gives the text of a row as it was written, if that is known.
+        """
+        self.count += len(part)
+        bad = _bad_times(part)
+        if bad.any():
+            for row in np.flatnonzero(bad).tolist():
+                reason = trouble_with_times(part.form, [int(time[row]) for time in part.times])
+                self._set_aside(int(part.places[row]), reason, (text or part.text)(row))
+            part = part.take(~bad)
+        if len(part):
+            self._parts.setdefault(part.form, []).append(part)
+
+    def add_row(
+        self, form: Form, times: Sequence[int], values: Sequence[Value], place: int,
+        retracts: bool = False,
+    ) -> None:  # fmt: skip
+        """Take one record in, whose times can be."""
+        self.count += 1
+        rows = self._rows.setdefault(form, _Rows())
+        rows.times.append(times)
+        rows.values.append(values)
+        rows.places.append(place)
+        rows.retracts.append(retracts)
+
+    def set_aside(self, place: int, reason: str, text: str) -> None:
+        """Set one record aside."""
+        self.count += 1
+        self._set_aside(place, reason, text)
+
+    def _set_aside(self, place: int, reason: str, text: str) -> None:
+        source, line = self.sources.line(place)
+        self._aside.append((place, SetAside(line, reason, text, source)))
+
+    def ignore(self, name: str, count: int) -> None:
+        """So many records are of a name that no rule mentions."""
+        self.count += count
+        self._ignored[name] = self._ignored.get(name, 0) + count
+
+    def records(self) -> Records:
+        """All that was taken in, retractions matched with what they retract."""
+        for form, rows in self._rows.items():
+            self._parts.setdefault(form, []).append(rows.columns(form))
+        self._rows = {}
+        relations: dict[Form, RecordColumns] = {}
+        retractions: list[RecordColumns] = []
+        for form, parts in self._parts.items():
+            whole, unmatched = resolve(one_below_the_other(parts))
+            for row in unmatched.tolist():
+                self._set_aside(int(whole.places[row]), NO_RECORD, whole.text(row))
+            if whole.retracts is not None:
+                matched = whole.retracts.copy()
+                matched[unmatched] = False
+                retractions.append(whole.take(matched))
+                whole = _kept(whole)
+            relations[form] = whole
+        return Records(
+            relations, in_order(self._aside), dict(sorted(self._ignored.items())), self.count,
+            self.sources, retractions,
+        )  # fmt: skip
+
+
+def _kept(part: RecordColumns) -> RecordColumns:
+    """The records without the retractions."""
+    assert part.retracts is not None
+    kept = part.take(~part.retracts)
+    kept.retracts = None
+    return kept
+
+
+def _bad_times(part: RecordColumns) -> Booleans:
+    bad = np.zeros(len(part), np.bool_)
+    if not len(part):
+        return bad
+    both = part.times[:1] if part.times[0] is part.times[1] else part.times[:2]
+    for time in both:
+        if int(time.max()) > FARTHEST or int(time.min()) < -FARTHEST:
+            bad |= (time > FARTHEST) | (time < -FARTHEST)
+    if part.form.kind is Kind.INTERVAL:
+        end = part.times[2]
+        bad |= (end <= part.times[1]) | ((end > FARTHEST) & (end != INFINITE))
+    return bad

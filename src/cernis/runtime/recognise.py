@@ -1,0 +1,127 @@
+"""From events to what was recognised: reads, runs, and accounts for every record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from cernis.errors import DataError
+from cernis.plan.builder import Plan
+from cernis.runtime.columns import (
+    INFINITE,
+    Coded,
+    Integers,
+    Kind,
+    RecordColumns,
+    Records,
+    SetAside,
+)
+from cernis.runtime.result import Result, Summary
+from cernis.runtime.run import Answer, Run, Window, windows
+from cernis.runtime.settings import Settings
+from cernis.runtime.shapes import Shapes
+from cernis.runtime.sources import Events, Progress, read_events, refuse_set_aside
+
+_MOST_QUERIES: Final = 10_000_000
+TOO_LATE: Final = "too late: it arrived when this time was forgotten"
+
+
+def recognise(
+    plan: Plan, events: Events, chosen: Settings, *,
+    mapping: str | Path | Mapping[str, Any] | None = None, strict: bool = False,
+    per_query: bool = False, progress: Progress = lambda size: None,
+    on_read: Callable[[Records], None] = lambda records: None,
+) -> Result:  # fmt: skip
+    """Run a plan over events.
+
+    Records that cannot be read are set aside; if `strict`, they are a DataError. `per_query` keeps
+    the answer as of each query. `on_read` is told when all is read.
+    """
+    began = time.perf_counter()
+    records = read_events(events, plan.checked, mapping, progress)
+    if strict:
+        refuse_set_aside(records)
+    on_read(records)
+    run = Run(plan, chosen.tick, chosen.ties)
+    start, end = _bounds(records, chosen, run.tick)
+    kept: list[tuple[int, Answer]] = []
+    answer = run.over(
+        records, start, end, chosen.window, chosen.step,
+        (lambda window, answer: kept.append((window.query, answer))) if per_query else None,
+    )  # fmt: skip
+    queries = list(windows(start, end, chosen.window, chosen.step))
+    too_late, outside = _account(records, queries, run.tick)
+    summary = Summary(
+        records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
+        outside, tuple(_remarks(records, plan)), start, end, answer.queries, answer.conflicts,
+        time.perf_counter() - began,
+    )  # fmt: skip
+    return Result(answer, plan.checked.catalogue, summary, tuple(kept))
+
+
+def _bounds(records: Records, chosen: Settings, tick: int) -> tuple[int, int]:
+    first, last = records.first, records.last(tick)
+    start = chosen.start if chosen.start is not None else (tick if first is None else first) - tick
+    end = chosen.end if chosen.end is not None else start if last is None else last
+    end = max(start, end)
+    stride = chosen.step or chosen.window or end - start
+    if (end - start) // max(stride, 1) > _MOST_QUERIES:
+        count = (end - start) // stride
+        raise DataError(
+            f"a query every {stride} from {start} to {end} makes {count:,} queries; "
+            "choose a longer step, or say where the run starts and ends"
+        )
+    return start, end
+
+
+def _account(records: Records, queries: list[Window], tick: int) -> tuple[list[SetAside], int]:
+    """The records that arrived too late, and how many are no part of the run.
+
+    A record is too late if, at the first query after its arrival, all it tells of is forgotten.
+    """
+    times = np.array([window.query for window in queries], np.int64)
+    edges = np.array([window.edge for window in queries], np.int64)
+    late: list[tuple[int, SetAside]] = []
+    outside = 0
+    for own in [*records.relations.values(), *records.retractions]:
+        arrival, start = own.times[:2]
+        last = _last(own, tick)
+        first = np.searchsorted(times, arrival)
+        beyond = (first == len(times)) | (last <= edges[0]) | (start > times[-1])
+        outside += int(beyond.sum())
+        forgotten = ~beyond & (last <= edges[np.minimum(first, len(times) - 1)])
+        for row in np.flatnonzero(forgotten).tolist():
+            place = int(own.places[row])
+            late.append((place, records.aside(place, TOO_LATE, own.text(row))))
+    return [aside for _, aside in sorted(late, key=lambda pair: pair[0])], outside
+
+
+def _last(own: RecordColumns, tick: int) -> Integers:
+    """The last point each record tells of."""
+    if own.form.kind is not Kind.INTERVAL:
+        return own.times[1]
+    end = own.times[2]
+    return np.where(end == INFINITE, INFINITE, end - tick)
+
+
+def _remarks(records: Records, plan: Plan) -> list[str]:
+    """Where there is text in columns that rules compute with."""
+    shapes = Shapes(plan.checked)
+    found = []
+    for form, own in records.relations.items():
+        names = [] if form.kind is Kind.EVENT else ["the value"]
+        names += [f"argument {at + 1}" for at in range(form.relation.arity)]
+        for name, column, reckoned in zip(names, own.columns, shapes.reckoned(form), strict=True):
+            if reckoned and isinstance(column, Coded):
+                is_text = np.array([not isinstance(v, int | float) for v in column.values])
+                count = int(is_text[column.codes].sum()) if len(is_text) else 0
+                if count:
+                    found.append(
+                        f"{name} of {form.relation} is text in {count} of {len(own)} records, "
+                        "where rules compare it as a number"
+                    )
+    return found

@@ -1,0 +1,254 @@
+"""Events of any form, and files of any format, as records."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.check.checker import Checked
+from cernis.errors import DataError
+from cernis.runtime.columns import Booleans, Records
+from cernis.runtime.gathering import Gathering
+from cernis.runtime.mapping import InputMapping, read_mappings
+from cernis.runtime.records import read_stream
+from cernis.runtime.rows import NAMES, add_json_lines, add_rows
+from cernis.runtime.shapes import Shapes
+from cernis.runtime.tabular import add_mixed_table, add_table, as_table, is_table
+
+Events: TypeAlias = Any
+"""What `read_events` takes. No type says it: a data frame of any library is welcome."""
+
+Progress: TypeAlias = Callable[[int], None]
+"""Hears how many bytes more have been read."""
+
+Read = TypeVar("Read")
+
+STANDARD_INPUT: Final = "-"
+_PARQUET: Final = (".parquet", ".pq")
+_JSON: Final = (".jsonl", ".ndjson", ".json")
+_TABLES: Final = (".csv", ".tsv")
+_SHOWN: Final = 5
+
+
+def read_events(
+    events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
+    progress: Progress = lambda size: None,
+) -> Records:  # fmt: skip
+    """All records of some events, ready to be encoded.
+
+    Events are one of
+
+    - a file or several: text records, Parquet, JSON lines, CSV (`-` is standard input);
+    - text records themselves: a string of several lines, or lines one by one;
+    - an Arrow table or a data frame with a column `name`, or a mapping from names to such tables
+      without it;
+    - tuples `(name, arrival, occurrence, ...)` or mappings by title, one a record; or a mapping
+      from names to such, without the name.
+    """
+    if isinstance(events, Records):
+        return events
+    reader = _Reader(Gathering(Shapes(checked)), mapping, progress)
+    reader.add(events)
+    return reader.gathering.records()
+
+
+def refuse_set_aside(records: Records) -> None:
+    """Raise a DataError if there are records that cannot be used; it tells the first ones."""
+    found = records.set_aside
+    if not found:
+        return
+    lines = [f"{len(found)} of {records.count} records cannot be used"]
+    lines += [f"{aside}" for aside in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        lines.append(f"and {len(found) - _SHOWN} more")
+    raise DataError("\n".join(lines))
+
+
+class _Reader:
+    """Reads one thing after the other into one gathering."""
+
+    def __init__(
+        self, gathering: Gathering, mapping: str | Path | Mapping[str, Any] | None,
+        progress: Progress,
+    ) -> None:  # fmt: skip
+        self.gathering = gathering
+        self._mapping = mapping
+        self._progress = progress
+
+    def add(self, events: Events) -> None:
+        """Take in events of any form."""
+        if is_table(events):
+            add_mixed_table(as_table(events), self.gathering, "")
+        elif isinstance(events, Mapping):
+            for name, own in events.items():
+                self._add_relation(str(name), own)
+        elif isinstance(events, str) and "\n" in events:
+            read_stream(io.BytesIO(events.encode()), "", self.gathering, self._progress)
+        elif isinstance(events, str | Path):
+            self.add_file(Path(events))
+        elif isinstance(events, Iterable) and not isinstance(events, bytes):
+            self._add_several(events)
+        else:
+            raise DataError(
+                f"events cannot be a {type(events).__name__}; give tables, rows or files"
+            )
+
+    def _add_relation(self, name: str, own: Events) -> None:
+        if is_table(own):
+            add_table(name, as_table(own), self.gathering, name)
+        elif isinstance(own, Iterable) and not isinstance(own, str | bytes | Mapping):
+            add_rows(own, self.gathering, name, name)
+        else:
+            raise DataError(f"{name} must be a table or a list of rows, not a {type(own).__name__}")
+
+    def _add_several(self, events: Iterable[Any]) -> None:
+        rest = iter(events)
+        first = next(rest, None)
+        if first is None:
+            return
+        every = chain([first], rest)
+        if is_table(first) or isinstance(first, Path):
+            for each in every:
+                self.add(each)
+        elif isinstance(first, str) and "|" in first:
+            text = "\n".join(line.rstrip("\r\n") for line in every)
+            read_stream(io.BytesIO(text.encode()), "", self.gathering, self._progress)
+        elif isinstance(first, str):
+            for each in every:
+                self.add_file(Path(each))
+        else:
+            add_rows(every, self.gathering, "", None)
+
+    def add_file(self, file: Path) -> None:
+        """Take in a file by its ending, or by what a mapping says of it."""
+        if str(file) == STANDARD_INPUT:
+            read_stream(sys.stdin.buffer, "standard input", self.gathering, self._progress)
+            return
+        see(file)
+        mappings = read_mappings(self._mapping, file.parent).of(file)
+        if mappings:
+            self._add_mapped(file, mappings)
+        elif file.suffix.lower() in _PARQUET:
+            self._add_own(file, _guarded(file, lambda: _parquet(file)), is_text=False)
+        elif file.suffix.lower() in _JSON:
+            with _opened(file) as stream:
+                add_json_lines(stream, self.gathering, str(file))
+        elif file.suffix.lower() in _TABLES and not _has_bars(file):
+            self._add_own(file, _guarded(file, lambda: _csv(file, _delimiter(file))), is_text=True)
+        else:
+            with _opened(file) as stream:
+                read_stream(stream, str(file), self.gathering, self._progress)
+            return
+        self._progress(file.stat().st_size)
+
+    def _add_own(self, file: Path, table: pa.Table, is_text: bool) -> None:
+        """A table that says itself what it is, by its columns or by the name of its file."""
+        if not is_text and any(title in table.column_names for title in NAMES):
+            add_mixed_table(table, self.gathering, str(file))
+        else:
+            add_table(file.stem, table, self.gathering, str(file), is_text=is_text)
+
+    def _add_mapped(self, file: Path, mappings: list[InputMapping]) -> None:
+        ending = file.suffix.lower()
+        for mapping in mappings:
+            if ending in _PARQUET:
+                table = _guarded(file, lambda: _parquet(file))
+            elif ending in _JSON:
+                table = _guarded(file, lambda: _json(file))
+            else:
+                table = _guarded(file, lambda m=mapping: _csv(file, m.delimiter))  # type: ignore[misc]
+            is_text = ending not in (*_PARQUET, *_JSON)
+            self._check_columns(file, table, mapping)
+            chosen = _chosen(table, mapping, is_text)
+            add_table(
+                mapping.relation, table, self.gathering, str(file), mapping.titles,
+                is_text=is_text, chosen=chosen,
+            )  # fmt: skip
+
+    def _check_columns(self, file: Path, table: pa.Table, mapping: InputMapping) -> None:
+        wanted = [*mapping.titles.used, *(title for title, _ in mapping.where)]
+        for title in wanted:
+            if title not in table.column_names:
+                there = ", ".join(table.column_names)
+                raise DataError(
+                    f"{file} has no column {title}, which {mapping.relation} is to be read from; "
+                    f"there are {there}"
+                )
+
+
+def see(file: Path) -> None:
+    """Raise a DataError unless it is a file."""
+    if file.is_dir():
+        raise DataError(f"{file}: is a directory; name files of it")
+    if not file.exists():
+        raise DataError(f"{file}: there is no such file (looked in {file.parent.absolute()})")
+
+
+def _opened(file: Path) -> BinaryIO:
+    return _guarded(file, lambda: file.open("rb"))
+
+
+def _guarded(file: Path, read: Callable[[], Read]) -> Read:
+    try:
+        return read()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+    except (pa.ArrowException, ValueError) as error:
+        raise DataError(f"{file}: cannot be read: {error}") from error
+
+
+def _has_bars(file: Path) -> bool:
+    """Does the first line look like a text record?"""
+    with _opened(file) as stream:
+        return b"|" in stream.readline(1 << 16)
+
+
+def _delimiter(file: Path) -> str:
+    return "\t" if file.suffix.lower() == ".tsv" else ","
+
+
+def _parquet(file: Path) -> pa.Table:
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(file).read()
+
+
+def _json(file: Path) -> pa.Table:
+    from pyarrow import json
+
+    return json.read_json(file)
+
+
+def _csv(file: Path, delimiter: str) -> pa.Table:
+    """A table with titles in its first line; all columns are text."""
+    from pyarrow import csv
+
+    with csv.open_csv(file, parse_options=csv.ParseOptions(delimiter=delimiter)) as reader:
+        titles = reader.schema.names
+    return csv.read_csv(
+        file,
+        parse_options=csv.ParseOptions(delimiter=delimiter),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(titles, pa.string()), strings_can_be_null=True,
+            quoted_strings_can_be_null=False, null_values=[""],
+        ),
+    )  # fmt: skip
+
+
+def _chosen(table: pa.Table, mapping: InputMapping, is_text: bool) -> Booleans | None:
+    """The rows that a mapping is about; None for all."""
+    found: Booleans | None = None
+    for title, wanted in mapping.where:
+        column = table.column(title)
+        text = str(wanted).lower() if isinstance(wanted, bool) else str(wanted)
+        equal = pc.equal(column, text) if is_text else pc.equal(column, pa.scalar(wanted))
+        own = pc.fill_null(equal, False).to_numpy()
+        found = own if found is None else found & own
+    return found

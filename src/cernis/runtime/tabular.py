@@ -1,0 +1,407 @@
+"""Tables of records: Arrow tables, and what can become one, as a data frame can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.errors import DataError
+from cernis.runtime.columns import (
+    FARTHEST,
+    INFINITE,
+    Booleans,
+    Coded,
+    Column,
+    Form,
+    Integers,
+    Kind,
+    RecordColumns,
+)
+from cernis.runtime.fields import typed
+from cernis.runtime.gathering import NO_TIME, Gathering
+from cernis.runtime.rows import NAMES, TIMES, argument_order
+
+_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+def is_table(given: Any) -> bool:
+    """Is it an Arrow table, or a data frame that can be turned into one?"""
+    return isinstance(given, pa.Table | pa.RecordBatch) or hasattr(given, "__arrow_c_stream__")
+
+
+def as_table(given: Any) -> pa.Table:
+    """The Arrow table of a table, record batch or data frame; an index is left out."""
+    if isinstance(given, pa.RecordBatch):
+        given = pa.Table.from_batches([given])
+    table = given if isinstance(given, pa.Table) else pa.table(given)
+    # Arrow computes little with views of text, which some libraries hand out.
+    schema = pa.schema([field.with_type(_seen(field.type)) for field in table.schema])
+    return table if schema.equals(table.schema) else table.cast(schema)
+
+
+def _seen(kind: pa.DataType) -> pa.DataType:
+    """The type without views."""
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(_seen(kind.value_type))
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _seen(kind.value_type))
+    return kind
+
+
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """Which columns of a table are what."""
+
+    arrival: str | None
+    start: str
+    end: str | None
+    value: str | None
+    arguments: tuple[str, ...]
+    retracts: str | None = None
+
+    @property
+    def used(self) -> list[str]:
+        """All columns that are looked at."""
+        one = (self.arrival, self.start, self.end, self.value, self.retracts)
+        return [title for title in (*one, *self.arguments) if title is not None]
+
+
+def conventional(titles: Sequence[str], what: str) -> Titles:
+    """The columns of a table whose titles speak for themselves.
+
+    `arrival` may be missing; then comes `occurrence`, or `start` and `end`. A column `value` is
+    the value of a fluent; the others, in their order, are the value, where it is not named, and
+    the arguments.
+    """
+    start = next((title for title in ("occurrence", "start") if title in titles), None)
+    if start is None or (start == "start" and "end" not in titles):
+        missing = "end" if start else "occurrence"
+        raise DataError(f"{what} has no column {missing}; there are {', '.join(titles)}")
+    skipped = {*TIMES, "value", "retracts"} | ({"open"} if start == "start" else set())
+    return Titles(
+        "arrival" if "arrival" in titles else None,
+        start,
+        "end" if start == "start" else None,
+        "value" if "value" in titles else None,
+        tuple(title for title in titles if title not in skipped),
+        "retracts" if "retracts" in titles else None,
+    )
+
+
+def add_table(
+    name: str, table: pa.Table, gathering: Gathering, source: str, titles: Titles | None = None,
+    *, is_text: bool = False, chosen: Booleans | None = None,
+) -> None:  # fmt: skip
+    """Take in a table of one relation; the columns are known by their titles unless these are said.
+
+    A table of text has its titles on a line of their own, and a field that reads as a number is
+    one. If rows are chosen, the others are passed over.
+    """
+    first = gathering.sources.begin(source) + is_text
+    gathering.sources.grow(table.num_rows + is_text)
+    places = np.arange(first, first + table.num_rows)
+    if chosen is not None:
+        table, places = table.filter(pa.array(chosen)), places[chosen]
+    if not gathering.shapes.knows(name):
+        gathering.ignore(name, table.num_rows)
+        return
+    titles = titles or conventional(table.column_names, source or name)
+    _Reading(name, table, places, gathering, titles, is_text).add()
+
+
+def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
+    """Take in a table that says in a column of which relation each row is.
+
+    The arguments are a column `args` of lists, or all columns that are left; of these a relation
+    takes those that are not empty throughout its rows.
+    """
+    titles = table.column_names
+    by = next((title for title in NAMES if title in titles), None)
+    if by is None:
+        raise DataError(
+            f"{source or 'the table'} has no column name, which tells the relation of each row; "
+            f"there are {', '.join(titles)}. Give one table a relation: {{'go_to': table}}"
+        )
+    first = gathering.sources.begin(source)
+    gathering.sources.grow(table.num_rows)
+    places = np.arange(first, first + table.num_rows)
+    names = pc.cast(table.column(by), pa.string()).fill_null("").combine_chunks()
+    coded = names.dictionary_encode()
+    numbers = coded.indices.to_numpy()
+    for code, name in enumerate(coded.dictionary.to_pylist()):
+        rows = np.flatnonzero(numbers == code)
+        if not gathering.shapes.knows(name):
+            gathering.ignore(name, len(rows))
+            continue
+        own = table.take(pa.array(rows)).drop_columns([by])
+        for chosen, part in _by_length(own):
+            part = _without_empty(part)
+            found = conventional(part.column_names, source or name)
+            _Reading(name, part, places[rows[chosen]], gathering, found, False).add()
+
+
+def _by_length(table: pa.Table) -> list[tuple[Integers, pa.Table]]:
+    """The table with its lists of arguments as columns, part by part where lengths differ."""
+    if "args" not in table.column_names:
+        return [(np.arange(table.num_rows), table)]
+    lists = table.column("args").combine_chunks()
+    lengths = pc.list_value_length(lists).fill_null(0).to_numpy()
+    parts = []
+    for length in np.unique(lengths).tolist():
+        rows = np.flatnonzero(lengths == length)
+        part = table.take(pa.array(rows)).drop_columns(["args"])
+        own = lists.take(pa.array(rows))
+        for at in range(length):
+            part = part.append_column(f"argument {at + 1}", pc.list_element(own, at))
+        parts.append((rows, part))
+    return parts
+
+
+def _without_empty(table: pa.Table) -> pa.Table:
+    """The table without columns that have nothing in them, of which an end may be one."""
+    times = table.column_names
+    empty = [t for t in times if table.column(t).null_count == table.num_rows and t != "end"]
+    table = table.drop_columns(empty)
+    if "occurrence" in table.column_names:
+        table = table.drop_columns([t for t in ("start", "end") if t in table.column_names])
+    return table
+
+
+class _Reading:
+    """One relation's rows on their way in."""
+
+    def __init__(
+        self, name: str, table: pa.Table, places: Integers, gathering: Gathering, titles: Titles,
+        is_text: bool,
+    ) -> None:  # fmt: skip
+        self._name = name
+        self._table = table
+        self._places = places
+        self._gathering = gathering
+        self._titles = titles
+        self._is_text = is_text
+
+    def add(self) -> None:
+        """Take the rows in; those with something missing or wrong are set aside."""
+        missing = [t for t in self._titles.used if t not in self._table.column_names]
+        if missing:
+            there = ", ".join(self._table.column_names)
+            raise DataError(f"{self._name} has no column {missing[0]}; there are {there}")
+        form, columns = self._form()
+        times, whole = self._times()
+        times = self._keep(times, whole, NO_TIME)
+        times = self._keep(times, self._filled(columns), "a value is missing")
+        reckoned = self._gathering.shapes.reckoned(form)
+        read = [self._column(*each) for each in zip(columns, reckoned, strict=True)]
+        flags = None
+        if self._titles.retracts is not None:
+            told = pc.fill_null(self._table.column(self._titles.retracts), False)
+            flags = told.to_numpy().astype(np.bool_)
+        self._gathering.add(RecordColumns(form, times, read, self._places, flags))
+
+    def _form(self) -> tuple[Form, list[str]]:
+        """The form of the rows, and the columns that are the value and the arguments."""
+        titles = self._titles
+        kinds: tuple[Kind, ...] = (Kind.EVENT, Kind.POINT)
+        if titles.end is not None:
+            kinds = (Kind.INTERVAL,)
+        elif titles.value is not None:
+            kinds = (Kind.POINT,)
+        named = [] if titles.value is None else [titles.value]
+        columns = [*named, *titles.arguments]
+        form = self._gathering.shapes.of_columns(self._name, len(columns), kinds)
+        if not isinstance(form, Form):
+            raise DataError(f"{form}: {', '.join(columns)}")
+        first = form.width - form.relation.arity
+        names = self._gathering.shapes.argument_names(form.relation)
+        order = argument_order(columns[first:], names)
+        return form, [*columns[:first], *(columns[first + at] for at in order)]
+
+    def _keep(self, times: list[Integers], mask: Booleans | None, reason: str) -> list[Integers]:
+        """Go on with some of the rows and their times, and set aside the others."""
+        if mask is None or mask.all():
+            return times
+        for row in np.flatnonzero(~mask).tolist():
+            cells = [_cell(self._table.column(t)[row]) for t in self._titles.used]
+            text = "|".join([self._name, *cells])
+            self._gathering.set_aside(int(self._places[row]), reason, text)
+        self._table = self._table.filter(pa.array(mask))
+        self._places = self._places[mask]
+        return [time[mask] for time in times]
+
+    def _times(self) -> tuple[list[Integers], Booleans]:
+        titles = self._titles
+        start, whole = time_points(self._table.column(titles.start), titles.start)
+        times = [start, start]
+        if titles.arrival is not None:
+            times[0], known = time_points(self._table.column(titles.arrival), titles.arrival)
+            whole &= known
+        if titles.end is not None:
+            column = self._table.column(titles.end)
+            end, known = time_points(column, titles.end, INFINITE)
+            times.append(end)
+            whole &= known
+        return times, whole
+
+    def _filled(self, columns: list[str]) -> Booleans | None:
+        """The rows with a value in each column; None for all."""
+        found: Booleans | None = None
+        for title in columns:
+            column = self._table.column(title)
+            gaps = column.is_null().to_numpy() if column.null_count else None
+            if pa.types.is_floating(column.type):
+                # Without a number, Arrow's null becomes numpy's.
+                absent = np.isnan(column.to_numpy())
+                gaps = absent if absent.any() else None
+            if gaps is not None:
+                found = ~gaps if found is None else found & ~gaps
+        return found
+
+    def _column(self, title: str, reckoned: bool) -> Column:
+        column = self._table.column(title)
+        if self._is_text:
+            return typed(column, reckoned)
+        what = f"column {title} of {self._name}"
+        read = argument_column(column, what)
+        is_text = isinstance(read, Coded) and all(isinstance(v, str) for v in read.values)
+        if reckoned and is_text and len(read):
+            raise DataError(f"{what} must hold numbers, not {column.type}")
+        return read
+
+
+def _cell(scalar: Any) -> str:
+    found = scalar.as_py()
+    return "" if found is None else str(found)
+
+
+def argument_column(column: pa.ChunkedArray, what: str) -> Column:
+    """A column without gaps as whole numbers, floats, or values of any kind."""
+    kind = column.type
+    types = pa.types
+    if types.is_unsigned_integer(kind) and kind.bit_width == 64:
+        return Coded(column.to_pylist(), np.arange(len(column)))
+    if types.is_integer(kind):
+        return column.to_numpy().astype(np.int64, copy=False)  # type: ignore[no-any-return]
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return pc.cast(column, pa.float64()).to_numpy()  # type: ignore[no-any-return]
+    if types.is_boolean(kind):
+        return Coded(["false", "true"], column.to_numpy().astype(np.int64))
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return time_points(column, what)[0]
+    if types.is_dictionary(kind):
+        return _dictionary(column, what)
+    if _is_text(kind):
+        return _texts(pc.cast(column, pa.large_string()))
+    raise DataError(f"{what} has the type {kind}; cast it to a number or to text")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    tests: tuple[Callable[[pa.DataType], bool], ...] = (
+        types.is_string, types.is_large_string, types.is_string_view,
+    )  # fmt: skip
+    return any(test(kind) for test in tests)
+
+
+def _texts(column: pa.ChunkedArray) -> Coded:
+    coded = column.combine_chunks().dictionary_encode()
+    return Coded(coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64))
+
+
+def _dictionary(column: pa.ChunkedArray, what: str) -> Column:
+    if not column.num_chunks:
+        return Coded([], np.empty(0, np.int64))
+    whole = column.unify_dictionaries()
+    values = argument_column(pa.chunked_array([whole.chunk(0).dictionary]), what)
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks], dtype=np.int64)
+    if isinstance(values, Coded):
+        return Coded(values.values, values.codes[codes])
+    return values[codes]
+
+
+def time_points(
+    column: pa.ChunkedArray, what: str, missing: int | None = None
+) -> tuple[Integers, Booleans]:
+    """A column of times as whole numbers, and which of them are.
+
+    Dates and times become seconds since 1970, in UTC. Text may be whole numbers, dates or times.
+    An empty cell is `missing`, if that is given.
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return time_points(pc.cast(column, kind.value_type), what, missing)
+    known, gaps = np.ones(len(column), np.bool_), None
+    if column.null_count:
+        known, gaps = column.is_valid().to_numpy(), column.is_null().to_numpy()
+        column = column if pa.types.is_null(kind) else column.fill_null(_nothing(kind))
+    if pa.types.is_integer(kind):
+        whole = pc.cast(column, pa.int64(), safe=False).to_numpy()
+        if pa.types.is_uint64(kind):
+            whole = np.where(whole < 0, FARTHEST + 1, whole)
+    elif pa.types.is_floating(kind):
+        whole, known = _whole_floats(column, known)
+    elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        exact = column if pa.types.is_timestamp(kind) else pc.cast(column, pa.timestamp("s"))
+        count = pc.cast(exact, pa.int64()).to_numpy()
+        per_second = _PER_SECOND[exact.type.unit]
+        whole, known = count // per_second, known & (count % per_second == 0)
+    elif _is_text(kind):
+        whole, known = _written(column, known)
+    elif pa.types.is_null(kind):
+        whole = np.zeros(len(column), np.int64)
+    else:
+        raise DataError(f"column {what} has the type {kind}; a time is a whole number or a date")
+    if missing is not None and gaps is not None:
+        whole, known = np.where(gaps, missing, whole), known | gaps
+    return whole, known
+
+
+def _nothing(kind: pa.DataType) -> pa.Scalar:
+    """What an empty cell is filled with, to be told apart by its mask."""
+    return pa.scalar("", kind) if _is_text(kind) else pa.scalar(0, pa.int64()).cast(kind)
+
+
+def _whole_floats(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, Booleans]:
+    floats = column.to_numpy().astype(np.float64)
+    known = known & np.isfinite(floats)
+    floats = np.where(known, floats, 0)
+    near = np.clip(floats, -FARTHEST - 1024, FARTHEST + 1024)
+    return near.astype(np.int64), known & (floats == np.floor(floats))
+
+
+def _written(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, Booleans]:
+    """Times written as whole numbers, or else as dates or times of ISO 8601."""
+    texts = pc.utf8_trim_whitespace(pc.cast(column, pa.string())).combine_chunks()
+    plain = pc.match_substring_regex(texts, "^-?[0-9]{1,18}$").to_numpy(zero_copy_only=False)
+    found = pc.cast(pc.if_else(pa.array(plain), texts, "0"), pa.int64()).to_numpy()
+    if plain.all():
+        return found, known
+    coded = texts.dictionary_encode()
+    read = [seconds_of(text) for text in coded.dictionary.to_pylist()]
+    codes = coded.indices.to_numpy()
+    seconds = np.array([each or 0 for each in read], np.int64)[codes]
+    are_dates = np.array([each is not None for each in read])[codes]
+    return np.where(plain, found, seconds), known & (plain | are_dates)
+
+
+def seconds_of(text: str) -> int | None:
+    """A date or time of ISO 8601 as whole seconds since 1970, in UTC; None if it is none.
+
+    >>> seconds_of("1970-01-02"), seconds_of("1970-01-01T00:01:00+01:00"), seconds_of("soon")
+    (86400, -3540, None)
+    """
+    from datetime import UTC, datetime
+
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    return int(seconds) if seconds.is_integer() else None

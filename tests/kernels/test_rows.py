@@ -1,0 +1,72 @@
+"""From marks on rows to intervals."""
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cernis.kernels.inertia import hold
+from cernis.kernels.rows import MOST_ACTIONS, hold_rows, hold_rows_plain, mark, mark_plain
+
+from .drawn import Integers, actions, bases, carried, integers, rows
+
+VALUES = 3
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+Input: TypeAlias = tuple[
+    Integers, Integers, Bytes, Integers, Integers, Integers, Integers, Integers, Integers,
+    Integers, int,
+]  # fmt: skip
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> Input:
+    base = draw(bases())
+    codes = draw(st.lists(actions(VALUES), max_size=MOST_ACTIONS, unique=True).map(integers))
+    flags = st.integers(0, (1 << len(codes)) - 1)
+    marks = draw(st.sampled_from([flags, st.just(0) | flags]))
+    groups, times, own = draw(rows(base, marks, most=60))
+    more = draw(rows(base, actions(VALUES), most=10))
+    before = draw(carried(base, VALUES, one_each=True))
+    return groups, times, own.astype(np.uint8), codes, *more, *before, 1
+
+
+@given(inputs())
+def test_hold_rows_equals_its_twin(given_input: Input) -> None:
+    found, expected = hold_rows(*given_input), hold_rows_plain(*given_input)
+    assert [column.tolist() for column in found[:4]] == [own.tolist() for own in expected[:4]]
+    assert found[4] == expected[4]
+
+
+@given(inputs())
+def test_without_rows_it_is_hold(given_input: Input) -> None:
+    none = integers([])
+    rest = given_input[4:]
+    found = hold_rows(none, none, none.astype(np.uint8), integers([]), *rest)
+    assert [column.tolist() for column in found[:4]] == [own.tolist() for own in hold(*rest)[:4]]
+
+
+def test_long_stretches_without_marks() -> None:
+    """Also where marks do not begin at a multiple of eight."""
+    none = integers([])
+    marks = np.zeros(1001, np.uint8)
+    marks[[3, 300, 999]] = 1, 2, 1
+    for shift in range(9):
+        times = np.arange(1001 - shift)
+        groups = times // 500
+        found = hold_rows(
+            groups, times, marks[shift:], integers([1, 0]), none, none, none, none, none, none, 1
+        )
+        plain = hold_rows_plain(
+            groups, times, marks[shift:], integers([1, 0]), none, none, none, none, none, none, 1
+        )
+        assert [column.tolist() for column in found[:4]] == [own.tolist() for own in plain[:4]]
+
+
+@given(st.lists(st.integers(0, 9), max_size=12).map(integers), st.integers(0, MOST_ACTIONS - 1))
+def test_mark_equals_its_twin(chosen: Integers, bit: int) -> None:
+    found, expected = np.full(10, 16, np.uint8), np.full(10, 16, np.uint8)
+    mark(found, chosen, bit)
+    mark_plain(expected, chosen, bit)
+    assert found.tolist() == expected.tolist()
