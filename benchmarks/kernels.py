@@ -2,9 +2,9 @@
 
     python benchmarks/kernels.py [--elements 1000000]
 
-A sort is the time `numpy.sort` takes for as many random 64-bit integers. It is measured again
-beside each kernel, and the best one counts, as the best run of the kernel does. Times are those of
-the processor, for one core, and of whole calls: arrays made for the result are part of them.
+A sort is the time `numpy.sort` takes for as many random 64-bit integers. Everything is run in
+turns, the sort too, and the best run of each counts. Times are those of the processor, for one
+core, and of whole calls: arrays made for the result are part of them.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ Work: TypeAlias = Callable[[], object]
 SEED = 20
 LISTS = 5000
 DAY = 86_400
+ROUNDS = 10
 MODULES = ("allen", "delays", "inertia", "merge", "order", "overlap", "rows", "stab", "sweep")
 
 
@@ -190,20 +191,16 @@ def main() -> None:
     size = arguments.parse_args().elements
     rng = np.random.default_rng(SEED)
     keys = rng.integers(-(2**63), 2**63 - 1, size)
-    # Once an array of that size has been freed, the C library keeps memory for the next ones. As
-    # in any run that is long enough; without it, the system would clear new pages at every call.
-    del_me = np.empty(4 * size)
-    del del_me
-    sort = best(lambda: np.sort(keys), 25)
-    found = []
+    works: list[tuple[str, Work]] = [("one sort", lambda: np.sort(keys))]
     for kind in (lookups, inertia, marked, sweeps, orders):
-        for name, work in kind(rng, size):
-            work()
-            found.append((name, best(work, 25)))
-            sort = min(sort, best(lambda: np.sort(keys), 10))
-    print(f"{'one sort':<34} {1e9 * sort / size:6.2f} ns")
-    for name, seconds in found:
-        print(f"{name:<34} {1e9 * seconds / size:6.2f} ns {seconds / sort:6.2f} sorts")
+        works.extend(kind(rng, size))
+    # Once an array of that size has been freed, the C library keeps memory for the next ones, as
+    # in any run that is long enough. Otherwise the system clears new pages at every call.
+    np.empty(4 * size).fill(0)
+    rounds = [[best(work, 3) for _, work in works] for _ in range(ROUNDS)]
+    times = np.min(rounds, axis=0)
+    for (name, _), seconds in zip(works, times, strict=True):
+        print(f"{name:<34} {1e9 * seconds / size:6.2f} ns {seconds / times[0]:6.2f} sorts")
     for line in starts():
         print(line, flush=True)
 

@@ -22,11 +22,10 @@ import pyarrow as pa
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from examples.maritime.generate import facts, generate  # noqa: E402
-
 import cernis  # noqa: E402
 from cernis.plan import Plan  # noqa: E402
 from cernis.runtime.run import Run  # noqa: E402
+from examples.maritime.generate import facts, generate  # noqa: E402
 
 
 def best(work: Callable[[], object], times: int) -> float:

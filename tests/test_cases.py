@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
+from tests.engine.backend import FEATURES as ENGINE_FEATURES
+from tests.engine.backend import engine_text
 from tests.reference.cases import FEATURES, Case, answer_text, read_cases, run_case
 
 CASES = read_cases(Path(__file__).parent / "cases")
@@ -30,6 +32,7 @@ class BackEnd:
 
 BACKENDS = (
     BackEnd("reference", answer_text, FEATURES, lambda case: run_case(case).per_query_text()),
+    BackEnd("engine", engine_text, ENGINE_FEATURES),
 )
 
 

@@ -1,0 +1,204 @@
+"""The engine and the reference on the same program and stream, and small reproductions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import cast
+
+import cernis
+from cernis.errors import CernisError, ProgramError
+from cernis.program import Program
+from cernis.runtime.records import read_text
+from cernis.runtime.result import as_text
+from cernis.runtime.run import Answer, Run
+from cernis.syntax import parse, show
+from cernis.syntax.tree import Clause
+from tests import reference
+from tests.reference.evaluate import Settings as ReferenceSettings
+from tests.reference.evaluate import evaluate, query_windows
+from tests.reference.load import items_of
+from tests.reference.program import read_program
+from tests.reference.records import read_records
+
+from .programs import random_program
+from .statics import is_loose
+from .streams import Settings, random_habits, random_settings, random_stream
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Rules, one clause a string; records, one a line; and the settings of the run."""
+
+    clauses: tuple[str, ...]
+    lines: tuple[str, ...]
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def rules(self) -> str:
+        """The text of the program."""
+        return "\n".join(self.clauses) + "\n"
+
+    def __str__(self) -> str:
+        return f"{self.rules}\n" + "\n".join(self.lines) + f"\n\n{dict(self.settings)}"
+
+
+class Skip(Exception):
+    """A scenario that cannot be compared: the reference gives no answer."""
+
+
+def by_engine(scenario: Scenario, program: Program | None = None) -> Answer:
+    """The engine's answer."""
+    program = program or cernis.load(scenario.rules)
+    settings = scenario.settings
+    records = read_text(scenario.lines, program.checked)
+    return Run(program.plan, settings.get("tick"), settings.get("ties")).over(
+        records, settings.get("start"), settings.get("end"),
+        settings.get("window"), settings.get("step"),
+    )  # fmt: skip
+
+
+def by_reference(scenario: Scenario) -> reference.evaluate.Answer:
+    """The reference's answer; Skip where it has none."""
+    items = items_of(scenario.rules)
+    records = read_records("\n".join(scenario.lines), read_program(items))
+    try:
+        return evaluate(items, records, ReferenceSettings(**scenario.settings))
+    except CernisError as error:
+        raise Skip(str(error)) from error
+
+
+def difference(scenario: Scenario, program: Program | None = None) -> str:
+    """What the engine says otherwise than the reference, line by line; empty if nothing.
+
+    Raises Skip where the reference gives no answer.
+    """
+    expected = by_reference(scenario).text()
+    try:
+        found = as_text(by_engine(scenario, program))
+    except Exception as error:  # noqa: BLE001 - whatever it raises is a fault to report
+        return f"raised {type(error).__name__}: {error}"
+    if found == expected:
+        return ""
+    lines, wanted = set(found.splitlines()), set(expected.splitlines())
+    missing = [f"expected {line}" for line in sorted(wanted - lines)]
+    return "\n".join([*missing, *(f"got      {line}" for line in sorted(lines - wanted))])
+
+
+def scenarios(seed: int, runs: int = 4) -> Iterator[tuple[Scenario, Program]]:
+    """One random program with several streams and settings."""
+    random = Random(seed)
+    text, program = random_program(random)
+    for _ in range(runs):
+        habits = random_habits(random)
+        stream = random_stream(random, text, habits)
+        yield Scenario(text.clauses, stream, random_settings(random, text, habits)), program
+
+
+# -- small reproductions -----------------------------------------------------------------------
+
+
+def _fails(scenario: Scenario, kind: str) -> bool:
+    """Does it still fail, and in the same way?"""
+    if any(map(is_loose, scenario.clauses)):
+        return False
+    try:
+        return _kind(difference(scenario)) == kind
+    except (Skip, ProgramError):
+        return False
+
+
+def _kind(found: str) -> str:
+    return found.partition(":")[0] if found.startswith("raised") else "differs" if found else ""
+
+
+def shrunk(scenario: Scenario, tries: int = 600) -> Scenario:
+    """The scenario with as many records, clauses, conditions and settings left out as can be.
+
+    It still fails, and an error is still of the same class.
+    """
+    kind = _kind(difference(scenario))
+    bounded = with_bounds(scenario)
+    scenario = bounded if _fails(bounded, kind) else scenario
+    again = True
+    while again and tries > 0:
+        again = False
+        for make in (_fewer_records, _fewer_clauses, _fewer_conditions, _fewer_settings):
+            scenario, used, better = _improved(scenario, make, kind, tries)
+            tries -= used
+            again |= better
+    return scenario
+
+
+def with_bounds(scenario: Scenario) -> Scenario:
+    """The scenario with its default start and end written out.
+
+    Leaving out records or rules then does not move them.
+    """
+    items = items_of(scenario.rules)
+    program = read_program(items)
+    tick = scenario.settings.get("tick", program.tick)
+    records = read_records("\n".join(scenario.lines), program).records
+    windows = query_windows(records, ReferenceSettings(**scenario.settings), tick)
+    settings: Settings = {
+        **scenario.settings, "start": windows[0].forgotten, "end": windows[-1].query,
+    }  # fmt: skip
+    return replace(scenario, settings=settings)
+
+
+def _improved(
+    scenario: Scenario, make: Callable[[Scenario], Iterator[Scenario]], kind: str, tries: int
+) -> tuple[Scenario, int, bool]:
+    used, better, found = 0, False, True
+    while found and used < tries:
+        found = False
+        for smaller in make(scenario):
+            used += 1
+            if _fails(smaller, kind):
+                scenario, better, found = smaller, True, True
+                break
+            if used >= tries:
+                break
+    return scenario, used, better
+
+
+def _without(parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The parts without a half, a quarter, ..., and without each single one."""
+    size = len(parts) // 2
+    while size:
+        for at in range(0, len(parts), size):
+            yield parts[:at] + parts[at + size :]
+        size //= 2
+    if len(parts) == 1:
+        yield ()
+
+
+def _fewer_records(scenario: Scenario) -> Iterator[Scenario]:
+    return (replace(scenario, lines=lines) for lines in _without(scenario.lines))
+
+
+def _fewer_clauses(scenario: Scenario) -> Iterator[Scenario]:
+    return (replace(scenario, clauses=clauses) for clauses in _without(scenario.clauses))
+
+
+def _fewer_conditions(scenario: Scenario) -> Iterator[Scenario]:
+    for at, text in enumerate(scenario.clauses):
+        for item in parse(text).items:
+            # Without a condition, grounding or background may no longer be well-formed.
+            if not isinstance(item, Clause) or not text.startswith(_TEMPORAL):
+                continue
+            for which in range(len(item.body)):
+                body = item.body[:which] + item.body[which + 1 :]
+                clause = show(replace(item, body=body))
+                clauses = (*scenario.clauses[:at], clause, *scenario.clauses[at + 1 :])
+                yield replace(scenario, clauses=clauses)
+
+
+_TEMPORAL = ("initiatedAt", "terminatedAt", "happensAt", "holdsFor")
+
+
+def _fewer_settings(scenario: Scenario) -> Iterator[Scenario]:
+    for key in scenario.settings.keys() - {"start", "end"}:
+        rest = {name: value for name, value in scenario.settings.items() if name != key}
+        yield replace(scenario, settings=cast(Settings, rest))

@@ -1,0 +1,318 @@
+"""Random programs: input, background knowledge and a few definitions, each over those before it.
+
+Everything the engine has is in them, event patterns left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import cernis
+from cernis.errors import ProgramError
+from cernis.program import Program
+
+from .bodies import Below, Body
+from .statics import StaticRule
+from .vocabulary import (
+    CONSTANTS,
+    EVENTS,
+    FACTS,
+    FLUENTS,
+    Predicate,
+    Signature,
+    background,
+    chance,
+    flat,
+)
+
+SLOTS = ("person", "person", "person", "colour", "number")
+VALUES = ("truth", "truth", "truth", "colour", "number", "person")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A program as clauses, one a string, and the input it is about."""
+
+    clauses: tuple[str, ...]
+    events: tuple[Signature, ...] = ()
+    fluents: tuple[Signature, ...] = ()
+    tick: int = 1
+
+    def __str__(self) -> str:
+        return "\n".join(self.clauses) + "\n"
+
+    @property
+    def has_delays(self) -> bool:
+        """Is there a delayed effect?"""
+        return any(clause.startswith(("fi(", "ft(")) for clause in self.clauses)
+
+
+@dataclass
+class Author:
+    """Writes one program."""
+
+    random: Random
+    tick: int = 1
+    clauses: list[str] = field(default_factory=list)
+    domains: dict[str, str] = field(default_factory=dict)
+
+    def program(self) -> Text:
+        """A program of one to five definitions. It may turn out not to check."""
+        random = self.random
+        self.tick = random.choice((1, 1, 1, 1, 2, 10))
+        events = random.sample(EVENTS, random.randint(2, 4))
+        fluents = random.sample(FLUENTS, random.randint(0, 2))
+        self.below = Below(list(events), list(fluents))
+        self._directives(fluents)
+        for number in range(random.randint(1, 5)):
+            self._definition(number)
+        self._domains(events)
+        self.clauses += background(sorted(self.below.predicates, key=_name), random)
+        return Text(tuple(self.clauses), tuple(events), tuple(fluents), self.tick)
+
+    def _directives(self, fluents: list[Signature]) -> None:
+        if self.tick != 1:
+            self.clauses.append(f":- tick({self.tick}).")
+        if chance(self.random, 0.15):
+            self.clauses.append(":- ties(initiation).")
+        for fluent in fluents:
+            pair = fluent.text(["_" for _ in fluent.slots], "_")
+            if fluent.shape == "intervals" and chance(self.random, 0.5):
+                self.clauses.append(f"collectIntervals({pair}).")
+            if fluent.shape == "points" and chance(self.random, 0.5):
+                self.clauses.append(f"{self.random.choice(('points', 'buildFromPoints'))}({pair}).")
+
+    def _definition(self, number: int) -> None:
+        roll = self.random.random()
+        if roll < 0.2:
+            self._event(number)
+        elif roll < 0.28:
+            self._cycle(number)
+        elif roll < 0.6 or not self.below.fluents:
+            self._simple(self._simple_signature(number))
+        else:
+            self._static(number)
+
+    def _signature(self, number: int, kind: str, value: str | None) -> Signature:
+        random = self.random
+        slots = [random.choice(SLOTS) for _ in range(random.choice((0, 1, 1, 1, 2)))]
+        return self._named(f"{kind}{number}", slots, value)
+
+    def _named(self, name: str, slots: list[str], value: str | None) -> Signature:
+        """The relation, now and then with all its arguments inside a compound term."""
+        if slots and chance(self.random, 0.15):
+            inside = ", ".join("{}" for _ in slots)
+            return Signature(f"{name}(of({inside}))", tuple(slots), value)
+        return flat(name, slots, value)
+
+    # -- events -----------------------------------------------------------------------------
+
+    def _event(self, number: int) -> None:
+        relation = self._signature(number, "event", None)
+        for _ in range(self.random.choice((1, 1, 2))):
+            body = self._body()
+            head = body.entity(relation, body.known)
+            self.clauses.append(f"happensAt({head}, T) :- {', '.join(body.literals)}.")
+        self.below.events.append(relation)
+
+    def _body(self) -> Body:
+        body = Body(self.random, self.below)
+        body.trigger()
+        for _ in range(self.random.choice((0, 0, 1, 1, 2, 3))):
+            body.condition()
+        return body
+
+    # -- simple fluents ---------------------------------------------------------------------
+
+    def _simple_signature(self, number: int) -> Signature:
+        return self._signature(number, "fluent", self.random.choice(VALUES))
+
+    def _cycle(self, number: int) -> None:
+        """One or two fluents that ask for what held of themselves and of each other."""
+        relations = [self._simple_signature(number)]
+        if chance(self.random, 0.5):
+            relations.append(self._simple_signature(number + 10))
+        self.below.mutual = relations
+        for relation in relations:
+            self._simple_rules(relation)
+        self.below.mutual = []
+        for relation in relations:
+            self._is_defined(relation)
+
+    def _simple(self, relation: Signature) -> None:
+        self._simple_rules(relation)
+        self._is_defined(relation)
+
+    def _simple_rules(self, relation: Signature) -> None:
+        is_grounded = chance(self.random, 0.15) and self._ground(relation)
+        is_ranged = is_grounded and relation.value == "truth"
+        for _ in range(self.random.choice((1, 1, 2, 3))):
+            self._rule("initiatedAt", relation, open_share=0.3 if is_ranged else 0.0)
+        for _ in range(self.random.randint(1 if relation.value == "truth" else 0, 2)):
+            self._rule("terminatedAt", relation, open_share=0.12)
+        # What holds initially is settled at the first query, before a domain has grown.
+        grows = is_grounded and {"dynamic", "both"} & set(self.domains.values())
+        if chance(self.random, 0.12) and not grows:
+            self._initially(relation)
+        if chance(self.random, 0.15) and ":- ties(initiation)." not in self.clauses:
+            self._delay(relation)
+
+    def _is_defined(self, relation: Signature) -> None:
+        """Later definitions may use it."""
+        self.below.fluents.append(relation)
+        self.below.simple.append(relation)
+        own = [c for c in self.clauses if c.startswith("terminat") and f"{relation.name}" in c]
+        if not any(_leaves_open(clause) for clause in own):
+            self.below.closed.append(relation)
+
+    def _delay(self, relation: Signature) -> None:
+        """A delayed effect, postponable now and then, with a delay that may be computed."""
+        assert relation.value is not None
+        body = Body(self.random, self.below)
+        args = [body.fresh(slot) for slot in relation.slots]
+        before, after = self._two_values(relation.value)
+        delay, computed = str(self.tick * self.random.randint(1, 7)), ""
+        if "person" in relation.slots and chance(self.random, 0.3):
+            person = args[relation.slots.index("person")]
+            self.below.predicates.add(FACTS[1])
+            delay, computed = "R", f" :- limit({person}, N), R is (N + 2) * {self.tick}"
+        pair = relation.text(args, before)
+        if chance(self.random, 0.5):
+            self.clauses.append(f"fi({pair}, {relation.text(args, after)}, {delay}){computed}.")
+        else:
+            self.clauses.append(f"ft({pair}, {delay}){computed}.")
+        if chance(self.random, 0.4):
+            self.clauses.append(f"p({pair}).")
+
+    def _two_values(self, kind: str) -> tuple[str, str]:
+        if kind == "truth":
+            return "true", "false"
+        first, second = self.random.sample(CONSTANTS[kind], 2)
+        return first, second
+
+    def _rule(self, kind: str, relation: Signature, open_share: float) -> None:
+        body = self._body()
+
+        def term(slot: str) -> str:
+            return "_" if chance(self.random, open_share) else body.known(slot)
+
+        args = [term(slot) for slot in relation.slots]
+        assert relation.value is not None
+        value = body.known(relation.value)
+        if kind == "terminatedAt" and relation.value != "truth" and chance(self.random, 0.15):
+            value = "_"
+        pair = relation.text(args, value)
+        first, *rest = body.literals
+        goals = ", ".join(body.literals)
+        if first.startswith("happensAt(") and chance(self.random, 0.06):
+            older = "initiates" if kind == "initiatedAt" else "terminates"
+            event = first.removeprefix("happensAt(").removesuffix(", T)")
+            end = f" :- {', '.join(rest)}." if rest else "."
+            self.clauses.append(f"{older}({event}, {pair}, T){end}")
+        elif chance(self.random, 0.06):
+            self.clauses.append(f"{kind}({pair}, T1, T, T2) :- {goals}, T1 =< T, T < T2.")
+        else:
+            self.clauses.append(f"{kind}({pair}, T) :- {goals}.")
+
+    def _initially(self, relation: Signature) -> None:
+        body = Body(self.random, self.below)
+        if chance(self.random, 0.5):
+            body._background()
+        head = body.entity(relation, body.known)
+        end = f" :- {', '.join(body.literals)}." if body.literals else "."
+        self.clauses.append(f"initially({head}){end}")
+
+    # -- statically determined fluents ------------------------------------------------------
+
+    def _static(self, number: int) -> None:
+        rule = StaticRule(self.random, self.below, self.tick)
+        while len(rule.open) > 3:
+            rule = StaticRule(self.random, self.below, self.tick)
+        relation = self._static_signature(number, rule.kinds())
+        if chance(self.random, 0.1):
+            self._ground(relation)
+        self.clauses += rule.clauses(relation)
+        if chance(self.random, 0.25):
+            another = StaticRule(self.random, self.below, self.tick)
+            if another.fits(relation):
+                self.clauses += another.clauses(relation)
+        self.below.fluents.append(relation)
+
+    def _static_signature(self, number: int, kinds: list[str]) -> Signature:
+        """A fluent with room for values of all these types."""
+        slots = list(kinds)
+        value = self.random.choice(VALUES)
+        if value in slots and chance(self.random, 0.7):
+            slots.remove(value)
+        if chance(self.random, 0.15):
+            slots.append(self.random.choice(SLOTS))
+        self.random.shuffle(slots)
+        return self._named(f"static{number}", slots, value)
+
+    # -- domains ----------------------------------------------------------------------------
+
+    def _ground(self, relation: Signature) -> bool:
+        """Grounding rules of a fluent; every argument and an open value have a domain."""
+        body = Body(self.random, self.below)
+        args = []
+        for slot in relation.slots:
+            args.append(body.fresh(slot))
+            body.literals.append(f"{self._domain(slot)}({args[-1]})")
+        assert relation.value is not None
+        value = self.random.choice(CONSTANTS[relation.value])
+        if relation.value != "truth" and chance(self.random, 0.6):
+            value = body.fresh(relation.value)
+            body.literals.append(f"{self._domain(relation.value)}({value})")
+        end = f" :- {', '.join(body.literals)}." if body.literals else "."
+        self.clauses.append(f"grounding({relation.text(args, value)}){end}")
+        return True
+
+    def _domain(self, slot: str) -> str:
+        self.domains.setdefault(slot, self.random.choice(("facts", "facts", "dynamic", "both")))
+        return f"some_{slot}"
+
+    def _domains(self, events: list[Signature]) -> None:
+        for slot, kind in self.domains.items():
+            name = f"some_{slot}"
+            if kind != "dynamic":
+                several = self.random.sample(CONSTANTS[slot], self.random.randint(1, 2))
+                self.clauses += [f"{name}({constant})." for constant in several]
+            if kind == "facts":
+                continue
+            self.clauses.append(f"dynamicDomain({name}(_)).")
+            for relation in events:
+                if slot in relation.slots and chance(self.random, 0.7):
+                    args = [f"X{at}" for at in range(len(relation.slots))]
+                    at = relation.slots.index(slot)
+                    entity = relation.text(args)
+                    self.clauses.append(f"grounding({entity}) :- {name}(X{at}).")
+
+
+def _name(predicate: Predicate) -> str:
+    return predicate.name
+
+
+def _leaves_open(clause: str) -> bool:
+    return "_" in clause.partition(":-")[0]
+
+
+def random_program(random: Random) -> tuple[Text, Program]:
+    """A random program that checks; those that do not are thrown away."""
+    while True:
+        text = Author(random).program()
+        try:
+            program = cernis.load(str(text))
+        except ProgramError:
+            continue
+        return _about(text, program), program
+
+
+def _about(text: Text, program: Program) -> Text:
+    """The text with the input relations that its rules do speak of."""
+    named = {relation.name for relation in (*program.events, *program.fluents)}
+    return replace(
+        text,
+        events=tuple(relation for relation in text.events if relation.name in named),
+        fluents=tuple(relation for relation in text.fluents if relation.name in named),
+    )

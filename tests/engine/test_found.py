@@ -1,0 +1,322 @@
+"""What random programs have found, cut down: each once made the engine differ from the reference.
+
+The title says what it takes. The answer is the reference's, whatever it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from _pytest.mark import ParameterSet
+
+from .compare import Scenario, difference
+from .streams import Settings
+
+
+def found(
+    title: str, rules: str, events: str = "", settings: Settings | None = None
+) -> ParameterSet:
+    """A parameter: the scenario, with its title as name."""
+    clauses = tuple(re.split(r"(?<=\.)\n", re.sub(r"\n +", "\n", rules.strip())))
+    lines = tuple(line.strip() for line in events.strip().splitlines())
+    scenario = Scenario(clauses, lines, settings or Settings())
+    return pytest.param(scenario, id=title.replace(" ", "_"))
+
+
+SCENARIOS = (
+    found(
+        "the time is compared and computed with",
+        """happensAt(e(N), T) :- happensAt(speed(P, N), T), T =:= 15.
+        initiatedAt(f(P)=N, T) :- happensAt(speed(P, _), T), (N is T mod 3 ; T > 16, N = 7).""",
+        """speed|15|15|ann|1
+        speed|17|17|ann|2""",
+    ),
+    found(
+        "an unknown relation with records of two widths",
+        "initiatedAt(f(P)=true, T) :- happensAt(ping(P), T).",
+        """ping|1|1|ann
+        dose|2|1|2|0.5|ann
+        dose|7|7|0.5|ann""",
+        {"start": 0, "end": 7},
+    ),
+    found(
+        "a complement whose fluents never hold",
+        """holdsFor(s(P2, N1)=true, I4) :- holdsFor(grip(P1, N1)=true, I1),
+            holdsFor(mode(P1)=green, I2), holdsFor(grip(P2, N1)=true, I3),
+            complement_all([I2, I1], I4).""",
+    ),
+    found(
+        "constants and repeated variables of the first literal",
+        """happensAt(e(ann), T) :- happensAt(pour(P1, 0.5), T).
+        initiatedAt(f(0)=P1, T) :- happensAt(meet(P1, P1), T).
+        initiatedAt(g=N1, T) :- happensAt(gauge(N1), T), not happensAt(gauge(3), T).""",
+        """pour|12|12|bob|0.5
+        pour|15|15|bob|2.5
+        meet|9|9|cat|ann
+        meet|9|9|bob|bob
+        gauge|13|13|3
+        gauge|9|9|0""",
+    ),
+    found(
+        "the end of a fluent without arguments",
+        "happensAt(e(ann), T) :- happensAt(end(weather=blue), T).",
+        """weather|10|10|red
+        weather|12|12|blue
+        weather|15|15|red""",
+    ),
+    found(
+        "a double negation around a disjunction",
+        r"""initiatedAt(f(P1)=true, T) :- happensAt(paint(P1, C1), T), \+ (\+ pal(ann, P1)).
+        pal(X, Y) :- friend(X, Y) ; friend(Y, X).
+        friend(ann, bob).""",
+        """paint|15|15|ann|blue
+        paint|16|16|bob|blue""",
+    ),
+    found(
+        "the default end of a run is the last point an interval tells of",
+        "happensAt(e(P), T) :- happensAt(end(level(P)=N), T).",
+        "level|15|15|21|2|ann",
+    ),
+    found(
+        "a variable that a background literal gives",
+        """s(C1)=true iff weather=C1 and adult(P1) and not (near(ann, P1)=true or near(bob,
+            P1)=true).
+        holdsFor(r(P1)=P1, I2) :- holdsFor(near(P1, P1)=true, I1), limit(P1, _),
+            complement_all([I1], I2).
+        holdsFor(q=true, I4) :- holdsFor(grip(bob, -1)=true, I1), holdsFor(grip(P1, 3)=true,
+            I2), pal(P1, P1), complement_all([I2, I1], I4).
+        adult(cat).
+        limit(ann, -1).
+        pal(X, Y) :- friend(X, Y) ; friend(Y, X).
+        friend(ann, ann).""",
+        "weather|16|16|green",
+    ),
+    found(
+        "a head variable that nothing gives a value",
+        r"""initiatedAt(f=true, T) :- happensAt(pour(_, A), T).
+        s(N)=true iff (level(bob)=N or f=true), friend(P, Q).
+        initiatedAt(g=true, T) :- happensAt(gauge(N), T), \+ holdsAt(s(1)=true, T).
+        holdsFor(r(P)=true, I2) :- holdsFor(level(P)=1, I1), complement_all([I1], I2).
+        friend(bob, ann).""",
+        """pour|8|8|ann|2.5
+        level|20|12|20|2|ann""",
+    ),
+    found(
+        "a negative value",
+        "initiatedAt(f=N, T) :- happensAt(gauge(N), T).",
+        "gauge|8|8|-1",
+    ),
+    found(
+        "two equal records are one happening",
+        """initiatedAt(f=N, T) :- happensAt(paint(_, C2), T),
+            aggregate_all(count, happensAt(paint(P2, C1), T), N).""",
+        """paint|3|3|ann|red
+        paint|3|3|ann|red""",
+    ),
+    found(
+        "integers beside a rule that gives nothing",
+        r"""initiatedAt(f(P, 3)=true, T) :- happensAt(pour(P, A), T).
+        initiatedAt(f(ann, N3)=true, T) :- (happensAt(paint(_, C), T) ; happensAt(speed(_,
+            N1), T)), findall(P2, happensAt(sell(P2, red, N2), T), L), length(L, N3),
+            N3 =\= 5.""",
+        "pour|16|10|ann|1.5",
+    ),
+    found(
+        "an integer and a float that are one value do not break each other",
+        r"""initiatedAt(g(ann)=0, T) :- happensAt(gauge(N1), T).
+        initiatedAt(f=N1, T) :- initiatedAt(g(P1)=N1, T), not holdsAt(g(P1)=_, T), \+ rank(_,
+            N1).
+        initiatedAt(f=N1, T) :- happensAt(meet(_, _), T), holdsAt(g(P1)=N1, T),
+            \+ (N1 mod 2 =:= T mod 3, happensAt(meet(P1, P1), T)).
+        initiatedAt(f=N3, T) :- happensAt(gauge(N1), T), N2 is abs(N1 - N1), between(0, N2,
+            N3), happensAt(meet(P1, P1), T).
+        rank(red, 1).""",
+        """gauge|2|2|1
+        meet|10|10|ann|bob""",
+        {"start": 0, "end": 38},
+    ),
+    found(
+        "an open initiation reaches what was initiated before it",
+        """initiatedAt(f(P)=true, T) :- happensAt(end(mode(P)=C), T).
+        initiatedAt(f(_)=true, T) :- happensAt(alarm, T).""",
+        """alarm|13|13
+        mode|15|15|blue|ann""",
+        {"start": 12, "end": 25},
+    ),
+    found(
+        "a branch uses what a later literal gives",
+        r"""happensAt(e(ann), T) :- happensAt(drop(P1), T), adult(P2),
+            (P2 @=< P1 ; happensAt(drop(P1), T)).
+        terminatedAt(f=true, T) :- happensAt(alarm, T), findall(N1, holdsAt(grip(_, N1)=true,
+            T), L), length(L, N2), N3 is N2 * 2, (holdsAt(level(P1)=N2, T),
+            \+ holdsAt(grip(P1, N3)=true, T) ; N4 is abs(N3 - 1), not happensAt(end(grip(ann,
+            0)=true), T)).
+        initiatedAt(f=true, T) :- happensAt(drop(_), T).
+        adult(cat).""",
+        """drop|14|14|bob
+        alarm|15|15""",
+    ),
+    found(
+        "a branch uses what another disjunction gives",
+        """initiatedAt(f=true, T) :- happensAt(alarm, T).
+        terminatedAt(f=true, T) :- happensAt(pour(_, A1), T), class(2, C1),
+            (A1 =:= 9.0 ; taste(P1, C1)).
+        class(_, green).
+        class(_, blue).
+        taste(ann, red).""",
+        """alarm|6|6
+        pour|6|6|ann|1.5""",
+    ),
+    found(
+        "a disjunction that needs a time stands before the one that gives it",
+        """terminatedAt(f(ann)=true, T) :- (holdsAt(g=1, T) ; P2 = ann), (happensAt(gauge(_),
+            T) ; happensAt(ping(P1), T)).
+        initiatedAt(f(ann)=true, T) :- happensAt(drop(_), T).
+        initiatedAt(g=1, T) :- happensAt(ping(_), T).""",
+        """drop|2|2|ann
+        gauge|5|5|0""",
+    ),
+    found(
+        "an interval that ends at the edge gives no instance",
+        """holdsFor(s(C1, C2)=true, I5) :- holdsFor(weather=C1, I2), holdsFor(weather=C2,
+            I3), complement_all([I3], I5).""",
+        "weather|18|18|green",
+        {"start": 17, "end": 22, "window": 4},
+    ),
+    found(
+        "a forgotten interval gives no instance",
+        """holdsFor(s(P1, P2, C1)=true, I2) :- holdsFor(mode(P1)=C1, I1),
+            holdsFor(mode(P2)=C1, I2).
+        r(C1)=C1 iff (weather=blue or weather=C1).""",
+        """mode|6|6|blue|bob
+        mode|8|8|blue|ann
+        weather|8|8|red
+        weather|9|9|blue""",
+        {"start": 1, "end": 26, "window": 5},
+    ),
+    found(
+        "initiatedAt and terminatedAt with a value that is reckoned with",
+        """initiatedAt(f=N1, T) :- happensAt(end(mode(P1)=C1), T), N1 is abs(1 - 3).
+        initiatedAt(g(bob)=3, T) :- (initiatedAt(f=0, T) ; happensAt(ping(P1), T)).
+        holdsFor(s(N1)=true, I3) :- holdsFor(f=N1, I1), intDurLess(I1, N1 * 2, I3).
+        terminatedAt(h(cat)=N1, T) :- happensAt(alarm, T), N1 is min(0, 3).
+        initiatedAt(k(ann)=0, T) :- happensAt(alarm, T).
+        terminatedAt(k(ann)=N1, T) :- terminatedAt(h(P1)=N1, T), N2 is abs(N1 - 1).""",
+        """mode|9|9|green|ann
+        alarm|12|12""",
+        {"start": 8, "end": 23},
+    ),
+    found(
+        "points and intervals of one input fluent",
+        "happensAt(e(P1), T) :- happensAt(end(dose(P1)=_), T).",
+        """dose|9|9|0.5|ann
+        dose|15|15|21|0.5|bob""",
+        {"start": 8, "end": 20},
+    ),
+    found(
+        "what holds initially is not initiated at a point of the run",
+        """initially(f=true).
+        initiatedAt(g=true, T) :- initiatedAt(f=true, T).""",
+    ),
+    found(
+        "grounding of a computed fluent with a number for a value",
+        """grounding(s(P1)=N1) :- some_person(P1), some_number(N1).
+        s(P1)=3 iff mode(P1)=green.
+        dynamicDomain(some_number(_)).
+        grounding(gauge(X0)) :- some_number(X0).
+        initiatedAt(f=true, T) :- happensAt(gauge(N1), T), N1 =< 2.
+        some_person(ann).""",
+        """mode|8|8|green|ann
+        gauge|9|9|3""",
+    ),
+    found(
+        "points of a disjunction are taken in the order of time",
+        """initiatedAt(f(P1, P1)=true, T) :- (happensAt(ping(P1), T) ; happensAt(pour(P1,
+            A1), T)).
+        terminatedAt(f(P1, P1)=true, T) :- happensAt(pour(P1, A1), T).
+        initiatedAt(g(P1)=true, T) :- (happensAt(sell(P1, C1, 1), T) ; happensAt(sell(P1, C1,
+            _), T) ; happensAt(speed(P1, N1), T)).""",
+        """pour|7|7|bob|2.5
+        ping|3|3|bob
+        speed|2|2|bob|0
+        sell|10|10|bob|green|-1""",
+    ),
+    found(
+        "a record that was taken back is no member of a domain",
+        """:- event(gauge(_)).
+        grounding(s(P1)=2) :- some_person(P1), some_number(2).
+        holdsFor(s(P1)=2, I) :- holdsFor(dose(P1)=1.5, I).
+        some_person(ann).
+        dynamicDomain(some_number(_)).
+        grounding(gauge(X)) :- some_number(X).""",
+        """gauge|5|5|2
+        -gauge|9|5|2
+        dose|12|11|12|1.5|ann""",
+        {"start": 0, "end": 20, "step": 2},
+    ),
+    found(
+        "input events with compound arguments",
+        """initiatedAt(owed(P)=N, T) :- happensAt(pay(bill(P), N), T).
+        initiatedAt(last=P, T) :- happensAt(spend(P, _), T).""",
+        """pay|3|3|bill(ann)|5
+        pay|4|4|tip(ann)|7
+        spend|5|5|bill(ann)|5""",
+    ),
+    found(
+        "if-then-else among the conditions",
+        """initiatedAt(f(P)=C, T) :- happensAt(speed(P, N), T),
+            (N > 2 -> C = red ; C = blue).""",
+        """speed|1|1|ann|3
+        speed|3|3|ann|1""",
+    ),
+    found(
+        "blanks around fields",
+        "initiatedAt(f(P)=M, T) :- happensAt(speed(P, M), T).",
+        """speed | 1 | 1 | ann | 4
+        speed|2|2| bob |5""",
+    ),
+    found(
+        "variables that only grounding gives",
+        """grounding(s(P1, N1)=red) :- some_person(P1), some_number(N1).
+        s(P1, N1)=C1 iff (near(P1, P2)=true or weather=C1), friend(P2, P3), not f(N1)=true.
+        some_person(ann).
+        some_number(2).
+        friend(ann, cat).""",
+        "near|38|30|38|true|ann|ann",
+        {"start": 0, "end": 38},
+    ),
+    found(
+        "the arrival of a retraction counts for the default end of a run",
+        "initiatedAt(f(0)=true, T) :- happensAt(ping(bob), T).",
+        """ping|16|16|bob
+        -ping|22|16|bob""",
+    ),
+    found(
+        "terminatedAt of a rule that does not fire",
+        r"""holdsFor(s(N1, P1)=true, I5) :- holdsFor(grip(P1, N1)=true, I3), intDurLess(I3, 1, I4),
+            complement_all([I4], I5).
+        terminatedAt(f(bob, N1)=bob, T) :- happensAt(gauge(N1), T),
+            \+ holdsAt(s(N1, bob)=true, T).
+        happensAt(e, T) :- terminatedAt(f(_, N1)=P1, T).
+        initiatedAt(f(bob, -1)=ann, T) :- happensAt(gauge(N1), T).""",
+        """grip|14|14|true|bob|1
+        gauge|17|17|1""",
+        {"start": 1, "end": 19},
+    ),
+)
+
+
+KNOWN = {
+    "a_record_that_was_taken_back_is_no_member_of_a_domain": "members of domains are never removed",
+    "terminatedAt_of_a_rule_that_does_not_fire": "wildcard terminations have no value to compare",
+}
+"""What still differs, and why; each that is mended must leave this list."""
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_equals_the_reference(scenario: Scenario, request: pytest.FixtureRequest) -> None:
+    name = request.node.callspec.id
+    if name in KNOWN:
+        request.applymarker(pytest.mark.xfail(reason=KNOWN[name], strict=True))
+    assert difference(scenario) == ""
