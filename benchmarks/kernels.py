@@ -25,7 +25,7 @@ import numpy.typing as npt
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
 from cernis.kernels.order import ascending, by_code, in_order
-from cernis.kernels.rows import hold_rows, mark
+from cernis.kernels.rows import hold_rows, mark, stretches
 from cernis.kernels.stab import stab
 from cernis.kernels.sweep import Lists, cover, maximal, subtract
 
@@ -124,7 +124,7 @@ def marked(rng: np.random.Generator, size: int) -> Iterator[tuple[str, Work]]:
         marks = np.zeros(size, np.uint8)
         for bit in range(len(codes)):
             mark(marks, np.flatnonzero(rng.random(size) < share / len(codes)), bit)
-        own = groups, times, marks, codes, *rest
+        own = stretches(groups, times), times, marks, codes, *rest
         yield f"hold_rows, {share:.0%} marked", lambda own=own: hold_rows(*own)  # type: ignore[misc]
     rows, flags = np.sort(rng.permutation(2 * size)[:size]), np.zeros(2 * size, np.uint8)
     yield "mark", lambda: mark(flags, rows, 3)

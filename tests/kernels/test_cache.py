@@ -14,7 +14,7 @@ PACKAGE = Path(cernis.__file__).parent
 CALL = """
 import numpy as np
 from cernis.kernels import order
-assert order.by_code(np.array([1, 0, 1, 0]), 2).tolist() == [1, 3, 0, 2]
+assert order.ranks(np.array([1, 0, 1, 0]), 2)[0].tolist() == [2, 0, 3, 1]
 assert order.in_order(np.array([0, 1]), np.array([5, 3]))
 print(sum(order.in_order.stats.cache_hits.values()))
 """

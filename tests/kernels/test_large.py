@@ -5,8 +5,8 @@ import pytest
 
 from cernis.kernels.inertia import INFINITY, hold, hold_each
 from cernis.kernels.merge import merge, merge_plain
-from cernis.kernels.order import by_code, by_code_plain, in_order
-from cernis.kernels.rows import hold_rows
+from cernis.kernels.order import in_order, ranks, ranks_plain
+from cernis.kernels.rows import hold_rows, stretches
 from cernis.kernels.stab import stab
 from cernis.kernels.sweep import Lists, cover, maximal, subtract
 
@@ -85,7 +85,19 @@ def test_hold(rng: np.random.Generator) -> None:
     for found in (
         hold(instances, times, actions, none, none, none, 1),
         hold_each(instances, times, actions, none, none, none, 1),
-        hold_rows(instances, times, marks, np.array([1, 0]), none, none, none, none, none, none, 1),
+        hold_rows(
+            stretches(instances, times),
+            times,
+            marks,
+            np.array([1, 0]),
+            none,
+            none,
+            none,
+            none,
+            none,
+            none,
+            1,
+        ),
     ):
         assert np.array_equal(found[0], instances[begins])
         assert np.array_equal(found[2], times[begins] + 1)
@@ -103,4 +115,4 @@ def test_merge_and_order(rng: np.random.Generator) -> None:
     assert all(map(np.array_equal, found, merge_plain(*parts)))
     assert in_order(found[0], found[1])
     codes = rng.integers(0, 5000, SIZE)
-    assert np.array_equal(by_code(codes, 5000), by_code_plain(codes, 5000))
+    assert all(map(np.array_equal, ranks(codes, 5000), ranks_plain(codes, 5000)))

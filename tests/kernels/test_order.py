@@ -1,23 +1,37 @@
 """Orders of rows."""
 
+import numpy as np
+import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cernis.kernels.order import (
     ascending,
     ascending_plain,
-    by_code,
-    by_code_plain,
     in_order,
     in_order_plain,
+    placed,
+    ranks,
+    ranks_plain,
 )
 
 from .drawn import bases, integers
 
+Integers = npt.NDArray[np.int64]
+
 
 @given(st.lists(st.integers(0, 9), max_size=50).map(integers), st.integers(10, 12))
-def test_by_code_equals_its_twin(codes: object, size: int) -> None:
-    assert by_code(codes, size).tolist() == by_code_plain(codes, size).tolist()  # type: ignore[arg-type]
+def test_ranks_equal_their_twin(codes: Integers, size: int) -> None:
+    found, plain = ranks(codes, size), ranks_plain(codes, size)
+    assert found[0].tolist() == plain[0].tolist()
+    assert found[1].tolist() == plain[1].tolist()
+
+
+@given(st.lists(st.integers(0, 9), max_size=50).map(integers), st.sampled_from("qdbfU"))
+def test_rows_placed_by_rank_are_sorted_and_keep_their_order(codes: Integers, kind: str) -> None:
+    column = np.arange(len(codes)).astype(kind)
+    order = np.argsort(codes, kind="stable")
+    assert placed(column, ranks(codes, 10)[0]).tolist() == column[order].tolist()
 
 
 @given(

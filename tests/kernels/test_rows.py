@@ -8,16 +8,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cernis.kernels.inertia import hold
-from cernis.kernels.rows import MOST_ACTIONS, hold_rows, hold_rows_plain, mark, mark_plain
+from cernis.kernels.rows import (
+    MOST_ACTIONS,
+    Stretches,
+    hold_rows,
+    hold_rows_plain,
+    mark,
+    mark_plain,
+    stretches,
+    stretches_plain,
+)
 
 from .drawn import Integers, actions, bases, carried, integers, rows
 
 VALUES = 3
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Input: TypeAlias = tuple[
-    Integers, Integers, Bytes, Integers, Integers, Integers, Integers, Integers, Integers,
+    Stretches, Integers, Bytes, Integers, Integers, Integers, Integers, Integers, Integers,
     Integers, int,
 ]  # fmt: skip
+
+
+def _whole(groups: Integers, times: Integers) -> Stretches:
+    found = stretches(groups, times)
+    assert found is not None
+    return found
 
 
 @st.composite
@@ -26,10 +41,17 @@ def inputs(draw: st.DrawFn) -> Input:
     codes = draw(st.lists(actions(VALUES), max_size=MOST_ACTIONS, unique=True).map(integers))
     flags = st.integers(0, (1 << len(codes)) - 1)
     marks = draw(st.sampled_from([flags, st.just(0) | flags]))
-    groups, times, own = draw(rows(base, marks, most=60))
+    # Long stretches of one mark, also across groups, are passed over.
+    drawn = draw(rows(base, marks, most=60))
+    long: int = draw(st.sampled_from([1, 20]))
+    groups, times, own = (np.repeat(column, long) for column in drawn)
+    times = times + np.arange(len(times)) if draw(st.booleans()) else times
+    order = np.lexsort((times, groups))
+    groups, times = groups[order], times[order]
     more = draw(rows(base, actions(VALUES), most=10))
     before = draw(carried(base, VALUES, one_each=True))
-    return groups, times, own.astype(np.uint8), codes, *more, *before, 1
+    own = own[order].astype(np.uint8)
+    return _whole(groups, times), times, own, codes, *more, *before, 1
 
 
 @given(inputs())
@@ -43,7 +65,7 @@ def test_hold_rows_equals_its_twin(given_input: Input) -> None:
 def test_without_rows_it_is_hold(given_input: Input) -> None:
     none = integers([])
     rest = given_input[4:]
-    found = hold_rows(none, none, none.astype(np.uint8), integers([]), *rest)
+    found = hold_rows(_whole(none, none), none, none.astype(np.uint8), integers([]), *rest)
     assert [column.tolist() for column in found[:4]] == [own.tolist() for own in hold(*rest)[:4]]
 
 
@@ -54,14 +76,23 @@ def test_long_stretches_without_marks() -> None:
     marks[[3, 300, 999]] = 1, 2, 1
     for shift in range(9):
         times = np.arange(1001 - shift)
-        groups = times // 500
+        own = _whole(times // 500, times)
         found = hold_rows(
-            groups, times, marks[shift:], integers([1, 0]), none, none, none, none, none, none, 1
+            own, times, marks[shift:], integers([1, 0]), none, none, none, none, none, none, 1
         )
         plain = hold_rows_plain(
-            groups, times, marks[shift:], integers([1, 0]), none, none, none, none, none, none, 1
+            own, times, marks[shift:], integers([1, 0]), none, none, none, none, none, none, 1
         )
         assert [column.tolist() for column in found[:4]] == [own.tolist() for own in plain[:4]]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=12).map(sorted), bases())
+def test_stretches_equal_their_twin(points: list[tuple[int, int]], base: int) -> None:
+    groups, times = (integers([point[at] for point in points]) + base for at in (0, 1))
+    found, plain = stretches(groups, times), stretches_plain(groups, times)
+    assert (found is None) == (plain is None)
+    if found is not None and plain is not None:
+        assert [own.tolist() for own in found] == [own.tolist() for own in plain]
 
 
 @given(st.lists(st.integers(0, 9), max_size=12).map(integers), st.integers(0, MOST_ACTIONS - 1))

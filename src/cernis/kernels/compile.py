@@ -27,11 +27,14 @@ _ARGUMENTS = {
     "integers": types.Array(types.int64, 1, "C", readonly=True),
     "booleans": types.Array(types.boolean, 1, "C", readonly=True),
     "bytes": types.Array(types.uint8, 1, "C", readonly=True),
+    "floats": types.Array(types.float64, 1, "C", readonly=True),
     "matrix": types.Array(types.int64, 2, "C", readonly=True),
     "integer": types.int64,
+    "float": types.float64,
     "writable-integers": types.int64[::1],
     "writable-booleans": types.boolean[::1],
     "writable-bytes": types.uint8[::1],
+    "writable-floats": types.float64[::1],
 }
 _RESULTS = {
     "integers": types.int64[::1],

@@ -1,6 +1,8 @@
-"""Order: grouping rows by dense codes, and telling whether they are in order already."""
+"""Order: sorting rows by dense codes, and telling whether they are in order already."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,32 +30,54 @@ def in_order_plain(major: Integers, minor: Integers) -> bool:
     return rows == sorted(rows)
 
 
-def by_code(codes: Integers, size: int) -> Integers:
-    """The permutation that sorts rows by a dense code, keeping the order of equal ones.
+def ranks(codes: Integers, size: int) -> tuple[Integers, Integers]:
+    """Where each row goes if rows are sorted by a dense code, equal ones staying in order.
 
-    Codes are at least 0 and less than `size`.
+    Codes are at least 0 and less than `size`. The second part is where the rows of each code begin,
+    and the length.
     """
-    order = np.empty(len(codes), np.int64)
-    _place(codes, np.zeros(size + 1, np.int64), order)
-    return order
+    found = np.empty(len(codes), np.int64)
+    first = np.zeros(size + 1, np.int64)
+    _rank(codes, first, np.empty(size + 1, np.int64), found)
+    return found, first
 
 
-@kernel("integers writable-integers writable-integers", "nothing")
-def _place(codes: Integers, places: Integers, order: Integers) -> None:
+@kernel("integers writable-integers writable-integers writable-integers", "nothing")
+def _rank(codes: Integers, first: Integers, places: Integers, found: Integers) -> None:
     """A counting sort: two passes, whatever the order of the input."""
     for row in range(len(codes)):
-        places[Place(codes[row] + 1)] += 1
-    for code in range(len(places) - 1):
-        places[code + 1] += places[code]
+        first[Place(codes[row] + 1)] += 1
+    for code in range(len(first) - 1):
+        first[code + 1] += first[code]
+        places[code] = first[code]
     for row in range(len(codes)):
         own = Place(codes[row])
-        order[Place(places[own])] = row
-        places[own] += 1
+        place = places[own]
+        places[own] = place + 1
+        found[row] = place
 
 
-def by_code_plain(codes: Integers, size: int) -> Integers:
-    """The twin of `by_code`."""
-    return np.argsort(codes, kind="stable").astype(np.int64)
+def ranks_plain(codes: Integers, size: int) -> tuple[Integers, Integers]:
+    """The twin of `ranks`."""
+    found = np.empty(len(codes), np.int64)
+    found[np.argsort(codes, kind="stable")] = np.arange(len(codes))
+    return found, np.searchsorted(np.sort(codes), np.arange(size + 1)).astype(np.int64)
+
+
+def placed(column: npt.NDArray[Any], rank: Integers) -> npt.NDArray[Any]:
+    """A column with each row at its rank."""
+    found = np.empty(len(column), column.dtype)
+    if column.dtype.itemsize == 8 and column.dtype.kind in "iuf":
+        _put(np.ascontiguousarray(column).view(np.int64), rank, found.view(np.int64))
+    else:
+        found[rank] = column
+    return found
+
+
+@kernel("integers integers writable-integers", "nothing")
+def _put(column: Integers, rank: Integers, found: Integers) -> None:
+    for row in range(len(column)):
+        found[Place(rank[row])] = column[row]
 
 
 @kernel("integers", "boolean")

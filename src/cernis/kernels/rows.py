@@ -2,11 +2,13 @@
 
 Many rules of a fluent look at the same events. What they say is kept as marks on the rows of
 these events (bit j of a row: action j takes place there), so that nothing has to be merged or
-copied, and rows without a mark cost next to nothing. Points from elsewhere come as a second,
-sorted list.
+copied. To do the same again changes nothing, so rows marked as the one before them cost next to
+nothing, and mostly they are. Points from elsewhere come as a second, sorted list.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -114,23 +116,97 @@ def _tabulate(codes: Integers, meanings: Integers) -> None:
             meanings[4 * marks + 3] = many
 
 
+# -- rows by group ---------------------------------------------------------------------------
+
+
+class Stretches(NamedTuple):
+    """Where the rows of each group lie in a table sorted by group and time."""
+
+    groups: Integers
+    first: Integers
+    """The first row of each group, and the number of rows."""
+    tied: Bytes
+    """Which rows share their group and time with another; empty if none does."""
+
+
+def stretches(groups: Integers, times: Integers) -> Stretches | None:
+    """The stretches of rows, if they are sorted by group and time."""
+    first = np.zeros(len(groups) + 1, np.int64)
+    tied = np.zeros(len(groups), np.uint8)
+    count, ties = _stretches(groups, times, first, tied)
+    if count < 0:
+        return None
+    first = shortened(first, int(count) + 1)
+    return Stretches(groups[first[:-1]], first, tied if ties else tied[:0])
+
+
+@kernel("integers integers writable-integers writable-bytes", "integer integer")
+def _stretches(groups: Integers, times: Integers, first: Integers, tied: Bytes) -> tuple[int, int]:
+    """Gives the number of stretches, or -1 if rows are not in order, and of ties."""
+    count, ties = min(len(groups), 1), 0
+    for row in range(ONE, Place(len(groups))):
+        if groups[row] != groups[row - ONE]:
+            if groups[row] < groups[row - ONE]:
+                return -1, 0
+            first[count] = row
+            count += 1
+        elif times[row] <= times[row - ONE]:
+            if times[row] < times[row - ONE]:
+                return -1, 0
+            tied[row - ONE] = tied[row] = 1
+            ties += 1
+    first[count] = len(groups)
+    return count, ties
+
+
+def stretches_plain(groups: Integers, times: Integers) -> Stretches | None:
+    """The twin of `stretches`."""
+    codes, first = np.unique(groups, return_index=True)
+    points = list(zip(groups.tolist(), times.tolist(), strict=True))
+    if points != sorted(points):
+        return None
+    tied = np.array([points.count(point) > 1 for point in points], np.uint8)
+    return Stretches(codes, np.append(first, len(groups)), tied if tied.any() else tied[:0])
+
+
 # -- intervals -------------------------------------------------------------------------------
+
+EVERY = np.uint64(0x0101010101010101)
+"""Times a row's marks: eight rows with these marks."""
+UNLIKE = np.uint64(256)
+"""Marks that no row has."""
 
 
 @part
-def _is_blank(row: Place, eights: Integers) -> bool:
-    """Is this the first of eight rows without a mark?"""
-    eight = row >> THREE
-    return bool(row & SEVEN == ZERO and eight < Place(len(eights)) and eights[eight] == 0)
+def _alike(row: Place, stop: Place, marks: Place, eights: Integers, tied: Integers) -> Place:
+    """Where rows, eight at a time, no longer have these marks, each alone at its time."""
+    word = np.int64(marks * EVERY)
+    while row + EIGHT <= stop and eights[row >> THREE] == word:
+        if len(tied) and tied[row >> THREE]:
+            break
+        row += EIGHT
+    return row
+
+
+@part
+def _behind(point: int, low: Place, high: Place, times: Integers) -> Place:
+    """The first of some rows that is not before a point, by bisection."""
+    while low < high:
+        middle = (low + high) >> ONE
+        if times[middle] < point:
+            low = middle + ONE
+        else:
+            high = middle
+    return low
 
 
 @part
 def _marks_at(
-    row: Place, group: int, time: int, groups: Integers, times: Integers, marks: Bytes
+    row: Place, stop: Place, time: int, times: Integers, marks: Bytes
 ) -> tuple[Place, Place]:
     """The marks of a point, those of all its rows, and the row behind it."""
     flags = ZERO
-    while row < Place(len(times)) and times[row] == time and groups[row] == group:
+    while row < stop and times[row] == time:
         flags |= Place(marks[row])
         row += ONE
     return row, flags
@@ -156,29 +232,31 @@ def _group(at: Place, groups: Integers) -> int:
 
 
 @kernel(
-    "integers integers bytes integers integers integers integers integers integers integers "
-    "integers integer writable-integers "
+    "integers integers bytes integers integers bytes integers integers integers integers integers "
+    "integers integers integers integer writable-integers "
     "writable-integers writable-integers writable-integers writable-integers",
     "integer integer",
 )
 def _hold_rows(
-    groups: Integers, times: Integers, marks: Bytes, eights: Integers, codes: Integers,
+    groups: Integers, first: Integers, tied: Bytes, tied_eights: Integers,
+    times: Integers, marks: Bytes, eights: Integers, codes: Integers,
     more_groups: Integers, more_times: Integers, more_actions: Integers,
     carried_groups: Integers, carried_values: Integers, carried_starts: Integers, tick: int,
     meanings: Integers,
     found_groups: Integers, found_values: Integers, found_starts: Integers, found_ends: Integers,
 ) -> tuple[np.int64, int]:  # fmt: skip
-    """Rows up to the next point of the second list have no branch that depends on their marks.
-
-    At each of them the interval that may end there is written, and counted if it does.
-    """
+    """Rows up to the next point of the second list are passed while their marks stay the same."""
     _tabulate(codes, meanings)
-    row, extra, carried, count, conflicts = ZERO, ZERO, ZERO, ZERO, 0
+    own, extra, carried, count, conflicts = ZERO, ZERO, ZERO, ZERO, 0
     while True:
-        group = min(_group(row, groups), _group(extra, more_groups),
+        group = min(_group(own, groups), _group(extra, more_groups),
                     _group(carried, carried_groups))  # fmt: skip
         if group == INFINITY:
             return np.int64(count), conflicts
+        row, stop = ZERO, ZERO
+        if _group(own, groups) == group:
+            row, stop = Place(first[own]), Place(first[own + ONE])
+            own += ONE
         held, start, ending = NOTHING, 0, 0
         if _group(carried, carried_groups) == group:
             held, start = carried_values[carried] << 1 | 1, carried_starts[carried]
@@ -186,47 +264,63 @@ def _hold_rows(
             carried += ONE
         while True:
             waiting = more_times[extra] if _group(extra, more_groups) == group else INFINITY
-            while row < Place(len(times)) and groups[row] == group and times[row] < waiting:
-                if _is_blank(row, eights):
-                    row += EIGHT
+            limit = stop if waiting == INFINITY else _behind(waiting, row, stop, times)
+            last = UNLIKE
+            while row < limit:
+                if Place(marks[row]) == last and (len(tied) == 0 or tied[row] == 0):
+                    before = row
+                    row += ONE
+                    if row & SEVEN == ZERO:
+                        row = _alike(row, limit, last, eights, tied_eights)
+                    conflicts += np.int64(row - before) * meanings[(last << TWO) + THREE]
                     continue
-                end = times[row] + tick
-                row, flags = _marks_at(row, group, times[row], groups, times, marks)
+                time = times[row]
+                if len(tied) and tied[row]:
+                    row, flags = _marks_at(row, limit, time, times, marks)
+                else:
+                    flags = Place(marks[row])
+                    row += ONE
+                last = flags
                 left = NOTHING if ending & np.int64(flags) else held
                 # What the marks lead to, or what is left: one of the two is 0.
                 at = flags << TWO
                 after = (left & meanings[at]) | meanings[at + ONE]
                 ending = (ending & meanings[at]) | meanings[at + TWO]
                 conflicts += meanings[at + THREE]
-                _emit(group, held, start, end, count,
-                      found_groups, found_values, found_starts, found_ends)  # fmt: skip
-                count += Place((after != held) & (held != NOTHING))
-                start = end if after != held else start
-                held = after
+                if after != held:
+                    _emit(group, held, start, time + tick, count,
+                          found_groups, found_values, found_starts, found_ends)  # fmt: skip
+                    count += Place(held != NOTHING)
+                    held, start = after, time + tick
             if waiting == INFINITY:
                 break
-            row, flags = _marks_at(row, group, waiting, groups, times, marks)
-            first = extra
+            row, flags = _marks_at(row, stop, waiting, times, marks)
+            begin = extra
             while _group(extra, more_groups) == group and more_times[extra] == waiting:
                 extra += ONE
-            if flags == ZERO and extra - first == ONE:
-                after = _after_one(more_actions[first], held)
+            if flags == ZERO and extra - begin == ONE:
+                after = _after_one(more_actions[begin], held)
             else:
-                after, many = _after(held, flags, codes, first, extra, more_actions)
+                after, many = _after(held, flags, codes, begin, extra, more_actions)
                 conflicts += many
-            _emit(group, held, start, waiting + tick, count,
-                  found_groups, found_values, found_starts, found_ends)  # fmt: skip
-            count += Place((after != held) & (held != NOTHING))
-            start = waiting + tick if after != held else start
             if after != held:
-                held, ending = after, _enders(after, codes)
+                _emit(group, held, start, waiting + tick, count,
+                      found_groups, found_values, found_starts, found_ends)  # fmt: skip
+                count += Place(held != NOTHING)
+                held, start, ending = after, waiting + tick, _enders(after, codes)
         _emit(group, held, start, INFINITY, count,
               found_groups, found_values, found_starts, found_ends)  # fmt: skip
         count += Place(held != NOTHING)
 
 
+def _in_eights(flags: Bytes) -> Integers:
+    """Eight rows as one number, as far as there are eight."""
+    eights: Integers = flags[: len(flags) & -8].view(np.int64)
+    return eights if eights.flags.aligned else eights.copy()
+
+
 def hold_rows(
-    groups: Integers,
+    rows: Stretches,
     times: Integers,
     marks: Bytes,
     actions: Integers,
@@ -243,22 +337,20 @@ def hold_rows(
     Actions are as in `hold`; action j is that of bit j. Both lists are sorted by group and time.
     """
     # One more than there can be, as one may be written that is none.
-    most = len(groups) + len(more_groups) + len(carried_groups) + 1
+    most = len(times) + len(more_groups) + len(carried_groups) + 1
     meanings = np.empty(4 << len(actions), np.int64)
     found = [np.empty(most, np.int64) for _ in range(4)]
-    # Eight rows without a mark are passed over at once.
-    eights = marks[: len(marks) & -8].view(np.int64)
-    eights = eights if eights.flags.aligned else eights.copy()
     count, conflicts = _hold_rows(
-        groups, times, marks, eights, actions, more_groups, more_times, more_actions,
-        carried_groups, carried_values, carried_starts, tick, meanings, *found,
+        *rows, _in_eights(rows.tied), times, marks, _in_eights(marks), actions,
+        more_groups, more_times, more_actions, carried_groups, carried_values, carried_starts,
+        tick, meanings, *found,
     )  # fmt: skip
     own_groups, values, starts, ends = (shortened(column, count) for column in found)
     return own_groups, values, starts, ends, conflicts
 
 
 def hold_rows_plain(
-    groups: Integers,
+    rows: Stretches,
     times: Integers,
     marks: Bytes,
     actions: Integers,
@@ -273,6 +365,7 @@ def hold_rows_plain(
     """The twin of `hold_rows`: writes every mark out as an action and holds those."""
     from cernis.kernels.inertia import hold_plain
 
+    groups = np.repeat(rows.groups, np.diff(rows.first))
     parts = [(more_groups, more_times, more_actions)]
     for bit, action in enumerate(actions.tolist()):
         chosen = np.flatnonzero((marks >> bit) & 1)

@@ -13,6 +13,7 @@ from cernis.plan.logical import Compute, Exclude, Filter, Lookup
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, Number, Term, Text, Variable, functor
 from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import has_gaps
 from cernis.tables.fluents import Finder
 
 
@@ -66,7 +67,7 @@ def compute_exec(step: Compute, rows: Rows, context: Context) -> Rows:
         column = Column(np.array([source.value]), None, constant=True)
     else:
         column = _computed(source, rows, context)
-        if column.data.dtype.kind == "f":
+        if column.data.dtype.kind == "f" and has_gaps(column.data):
             valid = ~np.isnan(column.expanded(rows.length))
             if not valid.all():
                 rows = rows.with_columns({step.variable: column})
@@ -103,6 +104,22 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
         chosen = np.flatnonzero(found >= 0)
         return _joined(step.goal, args, rows, table, chosen, found[chosen])
     return _joined(step.goal, args, rows, table, *finder.all(wanted, rows.length))
+
+
+def keeps_rows(step: Lookup, rows: Rows, context: Context) -> bool:
+    """Is a look-up one that adds columns to rows as they are, or leaves some out?"""
+    table = _table(step.goal, context)
+    args = step.goal.args if isinstance(step.goal, Compound) else ()
+    bound = _bound(args, rows)
+    if bound and all(not isinstance(args[at], Variable) for at in bound):
+        return len(_constant_matches(args, bound, table)) == 1
+    free = [arg.name for at, arg in enumerate(args) if at not in bound]  # type: ignore[union-attr]
+    return (
+        bool(bound)
+        and len(free) == len(set(free) | {f"_{at}" for at, name in enumerate(free) if name == "_"})
+        and _finder(table, bound).unique
+        and _view(args, bound, rows, table) is not None
+    )
 
 
 def exclude_exec(step: Exclude, rows: Rows, context: Context) -> Rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -47,7 +47,7 @@ class Points:
 
 @dataclass(slots=True)
 class Memo:
-    """What stays the same from one query of a run to the next, worked out once.
+    """What stays the same from one query to the next, and from run to run, worked out once.
 
     Domains only grow, so what is known of their values stays true. Tables that the run fills are
     told apart by how many rows they have.
@@ -56,10 +56,15 @@ class Memo:
     tables: dict[tuple[str, int], tuple[int, Background]] = field(default_factory=dict)
     slots: dict[tuple[str, Relation, int | str], Domain | None] = field(default_factory=dict)
     allowed: dict[tuple[Relation, int, int], npt.NDArray[np.bool_]] = field(default_factory=dict)
-    worked_out: dict[tuple[str, int], Any] = field(default_factory=dict)
+    worked_out: dict[tuple[Hashable, int], Any] = field(default_factory=dict)
 
-    def once(self, what: str, of: object, work: Callable[[], Any]) -> Any:
-        """The result of some work on a part of the plan, which lives as long as the run."""
+    def forget_filled(self) -> None:
+        """Forget what rests on tables that a run has filled: another fills them otherwise."""
+        self.tables = {key: known for key, known in self.tables.items() if not known[0]}
+        self.allowed = {key: known for key, known in self.allowed.items() if not key[2]}
+
+    def once(self, what: Hashable, of: object, work: Callable[[], Any]) -> Any:
+        """The result of some work on a part of the plan, which lives as long as the plan."""
         key = (what, id(of))
         if key not in self.worked_out:
             self.worked_out[key] = work()

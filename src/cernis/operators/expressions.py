@@ -67,9 +67,22 @@ def reckon(term: Term, rows: Rows) -> Array:
     operation = _OPERATIONS.get(functor(term))
     if operation is None or not isinstance(term, Compound):
         raise UnsupportedError(f"{show(term)} cannot be computed")
+    values = [reckon(arg, rows) for arg in term.args]
     with np.errstate(all="ignore"):
-        result: Array = operation(*(reckon(arg, rows) for arg in term.args))
+        result: Array = operation(*values, **_reused(operation, term, values))
     return result
+
+
+def _reused(operation: Callable[..., Array], term: Compound, values: list[Array]) -> dict[str, Any]:
+    """Where to put the result: over an operand that was made for nothing else."""
+    size = max(map(len, values))
+    for arg, made in zip(term.args, values, strict=True):
+        if (
+            isinstance(operation, np.ufunc) and isinstance(arg, Compound)
+            and len(made) == size and made.dtype == np.float64
+        ):  # fmt: skip
+            return {"out": made}
+    return {}
 
 
 def _numbers_of(column: Column) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -121,13 +122,24 @@ def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Con
 def grounded(head: Pair, groundings: tuple[Grounding, ...], rows: Rows, context: Context) -> Rows:
     """Rows for every instance of the head that grounding allows."""
     outcomes = []
+    bound = frozenset(rows.columns)
     for grounding in groundings:
-        goals = _goals_for(head, grounding)
-        pipeline = Pipeline(context.knowledge, context.modes, bound=set(rows.columns))
-        outcomes.append(run_steps(pipeline.run(goals), rows, context).settled())
+        steps = context.memo.once(
+            ("grounded", head, bound),
+            grounding,
+            partial(_planned_for, head, grounding, bound, context),
+        )
+        outcomes.append(run_steps(steps, rows, context).settled())
     if not outcomes:
         raise UnsupportedError(f"nothing says which instances {head} has")
     return concatenated(outcomes, context)
+
+
+def _planned_for(
+    head: Pair, grounding: Grounding, bound: frozenset[str], context: Context
+) -> tuple[PointOperator, ...]:
+    pipeline = Pipeline(context.knowledge, context.modes, bound=set(bound))
+    return pipeline.run(_goals_for(head, grounding))
 
 
 def _goals_for(head: Pair, grounding: Grounding) -> list[Condition]:

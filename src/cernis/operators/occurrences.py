@@ -10,7 +10,7 @@ from cernis.plan.logical import EventAntiJoin, EventJoin, Occurrence, Scan
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain, numbers
-from cernis.tables.events import EventTable, sorted_table
+from cernis.tables.events import EventTable
 from cernis.tables.fluents import INFINITY, FluentTable
 
 
@@ -111,7 +111,7 @@ def _edges(boundary: Boundary, context: Context) -> EventTable:
 
 def _of_fluent(fluent: FluentTable, groups: Array, times: Array) -> EventTable:
     columns = fluent.columns()
-    return sorted_table(
+    return EventTable(
         [data[groups] for data, _ in columns], [domain for _, domain in columns], times
     )
 
@@ -149,4 +149,4 @@ def _changes(changes: Changes, context: Context) -> EventTable:
 
 def points_table(points: Points, domains: list[Domain | None]) -> EventTable:
     """Points of a fluent as happenings, its value as the last argument."""
-    return sorted_table([*points.arguments, points.values], domains, points.times)
+    return EventTable([*points.arguments, points.values], domains, points.times)

@@ -38,16 +38,30 @@ from cernis.plan.logical import (
 from cernis.syntax.tree import Atom, Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 
+MANY = 20_000
+"""Conditions on so many rows are put together and decided in one pass."""
+
 ROW = "<row>"
 """The column that says which row of an outer pipeline a row of an inner one comes from."""
 
 
-def run_steps(steps: Sequence[PointOperator], rows: Rows | None, context: Context) -> Rows:
-    """The rows that come out of a pipeline; without rows to begin with, it makes its own."""
-    for step in steps:
-        if context.profile is None:
-            rows = _run_step(step, rows, context)
+def run_steps(
+    steps: Sequence[PointOperator], rows: Rows | None, context: Context,
+    keep: frozenset[str] | None = None,
+) -> Rows:  # fmt: skip
+    """The rows that come out of a pipeline; without rows to begin with, it makes its own.
+
+    Where nothing but `keep` is asked of them, computed columns of other names may be missing.
+    """
+    at = 0
+    while at < len(steps):
+        step = steps[at]
+        if context.profile is None and rows is not None and rows.length >= MANY:
+            rows, at = _together(steps, at, rows, context, keep)
+        elif context.profile is None:
+            rows, at = _run_step(step, rows, context), at + 1
         else:
+            at += 1
             before = rows.length if rows is not None else 0
             name = type(step).__name__
             with context.profile.measured(name, step.span, before) as cost:
@@ -55,6 +69,24 @@ def run_steps(steps: Sequence[PointOperator], rows: Rows | None, context: Contex
                 rows = _run_step(step, rows, context).settled()
                 cost.rows_out += rows.length
     return rows if rows is not None else Rows(1)
+
+
+def _together(
+    steps: Sequence[PointOperator], at: int, rows: Rows, context: Context,
+    keep: frozenset[str] | None,
+) -> tuple[Rows, int]:  # fmt: skip
+    """Run as many steps as can be put together, or one; gives the place of the next, too."""
+    from cernis.operators.fused import Fusion, names_in
+
+    fusion, begin = Fusion(rows, context), at
+    while at < len(steps) and fusion.add(steps[at]):
+        at += 1
+    if at == begin:
+        return _run_step(steps[at], rows, context), at + 1
+    if keep is None:
+        return fusion.rows(lambda name: True), at
+    used = context.memo.once("names", steps[at - 1], lambda: frozenset(names_in(steps[at:])))
+    return fusion.rows(lambda name: name in keep or name in used), at
 
 
 def _run_step(step: PointOperator, rows: Rows | None, context: Context) -> Rows:

@@ -14,8 +14,8 @@ from cernis.errors import UnsupportedError
 from cernis.kernels.delays import hold_delayed
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
-from cernis.kernels.order import ascending, by_code, in_order
-from cernis.kernels.rows import hold_rows
+from cernis.kernels.order import in_order, placed, ranks
+from cernis.kernels.rows import Stretches, hold_rows, stretches
 from cernis.operators.context import Context, Points, constant_column, recoded
 from cernis.operators.effects import effects_of
 from cernis.operators.expressions import computed
@@ -23,12 +23,14 @@ from cernis.operators.grounding import allowed, allowed_values, distinct, ground
 from cernis.operators.marks import Marked, Marks, marked
 from cernis.operators.pipeline import run_steps
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
+from cernis.plan.pipeline import entity_names
 from cernis.syntax.tree import Compound, Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import FluentTable
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 
 @dataclass(slots=True)
@@ -83,7 +85,7 @@ class SimpleFluent:
         carried = carried or self._nothing_carried()
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         closed = [rule for rule in rules if not _open_arguments(rule)]
-        outcomes = [(rule, run_steps(rule.steps, None, self.context)) for rule in closed]
+        outcomes = [(rule, self._fired(rule)) for rule in closed]
         marks, rest = self._marks(outcomes)
         initiations = [self._initial(r) for r in self.definition.rules
                        if isinstance(r, InitialPoints)]  # fmt: skip
@@ -100,6 +102,12 @@ class SimpleFluent:
             # What holds initially was not initiated at a point of the run.
             self._keep(initiations[first:], terminations)
         return self._measured(marks, initiations, terminations, carried)
+
+    def _fired(self, rule: PointRule) -> Rows:
+        """The rows of a rule, with the columns that its head names."""
+        assert isinstance(rule.head, Pair)
+        names = self.context.memo.once("head", rule, lambda: frozenset(entity_names(rule.head)))
+        return run_steps(rule.steps, None, self.context, names)
 
     def _measured(
         self, marks: Marks | None, initiations: list[Points], terminations: list[Points],
@@ -126,11 +134,6 @@ class SimpleFluent:
         if self.context.ties != "break" or whole or self._delays():
             return None, outcomes
         found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
-        # Rows that several branches gave are not in the order of time.
-        found = [
-            (rule, rows, own if own is not None and self._in_time(own) else None)
-            for rule, rows, own in found
-        ]
         largest = max(
             (m for _, _, m in found if m is not None), key=lambda m: len(m.times), default=None
         )
@@ -147,13 +150,6 @@ class SimpleFluent:
 
     def _delays(self) -> list[Delay]:
         return [rule for rule in self.definition.rules if isinstance(rule, Delay)]
-
-    def _in_time(self, own: Marked) -> bool:
-        known = self.context.ordered
-        name = (id(own.times),)
-        if name not in known:
-            known[name] = (ascending(np.ascontiguousarray(own.times)), own.times)
-        return bool(known[name][0])
 
     def _marked(self, rule: PointRule, rows: Rows) -> Marked | None:
         assert isinstance(rule.head, Pair)
@@ -317,10 +313,10 @@ class SimpleFluent:
         lists = []
         for points in initiations:
             own = keys.of(points.arguments, len(points.times))
-            lists.append(_sorted(own, points.times, self._actions(points)))
+            lists.append(_sorted(own, points.times, self._actions(points), keys.size))
         for points in terminations:
             own = keys.of(points.arguments, len(points.times))
-            lists.append(_sorted(own, points.times, points.values * 2))
+            lists.append(_sorted(own, points.times, points.values * 2, keys.size))
         held = keys.of(carried.arguments, len(carried.values))
         order = np.argsort(held, kind="stable")
         before = held[order], carried.values[order], carried.starts[order]
@@ -329,9 +325,8 @@ class SimpleFluent:
         if self._delays():
             found = self._delayed(keys, actions, before, held[order], carried, order)
         elif marks is not None:
-            order, groups, times = self._by_group(keys, marks)
             codes = np.array(marks.actions, np.int64)
-            found = hold_rows(groups, times, marks.flags[order], codes, *actions, *before, tick)
+            found = hold_rows(*self._by_group(keys, marks), codes, *actions, *before, tick)
         elif self.context.ties == "break":
             found = hold(*actions, *before, tick)
         else:
@@ -339,22 +334,25 @@ class SimpleFluent:
         *columns, self.conflicts = found
         return self._table(keys, *columns)
 
-    def _by_group(self, keys: _Keys, marks: Marks) -> tuple[Integers, Integers, Integers]:
-        """The rows of a table sorted by instance and time; found out once a table.
+    def _by_group(self, keys: _Keys, marks: Marks) -> tuple[Stretches, Integers, Bytes]:
+        """The rows of a table sorted by instance and time, and their marks.
 
-        Rules look at the rows in the order of time. Only their marks are brought into this one.
+        How a table is sorted is found out once for all fluents. Mostly it is in this order.
         """
         known = self.context.ordered
         name = (id(marks.times), *(id(column) for column in marks.arguments))
         if name not in known:
-            groups = keys.of(marks.arguments, len(marks.times))
-            if keys.size <= 4 * len(groups) + 65_536:
-                order = by_code(np.ascontiguousarray(groups), keys.size)
-            else:
-                order = np.argsort(groups, kind="stable")
+            groups = np.ascontiguousarray(keys.of(marks.arguments, len(marks.times)))
+            times = np.ascontiguousarray(marks.times)
+            rows, order = stretches(groups, times), None
+            if rows is None:
+                order = np.lexsort((times, groups))
+                groups, times = groups[order], times[order]
+                rows = stretches(groups, times)
             # The columns are kept beside the result, so that their identities stay theirs.
-            known[name] = (order, groups[order], marks.times[order], marks)
-        return known[name][:3]
+            known[name] = (rows, times, order, marks.times, marks.arguments)
+        rows, times, order = known[name][:3]
+        return rows, times, marks.flags if order is None else marks.flags[order]
 
     def _delayed(
         self, keys: _Keys, actions: _Actions, before: _Actions, held: Integers, carried: Carried,
@@ -411,9 +409,8 @@ class SimpleFluent:
     ) -> FluentTable:
         """Intervals sorted by instance and start, as lists by instance and value."""
         if len(values) and values.min() != values.max():
-            order = np.lexsort((values, instances))
-            instances, values = instances[order], values[order]
-            starts, ends = starts[order], ends[order]
+            columns = instances, values, starts, ends
+            instances, values, starts, ends = _by_value(columns, keys.size)
         new = np.ones(len(instances), np.bool_)
         new[1:] = (instances[1:] != instances[:-1]) | (values[1:] != values[:-1])
         first = np.flatnonzero(new)
@@ -448,13 +445,33 @@ def _stacked(parts: list[Points], nothing: Points) -> Points:
     )
 
 
+def _by_value(
+    columns: tuple[Integers, Integers, Integers, Integers], size: int
+) -> tuple[Integers, ...]:
+    """Intervals sorted by instance, of which there are so many, then by value; sorted by start."""
+    instances, values = columns[:2]
+    width = int(values.max()) + 1
+    if size * width <= 4 * len(instances) + 65_536:
+        rank, _ = ranks(instances * width + values, size * width)
+        return tuple(placed(column, rank) for column in columns)
+    order = np.lexsort((values, instances))
+    return tuple(column[order] for column in columns)
+
+
 _Actions = tuple[Integers, Integers, Integers]
 
 
-def _sorted(groups: Integers, times: Integers, actions: Integers) -> _Actions:
+def _sorted(groups: Integers, times: Integers, actions: Integers, size: int) -> _Actions:
+    """Actions sorted by group, of which there are so many, and time."""
     groups, times = np.ascontiguousarray(groups), np.ascontiguousarray(times)
     if in_order(groups, times):
         return groups, times, np.ascontiguousarray(actions)
+    if size <= 4 * len(groups) + 65_536:
+        # The actions of a group are mostly in the order of time already.
+        rank, _ = ranks(groups, size)
+        groups, times, actions = (placed(column, rank) for column in (groups, times, actions))
+        if in_order(groups, times):
+            return groups, times, actions
     order = np.lexsort((times, groups))
     return groups[order], times[order], actions[order]
 

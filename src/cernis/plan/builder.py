@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
@@ -53,6 +53,15 @@ class Plan:
     checked: Checked
     knowledge: Knowledge
     diagnostics: tuple[Diagnostic, ...]
+    spare: Spare = field(default_factory=lambda: Spare(), compare=False, repr=False)
+    """What runs of the plan have worked out and leave to the next."""
+
+
+class Spare(list[object]):
+    """Things that are put by. They do not travel with the plan."""
+
+    def __reduce__(self) -> tuple[type[Spare], tuple[()]]:
+        return Spare, ()
 
 
 def make_plan(checked: Checked) -> Plan:

@@ -17,7 +17,7 @@ from cernis.operators.static import evaluate_static, pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, Fetch, IntervalRule, Match, PointRule, Stratum
 from cernis.tables.columns import Array
-from cernis.tables.events import EventTable, sorted_table
+from cernis.tables.events import EventTable, by_time
 from cernis.tables.fluents import FluentTable
 
 
@@ -144,6 +144,6 @@ def _event(relation: Relation, definition: Definition, context: Context) -> None
             columns[at].append(head_column(arg, rows, domain))
     stacked = [np.concatenate(own) for own in columns]
     first, _ = distinct([*stacked, np.concatenate(times)], [*domains, None])
-    context.events[relation] = sorted_table(
+    context.events[relation] = by_time(
         [column[first] for column in stacked], domains, np.concatenate(times)[first]
     )

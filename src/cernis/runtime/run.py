@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -35,7 +35,7 @@ from cernis.runtime.query import evaluate
 from cernis.runtime.records import Records
 from cernis.syntax.tree import Variable, functor
 from cernis.tables.domains import Domain, Domains
-from cernis.tables.events import EventTable, sorted_table
+from cernis.tables.events import EventTable, by_entity, by_time
 from cernis.tables.fluents import Finder, FluentTable
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -81,6 +81,25 @@ class Answer:
 
 OnQuery: TypeAlias = Callable[[Window, Answer], None]
 
+_MOST_VALUES = 100_000
+
+
+@dataclass(slots=True)
+class _Workspace:
+    """What is worked out about a plan and can be used again by its next run.
+
+    Codes are never given back. So a run that met many values of its own does not leave them.
+    """
+
+    domains: Domains = field(default_factory=Domains)
+    memo: Memo = field(default_factory=Memo)
+    size: int | None = None
+
+    def is_worth_keeping(self) -> bool:
+        if self.size is None:
+            self.size = len(self.domains)
+        return len(self.domains) <= self.size + _MOST_VALUES
+
 
 class Run:
     """Evaluates a plan over input, window by window."""
@@ -94,23 +113,23 @@ class Run:
         self.checked = plan.checked
         self.tick = tick or self.checked.definitions.settings.tick
         self.ties = ties or self.checked.definitions.settings.ties
-        self.domains = Domains()
-        definitions = self.checked.definitions
-        bodies = [rule.body for rule in definitions.changes]
-        bodies += [rule.body for rule in definitions.events]
-        self.counted = frozenset(
-            literal.event.relation
-            for body in bodies
-            for collect in _collects(body)
-            for literal in temporal(collect.body)
-            if isinstance(literal, Happens)
-        )
-        self.watched = frozenset(
-            literal.pair.relation
-            for body in bodies
-            for literal in temporal(body)
-            if isinstance(literal, Changes)
-        )
+        self.domains, self.memo = Domains(), Memo()
+
+    def _enter(self, workspace: _Workspace) -> None:
+        self._workspace = workspace
+        self.domains, self.memo = workspace.domains, workspace.memo
+        self.counted = self.memo.once("counted", self.plan, lambda: _counted(_bodies(self.plan)))
+        self.watched = self.memo.once("watched", self.plan, lambda: _watched(_bodies(self.plan)))
+
+    def _prepared(self) -> _Workspace:
+        """What another run has left, if there is such."""
+        try:
+            found = self.plan.spare.pop()
+        except IndexError:
+            return _Workspace()
+        assert isinstance(found, _Workspace)
+        found.memo.forget_filled()
+        return found
 
     def over(
         self, given: Mapping[str, pa.Table] | Records, start: int | None = None,
@@ -121,6 +140,7 @@ class Run:
 
         `on_query` is told of each query and of the answer as of then: all that stands.
         """
+        self._enter(self._prepared())
         encoder = Encoder(self.checked, self.domains, self.tick)
         if isinstance(given, Records):
             return self._run(encoder.encode_records(given), start, end, window, step, on_query)
@@ -139,7 +159,9 @@ class Run:
         for each in windows(start, last, window, step):
             state.advance(each.edge)
             context = self._context(given, each, start, state)
+            self.before_query(answer.queries, context)
             outcome = evaluate(self.plan, context, state.carried())
+            self.after_query(answer.queries, context)
             state.settle(context)
             answer.queries += 1
             answer.conflicts += outcome.conflicts
@@ -147,7 +169,21 @@ class Run:
                 on_query(each, Answer(state.fluents(), state.events()))
         answer.fluents = state.fluents()
         answer.events = state.events()
+        if self._workspace.is_worth_keeping():
+            self.plan.spare.append(self._workspace)
         return answer
+
+    def before_query(self, number: int, context: Context) -> None:
+        """Hears of each query, counted from 0, before its strata are evaluated.
+
+        A run of some stages only gets here what the others found.
+        """
+
+    def after_query(self, number: int, context: Context) -> None:
+        """Hears of each query when its strata have been evaluated.
+
+        What is taken out of the context here is not carried over to the next query.
+        """
 
     def _context(self, given: Input, window: Window, start: int, state: _State) -> Context:
         checked = self.checked
@@ -156,7 +192,7 @@ class Run:
             self.tick, self.ties, start, window.edge, window.query,
         )  # fmt: skip
         context.watched = self.watched
-        context.memo = state.memo
+        context.memo = self.memo
         context.profile = self.profile
         for relation, events in given.events.items():
             table = _visible_events(events, window)
@@ -205,6 +241,32 @@ class Run:
         return table
 
 
+def _bodies(plan: Plan) -> list[tuple[Literal, ...]]:
+    definitions = plan.checked.definitions
+    return [rule.body for rule in (*definitions.changes, *definitions.events)]
+
+
+def _counted(bodies: Iterable[tuple[Literal, ...]]) -> frozenset[Relation]:
+    """The events that aggregates look at."""
+    return frozenset(
+        literal.event.relation
+        for body in bodies
+        for collect in _collects(body)
+        for literal in temporal(collect.body)
+        if isinstance(literal, Happens)
+    )
+
+
+def _watched(bodies: Iterable[tuple[Literal, ...]]) -> frozenset[Relation]:
+    """The fluents whose initiations or terminations are conditions of rules."""
+    return frozenset(
+        literal.pair.relation
+        for body in bodies
+        for literal in temporal(body)
+        if isinstance(literal, Changes)
+    )
+
+
 def _collects(body: tuple[Literal, ...]) -> Iterator[Collect]:
     """The aggregates of a body, at any depth."""
     for literal in body:
@@ -235,7 +297,7 @@ def _visible_events(events: InputEvents, window: Window) -> EventTable:
     if late.any():
         arguments = [column[~late] for column in arguments]
         times = times[~late]
-    return sorted_table(arguments, events.domains, times)
+    return by_entity(arguments, events.domains, times)
 
 
 class _State:
@@ -257,7 +319,6 @@ class _State:
         self._begun: dict[Relation, Points] = {}
         self._context: Context | None = None
         self._domain_rows: dict[tuple[str, int], set[tuple[object, ...]]] = {}
-        self.memo = Memo()
 
     def advance(self, edge: int) -> None:
         """Forget what the next query evaluates anew: all behind its edge."""
@@ -363,11 +424,14 @@ class _State:
             rows.update(zip(*values, strict=True))
 
     def fluents(self) -> dict[Relation, FluentTable]:
-        """The answer over the run: all defined fluents."""
+        """The answer over the run: all defined fluents but those that phrases are made of."""
+        hidden = self._run.checked.definitions.auxiliary
         vertices = self._run.checked.dependencies.vertices
         assert self._context is not None
         answer: dict[Relation, FluentTable] = {}
         for relation in dict.fromkeys(v.relation for v in vertices if v.value is not None):
+            if relation in hidden:
+                continue
             live, past = self._live.get(relation), self._archive.get(relation, [])
             if live is not None and not past:
                 answer[relation] = live
@@ -378,9 +442,12 @@ class _State:
     def events(self) -> dict[Relation, EventTable]:
         """The happenings of all derived events over the run."""
         answer = {}
+        hidden = self._run.checked.definitions.auxiliary
         for relation, table in self._happened.items():
+            if relation in hidden:
+                continue
             parts = [*self._past.get(relation, []), table]
-            answer[relation] = sorted_table(
+            answer[relation] = by_time(
                 [np.concatenate(c) for c in zip(*(p.arguments for p in parts), strict=True)],
                 table.domains,
                 np.concatenate([part.times for part in parts]),

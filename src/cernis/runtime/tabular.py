@@ -25,6 +25,7 @@ from cernis.runtime.columns import (
 from cernis.runtime.fields import typed
 from cernis.runtime.gathering import NO_TIME, Gathering
 from cernis.runtime.rows import NAMES, TIMES, argument_order
+from cernis.tables.domains import has_gaps
 
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -258,8 +259,8 @@ class _Reading:
             gaps = column.is_null().to_numpy() if column.null_count else None
             if pa.types.is_floating(column.type):
                 # Without a number, Arrow's null becomes numpy's.
-                absent = np.isnan(column.to_numpy())
-                gaps = absent if absent.any() else None
+                values = column.to_numpy()
+                gaps = np.isnan(values) if has_gaps(values) else None
             if gaps is not None:
                 found = ~gaps if found is None else found & ~gaps
         return found

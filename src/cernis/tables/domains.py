@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels.codes import look_up
+
 Integers: TypeAlias = npt.NDArray[np.int64]
 Value: TypeAlias = int | float | str
 
@@ -57,15 +59,18 @@ class Domain:
         """The codes of an array of integers."""
         if not len(values):
             return np.empty(0, np.int64)
+        values = np.ascontiguousarray(values)
+        codes, missing = look_up(values, self._low, self._table)
+        if not missing:
+            return codes
         low, high = int(values.min()), int(values.max())
         if not self._covers(low, high, len(values)):
             distinct, inverse = np.unique(values, return_inverse=True)
             return self.encode(distinct.tolist())[inverse.ravel()]
-        shifted = values - self._low if self._low else values
-        codes: Integers = self._table[shifted]
-        if codes.min() < 0:
+        codes, missing = look_up(values, self._low, self._table)
+        if missing:
             self._add_integers(np.unique(values[codes < 0]))
-            codes = self._table[shifted]
+            codes, _ = look_up(values, self._low, self._table)
         return codes
 
     def _covers(self, low: int, high: int, count: int) -> bool:
@@ -103,6 +108,9 @@ class Domains:
 
     _domains: dict[Hashable, Domain] = field(default_factory=dict)
 
+    def __len__(self) -> int:
+        return sum(map(len, self._domains.values()))
+
     def of(self, class_: Hashable) -> Domain:
         """The domain of a class, made when it is first asked for."""
         return self._domains.setdefault(class_, Domain())
@@ -114,3 +122,9 @@ def numbers(values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
     if array.dtype.kind in "iub" or not len(array):
         return array.astype(np.int64)
     return array.astype(np.float64)
+
+
+def has_gaps(values: npt.NDArray[Any]) -> bool:
+    """May some value be no number? Their sum tells, at less cost than asking each."""
+    with np.errstate(all="ignore"):
+        return bool(np.isnan(values.sum()))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.order import ascending
+from cernis.kernels.order import ascending, placed, ranks
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import Finder
@@ -18,9 +18,10 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(slots=True)
 class EventTable:
-    """Happenings: `arguments[k][r]` at `times[r]`.
+    """Happenings: `arguments[k][r]` at `times[r]`, in any order.
 
-    Rows are sorted by time.
+    Input is sorted by entity, the first argument that is no number to reckon with, and then by
+    time: what is filtered from it stays so, and what is looked up for it is walked along.
     """
 
     arguments: list[Array]
@@ -42,10 +43,30 @@ class EventTable:
         return self._indexes[positions]
 
 
-def sorted_table(
-    arguments: list[Array], domains: list[Domain | None], times: Integers
-) -> EventTable:
-    """Rows in any order as a table."""
+def by_entity(arguments: list[Array], domains: list[Domain | None], times: Integers) -> EventTable:
+    """Rows in the order of time as a table sorted by entity and time."""
+    own = next((at for at, domain in enumerate(domains) if domain is not None), None)
+    if own is None or not len(times):
+        return EventTable(arguments, domains, times)
+    codes = np.ascontiguousarray(arguments[own])
+    if ascending(codes):
+        return EventTable(arguments, domains, times)
+    domain = domains[own]
+    assert domain is not None
+    size = len(domain)
+    if size > 4 * len(times) + 65_536:
+        order = np.argsort(codes, kind="stable")
+        return EventTable([column[order] for column in arguments], domains, times[order])
+    rank, first = ranks(codes, size)
+    columns = [
+        np.repeat(np.arange(size), np.diff(first)) if at == own else placed(column, rank)
+        for at, column in enumerate(arguments)
+    ]
+    return EventTable(columns, domains, placed(times, rank))
+
+
+def by_time(arguments: list[Array], domains: list[Domain | None], times: Integers) -> EventTable:
+    """Rows in any order as a table sorted by time."""
     times = np.ascontiguousarray(times)
     if not ascending(times):
         order = np.argsort(times, kind="stable")

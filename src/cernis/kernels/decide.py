@@ -1,0 +1,195 @@
+"""Conditions over whole columns, decided in one pass: a small machine for comparisons.
+
+A rule often compares several columns, some of them computed, some looked up. Column by column that
+takes a pass through memory for each comparison and each operation. Here a program of simple
+instructions is run on a few hundred rows at a time, with everything between in the cache.
+
+A program is a matrix, one instruction a row: operation, destination, first and second operand.
+Registers hold numbers as floats; those of constants are filled beforehand. Masks 0 and 1 hold what
+is true: a test takes away from the mask that is its destination. Comparisons with what is no number
+are false.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+from numba.extending import intrinsic
+
+from cernis.kernels.compile import kernel
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+Program = npt.NDArray[np.int64]
+
+BLOCK = 512
+"""Rows that are decided together."""
+WIDE = np.uint64(BLOCK)
+Place = np.uint64
+
+(
+    LOAD, LOAD_INTEGER, PICK, PICK_INTEGER, ADD, SUBTRACT, MULTIPLY, LEAST, GREATEST, ABSOLUTE,
+    NEGATE, LESS, LESS_OR_EQUAL, EQUAL, UNEQUAL, IS_NUMBER, IS_SET, BEGIN, NOT_ALL,
+) = range(19)  # fmt: skip
+"""The operations. Operands are registers, but those of LOAD, PICK and IS_SET are columns: PICK
+takes the numbers of the first at the places that the second tells. BEGIN sets mask 1, and NOT_ALL
+takes it away from mask 0."""
+
+
+def _reader(kind: Any) -> Any:
+    """Code that reads a number of a kind at a place of a column, given by its address."""
+
+    def read(typing: Any, address: Any, place: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            pointer = context.get_value_type(kind).as_pointer()
+            column = builder.inttoptr(arguments[0], pointer)
+            return builder.load(builder.gep(column, [arguments[1]]))
+
+        return kind(types.int64, types.uint64), generate
+
+    return intrinsic(read)
+
+
+_float_at = _reader(types.float64)
+_integer_at = _reader(types.int64)
+_byte_at = _reader(types.uint8)
+
+
+@kernel("matrix integers writable-floats integer writable-bytes writable-booleans", "integer")
+def _decide(
+    program: Program, columns: Integers, registers: Floats, rows: int,
+    masks: npt.NDArray[np.uint8], found: Booleans,
+) -> int:  # fmt: skip
+    """Gives how many rows are true."""
+    count = 0
+    for begin in range(0, rows, BLOCK):
+        start, size = Place(begin), Place(min(BLOCK, rows - begin))
+        masks[:size] = 1
+        for at in range(len(program)):
+            operation, one, other = program[at, 0], Place(program[at, 2]), Place(program[at, 3])
+            into = Place(program[at, 1]) * WIDE
+            a, b = one * WIDE, other * WIDE
+            source, places = columns[one], columns[other]
+            if operation == LOAD:
+                for row in range(size):
+                    registers[into + row] = _float_at(source, start + row)
+            elif operation == LOAD_INTEGER:
+                for row in range(size):
+                    registers[into + row] = _integer_at(source, start + row)
+            elif operation == PICK:
+                for row in range(size):
+                    place = Place(_integer_at(places, start + row))
+                    registers[into + row] = _float_at(source, place)
+            elif operation == PICK_INTEGER:
+                for row in range(size):
+                    place = Place(_integer_at(places, start + row))
+                    registers[into + row] = _integer_at(source, place)
+            elif operation == ADD:
+                for row in range(size):
+                    registers[into + row] = registers[a + row] + registers[b + row]
+            elif operation == SUBTRACT:
+                for row in range(size):
+                    registers[into + row] = registers[a + row] - registers[b + row]
+            elif operation == MULTIPLY:
+                for row in range(size):
+                    registers[into + row] = registers[a + row] * registers[b + row]
+            elif operation in (LEAST, GREATEST):
+                # What is no number stays so, whichever operand it is.
+                flip = 1.0 if operation == LEAST else -1.0
+                for row in range(size):
+                    x, y = registers[a + row], registers[b + row]
+                    registers[into + row] = x if x * flip <= y * flip or x != x else y
+            elif operation == ABSOLUTE:
+                for row in range(size):
+                    registers[into + row] = abs(registers[a + row])
+            elif operation == NEGATE:
+                for row in range(size):
+                    registers[into + row] = -registers[a + row]
+            elif operation == LESS:
+                for row in range(size):
+                    masks[into + row] &= registers[a + row] < registers[b + row]
+            elif operation == LESS_OR_EQUAL:
+                for row in range(size):
+                    masks[into + row] &= registers[a + row] <= registers[b + row]
+            elif operation == EQUAL:
+                for row in range(size):
+                    masks[into + row] &= registers[a + row] == registers[b + row]
+            elif operation == UNEQUAL:
+                for row in range(size):
+                    x, y = registers[a + row], registers[b + row]
+                    masks[into + row] &= (x < y) | (x > y)
+            elif operation == IS_NUMBER:
+                for row in range(size):
+                    masks[into + row] &= registers[a + row] == registers[a + row]
+            elif operation == IS_SET:
+                for row in range(size):
+                    masks[into + row] &= _byte_at(source, start + row)
+            elif operation == BEGIN:
+                masks[BLOCK : BLOCK + size] = 1
+            elif operation == NOT_ALL:
+                for row in range(size):
+                    masks[row] &= masks[BLOCK + row] ^ 1
+        for row in range(size):
+            found[start + row] = masks[row]
+            count += masks[row]
+    return count
+
+
+def decide(
+    program: Program, columns: list[npt.NDArray[Any]], constants: dict[int, float],
+    registers: int, rows: int,
+) -> tuple[Booleans, int]:  # fmt: skip
+    """For each row: is mask 0 set when the program has been run? And how many are.
+
+    Columns are contiguous, of 64-bit floats, of 64-bit integers, or of booleans, as the operations
+    on them say. Integers must be exact as floats.
+    """
+    held = np.empty((registers, BLOCK), np.float64)
+    for register, number in constants.items():
+        held[register] = number
+    found = np.empty(rows, np.bool_)
+    # Every operand is looked up there, those too that are registers.
+    addresses = np.zeros(max(registers, len(columns)) + 1, np.int64)
+    addresses[: len(columns)] = [column.__array_interface__["data"][0] for column in columns]
+    count = _decide(program, addresses, held.ravel(), rows, np.empty(2 * BLOCK, np.uint8), found)
+    return found, int(count)
+
+
+def decide_plain(
+    program: Program, columns: list[npt.NDArray[Any]], constants: dict[int, float],
+    registers: int, rows: int,
+) -> tuple[Booleans, int]:  # fmt: skip
+    """The twin of `decide`: whole columns, an instruction after the other."""
+    held = [np.full(rows, constants.get(at, np.nan)) for at in range(registers)]
+    masks = [np.ones(rows, np.bool_), np.ones(rows, np.bool_)]
+    two: dict[int, Any] = {
+        ADD: np.add, SUBTRACT: np.subtract, MULTIPLY: np.multiply,
+        LEAST: np.minimum, GREATEST: np.maximum,
+    }  # fmt: skip
+    tests: dict[int, Any] = {LESS: np.less, LESS_OR_EQUAL: np.less_equal, EQUAL: np.equal}
+    for operation, into, one, other in program.tolist():
+        if operation in (LOAD, LOAD_INTEGER):
+            held[into] = columns[one].astype(float)
+        elif operation in (PICK, PICK_INTEGER):
+            held[into] = columns[one][columns[other]].astype(float)
+        elif operation in two:
+            held[into] = two[operation](held[one], held[other])
+        elif operation in (ABSOLUTE, NEGATE):
+            held[into] = np.abs(held[one]) if operation == ABSOLUTE else -held[one]
+        elif operation in tests:
+            masks[into] &= tests[operation](held[one], held[other])
+        elif operation == UNEQUAL:
+            masks[into] &= (held[one] < held[other]) | (held[one] > held[other])
+        elif operation == IS_NUMBER:
+            masks[into] &= ~np.isnan(held[one])
+        elif operation == IS_SET:
+            masks[into] &= columns[one]
+        elif operation == BEGIN:
+            masks[1] = np.ones(rows, np.bool_)
+        elif operation == NOT_ALL:
+            masks[0] &= ~masks[1]
+    return masks[0], int(masks[0].sum())
