@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel
+from cernis.kernels.compile import kernel, part, shortened
 
 Integers = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.int64]
+Place = np.uint64
 
 NO_EFFECT = -1
 """The delay of a value without a delayed effect."""
@@ -20,12 +21,148 @@ ENDS = -1
 """The target of an effect that ends its value and begins none."""
 
 
+NOTHING = -2
+"""Where no value holds, or none begins."""
+NEVER = int(np.iinfo(np.int64).max)
+ONE = np.uint64(1)
+
+
+@part
+def _due(value: int, since: int, at: Place, delays: Matrix, values: int) -> int:
+    """When the effect of a value comes, that was initiated then; never, if it has none."""
+    due = NEVER
+    if value < values and delays[Place(value), at] >= 0:
+        due = since + delays[Place(value), at]
+    return due
+
+
+@part
+def _told(first: Place, last: Place, value: int, actions: Integers) -> tuple[int, bool, bool, bool]:
+    """What begins at a point, whether values clash, whether all end, and whether this one does."""
+    begins, many, ends_all, ends = NOTHING, False, False, False
+    row = first
+    while row < last:
+        about = actions[row] >> 1
+        if actions[row] & 1:
+            many |= (begins != NOTHING) & (begins != about)
+            begins = about if begins == NOTHING else begins
+        else:
+            ends_all |= about == -1
+            ends |= about == value
+        row += ONE
+    return begins, many, ends_all, ends
+
+
+@part
+def _is_ended(first: Place, last: Place, value: int, actions: Integers) -> bool:
+    """Is a value ended by name at this point?"""
+    ended = False
+    row = first
+    while row < last:
+        ended |= actions[row] == value << 1
+        row += ONE
+    return ended
+
+
 @kernel(
     "integers integers integers integers integers integers integers integers matrix integers "
-    "matrix integers integer integer",
-    "integers integers integers integers integers integers integers integers integers integers "
-    "integer",
+    "matrix integers integer integer writable-integers writable-integers writable-integers "
+    "writable-integers writable-integers writable-integers writable-integers writable-integers "
+    "writable-integers writable-integers",
+    "integer integer integer integer",
 )
+def _hold_delayed(
+    known: Integers, instances: Integers, times: Integers, actions: Integers,
+    carried_instances: Integers, carried_values: Integers, carried_starts: Integers,
+    carried_since: Integers, delays: Matrix, targets: Integers, may: Matrix,
+    postponable: Integers, query: int, tick: int,
+    found_instances: Integers, found_values: Integers, found_starts: Integers,
+    found_ends: Integers, begun_instances: Integers, begun_values: Integers,
+    begun_times: Integers, effect_instances: Integers, effect_actions: Integers,
+    effect_times: Integers,
+) -> tuple[np.int64, np.int64, np.int64, int]:  # fmt: skip
+    """Gives the numbers of intervals, initiations, effects and conflicts; -1 if no room is left.
+
+    In a step each of them grows by one at most.
+    """
+    rows, values = Place(len(times)), len(targets)
+    room = Place(len(found_starts)) - Place(4)
+    count, begun, fired, conflicts = Place(0), Place(0), Place(0), 0
+    row, carried, at = Place(0), Place(0), Place(0)
+    while at < Place(len(known)):
+        instance = known[at]
+        value, start, effect = NOTHING, 0, NEVER
+        if carried < Place(len(carried_instances)) and carried_instances[carried] == instance:
+            value, start = carried_values[carried], carried_starts[carried]
+            effect = _due(value, carried_since[carried], at, delays, values)
+            if value < values and postponable[Place(value)]:
+                begun_instances[begun] = instance
+                begun_values[begun] = value
+                begun_times[begun] = carried_since[carried]
+                begun += ONE
+            carried += ONE
+        while True:
+            if count > room or begun > room or fired > room:
+                return np.int64(-1), np.int64(0), np.int64(0), 0
+            time = effect
+            if row < rows and instances[row] == instance and times[row] < effect:
+                time = times[row]
+            if time == NEVER or time > query:
+                break
+            first = row
+            while row < rows and instances[row] == instance and times[row] == time:
+                row += ONE
+            begins, many, ends_all, ends = _told(first, row, value, actions)
+            if effect == time:
+                target = targets[Place(value)]
+                effect_instances[fired] = instance
+                effect_actions[fired] = value << 1 if target < 0 else (target << 1) + 1
+                effect_times[fired] = time
+                fired += ONE
+                if target < 0:
+                    ends = True
+                elif may[Place(target), at] == 0:
+                    ends_all = True
+                else:
+                    many |= (begins != NOTHING) & (begins != target)
+                    begins = target if begins == NOTHING else begins
+            conflicts += many
+            counts = (begins != NOTHING) & (not many) & (not ends_all)
+            counts &= not (ends & (begins == value))
+            if counts and row > first:
+                counts = not _is_ended(first, row, begins, actions)
+            if value != NOTHING and (
+                ends_all or ends or many or (begins != NOTHING and begins != value)
+            ):
+                found_instances[count] = instance
+                found_values[count] = value
+                found_starts[count] = start
+                found_ends[count] = time + tick
+                count += ONE
+                value, effect = NOTHING, NEVER
+            if counts:
+                if value == NOTHING:
+                    value, start = begins, time + tick
+                    effect = _due(value, time, at, delays, values)
+                if value < values and postponable[Place(value)]:
+                    effect = _due(value, time, at, delays, values)
+                    begun_instances[begun] = instance
+                    begun_values[begun] = value
+                    begun_times[begun] = time
+                    begun += ONE
+        # What an instance still does behind the query is for a later one.
+        while row < rows and instances[row] == instance:
+            row += ONE
+        if value != NOTHING:
+            found_instances[count] = instance
+            found_values[count] = value
+            found_starts[count] = start
+            found_ends[count] = NEVER
+            count += ONE
+        at += ONE
+    return np.int64(count), np.int64(begun), np.int64(fired), conflicts
+
+
 def hold_delayed(
     known: Integers,
     instances: Integers,
@@ -58,140 +195,17 @@ def hold_delayed(
     postponable values, those carried included; instances, actions and times of the effects; and
     the number of conflicts.
     """
-    rows = len(times)
-    values = len(targets)
-    largest = np.int64(9223372036854775807)
-    room = rows + len(carried_instances) + 16
-    found_instances = np.empty(room, np.int64)
-    found_values = np.empty(room, np.int64)
-    found_starts = np.empty(room, np.int64)
-    found_ends = np.empty(room, np.int64)
-    begun_instances = np.empty(room, np.int64)
-    begun_values = np.empty(room, np.int64)
-    begun_times = np.empty(room, np.int64)
-    effect_instances = np.empty(room, np.int64)
-    effect_actions = np.empty(room, np.int64)
-    effect_times = np.empty(room, np.int64)
-    effects = 0
-    count = 0
-    initiations = 0
-    conflicts = 0
-    row = 0
-    carried = 0
-    for at in range(len(known)):
-        instance = known[at]
-        value = np.int64(-2)
-        start = np.int64(0)
-        effect = largest
-        if carried < len(carried_instances) and carried_instances[carried] == instance:
-            value = carried_values[carried]
-            start = carried_starts[carried]
-            if value < values and delays[value, at] >= 0:
-                effect = carried_since[carried] + delays[value, at]
-            if value < values and postponable[value]:
-                begun_instances[initiations] = instance
-                begun_values[initiations] = value
-                begun_times[initiations] = carried_since[carried]
-                initiations += 1
-            carried += 1
-        while True:
-            here = row < rows and instances[row] == instance
-            time = effect
-            if here and times[row] < effect:
-                time = times[row]
-            if time == largest or time > query:
-                break
-            if count + 2 >= room or initiations + 2 >= room or effects + 2 >= room:
-                # Effects that chain can outnumber the actions.
-                room *= 2
-                found_instances = np.append(found_instances, np.empty(room // 2, np.int64))
-                found_values = np.append(found_values, np.empty(room // 2, np.int64))
-                found_starts = np.append(found_starts, np.empty(room // 2, np.int64))
-                found_ends = np.append(found_ends, np.empty(room // 2, np.int64))
-                begun_instances = np.append(begun_instances, np.empty(room // 2, np.int64))
-                begun_values = np.append(begun_values, np.empty(room // 2, np.int64))
-                begun_times = np.append(begun_times, np.empty(room // 2, np.int64))
-                effect_instances = np.append(effect_instances, np.empty(room // 2, np.int64))
-                effect_actions = np.append(effect_actions, np.empty(room // 2, np.int64))
-                effect_times = np.append(effect_times, np.empty(room // 2, np.int64))
-            begun = np.int64(-2)
-            many = False
-            all_end = False
-            value_ends = False
-            first = row
-            while row < rows and instances[row] == instance and times[row] == time:
-                about = actions[row] >> 1
-                if actions[row] & 1:
-                    if begun == -2:
-                        begun = about
-                    elif begun != about:
-                        many = True
-                elif about == -1:
-                    all_end = True
-                elif about == value:
-                    value_ends = True
-                row += 1
-            if effect == time:
-                target = targets[value]
-                effect_instances[effects] = instance
-                effect_actions[effects] = value << 1 if target < 0 else (target << 1) + 1
-                effect_times[effects] = time
-                effects += 1
-                if target < 0:
-                    value_ends = True
-                elif may[target, at] == 0:
-                    all_end = True
-                elif begun == -2:
-                    begun = target
-                elif begun != target:
-                    many = True
-            if many:
-                conflicts += 1
-            was = value
-            broken = all_end or value_ends or many or (begun != -2 and begun != value)
-            if value != -2 and broken:
-                found_instances[count] = instance
-                found_values[count] = value
-                found_starts[count] = start
-                found_ends[count] = time + tick
-                count += 1
-                value = np.int64(-2)
-                effect = largest
-            counts = begun != -2 and not many and not all_end
-            if counts and value_ends and begun == was:
-                counts = False
-            if counts:
-                for other in range(first, row):
-                    if actions[other] == begun << 1:
-                        counts = False
-            if counts and value == -2:
-                value = begun
-                start = time + tick
-                if value < values and delays[value, at] >= 0:
-                    effect = time + delays[value, at]
-            elif counts and value < values and postponable[value] and delays[value, at] >= 0:
-                effect = time + delays[value, at]
-            if counts and value < values and postponable[value]:
-                begun_instances[initiations] = instance
-                begun_values[initiations] = value
-                begun_times[initiations] = time
-                initiations += 1
-        if value != -2:
-            found_instances[count] = instance
-            found_values[count] = value
-            found_starts[count] = start
-            found_ends[count] = largest
-            count += 1
-    return (
-        found_instances[:count].copy(),
-        found_values[:count].copy(),
-        found_starts[:count].copy(),
-        found_ends[:count].copy(),
-        begun_instances[:initiations].copy(),
-        begun_values[:initiations].copy(),
-        begun_times[:initiations].copy(),
-        effect_instances[:effects].copy(),
-        effect_actions[:effects].copy(),
-        effect_times[:effects].copy(),
-        conflicts,
-    )
+    room = 2 * len(times) + len(carried_instances) + 16
+    while True:
+        found = [np.empty(room, np.int64) for _ in range(10)]
+        *counts, conflicts = _hold_delayed(
+            known, instances, times, actions, carried_instances, carried_values, carried_starts,
+            carried_since, delays, targets, may, postponable, query, tick, *found,
+        )  # fmt: skip
+        if counts[0] >= 0:
+            break
+        # Effects that chain can outnumber the actions.
+        room *= 2
+    lengths = np.repeat(counts, (4, 3, 3))
+    own = [shortened(column, int(length)) for column, length in zip(found, lengths, strict=True)]
+    return (*own, int(conflicts))  # type: ignore[return-value]

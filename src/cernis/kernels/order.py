@@ -30,6 +30,34 @@ def in_order_plain(major: Integers, minor: Integers) -> bool:
     return rows == sorted(rows)
 
 
+_MOST = 1 << 63
+
+
+def order_by(major: Integers, minor: Integers) -> Integers:
+    """A permutation that sorts rows by major, then by minor; equal ones in any order."""
+    if not len(major):
+        return np.empty(0, np.int64)
+    low, least = int(major.min()), int(minor.min())
+    span = int(minor.max()) - least + 1
+    size = (int(major.max()) - low + 1) * span
+    if size >= _MOST:
+        return np.lexsort((minor, major))
+    # One key a row: that is the order numpy is quickest to find.
+    key = (major - low) * span + (minor - least)
+    return stable_order(key, size) if size * len(key) < _MOST else np.argsort(key)
+
+
+def stable_order(codes: Integers, size: int) -> Integers:
+    """The permutation that sorts rows by codes from 0 on, below size; equal ones as they were."""
+    count = max(len(codes), 1)
+    if size * count >= _MOST:
+        return np.argsort(codes, kind="stable")
+    # To sort keys that tell their rows is quicker than to sort rows by their keys.
+    keys = codes * count + np.arange(len(codes))
+    keys.sort()
+    return np.asarray(keys % count)
+
+
 def ranks(codes: Integers, size: int) -> tuple[Integers, Integers]:
     """Where each row goes if rows are sorted by a dense code, equal ones staying in order.
 

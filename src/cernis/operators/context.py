@@ -104,6 +104,12 @@ class Context:
     """Fluents whose initiations or terminations are conditions of other rules."""
     past: dict[Relation, list[Any]] = field(default_factory=dict)
     """Intervals that end at the window's edge: they stand, and the window does not see them."""
+    before: dict[Relation, FluentTable] = field(default_factory=dict)
+    """What was said of points up to the window's edge and reaches it, of what rules determine."""
+    entities: Any = None
+    """Of which entities alone this is about, if not of all."""
+    instances: Any = None
+    """Of which instances alone a definition is evaluated, if not of all."""
     profile: Profile | None = None
     """Where costs are entered, if someone wants to know them."""
     memo: Memo = field(default_factory=Memo)

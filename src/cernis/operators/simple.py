@@ -14,7 +14,7 @@ from cernis.errors import UnsupportedError
 from cernis.kernels.delays import hold_delayed
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
-from cernis.kernels.order import in_order, placed, ranks
+from cernis.kernels.order import in_order, order_by, placed, ranks, stable_order
 from cernis.kernels.rows import Stretches, hold_rows, stretches
 from cernis.operators.context import Context, Points, constant_column, recoded
 from cernis.operators.effects import effects_of
@@ -57,6 +57,23 @@ def slot_domains(relation: Relation, context: Context) -> tuple[list[Domain | No
     """The encodings of a fluent's arguments and of its value."""
     arguments = [context.domain("fluent", relation, at) for at in range(relation.arity)]
     return arguments, context.domain("fluent", relation, "value")
+
+
+def fired(
+    rule: PointRule, relation: Relation, domains: list[Domain | None], context: Context
+) -> Rows:
+    """The rows of a rule, with the columns that its head names."""
+    names = context.memo.once("head", rule, lambda: frozenset(entity_names(rule.head)))
+    if context.instances is None:
+        return run_steps(rule.steps, None, context, names)
+    first, *rest = rule.steps
+    rows = run_steps([first], None, context)
+    if all(isinstance(arg, Variable) and arg.name in rows.columns for arg in rule.head.args):
+        rows = rows.settled()
+        own = [head_column(a, rows, d) for a, d in zip(rule.head.args, domains, strict=True)]
+        mask = context.instances.mask(relation, own)
+        rows = rows if mask is None else rows.where(mask)
+    return run_steps(rest, rows, context, names)
 
 
 _EVER = np.iinfo(np.int64).min
@@ -104,10 +121,7 @@ class SimpleFluent:
         return self._measured(marks, initiations, terminations, carried)
 
     def _fired(self, rule: PointRule) -> Rows:
-        """The rows of a rule, with the columns that its head names."""
-        assert isinstance(rule.head, Pair)
-        names = self.context.memo.once("head", rule, lambda: frozenset(entity_names(rule.head)))
-        return run_steps(rule.steps, None, self.context, names)
+        return fired(rule, self.relation, self.domains, self.context)
 
     def _measured(
         self, marks: Marks | None, initiations: list[Points], terminations: list[Points],
@@ -346,7 +360,7 @@ class SimpleFluent:
             times = np.ascontiguousarray(marks.times)
             rows, order = stretches(groups, times), None
             if rows is None:
-                order = np.lexsort((times, groups))
+                order = order_by(groups, times)
                 groups, times = groups[order], times[order]
                 rows = stretches(groups, times)
             # The columns are kept beside the result, so that their identities stay theirs.
@@ -364,7 +378,7 @@ class SimpleFluent:
                 f"{self.relation}: delayed effects under the tie rule `initiation` are not "
                 "supported yet"
             )
-        known = np.unique(np.concatenate([actions[0], held]))
+        known = _all_of(actions[0], held)
         arguments = keys.arguments(known)
         effects = effects_of(
             self._delays(), arguments, self.domains, self.value_domain or self._number_domain(),
@@ -445,6 +459,16 @@ def _stacked(parts: list[Points], nothing: Points) -> Points:
     )
 
 
+def _all_of(one: Integers, other: Integers) -> Integers:
+    """The different instances of two sorted lists, sorted."""
+    both = np.concatenate([one, other]) if len(other) else one
+    if len(other):
+        both.sort()
+    new = np.ones(len(both), np.bool_)
+    new[1:] = both[1:] != both[:-1]
+    return both[new]
+
+
 def _by_value(
     columns: tuple[Integers, Integers, Integers, Integers], size: int
 ) -> tuple[Integers, ...]:
@@ -454,7 +478,7 @@ def _by_value(
     if size * width <= 4 * len(instances) + 65_536:
         rank, _ = ranks(instances * width + values, size * width)
         return tuple(placed(column, rank) for column in columns)
-    order = np.lexsort((values, instances))
+    order = stable_order(instances * width + values, size * width)
     return tuple(column[order] for column in columns)
 
 
@@ -472,7 +496,7 @@ def _sorted(groups: Integers, times: Integers, actions: Integers, size: int) -> 
         groups, times, actions = (placed(column, rank) for column in (groups, times, actions))
         if in_order(groups, times):
             return groups, times, actions
-    order = np.lexsort((times, groups))
+    order = order_by(groups, times)
     return groups[order], times[order], actions[order]
 
 

@@ -14,6 +14,7 @@ from cernis.check.goals import named
 from cernis.check.model import Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.kernels.allen import RELATIONS, related
+from cernis.kernels.order import order_by
 from cernis.kernels.overlap import overlaps
 from cernis.kernels.sweep import cover, maximal, subtract
 from cernis.operators.context import Context, constant_column, recoded
@@ -96,7 +97,7 @@ def united(pieces: Iterable[Piece], relation: Relation, context: Context) -> Flu
     sizes = [len(d) if d is not None else -1 for d in (*domains, value_domain)]
     packed = pack(columns, sizes) if min(sizes) > 0 else None
     keys = [packed[0]] if packed is not None else columns
-    order = np.lexsort((starts, *reversed(keys)))
+    order = order_by(keys[0], starts) if len(keys) == 1 else np.lexsort((starts, *reversed(keys)))
     arguments, values = [column[order] for column in arguments], values[order]
     starts, ends = starts[order], ends[order]
     new = np.zeros(len(values), np.bool_)
@@ -501,7 +502,7 @@ def _gathered(chosen: Array, found: Array, fluent: FluentTable, length: int) -> 
 
 def normalised(owner: Array, starts: Integers, ends: Integers, length: int) -> Lists:
     """Intervals of owners in any order as one list of maximal intervals an owner."""
-    order = np.lexsort((starts, owner))
+    order = order_by(owner, starts)
     owners, starts, ends = maximal(owner[order], starts[order], ends[order])
     counts = np.bincount(owners, minlength=length)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -42,7 +42,7 @@ from cernis.plan.logical import (
     Stratum,
 )
 from cernis.plan.pipeline import Pipeline, entity_names
-from cernis.plan.stages import StageDraft, find_stages, shapes
+from cernis.plan.stages import RuleShape, StageDraft, component_keys, find_stages, shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,9 @@ def make_plan(checked: Checked) -> Plan:
         [clause for own in checked.clauses.values() for clause in own],
         {(relation.name, relation.arity): table for relation, table in checked.tables.items()},
     )
-    builder = _Builder(checked, knowledge)
-    drafts, without = find_stages(
-        checked.dependencies.components, list(shapes(checked.definitions))
-    )
+    rules = list(shapes(checked.definitions))
+    builder = _Builder(checked, knowledge, rules)
+    drafts, without = find_stages(checked.dependencies.components, rules)
     stages = tuple(builder.stage(number, draft) for number, draft in enumerate(drafts, 1))
     warnings = tuple(builder.no_key(component) for component in without)
     return Plan(stages, checked, knowledge, warnings)
@@ -85,6 +84,7 @@ class _Builder:
 
     checked: Checked
     knowledge: Knowledge
+    shapes: list[RuleShape]
 
     # -- stages and strata ------------------------------------------------------------------
 
@@ -134,9 +134,10 @@ class _Builder:
         relations = dict.fromkeys(vertex.relation for vertex in component.vertices)
         definitions = tuple(self._definition(relation, component) for relation in relations)
         order = tuple(str(vertex) for vertex in component.vertices)
+        keys = component_keys(component, self.shapes) if component.immediate else {}
         return Stratum(
             component.level, component.cyclic, component.immediate, component.delayed, order,
-            definitions,
+            definitions, tuple(keys.items()),
         )  # fmt: skip
 
     def _definition(self, relation: Relation, component: Component) -> Definition:

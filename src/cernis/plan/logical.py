@@ -10,7 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from cernis.check.model import Boundary, Changes, DelayedEffect, Event, Grounding, Pair
+from cernis.check.model import (
+    Boundary,
+    Changes,
+    DelayedEffect,
+    Event,
+    Grounding,
+    Pair,
+    Relation,
+)
 from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Pattern, Term
 
@@ -256,6 +264,8 @@ class Stratum:
     delayed: bool
     order: tuple[str, ...]
     definitions: tuple[Definition, ...]
+    keys: tuple[tuple[Relation, tuple[int, ...]], ...] = ()
+    """For a cycle: arguments by which its rules fall apart, for all relations that have them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,17 @@ def find_stages(
     return stages, without
 
 
+def component_keys(component: Component, rules: list[RuleShape]) -> dict[Relation, Key]:
+    """Keys by which a component's rules fall apart, those of what they look at included.
+
+    Nothing if there are none.
+    """
+    relations = {vertex.relation for vertex in component.vertices}
+    own = [rule for rule in rules if rule.head.relation in relations]
+    draft = _Search(component, own, {}).fit(StageDraft(()), 0)
+    return {} if draft is None else draft.keys
+
+
 @dataclass(slots=True)
 class _Search:
     """Looks for the stage and the keys of one component."""
@@ -117,10 +128,10 @@ class _Search:
         for at in range(max(needed, default=0), len(stages)):
             if not stages[at].key:
                 continue
-            draft = self._fit(stages[at], at)
+            draft = self.fit(stages[at], at)
             if draft is not None:
                 return at, draft
-        fresh = self._fit(StageDraft(()), len(stages))
+        fresh = self.fit(StageDraft(()), len(stages))
         if fresh is not None:
             return len(stages), fresh
         return self._without_key(stages, max(needed, default=0))
@@ -139,7 +150,8 @@ class _Search:
                 draft.keys.setdefault(entity.relation, ())
         return draft
 
-    def _fit(self, stage: StageDraft, at: int) -> StageDraft | None:
+    def fit(self, stage: StageDraft, at: int) -> StageDraft | None:
+        """The stage with the component in it, if some key fits."""
         heads = list(dict.fromkeys(rule.head.relation for rule in self.rules))
         if not heads:
             return None

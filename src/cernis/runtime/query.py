@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +10,13 @@ from cernis.check.model import Event, FluentKind, Relation
 from cernis.errors import UnsupportedError
 from cernis.operators.context import Context
 from cernis.operators.grounding import distinct
-from cernis.operators.pipeline import run_steps
-from cernis.operators.simple import Carried, SimpleFluent, head_column
+from cernis.operators.simple import Carried, SimpleFluent, fired, head_column
 from cernis.operators.static import evaluate_static, pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, Fetch, IntervalRule, Match, PointRule, Stratum
+from cernis.runtime.cycles import Cycle
 from cernis.tables.columns import Array
-from cernis.tables.events import EventTable, by_time
-from cernis.tables.fluents import FluentTable
+from cernis.tables.events import by_time
 
 
 @dataclass(slots=True)
@@ -35,7 +33,8 @@ def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> 
         for stratum in stage.strata:
             refuse(stratum)
             if stratum.immediate:
-                _cyclic(stratum, context, carried, outcome)
+                cycle = Cycle(stratum, _relations(stratum), _definition, context)
+                outcome.conflicts += cycle.settle(carried)
             else:
                 outcome.conflicts += _once(stratum, context, carried)
     return outcome
@@ -47,38 +46,6 @@ def _once(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) 
         _definition(relation, definition, context, carried)
         for relation, definition in zip(_relations(stratum), stratum.definitions, strict=True)
     )
-
-
-def _cyclic(
-    stratum: Stratum, context: Context, carried: dict[Relation, Carried], outcome: Outcome
-) -> None:
-    """Evaluate definitions that depend on one another, again and again until nothing changes.
-
-    What a rule says of a point depends on what held there, which earlier points decide. So each
-    round makes at least one more point of every causal chain right, and keeps right what is: the
-    number of rounds is the length of the longest chain, and what no round changes is the answer.
-    """
-    relations = _relations(stratum)
-    before: Sequence[FluentTable | EventTable] = ()
-    while True:
-        conflicts = _once(stratum, context, carried)
-        now = [context.fluents[r] if r in context.fluents else context.events[r] for r in relations]
-        if before and all(map(_same, before, now)):
-            outcome.conflicts += conflicts
-            return
-        before = now
-
-
-def _same(left: object, right: object) -> bool:
-    """Do two tables of one relation say the same?"""
-    if isinstance(left, FluentTable) and isinstance(right, FluentTable):
-        one = (*left.arguments, left.values, left.offsets, left.starts, left.ends)
-        other = (*right.arguments, right.values, right.offsets, right.starts, right.ends)
-    else:
-        assert isinstance(left, EventTable)
-        assert isinstance(right, EventTable)
-        one, other = (*left.arguments, left.times), (*right.arguments, right.times)
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def refuse(stratum: Stratum) -> None:
@@ -108,7 +75,7 @@ def _definition(
         return fluent.conflicts
     else:
         table = evaluate_static(relation, definition, context)
-        before = context.fluents.get(relation)
+        before = context.before.get(relation)
         context.fluents[relation] = (
             table if before is None
             else reaching(
@@ -138,7 +105,7 @@ def _event(relation: Relation, definition: Definition, context: Context) -> None
     for rule in definition.rules:
         assert isinstance(rule, PointRule)
         assert isinstance(rule.head, Event)
-        rows = run_steps(rule.steps, None, context).settled()
+        rows = fired(rule, relation, domains, context).settled()
         times.append(rows.at)
         for at, (arg, domain) in enumerate(zip(rule.head.args, domains, strict=True)):
             columns[at].append(head_column(arg, rows, domain))

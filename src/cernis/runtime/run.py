@@ -30,13 +30,14 @@ from cernis.operators.profile import Profile
 from cernis.operators.simple import Carried
 from cernis.operators.static import Piece, chosen, pieces, reaching, united
 from cernis.plan.builder import Plan
+from cernis.runtime.carrying import cut_at
 from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
 from cernis.runtime.query import evaluate
 from cernis.runtime.records import Records
 from cernis.syntax.tree import Variable, functor
 from cernis.tables.domains import Domain, Domains
 from cernis.tables.events import EventTable, by_entity, by_time
-from cernis.tables.fluents import Finder, FluentTable
+from cernis.tables.fluents import FluentTable
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -205,7 +206,7 @@ class Run:
                 context.unsure.add(relation)
         for vertex in self.checked.dependencies.vertices:
             if vertex.value is not None and state.before(vertex.relation):
-                context.fluents[vertex.relation] = united(
+                context.before[vertex.relation] = united(
                     state.before(vertex.relation), vertex.relation, context
                 )
         state.fill(context)
@@ -243,7 +244,8 @@ class Run:
 
 def _bodies(plan: Plan) -> list[tuple[Literal, ...]]:
     definitions = plan.checked.definitions
-    return [rule.body for rule in (*definitions.changes, *definitions.events)]
+    bodies = [rule.body for rule in definitions.changes]
+    return bodies + [rule.body for rule in definitions.events]
 
 
 def _counted(bodies: Iterable[tuple[Literal, ...]]) -> frozenset[Relation]:
@@ -326,48 +328,26 @@ class _State:
         self._before, self._carried = {}, {}
         for relation, table in self._live.items():
             simple = self._run.checked.catalogue.fluents[relation].kind is FluentKind.SIMPLE
-            (piece,) = pieces(table)
-            starts, ends = piece[2], piece[3]
             if simple:
-                self._archive_where(relation, piece, ends <= bound)
-                self._carried[relation] = self._carry(
-                    relation, table, chosen(piece, (starts <= bound) & (ends > bound)), edge
-                )
+                over, self._carried[relation] = cut_at(
+                    relation, table, self._begun.get(relation), edge, self._run.tick,
+                    self._run.domains,
+                )  # fmt: skip
+                self._put_by(relation, over)
             else:
-                cut = chosen(piece, starts < bound)
+                (piece,) = pieces(table)
+                cut = chosen(piece, piece[2] < bound)
                 cut = (cut[0], cut[1], cut[2], np.minimum(cut[3], bound))
-                self._archive_where(relation, cut, cut[3] < bound)
+                self._put_by(relation, chosen(cut, cut[3] < bound))
                 self._before[relation] = [chosen(cut, cut[3] == bound)]
         for happened, events in self._happened.items():
             past = np.flatnonzero(events.times <= edge)
             self._past.setdefault(happened, []).append(events.take(past))
         self._live, self._happened = {}, {}
 
-    def _archive_where(self, relation: Relation, piece: Piece, mask: npt.NDArray[np.bool_]) -> None:
-        if mask.any():
-            self._archive.setdefault(relation, []).append(chosen(piece, mask))
-
-    def _carry(self, relation: Relation, table: FluentTable, piece: Piece, edge: int) -> Carried:
-        values = piece[1]
-        if table.value_domain is None:
-            values = self._run.domains.of(("values of", relation)).encode(values.tolist())
-        return Carried(piece[0], values, piece[2], self._since(relation, piece, values, edge))
-
-    def _since(
-        self, relation: Relation, piece: Piece, values: Integers, edge: int
-    ) -> Integers | None:
-        """The last initiation up to the edge of what is carried, if effects are counted from it."""
-        begun = self._begun.get(relation)
-        if begun is None:
-            return None
-        since = piece[2] - self._run.tick
-        finder = Finder([(c, None) for c in (*piece[0], values)], len(values))
-        early = np.flatnonzero(begun.times <= edge)
-        columns = [column[early] for column in (*begun.arguments, begun.values)]
-        found = finder.one(columns, len(early))
-        known = found >= 0
-        np.maximum.at(since, found[known], begun.times[early][known])
-        return since
+    def _put_by(self, relation: Relation, piece: Piece) -> None:
+        if len(piece[2]):
+            self._archive.setdefault(relation, []).append(piece)
 
     def before(self, relation: Relation) -> list[Piece]:
         """What was said of points up to the edge and reaches it."""

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels.hashing import RowTable
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 
@@ -80,7 +81,7 @@ def empty_table(domains: list[Domain | None], value_domain: Domain | None) -> Fl
 
 
 class Finder:
-    """Finds rows by the values of some columns: through a table of codes, or by bisection."""
+    """Finds rows by the values of some columns: through a table of codes, by hash or bisection."""
 
     def __init__(self, columns: list[tuple[Array, Domain | None]], length: int) -> None:
         self._domains = [domain for _, domain in columns]
@@ -88,8 +89,12 @@ class Finder:
         self._own = self._keys([data for data, _ in columns], length)
         self._ordered: tuple[Array, Integers] | None = None
         self._first: Integers | None = self._through_table() if columns else None
+        self._rows: RowTable | None = None
         if self._first is not None:
             self.unique = int(np.count_nonzero(self._first >= 0)) == length
+        elif self._own.dtype == np.int64:
+            self._rows = RowTable(self._own)
+            self.unique = self._rows.distinct == length
         else:
             keys, _ = self._sorted()
             self.unique = bool(np.all(keys[1:] != keys[:-1]))
@@ -138,6 +143,8 @@ class Finder:
                 inside = (keys >= 0) & (keys < high)
                 return np.where(inside, self._first[np.where(inside, keys, 0)], -1)
             return self._first[keys]
+        if self._rows is not None and keys.dtype == np.int64:
+            return self._rows.find(keys)
         known, order = self._sorted()
         at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
         return np.where(known[at] == keys, order[at], -1)

@@ -1,0 +1,69 @@
+"""A hash table from keys to rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.compile import kernel, part
+
+Integers = npt.NDArray[np.int64]
+Place = np.uint64
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number without a pattern: multiplying by it spreads keys over the high bits."""
+
+
+@part
+def _slot(key: int, slots: Integers, shift: Place, last: Place) -> Place:
+    """Where a key is, or would be."""
+    slot = (Place(key) * SPREAD) >> shift
+    while slots[(slot << ONE) + ONE] != 0 and slots[slot << ONE] != key:
+        slot = (slot + ONE) & last
+    return slot
+
+
+@kernel("integers writable-integers integer", "integer")
+def _enter(keys: Integers, slots: Integers, bits: int) -> int:
+    """Enter all keys; gives how many there are that differ."""
+    shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
+    count = 0
+    for row in range(Place(len(keys))):
+        slot = _slot(keys[row], slots, shift, last)
+        count += slots[(slot << ONE) + ONE] == 0
+        slots[slot << ONE] = keys[row]
+        slots[(slot << ONE) + ONE] = np.int64(row) + 1
+    return count
+
+
+@kernel("integers integers integer writable-integers", "nothing")
+def _find(wanted: Integers, slots: Integers, bits: int, found: Integers) -> None:
+    shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
+    for row in range(Place(len(wanted))):
+        slot = _slot(wanted[row], slots, shift, last)
+        found[row] = slots[(slot << ONE) + ONE] - 1
+
+
+class RowTable:
+    """Finds the row of a key; of keys that are equal, the last.
+
+    At most half of the slots are taken. A slot is two numbers: a key, and its row plus one.
+    """
+
+    def __init__(self, keys: Integers) -> None:
+        self._bits = max(len(keys).bit_length() + 1, 4)
+        self._slots = np.zeros(2 << self._bits, np.int64)
+        self.distinct = int(_enter(np.ascontiguousarray(keys), self._slots, self._bits))
+
+    def find(self, wanted: Integers) -> Integers:
+        """The row of each key, or -1."""
+        found = np.empty(len(wanted), np.int64)
+        _find(np.ascontiguousarray(wanted), self._slots, self._bits, found)
+        return found
+
+
+def find_plain(keys: Integers, wanted: Integers) -> Integers:
+    """The twin of `RowTable(keys).find(wanted)`."""
+    rows = {key: row for row, key in enumerate(keys.tolist())}
+    return np.array([rows.get(key, -1) for key in wanted.tolist()], np.int64)

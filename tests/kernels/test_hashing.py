@@ -1,0 +1,29 @@
+"""Rows found by their keys."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cernis.kernels.hashing import RowTable, find_plain
+
+from .drawn import bases, integers
+
+Integers = npt.NDArray[np.int64]
+some = st.lists(st.integers(-20, 20), max_size=40).map(integers)
+
+
+@given(some, some, bases(), st.sampled_from([1, 2**20, 2**40]))
+def test_find_equals_its_twin(keys: Integers, wanted: Integers, base: int, step: int) -> None:
+    keys, wanted = keys * step + base, wanted * step + base
+    table = RowTable(keys)
+    assert table.find(wanted).tolist() == find_plain(keys, wanted).tolist()
+    assert table.distinct == len(set(keys.tolist()))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_many_keys(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    keys, wanted = rng.integers(0, 10**6, 30_000) * 4096, rng.integers(0, 10**6, 50_000) * 4096
+    assert RowTable(keys).find(wanted).tolist() == find_plain(keys, wanted).tolist()
