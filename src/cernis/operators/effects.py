@@ -15,7 +15,7 @@ from cernis.operators.context import Context, constant_column
 from cernis.operators.expressions import reckon
 from cernis.operators.grounding import allowed
 from cernis.operators.pipeline import ROW, run_steps
-from cernis.plan.logical import Delay
+from cernis.plan.logical import Delay, PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
 from cernis.syntax.tree import Variable
 from cernis.tables.columns import Array, Column, Rows
@@ -77,9 +77,7 @@ def _lengths(
             rows = rows.where(rows.columns[arg.name].values == column.values).settled()
         elif arg.name != "_":
             rows = rows.with_columns({arg.name: column})
-    goals = [Condition(goal, False, goal.span) for goal in effect.goals]
-    bound = entity_names(effect.source)
-    steps = Pipeline(context.knowledge, context.modes, bound=bound).run(goals)
+    steps = context.memo.once("delay", effect, lambda: _planned(effect, context))
     rows = run_steps(steps, rows, context).settled()
     values = np.broadcast_to(reckon(effect.delay, rows), rows.length)
     if len(values) and not (values > 0).all():
@@ -89,3 +87,9 @@ def _lengths(
     order = np.argsort(-values, kind="stable")
     lengths[rows.columns[ROW].values[order]] = values[order]
     return lengths
+
+
+def _planned(effect: DelayedEffect, context: Context) -> tuple[PointOperator, ...]:
+    goals = [Condition(goal, False, goal.span) for goal in effect.goals]
+    bound = entity_names(effect.source)
+    return Pipeline(context.knowledge, context.modes, bound=bound).run(goals)

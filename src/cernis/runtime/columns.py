@@ -32,7 +32,7 @@ _LARGEST = (1 << 63) - 1
 class Coded:
     """Values of any kind: row r has `values[codes[r]]`. A value may be listed more than once."""
 
-    values: list[Value]
+    values: Sequence[Value]
     codes: Integers
 
     def __len__(self) -> int:
@@ -89,6 +89,21 @@ def coded(column: Column) -> Coded:
         return column
     distinct, codes = np.unique(column, return_inverse=True)
     return Coded(distinct.tolist(), codes.astype(np.int64))
+
+
+def has_floats(column: Column) -> bool:
+    """Is some number of a column a float?"""
+    if isinstance(column, Coded):
+        return any(isinstance(value, float) for value in column.values)
+    return column.dtype.kind == "f"
+
+
+def as_floats(column: Column) -> Column:
+    """The column with its numbers as floats; what is no number stays what it is."""
+    if isinstance(column, Coded):
+        values = [float(v) if isinstance(v, int) else v for v in column.values]
+        return Coded(values, column.codes)
+    return column.astype(np.float64)
 
 
 def cell(column: Column, row: int) -> Value:

@@ -18,7 +18,9 @@ from cernis.runtime.columns import (
     Records,
     SetAside,
     Sources,
+    as_floats,
     column_of,
+    has_floats,
     in_order,
     one_below_the_other,
 )
@@ -113,15 +115,25 @@ class Gathering:
         self.count += count
         self._ignored[name] = self._ignored.get(name, 0) + count
 
-    def records(self) -> Records:
-        """All that was taken in, retractions matched with what they retract."""
+    def unresolved(self) -> Records:
+        """All that was taken in, retractions among the records they may retract."""
         for form, rows in self._rows.items():
             self._parts.setdefault(form, []).append(rows.columns(form))
         self._rows = {}
+        return Records(
+            {form: self._joined(form, parts) for form, parts in self._parts.items()},
+            in_order(self._aside), dict(sorted(self._ignored.items())), self.count, self.sources,
+        )  # fmt: skip
+
+    def _joined(self, form: Form, parts: list[RecordColumns]) -> RecordColumns:
+        return alike(one_below_the_other(parts), self.shapes.reckoned(form))
+
+    def records(self) -> Records:
+        """All that was taken in, retractions matched with what they retract."""
         relations: dict[Form, RecordColumns] = {}
         retractions: list[RecordColumns] = []
-        for form, parts in self._parts.items():
-            whole, unmatched = resolve(one_below_the_other(parts))
+        for form, given in self.unresolved().relations.items():
+            whole, unmatched = resolve(given)
             for row in unmatched.tolist():
                 self._set_aside(int(whole.places[row]), NO_RECORD, whole.text(row))
             if whole.retracts is not None:
@@ -134,6 +146,17 @@ class Gathering:
             relations, in_order(self._aside), dict(sorted(self._ignored.items())), self.count,
             self.sources, retractions,
         )  # fmt: skip
+
+
+def alike(part: RecordColumns, reckoned: Sequence[bool]) -> RecordColumns:
+    """Numbers that rules reckon with are all floats if some are.
+
+    Else a retraction that was read with whole numbers would not find its record.
+    """
+    for at, (column, is_reckoned) in enumerate(zip(part.columns, reckoned, strict=True)):
+        if is_reckoned and has_floats(column):
+            part.columns[at] = as_floats(column)
+    return part
 
 
 def _kept(part: RecordColumns) -> RecordColumns:

@@ -48,11 +48,15 @@ class Mappings:
         return [mapping for mapping in self.inputs if mapping.is_for(file)]
 
 
-def read_mappings(given: str | Path | Mapping[str, Any] | None, beside: Path) -> Mappings:
-    """The mappings of a file, or of what one would hold.
+def read_mappings(
+    given: str | Path | Mapping[str, Any] | Mappings | None, beside: Path
+) -> Mappings:
+    """The mappings of a file, or of what one would hold; those that have been read already.
 
     Without any, those of the `cernis.toml` in a folder, or else in the current one, if there is.
     """
+    if isinstance(given, Mappings):
+        return given
     if isinstance(given, Mapping):
         return _mappings(given, "the mapping")
     candidates = [beside / FILE_NAME, Path(FILE_NAME)] if given is None else [Path(given)]

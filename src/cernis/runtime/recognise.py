@@ -47,24 +47,34 @@ def recognise(
         refuse_set_aside(records)
     on_read(records)
     run = Run(plan, chosen.tick, chosen.ties)
-    start, end = _bounds(records, chosen, run.tick)
+    start, end = bounds(records, chosen, run.tick)
     kept: list[tuple[int, Answer]] = []
     answer = run.over(
         records, start, end, chosen.window, chosen.step,
         (lambda window, answer: kept.append((window.query, answer))) if per_query else None,
     )  # fmt: skip
     queries = list(windows(start, end, chosen.window, chosen.step))
-    too_late, outside = _account(records, queries, run.tick)
+    too_late, outside = account(records, queries, run.tick)
     summary = Summary(
         records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
-        outside, tuple(_remarks(records, plan)), start, end, answer.queries, answer.conflicts,
+        outside, tuple(remarks(records, plan)), start, end, answer.queries, answer.conflicts,
         time.perf_counter() - began,
     )  # fmt: skip
     return Result(answer, plan.checked.catalogue, summary, tuple(kept))
 
 
-def _bounds(records: Records, chosen: Settings, tick: int) -> tuple[int, int]:
-    first, last = records.first, records.last(tick)
+def bounds(records: Records, chosen: Settings, tick: int) -> tuple[int, int]:
+    """Where a run over records starts and ends."""
+    return chosen_bounds(records.first, records.last(tick), chosen, tick)
+
+
+def chosen_bounds(
+    first: int | None, last: int | None, chosen: Settings, tick: int
+) -> tuple[int, int]:
+    """Where a run starts and ends, from the first and last points of its records.
+
+    Without records a run starts at 0 unless it is said where, and ends where it starts.
+    """
     start = chosen.start if chosen.start is not None else (tick if first is None else first) - tick
     end = chosen.end if chosen.end is not None else start if last is None else last
     end = max(start, end)
@@ -78,7 +88,7 @@ def _bounds(records: Records, chosen: Settings, tick: int) -> tuple[int, int]:
     return start, end
 
 
-def _account(records: Records, queries: list[Window], tick: int) -> tuple[list[SetAside], int]:
+def account(records: Records, queries: list[Window], tick: int) -> tuple[list[SetAside], int]:
     """The records that arrived too late, and how many are no part of the run.
 
     A record is too late if, at the first query after its arrival, all it tells of is forgotten.
@@ -108,8 +118,8 @@ def _last(own: RecordColumns, tick: int) -> Integers:
     return np.where(end == INFINITE, INFINITE, end - tick)
 
 
-def _remarks(records: Records, plan: Plan) -> list[str]:
-    """Where there is text in columns that rules compute with."""
+def remarks(records: Records, plan: Plan) -> list[str]:
+    """Remarks on the input: where there is text in columns that rules compute with."""
     shapes = Shapes(plan.checked)
     found = []
     for form, own in records.relations.items():

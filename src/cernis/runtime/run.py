@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -240,6 +242,21 @@ class Run:
             mask[groups[groups >= 0]] = True
             context.unsure_groups[relation] = mask
         return table
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let the collector of unreachable objects wait: a query leaves none.
+
+    With many facts loaded, it would look at all of them in the middle of a query.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _bodies(plan: Plan) -> list[tuple[Literal, ...]]:

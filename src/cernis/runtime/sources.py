@@ -16,7 +16,7 @@ from cernis.check.checker import Checked
 from cernis.errors import DataError
 from cernis.runtime.columns import Booleans, Records
 from cernis.runtime.gathering import Gathering
-from cernis.runtime.mapping import InputMapping, read_mappings
+from cernis.runtime.mapping import InputMapping, Mappings, read_mappings
 from cernis.runtime.records import read_stream
 from cernis.runtime.rows import NAMES, add_json_lines, add_rows
 from cernis.runtime.shapes import Shapes
@@ -59,6 +59,11 @@ def read_events(
     return reader.gathering.records()
 
 
+def read_file(file: Path, gathering: Gathering, mappings: Mappings) -> None:
+    """Take in one file by its ending, or by what mappings say of it."""
+    _Reader(gathering, mappings, lambda size: None).add_file(file)
+
+
 def refuse_set_aside(records: Records) -> None:
     """Raise a DataError if there are records that cannot be used; it tells the first ones."""
     found = records.set_aside
@@ -75,7 +80,7 @@ class _Reader:
     """Reads one thing after the other into one gathering."""
 
     def __init__(
-        self, gathering: Gathering, mapping: str | Path | Mapping[str, Any] | None,
+        self, gathering: Gathering, mapping: str | Path | Mapping[str, Any] | Mappings | None,
         progress: Progress,
     ) -> None:  # fmt: skip
         self.gathering = gathering

@@ -25,7 +25,7 @@ from cernis.runtime.columns import (
 from cernis.runtime.fields import typed
 from cernis.runtime.gathering import NO_TIME, Gathering
 from cernis.runtime.rows import NAMES, TIMES, argument_order
-from cernis.tables.domains import has_gaps
+from cernis.tables.domains import Texts, has_gaps
 
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -271,8 +271,10 @@ class _Reading:
             return typed(column, reckoned)
         what = f"column {title} of {self._name}"
         read = argument_column(column, what)
-        is_text = isinstance(read, Coded) and all(isinstance(v, str) for v in read.values)
-        if reckoned and is_text and len(read):
+        if (
+            reckoned and isinstance(read, Coded) and len(read)
+            and (isinstance(read.values, Texts) or all(isinstance(v, str) for v in read.values))
+        ):  # fmt: skip
             raise DataError(f"{what} must hold numbers, not {column.type}")
         return read
 
@@ -313,7 +315,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _texts(column: pa.ChunkedArray) -> Coded:
     coded = column.combine_chunks().dictionary_encode()
-    return Coded(coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64))
+    return Coded(Texts(coded.dictionary), coded.indices.to_numpy().astype(np.int64))
 
 
 def _dictionary(column: pa.ChunkedArray, what: str) -> Column:

@@ -18,7 +18,7 @@ from cernis.errors import DataError
 from cernis.runtime.answer_lines import text_blocks
 from cernis.runtime.columns import SetAside
 from cernis.runtime.frames import all_happenings, all_intervals
-from cernis.runtime.result import Result
+from cernis.runtime.result import Result, Summary
 
 SET_ASIDE: Final = "set-aside.csv"
 TEXT: Final = "recognised.txt"
@@ -58,8 +58,8 @@ def write(result: Result, directory: Path, format_: OutputFormat) -> list[Path]:
     result in this folder are removed first; no others are touched.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    _clear(directory)
-    written = list(_set_aside(result, directory))
+    clear(directory)
+    written = list(write_set_aside(result.summary, directory))
     if format_ is OutputFormat.TEXT:
         return [_text(result, directory / TEXT), *written]
     writer = _WRITERS[format_]
@@ -70,7 +70,8 @@ def write(result: Result, directory: Path, format_: OutputFormat) -> list[Path]:
     return written
 
 
-def _clear(directory: Path) -> None:
+def clear(directory: Path) -> None:
+    """Remove the files of an earlier result from a folder; no others are touched."""
     endings = [each.ending for each in OutputFormat if each is not OutputFormat.TEXT]
     stale = [directory / TEXT, directory / SET_ASIDE]
     stale += [directory / f"{name}.{ending}" for name in _ALL for ending in endings]
@@ -164,8 +165,9 @@ _WRITERS: Final[Mapping[OutputFormat, Callable[[pa.Table, Path], None]]] = {
 }
 
 
-def _set_aside(result: Result, directory: Path) -> Iterator[Path]:
-    found: list[SetAside] = [*result.summary.set_aside, *result.summary.too_late]
+def write_set_aside(summary: Summary, directory: Path) -> Iterator[Path]:
+    """Write the records that were not used into a file, if there are any; gives its path."""
+    found: list[SetAside] = [*summary.set_aside, *summary.too_late]
     if not found:
         return
     path = directory / SET_ASIDE

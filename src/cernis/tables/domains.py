@@ -6,12 +6,14 @@ small integers whatever the values are. Columns that are reckoned with stay numb
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from cernis.kernels.codes import look_up
 
@@ -20,6 +22,29 @@ Value: TypeAlias = int | float | str
 
 _DENSE = 4
 """Integers are numbered through a table if their range is at most this many times their count."""
+
+
+class Texts(Sequence[Value]):
+    """Distinct texts as Arrow has them; they become Python's only when they are asked for."""
+
+    def __init__(self, array: pa.LargeStringArray) -> None:
+        self.array = array
+        self._list: list[Value] | None = None
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @overload
+    def __getitem__(self, at: int) -> Value: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Value]: ...
+    def __getitem__(self, at: int | slice) -> Value | list[Value]:
+        if self._list is None:
+            self._list = self.array.to_pylist()
+        return self._list[at]
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self[:])
 
 
 @dataclass(slots=True)
@@ -35,6 +60,8 @@ class Domain:
     _codes: dict[Hashable, int] = field(default_factory=dict)
     _table: Integers = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
     _low: int = 0
+    _texts: tuple[pa.LargeStringArray, Integers, int] | None = field(default=None, repr=False)
+    """The texts among the values, their codes, and how many values there were then."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -53,7 +80,31 @@ class Domain:
 
     def encode(self, values: Iterable[Value]) -> Integers:
         """The codes of values one by one."""
-        return np.fromiter((self.code(value) for value in values), np.int64)
+        if isinstance(values, Texts):
+            return self._encode_texts(values.array)
+        given = values if isinstance(values, list) else list(values)
+        known = list(map(self._codes.get, given)) if set(map(type, given)) == {str} else [None]
+        if None not in known:
+            return np.array(known, np.int64)
+        return np.fromiter(map(self.code, given), np.int64, len(given))
+
+    def _encode_texts(self, texts: pa.LargeStringArray) -> Integers:
+        known, codes = self._known_texts()
+        places = pc.index_in(texts, value_set=known)
+        found = np.full(len(texts), -1, np.int64)
+        is_known = places.is_valid().to_numpy(zero_copy_only=False)
+        found[is_known] = codes[places.drop_null().to_numpy()]
+        new = np.flatnonzero(~is_known)
+        if len(new):
+            found[new] = [self.code(text) for text in texts.take(pa.array(new)).to_pylist()]
+        return found
+
+    def _known_texts(self) -> tuple[pa.LargeStringArray, Integers]:
+        if self._texts is None or self._texts[2] != len(self.values):
+            own = [(code, v) for code, v in enumerate(self.values) if type(v) is str]
+            array = pa.array([text for _, text in own], pa.large_string())
+            self._texts = array, np.array([code for code, _ in own], np.int64), len(self.values)
+        return self._texts[:2]
 
     def encode_integers(self, values: Integers) -> Integers:
         """The codes of an array of integers."""
