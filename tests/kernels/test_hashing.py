@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.hashing import RowTable, find_plain
+from cernis.kernels.hashing import Numbering, RowTable, find_plain
 
 from .drawn import bases, integers
 
@@ -27,3 +27,16 @@ def test_many_keys(seed: int) -> None:
     rng = np.random.default_rng(seed)
     keys, wanted = rng.integers(0, 10**6, 30_000) * 4096, rng.integers(0, 10**6, 50_000) * 4096
     assert RowTable(keys).find(wanted).tolist() == find_plain(keys, wanted).tolist()
+
+
+@given(st.lists(some, max_size=4), bases(), st.sampled_from([1, 2**20, 2**40]))
+def test_numbers_follow_the_order_keys_are_met_in(
+    batches: list[Integers], base: int, step: int
+) -> None:
+    numbering, known = Numbering(), dict[int, int]()
+    for batch in batches:
+        keys = batch * step + base
+        expected = [known.setdefault(key, len(known)) for key in keys.tolist()]
+        assert numbering.of(keys).tolist() == expected
+    assert numbering.keys.tolist() == list(known)
+    assert len(numbering) == len(known)

@@ -1,4 +1,4 @@
-"""A hash table from keys to rows."""
+"""Hash tables: from keys to rows, and to numbers of their own."""
 
 from __future__ import annotations
 
@@ -43,6 +43,67 @@ def _find(wanted: Integers, slots: Integers, bits: int, found: Integers) -> None
     for row in range(Place(len(wanted))):
         slot = _slot(wanted[row], slots, shift, last)
         found[row] = slots[(slot << ONE) + ONE] - 1
+
+
+@kernel("integers writable-integers integer writable-integers writable-integers integer", "integer")
+def _intern(
+    keys: Integers, slots: Integers, bits: int, known: Integers, found: Integers, count: int
+) -> int:
+    """Number keys that are new, in the order they come; gives how many are known then."""
+    shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
+    for row in range(Place(len(keys))):
+        slot = _slot(keys[row], slots, shift, last)
+        if slots[(slot << ONE) + ONE] == 0:
+            slots[slot << ONE] = keys[row]
+            slots[(slot << ONE) + ONE] = count + 1
+            known[Place(count)] = keys[row]
+            count += 1
+        found[row] = slots[(slot << ONE) + ONE] - 1
+    return count
+
+
+class Numbering:
+    """Numbers keys densely, in the order they are met.
+
+    >>> numbering = Numbering()
+    >>> numbering.of(np.array([70, 50, 70])).tolist(), numbering.keys.tolist()
+    ([0, 1, 0], [70, 50])
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._bits = 4
+        self._slots = np.zeros(2 << self._bits, np.int64)
+        self._known = np.empty(0, np.int64)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def keys(self) -> Integers:
+        """The keys by their numbers."""
+        return self._known[: self._count]
+
+    def of(self, keys: Integers) -> Integers:
+        """The number of each key; new ones are numbered."""
+        self._make_room(len(keys))
+        found = np.empty(len(keys), np.int64)
+        self._count = int(
+            _intern(np.ascontiguousarray(keys), self._slots, self._bits, self._known, found,
+                    self._count)
+        )  # fmt: skip
+        return found
+
+    def _make_room(self, more: int) -> None:
+        """Let at most half of the slots be taken, should all be new."""
+        most = self._count + more
+        if most > len(self._known):
+            self._known = np.concatenate([self.keys, np.empty(2 * most - self._count, np.int64)])
+        bits = most.bit_length() + 1
+        if bits > self._bits:
+            self._bits = bits
+            self._slots = np.zeros(2 << bits, np.int64)
+            _enter(self.keys, self._slots, bits)
 
 
 class RowTable:

@@ -13,6 +13,7 @@ from cernis.check.catalogue import Catalogue
 from cernis.check.goals import Modes
 from cernis.check.model import Relation
 from cernis.check.types import Types
+from cernis.kernels.hashing import Numbering
 from cernis.knowledge import FactTable, Knowledge
 from cernis.knowledge.values import Value as KnownValue
 from cernis.knowledge.values import value
@@ -96,6 +97,8 @@ class Context:
     """Fluents whose last edge may be the edge of what has been seen: those built from points."""
     ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
     """How tables are sorted by some of their columns and time, by the identity of these."""
+    numberings: dict[tuple[int, ...], Numbering] = field(default_factory=dict)
+    """Numbers for combinations of arguments, by the domains they are from."""
     computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
     """Expressions and comparisons over whole tables, by what they are about."""
     unsure_groups: dict[Relation, npt.NDArray[np.bool_]] = field(default_factory=dict)

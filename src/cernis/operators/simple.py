@@ -12,6 +12,7 @@ import numpy.typing as npt
 from cernis.check.model import Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.kernels.delays import hold_delayed
+from cernis.kernels.hashing import Numbering
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order, order_by, placed, ranks, stable_order
@@ -323,7 +324,7 @@ class SimpleFluent:
         self, marks: Marks | None, initiations: list[Points], terminations: list[Points],
         carried: Carried,
     ) -> FluentTable:  # fmt: skip
-        keys = _Keys(self.domains, [*initiations, *terminations], carried)
+        keys = _Keys(self.domains, [*initiations, *terminations], carried, self.context)
         lists = []
         for points in initiations:
             own = keys.of(points.arguments, len(points.times))
@@ -513,12 +514,20 @@ def _merged(lists: list[_Actions]) -> _Actions:
     return waiting[0]
 
 
+_DENSE = 1 << 16
+"""Up to so many combinations of arguments are keys as they are; of more, those met are numbered."""
+
+
 class _Keys:
-    """One number for the arguments of an instance, in an order that follows the first argument."""
+    """One number for the arguments of an instance.
+
+    Where there are few combinations, in an order that follows the first argument.
+    """
 
     def __init__(
-        self, domains: list[Domain | None], points: list[Points], carried: Carried
-    ) -> None:
+        self, domains: list[Domain | None], points: list[Points], carried: Carried,
+        context: Context,
+    ) -> None:  # fmt: skip
         self._tables: list[Array | None] = []
         self._sizes: list[int] = []
         for at, domain in enumerate(domains):
@@ -530,23 +539,48 @@ class _Keys:
                 table = np.unique(np.concatenate(own))
                 self._tables.append(table)
                 self._sizes.append(max(len(table), 1))
+        self._numberings: list[Numbering] = []
+        if len(domains) > 1 and math.prod(self._sizes) > _DENSE:
+            known = context.numberings
+            names = [(at, *map(id, domains)) for at in range(len(domains) - 1)]
+            self._numberings = [known.setdefault(name, Numbering()) for name in names]
 
     @property
     def size(self) -> int:
         """Keys lie below this number."""
-        return math.prod(self._sizes)
+        return len(self._numberings[-1]) if self._numberings else math.prod(self._sizes)
 
     def of(self, arguments: list[Array], length: int) -> Integers:
         """The key of each row; a fluent without arguments has one instance."""
-        key = np.zeros(length, np.int64)
-        for column, table, size in zip(arguments, self._tables, self._sizes, strict=True):
-            codes = column if table is None else np.searchsorted(table, column)
-            key = codes if len(self._sizes) == 1 else key * size + codes
+        codes = [
+            column if table is None else np.searchsorted(table, column)
+            for column, table in zip(arguments, self._tables, strict=True)
+        ]
+        if not codes:
+            return np.zeros(length, np.int64)
+        key = codes[0]
+        for at, column in enumerate(codes[1:]):
+            if self._numberings:
+                key = self._numberings[at].of((key << _HALF) | column)
+            else:
+                key = key * self._sizes[at + 1] + column
         return key
 
     def arguments(self, keys: Integers) -> list[Array]:
+        """The arguments of keys."""
         columns: list[Array] = []
-        for table, size in zip(reversed(self._tables), reversed(self._sizes), strict=True):
-            keys, codes = keys // size, keys % size
+        for at in range(len(self._sizes) - 1, -1, -1):
+            if at and self._numberings:
+                both = self._numberings[at - 1].keys[keys]
+                keys, codes = both >> _HALF, both & ((1 << _HALF) - 1)
+            elif at:
+                keys, codes = keys // self._sizes[at], keys % self._sizes[at]
+            else:
+                codes = keys
+            table = self._tables[at]
             columns.append(codes if table is None else table[codes])
         return columns[::-1]
+
+
+_HALF = 31
+"""Bits for each of two numbers in one."""
