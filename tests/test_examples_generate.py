@@ -22,7 +22,7 @@ from cernis.syntax.load import load_files
 from examples.records import write_parquet, write_text
 
 ROOT = Path(__file__).parent.parent
-APPLICATIONS = ("toy", "maritime", "surveillance", "fleet")
+APPLICATIONS = ("toy", "maritime", "surveillance", "fleet", "netbill", "voting", "feedback")
 SIZES = ((1, 1), (7, 3), (1000, 1), (1001, 20), (20_003, 100), (500, 700))
 
 ARGUMENTS = {
@@ -41,6 +41,11 @@ ARGUMENTS = {
         "abruptBraking": 1, "abruptCornering": 1, "speed": 2, "engineSpeed": 2, "fuelLevel": 2,
         "closeToGas": 1,
     },
+    "netbill": {
+        "request_quote": 3, "present_quote": 4, "accept_quote": 3, "send_EPO": 3, "send_goods": 3,
+    },
+    "voting": {"propose": 3, "second": 3, "vote": 4, "close_ballot": 3, "declare": 4},
+    "feedback": {"inoculate": 1, "medicate": 1, "infect": 1, "irradiate": 1},
 }  # fmt: skip
 AT_POINTS = {
     "walking", "running", "active", "inactive", "abrupt", "coord", "orientation", "appearance",

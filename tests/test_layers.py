@@ -33,9 +33,11 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
         {"source", "errors", "syntax", "knowledge", "check", "plan"}
         | {"kernels", "tables", "operators", "uncertain"}
     ),
+    # From positions to events: it knows nothing of rules.
+    "geo": frozenset({"errors", "kernels"}),
     "spark": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan", "program"}
-        | {"kernels", "tables", "operators", "uncertain", "runtime"}
+        | {"kernels", "tables", "operators", "uncertain", "runtime", "geo"}
     ),
     "report": frozenset(
         {"source", "errors", "syntax", "check", "plan", "program", "tables", "runtime"}
@@ -51,7 +53,8 @@ FOREIGN: Mapping[str, frozenset[str]] = {
     "pyspark": frozenset({"spark"}),
     "numba": frozenset({"kernels"}),
     "pyarrow": frozenset(
-        {"knowledge", "tables", "operators", "uncertain", "runtime", "spark", "report", "cli"}
+        {"knowledge", "tables", "operators", "uncertain", "runtime", "geo", "spark"}
+        | {"report", "cli"}
     ),
 }
 

@@ -16,4 +16,4 @@ def engine_text(case: Case) -> str:
     """The engine's answer to a case, as text."""
     program = cernis.load(case.folder / "rules.cer")
     scenario = Scenario((), tuple(case.events.splitlines()), case.settings)  # type: ignore[arg-type]
-    return as_text(by_engine(scenario, program))
+    return as_text(by_engine(scenario, program).answer)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
+from .left_out import is_generated
 from .vocabulary import CONSTANTS, FACTS, LETTERS, RULES, Predicate, Signature, chance
 
 ORDERS = ("<", ">", "=<", ">=", "=:=", "=\\=")
@@ -23,6 +24,11 @@ class Below:
     predicates: set[Predicate] = field(default_factory=set)
     mutual: list[Signature] = field(default_factory=list)
     """The fluents under construction themselves: what held of them may be asked for."""
+    rests: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The kinds of fluents that each statically determined one is computed from."""
+    tick: int = 1
+    base: int = 0
+    """The point before the first at which something may happen."""
 
 
 class Body:
@@ -93,24 +99,30 @@ class Body:
 
     def _occurrence(self, term: Callable[[str], str]) -> str:
         roll = self.random.random()
-        if roll < 0.72 or not self.below.fluents:
+        sure = [fluent for fluent in self.below.fluents if not self._is_unsure(fluent)]
+        if roll < 0.72 or not sure:
             return f"happensAt({self.entity(self.random.choice(self.below.events), term)}, T)"
         if roll < 0.92 or not self.below.simple:
             edge = self.random.choice(("start", "end"))
-            return f"happensAt({edge}({self.entity(self._fluent(), term)}), T)"
+            return f"happensAt({edge}({self.entity(self._late(sure), term)}), T)"
         if roll < 0.96 or not self.below.closed:
             return f"initiatedAt({self.entity(self.random.choice(self.below.simple), term)}, T)"
         return f"terminatedAt({self.entity(self.random.choice(self.below.closed), term)}, T)"
+
+    def _is_unsure(self, fluent: Signature) -> bool:
+        """May an edge at the query time be known or not, depending on the instance?"""
+        kinds = self.below.rests.get(fluent.name, frozenset({fluent.shape}))
+        mixed = "either" in kinds or ("points" in kinds and len(kinds) > 1)
+        return mixed and not is_generated("edges_of_mixed_fluents")
 
     def _held(self) -> Signature | None:
         """A fluent to ask for what held."""
         if self.below.mutual and chance(self.random, 0.5):
             return self.random.choice(self.below.mutual)
-        return self._fluent() if self.below.fluents else None
+        return self._late(self.below.fluents) if self.below.fluents else None
 
-    def _fluent(self) -> Signature:
+    def _late(self, fluents: list[Signature]) -> Signature:
         # Defined fluents come last; the later half is drawn more often, for deeper programs.
-        fluents = self.below.fluents
         return max(self.random.choice(fluents), self.random.choice(fluents), key=fluents.index)
 
     # -- conditions -------------------------------------------------------------------------
@@ -125,6 +137,7 @@ class Body:
         if not self.deep:
             kinds += [
                 (2, self._either), (2, self._unless), (2, self._collect), (1, self._builtin),
+                (1, self._choose),
             ]  # fmt: skip
         weights = [weight for weight, _ in kinds]
         self.random.choices([kind for _, kind in kinds], weights)[0]()
@@ -151,7 +164,8 @@ class Body:
     def _compare(self) -> None:
         kind = self.random.choice(("number", "number", "amount", "person", "colour", "time"))
         if kind == "time":
-            self.literals.append(f"T {self.random.choice(ORDERS)} {self.random.randint(1, 20)}")
+            time = self.below.base + self.below.tick * self.random.randint(1, 20)
+            self.literals.append(f"T {self.random.choice(ORDERS)} {time}")
         elif kind in ("number", "amount") and self.bound(kind):
             left, right = self.expression(kind), self.expression(kind)
             self.literals.append(f"{left} {self.random.choice(ORDERS)} {right}")
@@ -222,6 +236,24 @@ class Body:
     def _either(self) -> None:
         self._disjunction(lambda inner: inner.some_condition())
 
+    def _choose(self) -> None:
+        """`(C -> X = one ; X = another)`."""
+        test = self.inner()
+        test.some_test()
+        kind = self.random.choice(("person", "colour", "number"))
+        one, other = self.known(kind), self.known(kind)
+        name = self.fresh(kind)
+        condition = ", ".join(test.literals)
+        self.literals.append(f"({condition} -> {name} = {one} ; {name} = {other})")
+        self.env[name] = kind
+        self._skip(test)
+
+    def some_test(self) -> None:
+        """One literal for certain that binds nothing."""
+        tests = (self._compare, self._not_holds, self._not_happens, self._not_background)
+        while not self.literals:
+            self.random.choice(tests)()
+
     def some_condition(self) -> None:
         """One literal for certain."""
         while not self.literals:
@@ -270,7 +302,7 @@ class Body:
 
     def _aggregate(self, kind: str, template: str, goal: str) -> None:
         result = self.fresh("number")
-        ways = ["length", "count"] + (["sum", "min", "max"] if kind == "number" else [])
+        ways = ["length", "count"] + (["sum", "min", "max", "avg"] if kind == "number" else [])
         way = self.random.choice(ways)
         if way == "length":
             self.literals += [f"findall({template}, {goal}, L{result})",
@@ -278,7 +310,8 @@ class Body:
         else:
             what = way if way == "count" else f"{way}({template})"
             self.literals.append(f"aggregate_all({what}, {goal}, {result})")
-        self.env[result] = "number"
+        # An average is a float, and no column mixes the two.
+        self.env[result] = "amount" if way == "avg" else "number"
         if chance(self.random, 0.6):
             self.literals.append(f"{result} {self.random.choice(ORDERS)} {self.known('number')}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -10,9 +11,7 @@ from typing import cast
 import cernis
 from cernis.errors import CernisError, ProgramError
 from cernis.program import Program
-from cernis.runtime.records import read_text
-from cernis.runtime.result import as_text
-from cernis.runtime.run import Answer, Run
+from cernis.runtime.result import Result, Summary, as_text
 from cernis.syntax import parse, show
 from cernis.syntax.tree import Clause
 from tests import reference
@@ -48,15 +47,12 @@ class Skip(Exception):
     """A scenario that cannot be compared: the reference gives no answer."""
 
 
-def by_engine(scenario: Scenario, program: Program | None = None) -> Answer:
-    """The engine's answer."""
+def by_engine(
+    scenario: Scenario, program: Program | None = None, per_query: bool = False
+) -> Result:
+    """The engine's answer, and as of each query if so asked."""
     program = program or cernis.load(scenario.rules)
-    settings = scenario.settings
-    records = read_text(scenario.lines, program.checked)
-    return Run(program.plan, settings.get("tick"), settings.get("ties")).over(
-        records, settings.get("start"), settings.get("end"),
-        settings.get("window"), settings.get("step"),
-    )  # fmt: skip
+    return program.run(list(scenario.lines), per_query=per_query, **scenario.settings)
 
 
 def by_reference(scenario: Scenario) -> reference.evaluate.Answer:
@@ -72,18 +68,44 @@ def by_reference(scenario: Scenario) -> reference.evaluate.Answer:
 def difference(scenario: Scenario, program: Program | None = None) -> str:
     """What the engine says otherwise than the reference, line by line; empty if nothing.
 
-    Raises Skip where the reference gives no answer.
+    The answers as of each query are compared first, then those over the run, then what became
+    of the records. Raises Skip where the reference gives no answer.
     """
-    expected = by_reference(scenario).text()
+    answer = by_reference(scenario)
+    expected = [*((str(query), each.text()) for query, each in answer.queries)]
+    expected += [("the run", answer.text()), ("the records", _account(answer))]
     try:
-        found = as_text(by_engine(scenario, program))
+        result = by_engine(scenario, program, per_query=True)
+        found = [(str(query), as_text(own)) for query, own in result.as_of]
+        found += [("the run", as_text(result.answer)), ("the records", _summary(result.summary))]
     except Exception as error:  # noqa: BLE001 - whatever it raises is a fault to report
         return f"raised {type(error).__name__}: {error}"
-    if found == expected:
-        return ""
-    lines, wanted = set(found.splitlines()), set(expected.splitlines())
-    missing = [f"expected {line}" for line in sorted(wanted - lines)]
-    return "\n".join([*missing, *(f"got      {line}" for line in sorted(lines - wanted))])
+    if [when for when, _ in found] != [when for when, _ in expected]:
+        return f"queries at {[when for when, _ in found]}, not {[when for when, _ in expected]}"
+    pairs = zip(found, expected, strict=True)
+    return next((_told_apart(own, other) for own, other in pairs if own != other), "")
+
+
+def _account(answer: reference.evaluate.Answer) -> str:
+    """What the reference did with the records that did not count."""
+    aside = [each.line for each in (*answer.set_aside, *answer.unmatched)]
+    late = [record.line for record in answer.too_late]
+    return f"aside {sorted(aside)}\nlate {sorted(late)}\noutside {len(answer.outside)}"
+
+
+def _summary(summary: Summary) -> str:
+    """What the engine did with them."""
+    aside = [each.line for each in summary.set_aside]
+    late = [each.line for each in summary.too_late]
+    return f"aside {sorted(aside)}\nlate {sorted(late)}\noutside {summary.outside}"
+
+
+def _told_apart(found: tuple[str, str], expected: tuple[str, str]) -> str:
+    """The lines that are in one of two different texts only, or more often in it."""
+    lines, wanted = (Counter(text.splitlines()) for _, text in (found, expected))
+    missing = [f"expected {line}" for line in sorted((wanted - lines).elements())]
+    more = [f"got      {line}" for line in sorted((lines - wanted).elements())]
+    return "\n".join([f"as of {found[0]}:", *missing, *more])
 
 
 def scenarios(seed: int, runs: int = 4) -> Iterator[tuple[Scenario, Program]]:
@@ -93,7 +115,7 @@ def scenarios(seed: int, runs: int = 4) -> Iterator[tuple[Scenario, Program]]:
     for _ in range(runs):
         habits = random_habits(random)
         stream = random_stream(random, text, habits)
-        yield Scenario(text.clauses, stream, random_settings(random, text, habits)), program
+        yield Scenario(text.clauses, stream, random_settings(random, text)), program
 
 
 # -- small reproductions -----------------------------------------------------------------------

@@ -5,6 +5,7 @@ Everything the engine has is in them, event patterns left out.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -13,8 +14,10 @@ from cernis.errors import ProgramError
 from cernis.program import Program
 
 from .bodies import Below, Body
+from .left_out import is_generated
 from .statics import StaticRule
 from .vocabulary import (
+    BASES,
     CONSTANTS,
     EVENTS,
     FACTS,
@@ -38,6 +41,8 @@ class Text:
     events: tuple[Signature, ...] = ()
     fluents: tuple[Signature, ...] = ()
     tick: int = 1
+    base: int = 0
+    """The point before the first at which something may happen."""
 
     def __str__(self) -> str:
         return "\n".join(self.clauses) + "\n"
@@ -46,6 +51,11 @@ class Text:
     def has_delays(self) -> bool:
         """Is there a delayed effect?"""
         return any(clause.startswith(("fi(", "ft(")) for clause in self.clauses)
+
+    @property
+    def has_growing_domains(self) -> bool:
+        """Does the input fill a domain?"""
+        return any(clause.startswith("dynamicDomain(") for clause in self.clauses)
 
 
 @dataclass
@@ -56,20 +66,23 @@ class Author:
     tick: int = 1
     clauses: list[str] = field(default_factory=list)
     domains: dict[str, str] = field(default_factory=dict)
+    effects: dict[str, set[str]] = field(default_factory=dict)
+    """The delays of each pair that has delayed effects."""
 
     def program(self) -> Text:
         """A program of one to five definitions. It may turn out not to check."""
         random = self.random
-        self.tick = random.choice((1, 1, 1, 1, 2, 10))
+        self.tick = random.choice((1, 1, 1, 1, 2, 3, 10, 40))
+        base = random.choice(BASES)
         events = random.sample(EVENTS, random.randint(2, 4))
         fluents = random.sample(FLUENTS, random.randint(0, 2))
-        self.below = Below(list(events), list(fluents))
+        self.below = Below(list(events), list(fluents), tick=self.tick, base=base)
         self._directives(fluents)
         for number in range(random.randint(1, 5)):
             self._definition(number)
-        self._domains(events)
+        self._domains([*events, *fluents])
         self.clauses += background(sorted(self.below.predicates, key=_name), random)
-        return Text(tuple(self.clauses), tuple(events), tuple(fluents), self.tick)
+        return Text(tuple(self.clauses), tuple(events), tuple(fluents), self.tick, base)
 
     def _directives(self, fluents: list[Signature]) -> None:
         if self.tick != 1:
@@ -146,24 +159,28 @@ class Author:
 
     def _simple_rules(self, relation: Signature) -> None:
         is_grounded = chance(self.random, 0.15) and self._ground(relation)
-        is_ranged = is_grounded and relation.value == "truth"
         for _ in range(self.random.choice((1, 1, 2, 3))):
-            self._rule("initiatedAt", relation, open_share=0.3 if is_ranged else 0.0)
+            self._rule("initiatedAt", relation, open_share=0.3 if is_grounded else 0.04)
         for _ in range(self.random.randint(1 if relation.value == "truth" else 0, 2)):
             self._rule("terminatedAt", relation, open_share=0.12)
         # What holds initially is settled at the first query, before a domain has grown.
         grows = is_grounded and {"dynamic", "both"} & set(self.domains.values())
         if chance(self.random, 0.12) and not grows:
             self._initially(relation)
-        if chance(self.random, 0.15) and ":- ties(initiation)." not in self.clauses:
-            self._delay(relation)
+        counting = ":- ties(initiation)." in self.clauses
+        if chance(self.random, 0.2) and (
+            not counting or is_generated("delays_where_initiations_count")
+        ):
+            for _ in range(self.random.choice((1, 1, 2, 3))):
+                self._delay(relation)
 
     def _is_defined(self, relation: Signature) -> None:
         """Later definitions may use it."""
         self.below.fluents.append(relation)
         self.below.simple.append(relation)
         own = [c for c in self.clauses if c.startswith("terminat") and f"{relation.name}" in c]
-        if not any(_leaves_open(clause) for clause in own):
+        is_closed = not any(_leaves_open(clause) for clause in own)
+        if is_closed or is_generated("open_terminations_asked_for"):
             self.below.closed.append(relation)
 
     def _delay(self, relation: Signature) -> None:
@@ -178,12 +195,21 @@ class Author:
             self.below.predicates.add(FACTS[1])
             delay, computed = "R", f" :- limit({person}, N), R is (N + 2) * {self.tick}"
         pair = relation.text(args, before)
+        if not self._is_told_apart(pair, delay):
+            return
         if chance(self.random, 0.5):
             self.clauses.append(f"fi({pair}, {relation.text(args, after)}, {delay}){computed}.")
         else:
             self.clauses.append(f"ft({pair}, {delay}){computed}.")
-        if chance(self.random, 0.4):
+        if chance(self.random, 0.4) and f"p({pair})." not in self.clauses:
             self.clauses.append(f"p({pair}).")
+
+    def _is_told_apart(self, pair: str, delay: str) -> bool:
+        """Is it clear which effect of the pair is the shorter, for all instances alike?"""
+        others = self.effects.setdefault(pair, set())
+        clear = not others or (delay != "R" and not others & {delay, "R"})
+        others.add(delay)
+        return clear or is_generated("effects_that_compete")
 
     def _two_values(self, kind: str) -> tuple[str, str]:
         if kind == "truth":
@@ -230,14 +256,25 @@ class Author:
         while len(rule.open) > 3:
             rule = StaticRule(self.random, self.below, self.tick)
         relation = self._static_signature(number, rule.kinds())
-        if chance(self.random, 0.1):
-            self._ground(relation)
+        twice = "both" in self.domains.values()
+        if chance(self.random, 0.1) and (not twice or is_generated("members_given_twice")):
+            self._ground(relation, is_static=True)
         self.clauses += rule.clauses(relation)
         if chance(self.random, 0.25):
             another = StaticRule(self.random, self.below, self.tick)
             if another.fits(relation):
                 self.clauses += another.clauses(relation)
+        self.below.rests[relation.name] = self._rests_on(relation)
         self.below.fluents.append(relation)
+
+    def _rests_on(self, relation: Signature) -> frozenset[str]:
+        """The kinds of fluents that a statically determined one is computed from."""
+        rules = [c for c in self.clauses if re.match(rf"(holdsFor\()?{relation.name}\b", c)]
+        kinds: frozenset[str] = frozenset()
+        for fluent in self.below.fluents:
+            if any(re.search(rf"\b{fluent.name}\b", rule) for rule in rules):
+                kinds |= self.below.rests.get(fluent.name, frozenset({fluent.shape or "simple"}))
+        return kinds
 
     def _static_signature(self, number: int, kinds: list[str]) -> Signature:
         """A fluent with room for values of all these types."""
@@ -252,27 +289,30 @@ class Author:
 
     # -- domains ----------------------------------------------------------------------------
 
-    def _ground(self, relation: Signature) -> bool:
+    def _ground(self, relation: Signature, is_static: bool = False) -> bool:
         """Grounding rules of a fluent; every argument and an open value have a domain."""
         body = Body(self.random, self.below)
         args = []
         for slot in relation.slots:
             args.append(body.fresh(slot))
-            body.literals.append(f"{self._domain(slot)}({args[-1]})")
+            body.literals.append(f"{self._domain(slot, is_static)}({args[-1]})")
         assert relation.value is not None
         value = self.random.choice(CONSTANTS[relation.value])
         if relation.value != "truth" and chance(self.random, 0.6):
             value = body.fresh(relation.value)
-            body.literals.append(f"{self._domain(relation.value)}({value})")
+            body.literals.append(f"{self._domain(relation.value, is_static)}({value})")
         end = f" :- {', '.join(body.literals)}." if body.literals else "."
         self.clauses.append(f"grounding({relation.text(args, value)}){end}")
         return True
 
-    def _domain(self, slot: str) -> str:
-        self.domains.setdefault(slot, self.random.choice(("facts", "facts", "dynamic", "both")))
+    def _domain(self, slot: str, is_static: bool) -> str:
+        kinds = ["facts", "facts", "dynamic"]
+        if not is_static or is_generated("members_given_twice"):
+            kinds.append("both")
+        self.domains.setdefault(slot, self.random.choice(kinds))
         return f"some_{slot}"
 
-    def _domains(self, events: list[Signature]) -> None:
+    def _domains(self, given: list[Signature]) -> None:
         for slot, kind in self.domains.items():
             name = f"some_{slot}"
             if kind != "dynamic":
@@ -281,11 +321,11 @@ class Author:
             if kind == "facts":
                 continue
             self.clauses.append(f"dynamicDomain({name}(_)).")
-            for relation in events:
+            for relation in given:
                 if slot in relation.slots and chance(self.random, 0.7):
                     args = [f"X{at}" for at in range(len(relation.slots))]
                     at = relation.slots.index(slot)
-                    entity = relation.text(args)
+                    entity = relation.text(args, None if relation.value is None else "_")
                     self.clauses.append(f"grounding({entity}) :- {name}(X{at}).")
 
 
@@ -310,7 +350,7 @@ def random_program(random: Random) -> tuple[Text, Program]:
 
 def _about(text: Text, program: Program) -> Text:
     """The text with the input relations that its rules do speak of."""
-    named = {relation.name for relation in (*program.events, *program.fluents)}
+    named = {relation.name.partition("(")[0] for relation in (*program.events, *program.fluents)}
     return replace(
         text,
         events=tuple(relation for relation in text.events if relation.name in named),

@@ -7,9 +7,11 @@ value go into the head, so that each of them has one whenever the rule has a res
 from __future__ import annotations
 
 import re
+from collections import Counter
 from random import Random
 
 from .bodies import ORDERS, Below, Body
+from .left_out import is_generated
 from .vocabulary import FACTS, RULES, Predicate, Signature, chance
 
 RELATIONS = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
@@ -31,7 +33,15 @@ class StaticRule:
         else:
             self._write_long()
         self.text = self.joint.join(self.body.literals)
-        self.open = sorted(_asked(self.text) - _given(self.text))
+        self.open = sorted(_asked(self.text) - _given(self.text) - self._any_value())
+
+    def _any_value(self) -> set[str]:
+        """Variables of one fluent that are left to stand for any value."""
+        if not is_generated("variables_of_one_list"):
+            return set()
+        counts = Counter(_NAME.findall(self.text))
+        alone = sorted(name for name, count in counts.items() if count == 1)
+        return {"_", *(name for name in alone if chance(self.random, 0.5))}
 
     # -- the head ---------------------------------------------------------------------------
 
@@ -69,6 +79,8 @@ class StaticRule:
     def _opening(self, kind: str) -> str:
         if kind == "truth":
             return "true"
+        if is_generated("variables_of_one_list") and chance(self.random, 0.05):
+            return "_"
         return self._variable(kind) if chance(self.random, 0.85) else self.body.known(kind)
 
     def _joining(self, kind: str) -> str:
@@ -131,7 +143,8 @@ class StaticRule:
         elif kind == "compare":
             self._compare()
         elif kind != "compute":
-            self._background(kind == "negated", (*FACTS, *RULES))
+            # Grounding gives variables a value first, so nothing here can be sure to give it.
+            self._background(kind == "negated", tuple(p for p in (*FACTS, *RULES) if not p.gives))
 
     def _compare(self) -> None:
         kind = self.random.choice(("person", "number", "colour"))
@@ -193,8 +206,13 @@ class StaticRule:
 
 
 def is_loose(rule: str) -> bool:
-    """Has an interval rule a variable that only its fluents, if they ever hold, give a value?"""
+    """Has an interval rule a variable that only its fluents, if they ever hold, give a value?
+
+    Not told apart where such variables are generated.
+    """
     if " iff " not in rule and not rule.startswith("holdsFor("):
+        return False
+    if is_generated("variables_of_one_list"):
         return False
     head, _, body = rule.replace(" iff ", " :- ").partition(" :- ")
     return not _asked(body) <= _given(body) | set(_NAME.findall(head))

@@ -6,10 +6,12 @@ records come late, out of order, twice, or are taken back.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from random import Random
 from typing import TypedDict
 
+from .left_out import is_generated
 from .programs import Text
 from .vocabulary import CONSTANTS, Signature, chance
 
@@ -33,6 +35,8 @@ class Habits:
     """What a stream is like: shares of its records."""
 
     late: float = 0.0
+    early: float = 0.0
+    """Known before they occur."""
     taken_back: float = 0.0
     noise: float = 0.0
     shuffled: bool = False
@@ -44,6 +48,7 @@ def random_habits(random: Random) -> Habits:
         return Habits()
     return Habits(
         late=random.choice((0.0, 0.2, 0.5)),
+        early=random.choice((0.0, 0.0, 0.1)),
         taken_back=random.choice((0.0, 0.0, 0.15)),
         noise=random.choice((0.0, 0.0, 0.0, 0.1)),
         shuffled=chance(random, 0.3),
@@ -52,12 +57,13 @@ def random_habits(random: Random) -> Habits:
 
 def random_stream(random: Random, program: Text, habits: Habits) -> tuple[str, ...]:
     """The lines of a stream, by arrival unless they are shuffled."""
-    writer = _Writer(random, program.tick, habits)
+    writer = _Writer(random, program.tick, program.base, habits)
     relations = [*program.events, *program.fluents]
     if not relations:
         return ()
     lines = [writer.record(random.choice(relations)) for _ in range(random.randint(4, 32))]
-    lines += [writer.retraction(line) for line in lines if chance(random, habits.taken_back)]
+    if not program.has_growing_domains or is_generated("members_taken_back"):
+        lines += [writer.retraction(line) for line in lines if chance(random, habits.taken_back)]
     lines += [writer.noise() for _ in lines if chance(random, habits.noise)]
     if chance(random, 0.2):
         lines.append(random.choice(lines))
@@ -70,18 +76,22 @@ def random_stream(random: Random, program: Text, habits: Habits) -> tuple[str, .
 
 def _arrival(line: str) -> int:
     text = line.split("|")[1]
-    return int(text) if text.isdecimal() else 0
+    return 0 if text == "x" else int(text)
 
 
 class _Writer:
-    def __init__(self, random: Random, tick: int, habits: Habits) -> None:
+    def __init__(self, random: Random, tick: int, base: int, habits: Habits) -> None:
         self.random = random
         self.tick = tick
+        self.base = base
         self.habits = habits
 
+    def _time(self) -> int:
+        return self.base + self.tick * self.random.randint(1, SPAN)
+
     def record(self, relation: Signature) -> str:
-        occurrence = self.tick * self.random.randint(1, SPAN)
-        fields = [self._value(slot) for slot in relation.slots]
+        occurrence = self._time()
+        fields = self._fields(relation)
         if relation.value is None:
             return self._line(relation.name, occurrence, [str(occurrence), *fields])
         fields = [self._value(relation.value), *fields]
@@ -92,12 +102,23 @@ class _Writer:
         shown = "inf" if chance(self.random, 0.05) else str(end)
         return self._line(relation.name, known, [str(occurrence), shown, *fields])
 
+    def _fields(self, relation: Signature) -> list[str]:
+        """The arguments as fields; inside a compound term a name keeps its quotes."""
+        constants = iter([self.random.choice(CONSTANTS[slot]) for slot in relation.slots])
+        return [
+            next(constants).strip("'") if shape == "{}"
+            else re.sub(r"\{\}", lambda _: next(constants), shape)
+            for shape in relation.fields
+        ]  # fmt: skip
+
     def _value(self, slot: str) -> str:
         return self.random.choice(CONSTANTS[slot]).strip("'")
 
     def _line(self, name: str, known: int, fields: list[str]) -> str:
         late = chance(self.random, self.habits.late)
         arrival = known + (self.tick * self.random.randint(1, 9) if late else 0)
+        if chance(self.random, self.habits.early):
+            arrival -= self.tick * self.random.randint(1, 6)
         return "|".join([name, str(arrival), *fields])
 
     def retraction(self, line: str) -> str:
@@ -106,27 +127,27 @@ class _Writer:
         return "|".join([f"-{name}", str(later), *rest])
 
     def noise(self) -> str:
-        time = self.tick * self.random.randint(1, SPAN)
+        time = self._time()
         return self.random.choice(
             (f"unheard_of|{time}|{time}|x", f"ping|x|{time}|ann", f"ping|{time}|{time}|a|b|c|d|e",
              f"-ping|{time}|{time}|nobody", f"near|{time}|{time}|{time}|true|ann|bob")
         )  # fmt: skip
 
 
-def random_settings(random: Random, program: Text, habits: Habits) -> Settings:
+def random_settings(random: Random, program: Text) -> Settings:
     """Windows of all sizes, steps smaller and larger, bounds inside and outside of the stream.
 
-    A stream with noise has bounds, so that it does not matter whether noise counts for them.
-    Delayed effects under the tie rule `initiation` are not supported.
+    Where there are delayed effects, ties are left alone, should they be left out.
     """
-    tick = program.tick
+    tick, base = program.tick, program.base
     settings: Settings = {}
     if chance(random, 0.3):
-        settings["ties"] = random.choice(("break", "break" if program.has_delays else "initiation"))
-    if habits.noise or chance(random, 0.15):
-        settings["start"] = tick * random.randint(-2, 8)
-    if habits.noise or chance(random, 0.2):
-        settings["end"] = tick * random.randint(SPAN // 2, SPAN + 12)
+        counting = not program.has_delays or is_generated("delays_where_initiations_count")
+        settings["ties"] = random.choice(("break", "initiation" if counting else "break"))
+    if chance(random, 0.15):
+        settings["start"] = base + tick * random.randint(-2, 8)
+    if chance(random, 0.2):
+        settings["end"] = base + tick * random.randint(SPAN // 2, SPAN + 12)
     if chance(random, 0.6):
         settings["window"] = tick * random.randint(2, 14)
         if chance(random, 0.8):

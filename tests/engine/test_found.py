@@ -11,6 +11,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from .compare import Scenario, difference
+from .left_out import LEFT_OUT
 from .streams import Settings
 
 
@@ -304,14 +305,184 @@ SCENARIOS = (
         gauge|17|17|1""",
         {"start": 1, "end": 19},
     ),
+    found(
+        "a variable that grounding gives beside a negated literal",
+        r"""grounding(s(P1, P2)=true) :- some_person(P1), some_person(P2).
+        holdsFor(s(P1, P2)=true, I5) :- holdsFor(mode(P2)=blue, I3), \+ pal(P1, P1),
+            complement_all([I3], I5).
+        some_person(ann).
+        friend(bob, bob).
+        pal(X, Y) :- friend(X, Y) ; friend(Y, X).""",
+        "",
+        {"start": 0, "end": 23},
+    ),
+    found(
+        "a negated disjunction waits for all its variables",
+        r"""initiatedAt(f=P1, T) :- happensAt(ping(P1), T), \+ known(P1).
+        holdsFor(s(P1, P2)=true, I3) :- holdsFor(f=P1, I1), holdsFor(f=P2, I2),
+            \+ pal(P1, P2), union_all([I2, I1], I3).
+        pal(X, Y) :- friend(X, Y, Z) ; friend(Y, X, Z), Z \= x.
+        known(X) :- (X = eel ; friend(X, _, _), \+ X = bob).
+        friend(bob, ann, x).
+        friend(cat, ann, y).""",
+        """ping|8|8|ann
+        ping|9|9|bob
+        ping|10|10|cat
+        ping|11|11|dog
+        ping|12|12|eel""",
+        {"start": 6, "end": 23},
+    ),
+    found(
+        "an edge at the query time that rests on no point",
+        """initiatedAt(f(P1)=N1, T) :- happensAt(speed(P1, N1), T).
+        holdsFor(s(N1)=P1, I3) :- holdsFor(grip(P1, N1)=true, I1), holdsFor(f(P1)=N1, I3).
+        happensAt(e(red), T) :- happensAt(start(s(N1)=_), T).""",
+        """grip|12|12|true|bob|0
+        speed|18|18|bob|-1""",
+        {"start": 0, "end": 18},
+    ),
+    found(
+        "an interval that ends at the query time beside an older point",
+        "happensAt(e(P), T) :- happensAt(end(dose(P)=A), T).",
+        """dose|7|7|2.5|ann
+        dose|18|18|24|2.5|ann""",
+        {"start": 0, "end": 23},
+    ),
+    found(
+        "any value gives each instance once",
+        "s(P)=true iff dose(P)=_.",
+        """dose|1|1|4|0.5|ann
+        dose|4|4|8|1.5|ann""",
+        {"start": 0, "end": 30},
+    ),
+    found(
+        "a variable of one list stands for any value",
+        """holdsFor(s(P)=true, I) :- holdsFor(dose(P)=A, I2), intDurGreater(I2, 5, I).""",
+        """dose|1|1|4|0.5|ann
+        dose|4|4|8|1.5|ann""",
+        {"start": 0, "end": 30},
+    ),
+    found(
+        "a variable of one list that is taken away stands for any value",
+        """s(P)=true iff mode(P)=red, not dose(P)=A.
+        holdsFor(r(P)=true, I) :- holdsFor(mode(P)=red, I1), holdsFor(dose(P)=A, I2),
+            union_all([I1, I2], I).""",
+        """mode|1|1|10|red|ann
+        dose|3|3|6|0.5|ann
+        dose|5|5|8|1.5|ann
+        mode|1|1|10|red|bob""",
+        {"start": 0, "end": 20},
+    ),
+    found(
+        "a variable twice in one list",
+        "s(C)=true iff weather=C, not near(A, A)=true.",
+        """weather|1|1|10|red
+        near|2|2|5|true|ann|bob
+        near|6|6|8|true|ann|ann""",
+        {"start": 0, "end": 30},
+    ),
+    found(
+        "a member given by a fact and by the input",
+        r"""grounding(s(A1, P1, A2)=true) :- some_amount(A1), some_person(P1), some_amount(A2).
+        holdsFor(s(A1, P1, A2)=true, I3) :- holdsFor(dose(P1)=A1, I1), holdsFor(dose(P1)=A2,
+            I2), \+ I2 = [], union_all([I2, I1], I3).
+        some_amount(1.5).
+        some_person(bob).
+        dynamicDomain(some_person(_)).
+        grounding(dose(X0)=_) :- some_person(X0).""",
+        "dose|7|7|1.5|bob",
+        {"start": 0, "end": 18},
+    ),
+    found(
+        "which of two effects is the shorter depends on the instance",
+        """initiatedAt(f(P)=true, T) :- happensAt(ping(P), T).
+        fi(f(P)=true, f(P)=false, R) :- limit(P, R).
+        ft(f(P)=true, 5).
+        limit(ann, 2).
+        limit(bob, 7).""",
+        """ping|1|1|ann
+        ping|2|2|bob""",
+        {"start": 0, "end": 20},
+    ),
+    found(
+        "two effects at one point",
+        """initiatedAt(f(P)=true, T) :- happensAt(ping(P), T).
+        fi(f(P)=true, f(P)=false, 3).
+        fi(f(P)=true, f(P)=maybe, 3).""",
+        "ping|1|1|ann",
+        {"start": 0, "end": 20},
+    ),
+    found(
+        "a delayed effect where initiations count",
+        """:- ties(initiation).
+        initiatedAt(f(P)=true, T) :- happensAt(ping(P), T).
+        terminatedAt(f(P)=true, T) :- happensAt(drop(P), T).
+        ft(f(P)=true, 5).""",
+        """ping|1|1|ann
+        ping|3|3|ann
+        drop|3|3|ann""",
+        {"start": 0, "end": 20},
+    ),
+    found(
+        "an open initiation forgets what does not hold at the edge",
+        """initiatedAt(f(P1)=true, T) :- happensAt(sell(P1), T).
+        initiatedAt(f(_)=true, T) :- happensAt(alarm, T).
+        terminatedAt(f(P1)=true, T) :- happensAt(sell(P1), T).""",
+        """sell|3|3|bob
+        alarm|6|6""",
+        {"start": 0, "end": 18, "window": 14},
+    ),
+    found(
+        "an open initiation is about the fluent and not its value",
+        """initiatedAt(f(_)=bob, T) :- happensAt(sell(ann), T).
+        initiatedAt(f(red)=cat, T) :- happensAt(ping(ann), T).
+        grounding(g(P1, N1)=P2) :- some_person(P1), some_number(N1), some_person(P2).
+        initiatedAt(g(P1, _)=ann, T) :- happensAt(sell(P1), T).
+        initiatedAt(g(P1, _)=P2, T) :- happensAt(sell(P1), T), P2 = P1.
+        some_person(bob).
+        some_number(2).""",
+        """ping|9|9|ann
+        sell|10|10|ann
+        sell|16|16|bob""",
+    ),
+    found(
+        "records that are ignored do not move the bounds of a run",
+        "initiatedAt(f=bob, T) :- happensAt(start(dose(_)=A), T).",
+        """dose|19|17|19|1.5|bob
+        near|40|14|20|true|x|y
+        near|soon|50|60|true|x|y
+        -dose|50|17|19|9.5|bob""",
+    ),
+    found(
+        "a run that starts behind all records",
+        "initiatedAt(f(P)=true, T) :- happensAt(ping(P), T).",
+        "ping|15|15|ann",
+        {"start": 21},
+    ),
+    found(
+        "large and negative times",
+        """:- tick(3).
+        initiatedAt(f(P)=N, T) :- happensAt(ping(P), T), N is T mod 5.
+        holdsFor(s(P)=true, I) :- holdsFor(f(P)=N, I1), holdsFor(near(P, N)=true, I2),
+            relative_complement_all(I1, [I2], I3), intDurLess(I3, 10, I).""",
+        """ping|-2305843009213693951|-2305843009213693951|ann
+        ping|-2305843009213693930|-2305843009213693945|ann
+        ping|2305843009213693951|2305843009213693951|ann
+        near|2305843009213693954|2305843009213693954|2305843009213693963|true|ann|1""",
+    ),
 )
 
 
 KNOWN = {
-    "a_record_that_was_taken_back_is_no_member_of_a_domain": "members of domains are never removed",
+    "a_delayed_effect_where_initiations_count": "not supported",
     "terminatedAt_of_a_rule_that_does_not_fire": "wildcard terminations have no value to compare",
 }
 """What still differs, and why; each that is mended must leave this list."""
+
+
+def test_what_is_left_out_is_known() -> None:
+    assert {title for titles in LEFT_OUT.values() for title in titles} <= KNOWN.keys()
+    assert KNOWN.keys() <= {str(parameter.id) for parameter in SCENARIOS}
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -38,6 +39,12 @@ class Signature:
         """The outermost functor."""
         return self.form.partition("(")[0]
 
+    @property
+    def fields(self) -> list[str]:
+        """How each outer argument is written: `{}`, or a compound term with `{}` in it."""
+        inside = self.form[len(self.name) + 1 : -1]
+        return re.findall(r"\w+\([^()]*\)|\{\}", inside)
+
     def text(self, args: Sequence[str], value: str | None = None) -> str:
         """The event, or the fluent-value pair."""
         entity = self.form.format(*args)
@@ -60,6 +67,8 @@ EVENTS = (
     flat("gauge", ("number",)),
     flat("pour", ("person", "amount")),
     flat("sell", ("person", "colour", "number")),
+    Signature("order(bill({}), {})", ("person", "number")),
+    Signature("tip(of({}, {}))", ("person", "number")),
 )
 
 FLUENTS = (
@@ -142,6 +151,10 @@ def facts(predicate: Predicate, random: Random) -> list[str]:
         for _ in range(random.randint(1, 6))
     }
     return [f"{predicate.name}({', '.join(args)})." for args in sorted(drawn)]
+
+
+BASES = (0, 0, 0, 0, 0, 0, -10, -1000, 1_700_000_000, 2**40 + 3, -(2**61), 2**61)
+"""Where on the time-line a stream lies."""
 
 
 def chance(random: Random, share: float) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cernis.syntax.tree import Clause, Compound, Term, Variable, functor
+from cernis.syntax.tree import Clause, Term, functor
 
 from .program import Program, fluent_of, is_pair
 from .solve import Solver
-from .terms import is_ground, substitute, unify
+from .terms import is_ground, one_relation, substitute, unify
 
 
 class Domain:
@@ -28,7 +28,7 @@ class Domain:
     def restricts(self, pair: Term) -> bool:
         """Has the pair's fluent grounding rules, for whatever value?"""
         return any(
-            is_pair(clause.head) and _one_relation(fluent_of(clause.head), fluent_of(pair))
+            is_pair(clause.head) and one_relation(fluent_of(clause.head), fluent_of(pair))
             for clause in self._grounding
         )
 
@@ -60,16 +60,3 @@ def _members(program: Program, term: Term) -> Iterator[Term]:
                 fact = substitute(goal, env)
                 if functor(goal) in program.domains and is_ground(fact):
                     yield fact
-
-
-def _one_relation(left: Term, right: Term) -> bool:
-    """Are the fluents of one relation? Nested functors are part of its name."""
-    return functor(left) == functor(right) and _alike(left, right)
-
-
-def _alike(left: Term, right: Term) -> bool:
-    if isinstance(left, Variable) or isinstance(right, Variable):
-        return True
-    if isinstance(left, Compound) and isinstance(right, Compound):
-        return functor(left) == functor(right) and all(map(_alike, left.args, right.args))
-    return not isinstance(left, Compound) and not isinstance(right, Compound)

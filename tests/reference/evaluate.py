@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import filterfalse
 
 from cernis.syntax import show
 from cernis.syntax.tree import Item, Term
 
 from .intervals import INF, Intervals
-from .memory import Window, memory_at, sort_records
+from .memory import Window, match_retractions, memory_at, sort_records
+from .phrases import is_made_up
 from .program import Program, fluent_of, read_program
 from .query import run_query
 from .records import Record, Records, SetAside
@@ -39,7 +41,8 @@ class Settings:
     """How to run a program; None leaves it to the program, or to the input.
 
     `tick` and `ties` override the program's directives. By default the run starts one tick
-    before the first occurrence and ends with the last occurrence or arrival. A window without
+    before the first occurrence and ends with the last occurrence or arrival; a
+    retraction of nothing does not count for that. A window without
     a step has steps of its own size, a step without a window sees everything so far.
     """
 
@@ -134,6 +137,7 @@ def query_windows(records: Sequence[Record], settings: Settings, tick: int) -> l
 
 def _bounds(records: Sequence[Record], settings: Settings, tick: int) -> tuple[int, int]:
     start, end = settings.start, settings.end
+    records, _ = match_retractions(records)
     if start is None:
         start = min((record.start for record in records), default=tick) - tick
     if end is None:
@@ -146,10 +150,10 @@ def _bounds(records: Sequence[Record], settings: Settings, tick: int) -> tuple[i
 def _recognised(state: State) -> Recognised:
     result = Recognised()
     for pair, intervals in [*state.simple.items(), *state.static.items()]:
-        if intervals:
+        if intervals and not is_made_up(pair):
             result.intervals[pair] = _closed(intervals)
     for point in sorted(state.happened):
-        for event in state.happened[point]:
+        for event in filterfalse(is_made_up, state.happened[point]):
             result.events.setdefault(event, []).append(point)
     return result
 

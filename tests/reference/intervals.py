@@ -145,5 +145,6 @@ def from_term(term: Term) -> Intervals | None:
         start, end = item.args
         if not isinstance(start, Number):
             return None
-        result.append((int(start.value), float(end.value) if isinstance(end, Number) else INF))
+        # A float would not do: the last digits of large times would be lost.
+        result.append((int(start.value), int(end.value) if isinstance(end, Number) else INF))
     return result

@@ -29,11 +29,12 @@ class Window:
 @dataclass(slots=True)
 class Memory:
     """What a query sees: events by time, input fluents with their intervals, and which of those
-    were built from points. `told` is every term any query of the run has seen so far."""
+    end at the query time only because no later point can be known yet. `told` is every term any
+    query of the run has seen so far."""
 
     events: dict[int, set[Term]] = field(default_factory=dict)
     fluents: dict[Term, Intervals] = field(default_factory=dict)
-    from_points: set[Term] = field(default_factory=set)
+    at_query: set[Term] = field(default_factory=set)
     told: set[Term] = field(default_factory=set)
 
 
@@ -51,24 +52,34 @@ def sort_records(records: Iterable[Record], windows: list[Window], tick: int) ->
     """Tell apart what counts, what is too late, and what is no part of the run at all.
 
     Outside the run is what lies before its start or behind its end, or arrives after its last
-    query. A retraction is too late under the same rule as other records; one that finds
-    nothing to retract is unmatched.
+    query. A retraction is too late under the same rule as other records, and then so is what it
+    retracts; one that finds nothing to retract is unmatched.
     """
     start, end = windows[0].forgotten, windows[-1].query
-    result = Sorted()
-    present: Counter[tuple[object, ...]] = Counter()
-    for record in sorted(records, key=lambda record: (record.arrival, record.line)):
+    found, unmatched = match_retractions(records)
+    result = Sorted(unmatched=unmatched)
+    for record in found:
         first = next((window for window in windows if window.query >= record.arrival), None)
         if first is None or record.last(tick) <= start or record.start > end:
             result.outside.append(record)
         elif record.last(tick) <= first.forgotten:
             result.too_late.append(record)
-        elif record.retraction and not present[record.same()]:
-            result.unmatched.append(record)
         else:
-            present[record.same()] += -1 if record.retraction else 1
             result.counted.append(record)
     return result
+
+
+def match_retractions(records: Iterable[Record]) -> tuple[list[Record], list[Record]]:
+    """The records by arrival, and apart from them the retractions that find nothing to retract."""
+    present: Counter[tuple[object, ...]] = Counter()
+    found, unmatched = [], []
+    for record in sorted(records, key=lambda record: (record.arrival, record.line)):
+        if record.retraction and not present[record.same()]:
+            unmatched.append(record)
+        else:
+            present[record.same()] += -1 if record.retraction else 1
+            found.append(record)
+    return found, unmatched
 
 
 def memory_at(counted: Iterable[Record], window: Window, tick: int) -> Memory:
@@ -111,5 +122,5 @@ def _see(memory: Memory, record: Record, window: Window, tick: int) -> None:
     end = record.start + tick if record.end is None else record.end
     part = from_on([(record.start, end)], window.forgotten + tick)
     memory.fluents.setdefault(record.term, []).extend(part)
-    if record.kind == "point":
-        memory.from_points.add(record.term)
+    if record.kind == "point" and record.start == window.query:
+        memory.at_query.add(record.term)

@@ -19,7 +19,7 @@ from cernis.syntax.tree import (
     functor,
 )
 
-from . import iff
+from . import iff, phrases
 from .terms import Renamer
 
 FLUENT_KINDS = frozenset({"initiatedAt", "terminatedAt", "initially", "fi", "ft"})
@@ -79,7 +79,7 @@ def read_program(items: Iterable[Item]) -> Program:
     """Sort the items of a program. Directives other than tick and ties have no meaning here."""
     program = Program()
     renamer = Renamer()
-    for item in items:
+    for item in phrases.plain(items):
         if isinstance(item, PatternRule):
             raise UnsupportedError("event patterns are not part of this evaluator")
         if isinstance(item, Directive):

@@ -30,7 +30,7 @@ def run_query(
     """
     domain = Domain(program, memory.told)
     context = Context(
-        program, memory, state, window, edge, start, first, domain, set(memory.from_points)
+        program, memory, state, window, edge, start, first, domain, set(memory.at_query)
     )
     predicates = {**time_predicates(context), **interval_predicates(context)}
     context.solver = Solver([*program.background, *domain.facts], predicates)

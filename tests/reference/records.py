@@ -21,7 +21,7 @@ from cernis.syntax import parse_term
 from cernis.syntax.tree import Atom, Compound, Number, Term, functor, walk
 
 from .program import Program, is_pair
-from .terms import is_ground
+from .terms import is_ground, one_relation
 
 INTEGER = re.compile(r"[+-]?\d+\Z")
 FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?\Z")
@@ -69,6 +69,8 @@ class Records:
 
     records: list[Record] = field(default_factory=list)
     set_aside: list[SetAside] = field(default_factory=list)
+    ignored: list[int] = field(default_factory=list)
+    """The lines with a name that no rule mentions."""
 
 
 @dataclass(slots=True)
@@ -80,6 +82,14 @@ class Vocabulary:
     on_intervals: set[tuple[str, int]] = field(default_factory=set)
     at_points: set[tuple[str, int]] = field(default_factory=set)
     defined: set[tuple[str, int]] = field(default_factory=set)
+    terms: list[Term] = field(default_factory=list)
+    """The events and pairs themselves, as far as they may be input."""
+
+    def knows(self, field: str) -> bool:
+        """Does some rule mention the name in the first field of a record?"""
+        name = field.rpartition("::")[2].strip().removeprefix("-")
+        defined = {own for own, _ in self.defined}
+        return name in self.events or name in self.fluents or name in defined
 
 
 class Unreadable(Exception):
@@ -103,6 +113,9 @@ def vocabulary(program: Program) -> Vocabulary:
     for goal in bodies:
         for term in walk(goal):
             _mention(result, term)
+    for clause in program.grounding:
+        _add(result.fluents if is_pair(clause.head) else result.events, clause.head)
+        result.terms.append(clause.head)
     for pair in program.on_intervals:
         _declare(result, pair, result.on_intervals)
     for pair in program.at_points:
@@ -116,13 +129,24 @@ def _mention(result: Vocabulary, term: Term) -> None:
     what = term.args[0]
     if term.functor in ("holdsAt", "holdsFor", "start", "end") and is_pair(what):
         _add(result.fluents, what)
-    elif term.functor == "happensAt" and functor(what) not in (("start", 1), ("end", 1)):
+        result.terms.append(what)
+    elif term.functor == "happensAt" and not _is_edge(what):
         _add(result.events, what)
+        result.terms.append(what)
+
+
+def _is_edge(event: Term) -> bool:
+    return (
+        isinstance(event, Compound)
+        and functor(event) in (("start", 1), ("end", 1))
+        and is_pair(event.args[0])
+    )
 
 
 def _declare(result: Vocabulary, pair: Term, where: set[tuple[str, int]]) -> None:
     if is_pair(pair):
         _add(result.fluents, pair)
+        result.terms.append(pair)
         where.add(_fluent(pair))
 
 
@@ -143,6 +167,9 @@ def read_records(text: str, program: Program) -> Records:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
+        if not names.knows(line.partition("|")[0]):
+            result.ignored.append(number)
+            continue
         try:
             result.records.append(_read(number, line, names))
         except Unreadable as error:
@@ -160,14 +187,22 @@ def _read(number: int, line: str, names: Vocabulary) -> Record:
     kind = _kind(name, len(fields), names)
     arrival, start = _time(fields[1]), _time(fields[2])
     if kind == "event":
-        term: Term = _term(name, fields[3:])
+        term: Term = _mentioned(_term(name, fields[3:]), names)
         return Record(number, kind, arrival, start, term, None, probability, retraction)
     at = 4 if kind == "interval" else 3
     end = None if kind == "point" else math.inf if fields[3] == "inf" else _time(fields[3])
     if end is not None and start >= end:
         raise Unreadable("start not before end")
     pair = Compound("=", (_term(name, fields[at + 1 :]), read_field(fields[at])))
+    pair = _mentioned(pair, names)
     return Record(number, kind, arrival, start, pair, end, probability, retraction)
+
+
+def _mentioned(term: Term, names: Vocabulary) -> Term:
+    """The term; nested functors are part of the name of a relation that rules speak of."""
+    if not any(one_relation(other, term) for other in names.terms):
+        raise Unreadable("other arguments")
+    return term
 
 
 def _probability(field: str) -> tuple[float | None, str]:
@@ -180,20 +215,15 @@ def _probability(field: str) -> tuple[float | None, str]:
 
 
 def _kind(name: str, fields: int, names: Vocabulary) -> str:
-    """event, point or interval, by the number of fields and the rules.
-
-    A name that no rule knows is taken for an event: nothing will ever ask for it.
-    """
+    """event, point or interval, by the number of fields and the rules."""
     kinds = list(dict.fromkeys(_kinds(name, fields, names)))
     if len(kinds) == 1:
         return kinds[0]
     if kinds:
         raise Unreadable("ambiguous: could be " + " or ".join(kinds))
-    if any((name, arity) in names.defined for arity in names.fluents.get(name, ())):
+    if name in {own for own, _ in names.defined}:
         raise Unreadable("defined by rules")
-    if name in names.events or name in names.fluents:
-        raise Unreadable("wrong arity")
-    return "event"
+    raise Unreadable("wrong arity")
 
 
 def _kinds(name: str, fields: int, names: Vocabulary) -> Iterator[str]:

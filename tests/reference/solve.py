@@ -88,7 +88,7 @@ class Solver:
             self._clauses[functor(clause.head)].append(clause)
         self._by_first: dict[tuple[Key, Term], list[Clause]] = {}
         self._predicates = dict(predicates or {})
-        self._renamer = Renamer()
+        self._renamer = Renamer("$")
         self._recursive = {key for key in self._clauses if self._reaches(key, key)}
 
     def solve(

@@ -3,7 +3,8 @@
 A rule is evaluated for each instance of its variables. The instances are found first: those
 for which grounding, a background literal, or an existing instance of some fluent of the body
 gives each variable a value. Then the body is evaluated, and a fluent that never holds for the
-instance has the empty list.
+instance has the empty list. A variable that occurs in one fluent of the body and nowhere else
+is no part of an instance: it stands for any value, and the list is the union over all of them.
 """
 
 from __future__ import annotations
@@ -56,7 +57,11 @@ def evaluate_static(context: Context, rule: Rule) -> None:
 
 
 def _rests_on_points(context: Context, rule: Rule, known: Env) -> bool:
-    return any(substitute(pair, known) in context.unsure for pair in _fluents(rule))
+    return any(
+        instance in context.unsure
+        for pair in _fluents(rule)
+        for instance in _all_of(context, substitute(pair, known))
+    )
 
 
 def _fluents(rule: Rule) -> list[Term]:
@@ -74,6 +79,7 @@ def _fluents(rule: Rule) -> list[Term]:
 def _instances(context: Context, rule: Rule) -> list[Env]:
     """The bindings of all variables of the rule that are not about intervals."""
     asked = _fluents(rule)
+    needed = _needed(rule)
     partial = _distinct([{}, *_grounded(context, rule)])
     for pair in asked:
         partial = _distinct([*partial, *_matches(context, pair, partial)])
@@ -81,12 +87,22 @@ def _instances(context: Context, rule: Rule) -> list[Env]:
     complete = []
     for env in partial:
         for known in _solutions(context, background, env):
-            if all(is_ground(substitute(term, known)) for term in [rule.head, *asked]):
+            if all(name in known for name in needed):
                 complete.append(known)
-    names = {
-        variable.name for term in [rule.head, *asked, *background] for variable in variables(term)
-    }
+    names = needed | {variable.name for goal in background for variable in variables(goal)}
     return _distinct([{name: env[name] for name in names if name in env} for env in complete])
+
+
+def _needed(rule: Rule) -> set[str]:
+    """The variables of the head and of the fluents, but for those that stand for any value."""
+    of_head = {variable.name for variable in variables(rule.head)}
+    of_body = {variable.name for pair in _fluents(rule) for variable in variables(pair)}
+    return of_head | {name for name in of_body if len(_mentions(rule, name)) > 1}
+
+
+def _mentions(rule: Rule, name: str) -> list[Term]:
+    """The literals of the body with the variable."""
+    return [goal for goal in rule.body if any(v.name == name for v in variables(goal))]
 
 
 def _grounded(context: Context, rule: Rule) -> Iterator[Env]:
@@ -152,9 +168,13 @@ def _visible(context: Context, pair: Term) -> Intervals:
 def _holds_for(context: Context, goal: Term) -> Iterator[Term]:
     assert isinstance(goal, Compound)
     pair = goal.args[0]
-    if not is_ground(pair):
-        raise KnowledgeError("holdsFor/2", "a variable of the fluent has no value")
-    yield Compound("holdsFor", (pair, lists.to_term(_visible(context, pair))))
+    held = [_visible(context, instance) for instance in _all_of(context, pair)]
+    yield Compound("holdsFor", (pair, lists.to_term(lists.union_all(held))))
+
+
+def _all_of(context: Context, pair: Term) -> list[Term]:
+    """The pair itself if it is ground, else the instances there are of it."""
+    return [pair] if is_ground(pair) else context.state.instances(pair)
 
 
 def _result(goal: Term, run: Callable[[Compound], Intervals | None]) -> Iterator[Term]:

@@ -19,6 +19,7 @@ from cernis.syntax.tree import (
     Term,
     Text,
     Variable,
+    functor,
     variables,
 )
 
@@ -110,14 +111,15 @@ def _deref(term: Term, env: Env) -> Term:
 
 
 class Renamer:
-    """Gives terms variables that nobody else has."""
+    """Gives terms variables that nobody else has; each renamer in use needs a mark of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: str = "#") -> None:
+        self._mark = mark
         self._numbers = count(1)
 
     def fresh(self) -> Variable:
-        """A new variable. `#` cannot be part of a name in the text."""
-        return Variable(f"_#{next(self._numbers)}")
+        """A new variable. Its mark cannot be part of a name in the text."""
+        return Variable(f"_{self._mark}{next(self._numbers)}")
 
     def term(self, term: Term, names: Env) -> Term:
         """The term with each variable renamed after `names`, which grows; each `_` is new."""
@@ -173,6 +175,19 @@ def order_key(term: Term) -> tuple[object, ...]:
         head, tail = uncons(term)
         return (5, 2, "[|]", order_key(head), order_key(tail))
     return (5, len(term.args), term.functor, *(order_key(arg) for arg in term.args))
+
+
+def one_relation(left: Term, right: Term) -> bool:
+    """Are the events or fluents of one relation? Nested functors are part of its name."""
+    return functor(left) == functor(right) and _alike(left, right)
+
+
+def _alike(left: Term, right: Term) -> bool:
+    if isinstance(left, Variable) or isinstance(right, Variable):
+        return True
+    if isinstance(left, Compound) and isinstance(right, Compound):
+        return functor(left) == functor(right) and all(map(_alike, left.args, right.args))
+    return not isinstance(left, Compound) and not isinstance(right, Compound)
 
 
 def goals_of(term: Term) -> Iterator[Compound | Atom]:

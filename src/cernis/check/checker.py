@@ -14,6 +14,7 @@ from cernis.check.lower import Lowered, lower
 from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
 from cernis.check.names import check_names, check_predicates
 from cernis.check.patterns import check_patterns
+from cernis.check.phrases import expand_phrases
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
 from cernis.check.safety import check_clauses, check_safety, check_singletons
@@ -64,8 +65,10 @@ class Checked:
 def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> Checked:
     """Check a program. `given` are tables from outside the text that serve as predicates."""
     report = Report(list(parsed.diagnostics))
-    lowered = lower(parsed.items, report)
+    expanded = expand_phrases(parsed.items, report)
+    lowered = lower(expanded.items, report)
     definitions = lowered.definitions
+    definitions.auxiliary |= expanded.auxiliary
     clauses = _by_relation(lowered, report)
     tables = {**_declared_tables(definitions, parsed.sources, report), **(given or {})}
     nothing: Needs = frozenset()

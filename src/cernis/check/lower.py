@@ -16,24 +16,20 @@ from cernis.check.model import (
     Pair,
     Postponable,
 )
-from cernis.check.parts import event_of, pair_of, show_fluent
+from cernis.check.parts import event_of, is_delay, pair_of, show_fluent
 from cernis.check.pointrules import lower_change, lower_event_rule, speaks_of_time
 from cernis.check.report import Report
 from cernis.check.staticrules import lower_static
 from cernis.knowledge.builtins import builtin
 from cernis.source import Span
-from cernis.syntax.printer import show
 from cernis.syntax.tree import (
     Atom,
     Clause,
     Compound,
     Directive,
-    Duration,
     Item,
-    Number,
     PatternRule,
     Term,
-    Variable,
     functor,
 )
 
@@ -257,19 +253,8 @@ def _future_initiation(clause: Clause, definitions: Definitions, report: Report)
                      help="name the value that is to follow")  # fmt: skip
         return
     delay = clause.head.args[2]
-    if _is_delay(delay, report):
+    if is_delay(delay, report):
         definitions.effects.append(DelayedEffect(source, target, delay, clause.body, clause.span))
-
-
-def _is_delay(term: Term, report: Report) -> bool:
-    """A delay is a number above 0, or something that is computed."""
-    if (isinstance(term, Number) and term.value > 0) or isinstance(term, (Variable, Duration)):
-        return True
-    if isinstance(term, Compound) and term.functor in ("+", "-", "*", "/", "//", "min", "max"):
-        return True
-    report.error("C044", f"{show(term)} is no delay", term.span,
-                 help="a delay is a number above 0, or is computed by the body")  # fmt: skip
-    return False
 
 
 def _extensible(clause: Clause, definitions: Definitions, report: Report) -> None:
@@ -284,7 +269,7 @@ def _future_termination(clause: Clause, definitions: Definitions, report: Report
     assert isinstance(clause.head, Compound)
     source = pair_of(clause.head.args[0], report, "ft")
     delay = clause.head.args[1]
-    if source is not None and _is_delay(delay, report):
+    if source is not None and is_delay(delay, report):
         definitions.effects.append(DelayedEffect(source, None, delay, clause.body, clause.span))
 
 

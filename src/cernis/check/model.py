@@ -342,6 +342,8 @@ class Definitions:
     declared_events: dict[Relation, Event] = field(default_factory=dict)
     declared_fluents: dict[Relation, Pair] = field(default_factory=dict)
     outputs: set[Relation] = field(default_factory=set)
+    auxiliary: set[Relation] = field(default_factory=set)
+    """Fluents and events that phrases are made of; they are no part of a program's results."""
     declared_strictly: set[str] = field(default_factory=set)
     dynamic: set[Relation] = field(default_factory=set)
     tables: list[tuple[Relation, str, Span]] = field(default_factory=list)

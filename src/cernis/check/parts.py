@@ -5,7 +5,7 @@ from __future__ import annotations
 from cernis.check.model import Event, Pair, flatten
 from cernis.check.report import Report
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Atom, Compound, Term, functor
+from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor
 
 
 def pair_of(term: Term, report: Report, where: str) -> Pair | None:
@@ -39,3 +39,14 @@ def event_of(term: Term, report: Report, where: str) -> Event | None:
 def show_fluent(pair: Pair) -> str:
     """The fluent of a pair, without its value."""
     return show(pair.term.args[0]) if isinstance(pair.term, Compound) else str(pair.relation)
+
+
+def is_delay(term: Term, report: Report) -> bool:
+    """A delay is a number above 0, or something that is computed."""
+    if (isinstance(term, Number) and term.value > 0) or isinstance(term, (Variable, Duration)):
+        return True
+    if isinstance(term, Compound) and term.functor in ("+", "-", "*", "/", "//", "min", "max"):
+        return True
+    report.error("C044", f"{show(term)} is no delay", term.span,
+                 help="a delay is a number above 0, or is computed by the body")  # fmt: skip
+    return False

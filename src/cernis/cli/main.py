@@ -136,16 +136,32 @@ app.command()(run)
 
 
 @app.command()
-def plan(rules: Rules, facts: Facts = []) -> None:  # noqa: B006 - as above
+def plan(
+    rules: Rules,
+    facts: Facts = [],  # noqa: B006 - as above
+    expand: Annotated[
+        bool, typer.Option("--expand", help="Show the rules with phrases written out instead.")
+    ] = False,
+) -> None:
     """Show how a program is evaluated: stages, strata, operators."""
     from cernis.plan import explain
     from cernis.report.diagnostics import as_text
 
     program = load_program(rules, facts)
+    if expand:
+        say(_expanded(rules), newline=False)
+        return
     say(explain(program.plan), newline=False)
     if program.plan.diagnostics:
         text = as_text(program.plan.diagnostics, program.sources, is_coloured(sys.stderr))
         say("\n" + text, err=True)
+
+
+def _expanded(rules: Path) -> str:
+    from cernis.check.phrases import expanded_text
+    from cernis.syntax.load import load_files
+
+    return expanded_text(load_files([rules]).items)
 
 
 @app.command()

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +16,7 @@ import typer
 
 from cernis.cli.output import say, stop
 from cernis.cli.program import Facts, Rules, load_program
+from cernis.cli.spark import Asked, run_on_spark, see_all, spark_settings
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Format(StrEnum):
 class Engine(StrEnum):
     """Where programs run."""
 
+    SPARK = "spark"
     LOCAL = "local"
 
 
@@ -81,7 +83,19 @@ def run(
         Path | None,
         _file("--config", help="Which columns are what; else cernis.toml by the input, or here."),
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="Where to run.")] = Engine.LOCAL,
+    engine: Annotated[
+        Engine | None,
+        typer.Option(
+            envvar="CERNIS_ENGINE",
+            help="Where to run: on Spark, or in this process, as a pipe and --per-query need.",
+        ),
+    ] = None,
+    master: Annotated[
+        str, typer.Option(help="Where Spark runs: local[*], or the address of a cluster.")
+    ] = "local[*]",
+    conf: Annotated[
+        list[str], typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark's.")
+    ] = [],  # noqa: B006 - the command line makes a new one for each call
 ) -> None:
     """Recognise: when did what hold, given these records?"""
     wanted = format_ or (Format.PARQUET if output else Format.TEXT)
@@ -94,49 +108,70 @@ def run(
 
     try:
         chosen = settings(window, step, start, end, tick)
-        _look_ahead(inputs, output, overwrite)
+        on_spark = _is_for_spark(engine, inputs, per_query)
+        more = spark_settings(conf)
+        _look_ahead(inputs, output, overwrite, on_spark)
     except DataError as error:
         stop(str(error), 2)
+    if on_spark:
+        asked = Asked(program, inputs, chosen, config, strict)
+        run_on_spark(asked, output, wanted, master, more)
+        return
     with _progress(inputs) as (progress, read):
         result = recognise(
             program.plan, inputs, chosen, mapping=config, strict=strict, per_query=per_query,
             progress=progress, on_read=read,
         )  # fmt: skip
-    _write(result, output, wanted)
+    write_result(result, output, wanted)
 
 
-def _look_ahead(inputs: list[Path], output: Path | None, overwrite: bool) -> None:
+def _is_for_spark(engine: Engine | None, inputs: list[Path], per_query: bool) -> bool:
+    """Spark, unless it is said otherwise, or the process itself can do what Spark cannot."""
+    from cernis.runtime.sources import STANDARD_INPUT
+
+    piped = any(str(file) == STANDARD_INPUT for file in inputs)
+    if engine is Engine.SPARK and (piped or per_query):
+        what = "a pipe" if piped else "--per-query"
+        raise DataError(f"{what} needs --engine local")
+    return engine is not Engine.LOCAL and not piped and not per_query
+
+
+def _look_ahead(inputs: list[Path], output: Path | None, overwrite: bool, on_spark: bool) -> None:
     """Find out before the work whether there is input, and a place for the result."""
     from cernis.runtime.sources import STANDARD_INPUT, see
     from cernis.runtime.writers import claim
 
+    if on_spark:
+        see_all(inputs)
     for file in inputs:
-        if str(file) != STANDARD_INPUT:
+        if not on_spark and str(file) != STANDARD_INPUT:
             see(file)
     if output is not None:
         claim(output, overwrite)
 
 
-def _write(result: Result, output: Path | None, format_: Format) -> None:
+def write_result(result: Result, output: Path | None, format_: Format) -> None:
+    """Print a result or write it into a folder, and say what came of it."""
     from cernis.runtime.writers import SET_ASIDE, OutputFormat, write
 
     began = time.perf_counter()
     if output is None:
         say(result.text(), newline=False)
-        _say_set_aside(result.summary)
+        say_set_aside(result.summary)
     else:
         try:
             written = write(result, output, OutputFormat(format_))
         except OSError as error:
             stop(f"{output} cannot be written: {error.strerror}", 2)
-    _say_summary(result, time.perf_counter() - began)
+    say_summary(summary_lines(result, time.perf_counter() - began))
     if output is not None:
         more = f", what was set aside in {SET_ASIDE}" if (output / SET_ASIDE) in written else ""
         count = len(written)
         say(f"{count} file{'s' if count != 1 else ''} in {output}{more}", err=True)
 
 
-def _say_set_aside(summary: Summary) -> None:
+def say_set_aside(summary: Summary) -> None:
+    """Show some of the records that were not used."""
     found = [*summary.set_aside, *summary.too_late]
     for aside in found[:_SHOWN]:
         say(f"set aside: {aside}", err=True)
@@ -147,8 +182,9 @@ def _say_set_aside(summary: Summary) -> None:
 # -- the summary -------------------------------------------------------------------------------
 
 
-def _say_summary(result: Result, writing: float) -> None:
-    lines = list(summary_lines(result, writing))
+def say_summary(lines: Iterable[tuple[str, str]]) -> None:
+    """Say the closing table."""
+    lines = list(lines)
     width = max(len(name) for name, _ in lines)
     if sys.stderr is not None and sys.stderr.isatty() and "NO_COLOR" not in os.environ:
         _say_in_colour(lines)
@@ -158,8 +194,16 @@ def _say_summary(result: Result, writing: float) -> None:
 
 def summary_lines(result: Result, writing: float) -> Iterator[tuple[str, str]]:
     """The closing table: what was used, what was not and why, and what came of it."""
-    summary, answer = result.summary, result.answer
-    seconds = summary.seconds + writing
+    answer = result.answer
+    pairs = sum(len(table) for table in answer.fluents.values())
+    intervals = sum(len(table.starts) for table in answer.fluents.values())
+    happenings = sum(len(table) for table in answer.events.values()) if answer.events else None
+    yield from record_lines(result.summary)
+    yield from found_lines(result.summary, intervals, pairs, happenings, writing)
+
+
+def record_lines(summary: Summary) -> Iterator[tuple[str, str]]:
+    """What became of the records."""
     yield "records", f"{summary.records:,}"
     yield "used", f"{summary.used:,}"
     unused = [
@@ -174,11 +218,16 @@ def summary_lines(result: Result, writing: float) -> Iterator[tuple[str, str]]:
     for remark in summary.remarks:
         yield "note", remark
     yield "run", f"from {summary.start} to {summary.end}, queries: {summary.queries:,}"
-    pairs = sum(len(table) for table in answer.fluents.values())
-    intervals = sum(len(table.starts) for table in answer.fluents.values())
+
+
+def found_lines(
+    summary: Summary, intervals: int, pairs: int, happenings: int | None, writing: float
+) -> Iterator[tuple[str, str]]:
+    """What came of them."""
+    seconds = summary.seconds + writing
     yield "intervals", f"{intervals:,} of {pairs:,} fluent-value pairs"
-    if answer.events:
-        yield "happenings", f"{sum(len(table) for table in answer.events.values()):,}"
+    if happenings is not None:
+        yield "happenings", f"{happenings:,}"
     if summary.conflicts:
         yield "conflicts", f"{summary.conflicts:,}"
     yield "time", f"{seconds:.2f} s, {summary.records / max(seconds, 1e-9):,.0f} records a second"

@@ -19,6 +19,8 @@ NO_EFFECT = -1
 """The delay of a value without a delayed effect."""
 ENDS = -1
 """The target of an effect that ends its value and begins none."""
+CLASH = -3
+"""The target of effects at one point that would begin several values: none begins."""
 
 
 NOTHING = -2
@@ -65,7 +67,7 @@ def _is_ended(first: Place, last: Place, value: int, actions: Integers) -> bool:
 
 
 @kernel(
-    "integers integers integers integers integers integers integers integers matrix integers "
+    "integers integers integers integers integers integers integers integers matrix matrix "
     "matrix integers integer integer writable-integers writable-integers writable-integers "
     "writable-integers writable-integers writable-integers writable-integers writable-integers "
     "writable-integers writable-integers",
@@ -74,7 +76,7 @@ def _is_ended(first: Place, last: Place, value: int, actions: Integers) -> bool:
 def _hold_delayed(
     known: Integers, instances: Integers, times: Integers, actions: Integers,
     carried_instances: Integers, carried_values: Integers, carried_starts: Integers,
-    carried_since: Integers, delays: Matrix, targets: Integers, may: Matrix,
+    carried_since: Integers, delays: Matrix, targets: Matrix, may: Matrix,
     postponable: Integers, query: int, tick: int,
     found_instances: Integers, found_values: Integers, found_starts: Integers,
     found_ends: Integers, begun_instances: Integers, begun_values: Integers,
@@ -114,12 +116,14 @@ def _hold_delayed(
                 row += ONE
             begins, many, ends_all, ends = _told(first, row, value, actions)
             if effect == time:
-                target = targets[Place(value)]
+                target = targets[Place(value), at]
                 effect_instances[fired] = instance
                 effect_actions[fired] = value << 1 if target < 0 else (target << 1) + 1
                 effect_times[fired] = time
                 fired += ONE
-                if target < 0:
+                if target == CLASH:
+                    many = True
+                elif target < 0:
                     ends = True
                 elif may[Place(target), at] == 0:
                     ends_all = True
@@ -173,7 +177,7 @@ def hold_delayed(
     carried_starts: Integers,
     carried_since: Integers,
     delays: Matrix,
-    targets: Integers,
+    targets: Integers | Matrix,
     may: Matrix,
     postponable: Integers,
     query: int,
@@ -185,16 +189,19 @@ def hold_delayed(
     """Intervals under the tie rule `break`, with delayed effects; otherwise as `hold`.
 
     `known` are the instances, sorted; those of actions and of what is carried are among them. A
-    value v of instance `known[i]` has the delay `delays[v, i]`, or -1 for none; then `targets[v]`
-    is initiated, or v ended if that is -1. An effect whose target the instance may not have
-    (`may[target, i]` is 0) only breaks. An effect takes place at its point together with what
-    happens there, and not behind the query. Where v is postponable, each initiation of it moves
-    its effect. `carried_since` is the last initiation of what is carried.
+    value v of instance `known[i]` has the delay `delays[v, i]`, or -1 for none; then its target
+    `targets[v, i]` is initiated, or v ended if that is -1; targets may be given by value alone. An
+    effect whose target the instance may not have (`may[target, i]` is 0) only breaks. An effect
+    takes place at its point together with what happens there, and not behind the query. Where v is
+    postponable, each initiation of it moves its effect. `carried_since` is the last initiation of
+    what is carried.
 
     Gives instances, values, starts and ends; instances, values and times of the initiations of
     postponable values, those carried included; instances, actions and times of the effects; and
     the number of conflicts.
     """
+    if targets.ndim == 1:
+        targets = np.ascontiguousarray(np.broadcast_to(targets[:, np.newaxis], delays.shape))
     room = 2 * len(times) + len(carried_instances) + 16
     while True:
         found = [np.empty(room, np.int64) for _ in range(10)]

@@ -51,7 +51,7 @@ class Memo:
     """What stays the same from one query to the next, and from run to run, worked out once.
 
     Domains only grow, so what is known of their values stays true. Tables that the run fills are
-    told apart by how many rows they have.
+    told apart by their fillings.
     """
 
     tables: dict[tuple[str, int], tuple[int, Background]] = field(default_factory=dict)
@@ -93,8 +93,10 @@ class Context:
     begun: dict[Relation, Points] = field(default_factory=dict)
     """Initiations that the delayed effects of postponable values are counted from."""
     filled: dict[tuple[str, int], FactTable] = field(default_factory=dict)
+    fillings: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Which filling of each table this is, counted from 1."""
     unsure: set[Relation] = field(default_factory=set)
-    """Fluents whose last edge may be the edge of what has been seen: those built from points."""
+    """Fluents of which some instances may go on behind the query: they rest on a point at it."""
     ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
     """How tables are sorted by some of their columns and time, by the identity of these."""
     numberings: dict[tuple[int, ...], Numbering] = field(default_factory=dict)
@@ -102,7 +104,7 @@ class Context:
     computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
     """Expressions and comparisons over whole tables, by what they are about."""
     unsure_groups: dict[Relation, npt.NDArray[np.bool_]] = field(default_factory=dict)
-    """Of fluents whose records are in part about points: the groups that rest on those."""
+    """Of those fluents, which groups."""
     watched: frozenset[Relation] = frozenset()
     """Fluents whose initiations or terminations are conditions of other rules."""
     past: dict[Relation, list[Any]] = field(default_factory=dict)
@@ -117,6 +119,15 @@ class Context:
     """Where costs are entered, if someone wants to know them."""
     memo: Memo = field(default_factory=Memo)
 
+    def leave_open(self, relation: Relation, instances: list[Array]) -> None:
+        """Some instances of a fluent, given by arguments and value, may go on behind the query."""
+        table = self.fluents[relation]
+        groups = table.finder(tuple(range(len(instances)))).one(instances, len(instances[0]))
+        mask = np.zeros(len(table), np.bool_)
+        mask[groups[groups >= 0]] = True
+        self.unsure_groups[relation] = mask
+        self.unsure.add(relation)
+
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
         """The domain of a slot; None if its values are reckoned with and stay numbers."""
         slot = (kind, relation, position)
@@ -128,20 +139,20 @@ class Context:
     def background(self, name: str, arity: int) -> Background:
         """The table of a predicate, encoded when it is first asked for."""
         key = (name, arity)
-        filled = self.rows_filled(key)
+        filling = self.filling(key)
         known = self.memo.tables.get(key)
-        if known is None or known[0] != filled:
-            known = self.memo.tables[key] = (filled, self._encode(key))
+        if known is None or known[0] != filling:
+            known = self.memo.tables[key] = (filling, self._encode(key))
         return known[1]
 
-    def rows_filled(self, key: tuple[str, int]) -> int:
-        """How many rows the run has filled into a table so far."""
-        return len(self.filled[key]) if key in self.filled else 0
+    def filling(self, key: tuple[str, int]) -> int:
+        """Which filling of a table this is; 0 for one that the run does not fill."""
+        return self.fillings.get(key, 0)
 
     @property
-    def all_filled(self) -> int:
-        """How many rows the run has filled into all tables: they only ever get more."""
-        return sum(map(len, self.filled.values()))
+    def all_fillings(self) -> int:
+        """A number that is another whenever some table is filled anew."""
+        return sum(self.fillings.values())
 
     def _encode(self, key: tuple[str, int]) -> Background:
         relation = Relation(*key)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cernis.check.model import Condition, DelayedEffect, Grounding
 from cernis.errors import DataError
-from cernis.kernels.delays import ENDS, NO_EFFECT
+from cernis.kernels.delays import CLASH, ENDS, NO_EFFECT
 from cernis.operators.context import Context, constant_column
 from cernis.operators.expressions import reckon
 from cernis.operators.grounding import allowed
@@ -28,22 +28,27 @@ def effects_of(
     delays: Sequence[Delay], arguments: list[Array], domains: list[Domain | None],
     value_domain: Domain, groundings: Sequence[Grounding], context: Context,
 ) -> tuple[Integers, Integers, Integers, Integers]:  # fmt: skip
-    """Delays by value and instance, targets, which targets an instance may have, postponability.
+    """Delays and targets by value and instance, which targets it may have, postponability.
 
-    Of several effects on one value the shorter wins, for each instance by itself.
+    Of several effects on one value the shorter wins, for each instance by itself. Of effects that
+    come together, one that begins a value counts before one that only ends; two that would begin
+    different values clash.
     """
     count = len(arguments[0]) if arguments else 1
     sources = [_codes(delay.effect, value_domain) for delay in delays]
     size = len(value_domain)
     lengths = np.full((size, count), NO_EFFECT, np.int64)
-    targets = np.full(size, ENDS, np.int64)
+    targets = np.full((size, count), ENDS, np.int64)
     postponable = np.zeros(size, np.int64)
     for delay, (source, target) in zip(delays, sources, strict=True):
         own = _lengths(delay.effect, arguments, domains, count, context)
-        shorter = (own >= 0) & ((lengths[source] < 0) | (own < lengths[source]))
-        lengths[source] = np.where(shorter, own, lengths[source])
-        if shorter.any():
-            targets[source] = target
+        known, before = lengths[source], targets[source]
+        shorter = (own >= 0) & ((known < 0) | (own < known))
+        together = (own >= 0) & (own == known) & (before != target) & (target != ENDS)
+        targets[source] = np.select(
+            [shorter, together & (before == ENDS), together], [target, target, CLASH], before
+        )
+        lengths[source] = np.where(shorter, own, known)
         postponable[source] |= delay.postponable
     may = np.ones((size, count), np.int64)
     if groundings and count:

@@ -74,8 +74,8 @@ def allowed_values(
     Asked once for each value of the domain, as long as the tables they look at stay the same.
     """
     depends = context.memo.once("filled", groundings, lambda: _filled_keys(groundings, context))
-    filled = context.all_filled if depends is None else sum(map(context.rows_filled, depends))
-    key = (relation, value, filled)
+    filling = context.all_fillings if depends is None else sum(map(context.filling, depends))
+    key = (relation, value, filling)
     known = context.memo.allowed.get(key, np.empty(0, np.bool_))
     if len(known) < len(domain):
         new = np.arange(len(known), len(domain))

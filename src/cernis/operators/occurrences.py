@@ -101,8 +101,8 @@ def _edges(boundary: Boundary, context: Context) -> EventTable:
     groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))
     inside = (times > context.edge) & (times <= context.query)
     if boundary.pair.relation in context.unsure:
-        resting = context.unsure_groups.get(boundary.pair.relation)
-        inside &= (times < context.query) | (False if resting is None else ~resting[groups])
+        unsure = context.unsure_groups[boundary.pair.relation]
+        inside &= (times < context.query) | ~unsure[groups]
     if boundary.edge == "end":
         inside &= fluent.ends != INFINITY
     groups = groups[inside]

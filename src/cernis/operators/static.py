@@ -60,8 +60,13 @@ class Lists:
         return cover(self.groups[np.newaxis, :], self.offsets, self.starts, self.ends, 1)
 
 
-def evaluate_static(relation: Relation, definition: Definition, context: Context) -> FluentTable:
-    """The intervals of a fluent; several rules, and several rows of one, add up."""
+def evaluate_static(
+    relation: Relation, definition: Definition, context: Context
+) -> tuple[FluentTable, list[Array] | None]:
+    """The intervals of a fluent; several rules, and several rows of one, add up.
+
+    Also gives the instances that may go on behind the query, if there are such.
+    """
     domains, value_domain = slot_domains(relation, context)
     rules = [rule for rule in definition.rules if isinstance(rule, IntervalRule)]
     found = [one for rule in rules for one in _rule(rule, definition.groundings, context)]
@@ -76,7 +81,9 @@ def evaluate_static(relation: Relation, definition: Definition, context: Context
             values = coded.encode(values.tolist())
         may = allowed(definition.groundings, table.arguments, domains, values, coded, context)
         table = table.take(np.flatnonzero(may)) if not may.all() else table
-    return table
+    unsure = [each.unsure_instances() for each in found if each.unsure is not None]
+    columns = [np.concatenate(own) for own in zip(*unsure, strict=True)] if unsure else None
+    return table, columns
 
 
 Piece: TypeAlias = tuple[list[Array], Array, Integers, Integers]
@@ -148,7 +155,9 @@ def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Contex
     """The intervals one rule gives, for the instances some required fluent has."""
     alternatives = context.memo.once("alternatives", rule, lambda: _alternatives(rule))
     parts = [_instances(rule, needed, groundings, context) for needed in alternatives]
-    rows = _distinct_rows(concatenated(parts, context)) if len(parts) > 1 else parts[0]
+    rows = concatenated(parts, context)
+    if len(parts) > 1 or context.memo.once("repeats", rule, lambda: _may_repeat(rule)):
+        rows = _distinct_rows(rows)
     if not rows.length:
         return []
     lists = _evaluate(rule.steps, rows, context)
@@ -162,7 +171,38 @@ def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Contex
     values = head_column(rule.head.value, rows, value_domain)
     names = {name for name in rows.columns if name != ROW}
     is_distinct = names <= entity_names(rule.head)
-    return [_Found(arguments, values, offsets, starts, ends, is_distinct)]
+    unsure = _unsure_rows(rule, rows, context)
+    return [_Found(arguments, values, offsets, starts, ends, is_distinct, unsure)]
+
+
+def _unsure_rows(rule: IntervalRule, rows: Rows, context: Context) -> npt.NDArray[np.bool_] | None:
+    """The rows that look at a fluent which may go on behind the query; None if there are none."""
+    found: npt.NDArray[np.bool_] | None = None
+    for step in rule.steps:
+        if isinstance(step, Fetch) and step.pair.relation in context.unsure:
+            chosen, groups = _matching(step.pair, rows, context.fluents[step.pair.relation])
+            unsure = chosen[context.unsure_groups[step.pair.relation][groups]]
+            if len(unsure):
+                found = np.zeros(rows.length, np.bool_) if found is None else found
+                found[unsure] = True
+    return found
+
+
+def _matching(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array]:
+    """Rows, and the groups of a fluent that match them."""
+    terms, columns = [*pair.args, pair.value], fluent.columns()
+    bound = tuple(
+        at for at, term in enumerate(terms)
+        if not isinstance(term, Variable) or term.name in rows.columns
+    )  # fmt: skip
+    wanted = [_wanted(terms[at], columns[at][1], rows) for at in bound]
+    return fluent.finder(bound).all(wanted, rows.length)
+
+
+def _may_repeat(rule: IntervalRule) -> bool:
+    """May a binding be found several times, by values that nobody names?"""
+    terms = [t for s in rule.steps if isinstance(s, Fetch) for t in (*s.pair.args, s.pair.value)]
+    return any(isinstance(term, Variable) and term.name == "_" for term in terms)
 
 
 def _distinct_rows(rows: Rows) -> Rows:
@@ -185,6 +225,12 @@ class _Found:
     starts: Integers
     ends: Integers
     is_distinct: bool
+    unsure: npt.NDArray[np.bool_] | None = None
+    """The rows that may go on behind the query."""
+
+    def unsure_instances(self) -> list[Array]:
+        """The arguments and values of those rows."""
+        return [column[self.unsure] for column in (*self.arguments, self.values)]
 
     def table(self, domains: list[Domain | None], value_domain: Domain | None) -> FluentTable:
         """The rows that have intervals, as they are."""
@@ -261,7 +307,8 @@ def _instances(
             anchor = step.pair if step.output in together else anchor
     rows, waiting = _apply(conditions, rows, context)
     if entity_names(rule.head) - rows.columns.keys() and groundings:
-        rows = grounded(rule.head, groundings, rows, context)
+        # A member may be given several times, by facts, by input, and by several rules.
+        rows = _distinct_rows(grounded(rule.head, groundings, rows, context))
         rows, waiting = _apply(waiting, rows, context)
     partial = [rows]
     for step in fetches:
@@ -488,7 +535,24 @@ def _fetched(pair: Pair, rows: Rows, context: Context) -> Lists:
         groups = fluent.finder(bound).one(wanted, rows.length)
         return Lists(groups, fluent.offsets, fluent.starts, fluent.ends)
     chosen, found = fluent.finder(bound).all(wanted, rows.length)
+    free = [at for at in range(len(terms)) if at not in bound]
+    same = _agreeing([terms[at] for at in free], [columns[at][0][found] for at in free])
+    if same is not None:
+        chosen, found = chosen[same], found[same]
     return _gathered(chosen, found, fluent, rows.length)
+
+
+def _agreeing(terms: list[Term], columns: list[Array]) -> npt.NDArray[np.bool_] | None:
+    """The rows in which a variable that occurs several times has one value; None for all."""
+    first: dict[str, Array] = {}
+    same: npt.NDArray[np.bool_] | None = None
+    for term, column in zip(terms, columns, strict=True):
+        assert isinstance(term, Variable)
+        if term.name != "_" and term.name in first:
+            equal = first[term.name] == column
+            same = equal if same is None else same & equal
+        first.setdefault(term.name, column)
+    return same
 
 
 def _gathered(chosen: Array, found: Array, fluent: FluentTable, length: int) -> Lists:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
@@ -43,6 +44,7 @@ from cernis.plan.logical import (
 )
 from cernis.plan.pipeline import Pipeline, entity_names
 from cernis.plan.stages import RuleShape, StageDraft, component_keys, find_stages, shapes
+from cernis.syntax.tree import Term, Variable, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +209,14 @@ class _Builder:
 
     def _static(self, rule: StaticRule) -> IntervalRule:
         """Lists of intervals keep the author's order; conditions come as soon as they can run."""
+        alone = _alone(rule)
         pipeline = self._pipeline(_static_names(rule))
         steps: list[IntervalOperator] = []
         waiting = [goal for goal in rule.body if isinstance(goal, Condition)]
         for literal in rule.body:
             if isinstance(literal, HoldsFor):
-                steps.append(Fetch(literal.pair, literal.intervals, literal.span))
+                pair = _open_where_alone(literal.pair, alone)
+                steps.append(Fetch(pair, literal.intervals, literal.span))
                 pipeline.bound |= entity_names(literal.pair)
             elif isinstance(literal, IntervalOperation):
                 if named(literal.parameters) - pipeline.bound:
@@ -239,6 +243,29 @@ class _Builder:
             pipeline.run(ready)
             steps.extend(pipeline.steps[before:])  # type: ignore[arg-type]
         return [goal for goal in waiting if goal not in ready]
+
+
+def _alone(rule: StaticRule) -> set[str]:
+    """The variables that occur once in a rule over intervals."""
+    terms: list[Term] = [*rule.pair.args, rule.pair.value]
+    for literal in rule.body:
+        if isinstance(literal, HoldsFor):
+            terms += [*literal.pair.args, literal.pair.value]
+        elif isinstance(literal, Condition):
+            terms.append(literal.goal)
+        elif isinstance(literal, IntervalOperation):
+            terms += literal.parameters
+    counts = Counter(variable.name for term in terms for variable in variables(term))
+    return {name for name, count in counts.items() if count == 1}
+
+
+def _open_where_alone(pair: Pair, alone: set[str]) -> Pair:
+    """The pair with such variables left open: its list is where it has any value for them."""
+    args = [_ANY if named([arg]) & alone else arg for arg in (*pair.args, pair.value)]
+    return replace(pair, args=tuple(args[:-1]), value=args[-1])
+
+
+_ANY = Variable("_")
 
 
 def _static_names(rule: StaticRule) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from cernis.check.dependencies import EdgeKind
 from cernis.check.model import Boundary, Changes, Event
 from cernis.plan.builder import Plan
 from cernis.plan.logical import (
@@ -92,11 +93,29 @@ class _Explainer:
             marks.append("cyclic: iterated by time")
         if stratum.delayed:
             # In a cycle there is no order to show: it is found while iterating.
-            order = "" if stratum.cyclic else f": {' -> '.join(stratum.order)}"
+            order = "" if stratum.cyclic else f" in the order {', '.join(stratum.order)}"
             marks.append(f"delayed effects{order}")
         yield self._line(1, ", ".join(marks))
+        if stratum.cyclic or stratum.delayed:
+            yield from self._edges(stratum)
         for definition in stratum.definitions:
             yield from self._definition(definition)
+
+    def _edges(self, stratum: Stratum) -> Iterator[str]:
+        """What leads from where to where inside of a component, at once and with a delay."""
+        own = set(stratum.order)
+        inner = [
+            edge for edge in self._plan.checked.dependencies.edges
+            if str(edge.source) in own and str(edge.target) in own
+        ]  # fmt: skip
+        for vertex in stratum.order:
+            for delayed, arrow in ((False, "->"), (True, "-> after a delay")):
+                targets = dict.fromkeys(
+                    str(edge.target) for edge in inner
+                    if str(edge.source) == vertex and (edge.kind is EdgeKind.DELAYED) == delayed
+                )  # fmt: skip
+                if targets:
+                    yield self._line(2, f"{vertex} {arrow} {', '.join(targets)}")
 
     def _definition(self, definition: Definition) -> Iterator[str]:
         values = [value for value in definition.values if value != "true"]

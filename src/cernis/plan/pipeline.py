@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cernis.check.goals import Binder, Modes, named
@@ -221,9 +221,8 @@ class Pipeline:
             return None
         if not literal.negated:
             return list(_literals(goal, literal.span))
-        if isinstance(goal, Compound) and goal.functor in (",", ";"):
-            return [Unless(_literals(goal, literal.span), literal.span)]
-        return [Condition(goal, True, literal.span)]
+        known = named([literal.goal])
+        return [_negated(part, known, literal.span) for part in _alternatives(goal)]
 
 
 def _literals(goal: Term, span: Span) -> tuple[Literal, ...]:
@@ -238,6 +237,23 @@ def _literals(goal: Term, span: Span) -> tuple[Literal, ...]:
         elif part != Atom("true"):
             found.append(Condition(part, False, span))
     return tuple(found)
+
+
+def _alternatives(goal: Term) -> Iterator[Term]:
+    """The branches of a disjunction at any depth: if it is not true, none of them is."""
+    if isinstance(goal, Compound) and goal.functor == ";" and not _has_arrow(goal):
+        for branch in goal.args:
+            yield from _alternatives(branch)
+    else:
+        yield goal
+
+
+def _negated(goal: Term, known: set[str], span: Span) -> Literal:
+    """No answer to a goal; variables that are not known are its own, and take any value."""
+    is_plain = not isinstance(goal, Compound) or goal.functor not in (",", ";")
+    if is_plain and named([goal]) <= known:
+        return Condition(goal, True, span)
+    return Unless(_literals(goal, span), span)
 
 
 def _triggers(literal: Either) -> bool:

@@ -13,7 +13,7 @@ from cernis.operators.grounding import distinct
 from cernis.operators.simple import Carried, SimpleFluent, fired, head_column
 from cernis.operators.static import evaluate_static, pieces, reaching, united
 from cernis.plan.builder import Plan
-from cernis.plan.logical import Definition, Fetch, IntervalRule, Match, PointRule, Stratum
+from cernis.plan.logical import Definition, Match, PointRule, Stratum
 from cernis.runtime.cycles import Cycle
 from cernis.tables.columns import Array
 from cernis.tables.events import by_time
@@ -74,7 +74,7 @@ def _definition(
         context.fluents[relation] = fluent.evaluate(carried.get(relation))
         return fluent.conflicts
     else:
-        table = evaluate_static(relation, definition, context)
+        table, unsure = evaluate_static(relation, definition, context)
         before = context.before.get(relation)
         context.fluents[relation] = (
             table if before is None
@@ -82,19 +82,10 @@ def _definition(
                 united([*pieces(before), *pieces(table)], relation, context), relation, context
             )
         )  # fmt: skip
-        if _rests_on_points(definition, context):
-            context.unsure.add(relation)
+        context.unsure.discard(relation)
+        if unsure is not None:
+            context.leave_open(relation, unsure)
     return 0
-
-
-def _rests_on_points(definition: Definition, context: Context) -> bool:
-    """Is some fluent of its rules one whose last edge is not known?"""
-    return any(
-        isinstance(step, Fetch) and step.pair.relation in context.unsure
-        for rule in definition.rules
-        if isinstance(rule, IntervalRule)
-        for step in rule.steps
-    )
 
 
 def _event(relation: Relation, definition: Definition, context: Context) -> None:

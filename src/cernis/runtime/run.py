@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from cernis.check.model import (
     Grounding,
     Happens,
     Literal,
+    Pair,
     Relation,
     Unless,
     temporal,
@@ -36,7 +37,7 @@ from cernis.runtime.carrying import cut_at
 from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
 from cernis.runtime.query import evaluate
 from cernis.runtime.records import Records
-from cernis.syntax.tree import Variable, functor
+from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.domains import Domain, Domains
 from cernis.tables.events import EventTable, by_entity, by_time
 from cernis.tables.fluents import FluentTable
@@ -205,13 +206,13 @@ class Run:
                 relation, fluent, window, context, state
             )
             if fluent.from_points:
-                context.unsure.add(relation)
+                _leave_open(relation, fluent, window, context)
         for vertex in self.checked.dependencies.vertices:
             if vertex.value is not None and state.before(vertex.relation):
                 context.before[vertex.relation] = united(
                     state.before(vertex.relation), vertex.relation, context
                 )
-        state.fill(context)
+        state.fill(context, given)
         return context
 
     def _visible_fluent(
@@ -232,16 +233,23 @@ class Run:
         table = united([*state.before(relation), piece], relation, context)
         if state.before(relation):
             table = reaching(table, relation, context)
-        if fluent.at_points is not None:
-            # Only what rests on points ends where they end so far.
-            resting = fluent.at_points[chosen]
-            columns = [column[resting] for column in (*piece[0], piece[1])]
-            finder = table.finder(tuple(range(len(columns))))
-            groups = finder.one(columns, int(resting.sum()))
-            mask = np.zeros(len(table), np.bool_)
-            mask[groups[groups >= 0]] = True
-            context.unsure_groups[relation] = mask
         return table
+
+
+def _leave_open(relation: Relation, fluent: InputFluent, window: Window, context: Context) -> None:
+    """What has a point at the query may go on behind it."""
+    low, high = (
+        int(np.searchsorted(fluent.starts, window.query, side)) for side in ("left", "right")
+    )
+    seen = fluent.arrivals[low:high] <= window.query
+    if fluent.gone is not None:
+        seen &= fluent.gone[low:high] > window.query
+    if fluent.at_points is not None:
+        seen &= fluent.at_points[low:high]
+    rows = low + np.flatnonzero(seen)
+    if len(rows):
+        columns = [column[rows] for column in (*fluent.arguments, fluent.values)]
+        context.leave_open(relation, columns)
 
 
 @contextmanager
@@ -337,7 +345,10 @@ class _State:
         self._happened: dict[Relation, EventTable] = {}
         self._begun: dict[Relation, Points] = {}
         self._context: Context | None = None
-        self._domain_rows: dict[tuple[str, int], set[tuple[object, ...]]] = {}
+        self._members: dict[int, dict[tuple[object, ...], None]] = {}
+        self._filled: dict[
+            tuple[str, int], tuple[dict[tuple[object, ...], None], FactTable, int]
+        ] = {}
 
     def advance(self, edge: int) -> None:
         """Forget what the next query evaluates anew: all behind its edge."""
@@ -386,39 +397,35 @@ class _State:
             if entry is not None and not entry.is_input:
                 self._happened[relation] = table
 
-    def fill(self, context: Context) -> None:
-        """Fill dynamic domains from the input seen so far."""
+    def fill(self, context: Context, given: Input) -> None:
+        """Fill dynamic domains from the input seen so far, but for what was taken back."""
         definitions = self._run.checked.definitions
         keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
         if not keys:
             return
+        members: dict[tuple[str, int], dict[tuple[object, ...], None]] = {key: {} for key in keys}
         for grounding in definitions.groundings:
-            self._members(grounding, keys, context)
-        context.filled = {
-            key: table_of_rows(key, sorted(rows, key=repr))  # type: ignore[arg-type]
-            for key, rows in self._domain_rows.items()
-        }
-        context.filled.update({key: _empty(key) for key in keys if key not in context.filled})
+            columns = _entity_columns(grounding.entity, context)
+            for goal in _domain_goals(grounding, keys):
+                own = self._members.setdefault(id(goal), {})
+                own.update(dict.fromkeys(_rows_of(goal, columns) if columns else ()))
+                kept = _not_taken_back(grounding.entity, given, context.query)
+                if kept is not None:
+                    alive = set(_rows_of(goal, kept))
+                    own = self._members[id(goal)] = {m: None for m in own if m in alive}
+                members[functor(goal)].update(own)
+        for key, rows in members.items():
+            self._fill(key, rows, context)
 
-    def _members(self, grounding: Grounding, keys: set[tuple[str, int]], context: Context) -> None:
-        entity = grounding.entity
-        columns = _entity_columns(entity, context)
-        if columns is None:
-            return
-        for goal in grounding.goals:
-            if functor(goal) not in keys:
-                continue
-            args = getattr(goal, "args", ())
-            if not all(isinstance(arg, Variable) and arg.name in columns for arg in args):
-                continue
-            chosen = [columns[arg.name] for arg in args]
-            first, _ = distinct([c for c, _ in chosen], [d for _, d in chosen])
-            values = [
-                domain.decode(column[first]) if domain is not None else column[first].tolist()
-                for column, domain in chosen
-            ]
-            rows = self._domain_rows.setdefault(functor(goal), set())
-            rows.update(zip(*values, strict=True))
+    def _fill(
+        self, key: tuple[str, int], rows: dict[tuple[object, ...], None], context: Context
+    ) -> None:
+        before = self._filled.get(key)
+        if before is None or before[0].keys() != rows.keys():
+            version = (before[2] if before is not None else 0) + 1
+            self._filled[key] = rows, table_of_rows(key, list(rows)), version  # type: ignore[arg-type]
+        context.filled[key] = self._filled[key][1]
+        context.fillings[key] = self._filled[key][2]
 
     def fluents(self) -> dict[Relation, FluentTable]:
         """The answer over the run: all defined fluents but those that phrases are made of."""
@@ -452,13 +459,52 @@ class _State:
         return answer
 
 
-def _empty(key: tuple[str, int]) -> FactTable:
-    return table_of_rows(key, [])
+_Columns: TypeAlias = dict[str, tuple[npt.NDArray[Any], Domain | None]]
 
 
-def _entity_columns(
-    entity: object, context: Context
-) -> dict[str, tuple[npt.NDArray[np.int64], Domain | None]] | None:
+def _domain_goals(grounding: Grounding, keys: set[tuple[str, int]]) -> Iterator[Compound]:
+    """The goals that say which domain the arguments of an input entity belong to."""
+    entity = grounding.entity
+    terms = entity.args if isinstance(entity, Event) else (*entity.args, entity.value)
+    names = {term.name for term in terms if isinstance(term, Variable)}
+    for goal in grounding.goals:
+        if isinstance(goal, Compound) and functor(goal) in keys:
+            args = [arg for arg in goal.args if isinstance(arg, Variable) and arg.name in names]
+            if len(args) == len(goal.args):
+                yield goal
+
+
+def _rows_of(goal: Compound, columns: _Columns) -> list[tuple[object, ...]]:
+    """The different values that the arguments of a goal take, in the order of their columns."""
+    chosen = [columns[arg.name] for arg in goal.args if isinstance(arg, Variable)]
+    first, _ = distinct([c for c, _ in chosen], [d for _, d in chosen])
+    values: list[list[Any]] = [
+        domain.decode(column[first]) if domain is not None else column[first].tolist()
+        for column, domain in chosen
+    ]
+    return list(zip(*values, strict=True))
+
+
+def _not_taken_back(entity: Event | Pair, given: Input, query: int) -> _Columns | None:
+    """The columns of what has arrived and stands; None if nothing was taken back."""
+    if isinstance(entity, Event):
+        events = given.events.get(entity.relation)
+        if events is None or events.gone is None:
+            return None
+        stands = (events.arrivals <= query) & (events.gone > query)
+        pairs = list(zip(entity.args, events.arguments, events.domains, strict=True))
+    else:
+        fluent = given.fluents.get(entity.relation)
+        if fluent is None or fluent.gone is None:
+            return None
+        stands = (fluent.arrivals <= query) & (fluent.gone > query)
+        terms = [*entity.args, entity.value]
+        columns = [*fluent.arguments, fluent.values]
+        pairs = list(zip(terms, columns, [*fluent.domains, fluent.value_domain], strict=True))
+    return {t.name: (c[stands], d) for t, c, d in pairs if isinstance(t, Variable)}
+
+
+def _entity_columns(entity: Event | Pair, context: Context) -> _Columns | None:
     """The columns of an input entity by the names of a grounding's variables."""
     if isinstance(entity, Event):
         table = context.events.get(entity.relation)
@@ -466,12 +512,9 @@ def _entity_columns(
             return None
         pairs = list(zip(entity.args, table.arguments, table.domains, strict=True))
     else:
-        relation = entity.relation  # type: ignore[attr-defined]
-        fluent = context.fluents.get(relation)
+        fluent = context.fluents.get(entity.relation)
         if fluent is None:
             return None
-        args = [*entity.args, entity.value]  # type: ignore[attr-defined]
-        pairs = [(a, c, d) for a, (c, d) in zip(args, fluent.columns(), strict=True)]
-    return {
-        arg.name: (column, domain) for arg, column, domain in pairs if isinstance(arg, Variable)
-    }
+        terms = [*entity.args, entity.value]
+        pairs = [(t, c, d) for t, (c, d) in zip(terms, fluent.columns(), strict=True)]
+    return {t.name: (c, d) for t, c, d in pairs if isinstance(t, Variable)}

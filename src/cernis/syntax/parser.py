@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from cernis.errors import Diagnostic, Note, ProgramError, Severity
 from cernis.source import Source, Sources, Span
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, LONGHAND, PREFIX
+from cernis.syntax.phrases import PHRASE, begins_phrase, continued, goes_on, phrase
 from cernis.syntax.tokens import (
     DURATION,
     MOST_DIAGNOSTICS,
@@ -275,7 +276,10 @@ class ClauseParser:
             value = self.values[self.at]
             operator = INFIX.get(value)
             if operator is None or self.kinds[self.at] in (QUOTED, STRING):
-                break
+                if limit < PHRASE or priority >= PHRASE or not goes_on(self):
+                    break
+                left, priority = continued(self, left, start), PHRASE
+                continue
             own, most_left, most_right = operator
             if own > limit or priority > most_left or not self._is_infix(value):
                 break
@@ -320,6 +324,8 @@ class ClauseParser:
                 return self._compound(value, span), 0
             if value in PREFIX:
                 return self._prefix(value, span, limit)
+            if limit >= PHRASE and begins_phrase(self, at):
+                return phrase(self), PHRASE
             self.at = at + 1
             return Atom(value, span), 0
         if kind == VARIABLE:
@@ -485,8 +491,8 @@ class ClauseParser:
                        help_="put a `.` behind it; or is the file cut off?")
             )  # fmt: skip
 
-    def unexpected(self, wanted: str) -> Unexpected:
-        """What stands here is not what must stand here."""
+    def unexpected(self, wanted: str, advice: str = "") -> Unexpected:
+        """What stands here is not what must stand here; the advice is the line of help."""
         span = self.spans[self.at]
         if not self.kinds[self.at]:
             if not self._ended:
@@ -495,12 +501,14 @@ class ClauseParser:
                            self.spans[self.at - 1],
                            help_="is the file cut off? every clause ends in a `.`")
                 )  # fmt: skip
-            return Unexpected(_error("C001", f"the clause ends where {wanted} is expected", span))
+            return Unexpected(
+                _error("C001", f"the clause ends where {wanted} is expected", span, help_=advice)
+            )
         text = self.values[self.at]
         shown = text if len(text) <= 40 else text[:37] + "..."
         return Unexpected(
             _error("C001", f"unexpected `{shown}`, {wanted} is expected here", span,
-                   help_=self._advice(wanted))
+                   help_=advice or self._advice(wanted))
         )  # fmt: skip
 
     def _advice(self, wanted: str) -> str:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import singledispatch
 
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, PREFIX
+from cernis.syntax.phrases import PHRASE, PHRASES, gaps, goes_behind, is_phrase
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
     PATTERN_OPERATORS,
@@ -138,7 +139,16 @@ def _(node: Compound, limit: int) -> str:
         return _bracketed(_prefix(name, args[0]), PREFIX[name][0], limit)
     if name == "{}" and len(args) == 1:
         return "{" + _show(args[0], CLAUSE) + "}"
+    if is_phrase(node):
+        return _phrase(name, args, limit)
     return _functional(show_atom(name), args)
+
+
+def _phrase(name: str, args: tuple[Term, ...], limit: int) -> str:
+    parts = [_show(arg, most) for arg, most in zip(args, gaps(name), strict=True)]
+    if PHRASES[name][0] != "{" and not goes_behind(parts[0]):
+        return _functional(show_atom(name), args)
+    return _bracketed(PHRASES[name].format(*parts), PHRASE, limit)
 
 
 def _functional(name: str, args: Iterable[Term]) -> str:

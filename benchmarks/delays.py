@@ -1,0 +1,187 @@
+"""Delayed effects and cycles: netbill, voting and feedback over generated streams, and the kernel.
+
+    python benchmarks/delays.py [netbill voting feedback kernel] [--events 1000000] [--large]
+        [--profile]
+
+For each application: time per event and in sorts (one `np.sort` of as many random 64-bit integers,
+measured in the same run), in processor time of one core; how often rules were evaluated, which is
+once in acyclic components and once a round in cyclic ones; and, with --large, ten times as many
+events. --profile lists the dearest operators, by the literal they come from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import cernis  # noqa: E402
+from cernis.kernels.delays import hold_delayed  # noqa: E402
+from cernis.operators.profile import Cost, Profile  # noqa: E402
+from cernis.plan import Plan  # noqa: E402
+from cernis.plan.logical import PointRule  # noqa: E402
+from cernis.runtime.run import Run  # noqa: E402
+from cernis.source import NOWHERE, Span  # noqa: E402
+
+ENTITIES = {"netbill": 20_000, "voting": 20_000, "feedback": 20_000}
+SHARE = {"feedback": 10}
+"""One in so many events where causal chains are long, and evaluation takes longer."""
+DEAREST = 15
+
+
+def best(work: Callable[[], object], times: int) -> float:
+    """The shortest time some work takes, in seconds of the processor."""
+    found = []
+    for _ in range(times):
+        begun = time.process_time()
+        work()
+        found.append(time.process_time() - begun)
+    return min(found)
+
+
+def sort_time(count: int) -> float:
+    """How long a sort of so many random integers takes."""
+    keys = np.random.default_rng(0).integers(0, 2**62, count)
+    return min(_timed_sort(keys.copy()) for _ in range(9))
+
+
+def _timed_sort(keys: np.ndarray) -> float:
+    begun = time.process_time()
+    keys.sort()
+    return time.process_time() - begun
+
+
+def prepared(name: str, events: int) -> tuple[Plan, dict[str, pa.Table]]:
+    """The plan of an application and a stream for it."""
+    generator = import_module(f"examples.{name}.generate")
+    entities = ENTITIES[name]
+    rules = (ROOT / "examples" / name / "rules.cer").read_text("utf-8")
+    program = cernis.load(rules + generator.facts(entities))
+    return program.plan, generator.generate(events, entities, 7)
+
+
+def application(name: str, events: int, large: bool, profile: bool) -> None:
+    """Print the figures of one application."""
+    plan, tables = prepared(name, events)
+    sort = sort_time(events)
+    # The first run compiles what has not been.
+    Run(plan).over({relation: table.slice(0, 1000) for relation, table in tables.items()})
+    one = best(lambda: Run(plan).over(tables), 3)
+    print(
+        f"{name}: {one * 1e3:.0f} ms, {one / events * 1e9:.0f} ns an event, {one / sort:.1f} sorts "
+        f"(a sort is {sort * 1e3:.1f} ms)"
+    )
+    costs = measured(plan, tables)
+    once, rounds = evaluations(plan, costs)
+    print(f"{name}: rules evaluated {once} x where acyclic, {rounds} x where cyclic")
+    if profile:
+        _dearest(plan, costs)
+    if large:
+        plan, tables = prepared(name, 10 * events)
+        more = best(lambda: Run(plan).over(tables), 1)
+        print(
+            f"{name}, ten times the events: {more * 1e3:.0f} ms, "
+            f"{more / one / 10:.2f} x linear, {more / sort_time(10 * events):.1f} sorts"
+        )
+
+
+def measured(plan: Plan, tables: dict[str, pa.Table]) -> dict[tuple[str, Span], Cost]:
+    """What each operator costs in one window."""
+    profile = Profile()
+    Run(plan, profile=profile).over(tables)
+    return profile.costs
+
+
+def evaluations(plan: Plan, costs: dict[tuple[str, Span], Cost]) -> tuple[int, int]:
+    """How often the most evaluated rule was, in acyclic and in cyclic components."""
+    most = [0, 0]
+    for stratum in (stratum for stage in plan.stages for stratum in stage.strata):
+        rules = [rule for own in stratum.definitions for rule in own.rules]
+        # Rules that a phrase stands for share its place, or have none.
+        spans = Counter(rule.steps[0].span for rule in rules if isinstance(rule, PointRule))
+        calls = [
+            cost.calls // spans[span] for (_, span), cost in costs.items()
+            if span in spans and span != NOWHERE
+        ]  # fmt: skip
+        most[stratum.immediate] = max([most[stratum.immediate], *calls])
+    return most[False], most[True]
+
+
+def _dearest(plan: Plan, costs: dict[tuple[str, Span], Cost]) -> None:
+    """List the operators that took longest: calls, rows looked at, time, place."""
+    for (operator, span), cost in sorted(costs.items(), key=lambda pair: -pair[1].seconds)[
+        :DEAREST
+    ]:
+        place = plan.checked.sources.place(span)
+        line = f"line {place.line}" if place else ""
+        print(
+            f"  {cost.seconds * 1e3:7.0f} ms  {cost.calls:3d} calls  {cost.rows_in:9d} rows  "
+            f"{operator} {line}"
+        )
+
+
+def kernel(points: int) -> None:
+    """Print the figures of the kernel that walks through points and effects."""
+    sort = sort_time(points)
+    for title, work in _walks(points):
+        work()
+        taken = best(work, 7)
+        print(f"hold_delayed, {title}: {taken / points * 1e9:.1f} ns, {taken / sort:.2f} sorts")
+
+
+def _walks(points: int) -> list[tuple[str, Callable[[], object]]]:
+    rng = np.random.default_rng(20)
+    found = []
+    for title, instances, postponable in (
+        ("200 points an instance", points // 200, 0),
+        ("200 points an instance, postponable", points // 200, 1),
+        ("5 points an instance", points // 5, 0),
+    ):
+        walk = _walk(rng, points, max(1, instances), postponable)
+        found.append((title, lambda walk=walk: hold_delayed(*walk)))
+    return found
+
+
+def _walk(rng: np.random.Generator, points: int, instances: int, postponable: int) -> tuple:
+    """Initiations of a value that leads to another, and breaks, one in four, at random."""
+    instance = np.sort(rng.integers(0, instances, points))
+    times = rng.integers(1, 50 * points // instances + 2, points)
+    order = np.lexsort((times, instance))
+    actions = np.where(rng.random(points) < 0.75, 1, 0)
+    none = np.empty(0, np.int64)
+    delays = np.full((2, instances), -1)
+    delays[0] = 100
+    return (
+        np.arange(instances), instance, times[order], actions, none, none, none, none, delays,
+        np.array([1, -1]), np.ones((2, instances), np.int64), np.array([postponable, 0]),
+        int(times.max()) + 200, 1,
+    )  # fmt: skip
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("what", nargs="*", default=[*ENTITIES, "kernel"])
+    arguments.add_argument("--events", type=int, default=1_000_000)
+    arguments.add_argument("--large", action="store_true")
+    arguments.add_argument("--profile", action="store_true")
+    given = arguments.parse_args()
+    for name in given.what:
+        if name == "kernel":
+            kernel(given.events)
+        else:
+            events = given.events // SHARE.get(name, 1)
+            application(name, events, given.large, given.profile)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Biological feedback loops."""

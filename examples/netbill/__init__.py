@@ -1,0 +1,1 @@
+"""NetBill: trade with deadlines and sanctions."""

@@ -1,0 +1,235 @@
+"""`cernis run` on Spark: starts it, shows its progress, and says what came of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cernis.cli.output import say, stop
+from cernis.errors import CernisError, DataError
+
+if TYPE_CHECKING:
+    from cernis.cli.run import Format
+    from cernis.program import Program
+    from cernis.runtime.result import Summary
+    from cernis.runtime.settings import Settings
+    from cernis.spark.output import Written
+    from cernis.spark.results import Recognised
+
+Outcome = TypeVar("Outcome")
+
+_EVERY = 0.2
+"""Seconds between two looks at Spark's progress."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be run."""
+
+    program: Program
+    inputs: list[Path]
+    settings: Settings
+    config: Path | None
+    strict: bool
+
+
+def spark_settings(given: list[str]) -> dict[str, str]:
+    """Settings of Spark's from `--conf` options; one without `=` is a DataError."""
+    found = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals or not key.strip():
+            raise DataError(f"--conf {each} must be like spark.driver.memory=4g")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def see_all(inputs: list[Path]) -> None:
+    """Raise a DataError unless each path names files: one, a folder of them, or a pattern."""
+    from cernis.spark.splits import input_files
+
+    input_files(inputs)
+
+
+def run_on_spark(
+    asked: Asked, output: Path | None, format_: Format, master: str, conf: dict[str, str]
+) -> None:
+    """Recognise on Spark, and print or write the result."""
+    began = time.perf_counter()
+    with quiet(), _said():
+        from cernis.spark.session import session
+
+        spark = session(master, conf)
+    started = time.perf_counter() - began
+    try:
+        _run(asked, output, format_, spark, f"{master}, started in {started:.1f} s")
+    finally:
+        spark.stop()
+
+
+def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: str) -> None:
+    from cernis.cli.run import Format, write_result
+    from cernis.spark.batch import recognise_plan
+
+    began = time.perf_counter()
+    with _said():
+        found = recognise_plan(
+            asked.program.plan, asked.inputs, asked.settings, asked.config, spark=spark
+        )
+        if output is not None and format_ is Format.PARQUET:
+            written = _watched(spark, lambda: _write(found, output, asked.strict))
+            _say_written(written, found, output, where, time.perf_counter() - began)
+            return
+        result = _watched(spark, found.collect)
+        if asked.strict:
+            _refuse(result.summary)
+    result.summary = replace(result.summary, seconds=time.perf_counter() - began)
+    say(f"spark: {where}; {_exchanges(found)}", err=True)
+    write_result(result, output, format_)
+
+
+def _write(found: Recognised, output: Path, strict: bool) -> Written:
+    from cernis.spark.output import write
+
+    return write(found, output, _refuse if strict else lambda summary: None)
+
+
+def _refuse(summary: Summary) -> None:
+    from cernis.runtime.columns import Records
+    from cernis.runtime.sources import refuse_set_aside
+
+    refuse_set_aside(Records(set_aside=list(summary.set_aside), count=summary.records))
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Say in a line what went wrong, here or on a worker."""
+    from cernis.spark.session import SparkError
+    from cernis.spark.trouble import explained
+
+    try:
+        with explained():
+            yield
+    except SparkError as error:
+        stop(str(error), 2)
+    except CernisError as error:
+        stop(str(error))
+    except OSError as error:
+        stop(f"the result cannot be written: {error.strerror}", 2)
+
+
+# -- the summary -------------------------------------------------------------------------------
+
+
+def _say_written(
+    written: Written, found: Recognised, output: Path, where: str, seconds: float
+) -> None:
+    from cernis.cli.run import found_lines, record_lines, say_summary
+    from cernis.spark.output import skew
+
+    summary = replace(written.summary, seconds=seconds)
+    _say_table(written.intervals)
+    say_summary([
+        *record_lines(summary),
+        ("spark", where),
+        ("exchange", f"{_exchanges(found)}, skew {skew(written.reports):.2f}"),
+        *found_lines(summary, sum(written.intervals.values()), written.pairs,
+                     written.happenings or None, 0.0),
+    ])  # fmt: skip
+    say(f"{written.files} file{'s' if written.files != 1 else ''} in {output}", err=True)
+
+
+def _say_table(intervals: dict[str, int]) -> None:
+    """How many intervals each fluent has, most first."""
+    if not intervals:
+        return
+    width = max(len(name) for name in intervals)
+    for name, count in sorted(intervals.items(), key=lambda pair: -pair[1]):
+        say(f"{name:<{width}}  {count:>12,}")
+
+
+def _exchanges(found: Recognised) -> str:
+    if not found.exchanges:
+        return "small input, one task"
+    many = "s" if found.exchanges != 1 else ""
+    return f"{found.exchanges} exchange{many} over {found.job.buckets} partitions"
+
+
+# -- quiet and progress ------------------------------------------------------------------------
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Lead what the Java machine says while it starts, and later, to a file; show it on failure."""
+    with tempfile.TemporaryFile() as told:
+        kept = os.dup(2)
+        os.dup2(told.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            os.dup2(kept, 2)
+            told.seek(0)
+            lines = told.read().decode("utf-8", "replace").splitlines()
+            for line in [each for each in lines if "ERROR" in each][-5:]:
+                say(line, err=True)
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _watched(spark: Any, work: Callable[[], Outcome]) -> Outcome:
+    """Do some work in Spark; on a terminal, a bar shows how far its tasks are."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return work()
+    outcome: list[Outcome] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again where it is waited for
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    _show_tasks(spark, thread)
+    if errors:
+        raise errors[0]
+    return outcome[0]
+
+
+def _show_tasks(spark: Any, thread: threading.Thread) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    tracker = spark.sparkContext.statusTracker()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("recognising", total=None)
+        while thread.is_alive():
+            thread.join(_EVERY)
+            done, total = _tasks(tracker)
+            if total:
+                bar.update(task, completed=done, total=total, description=f"{done}/{total} tasks")
+
+
+def _tasks(tracker: Any) -> tuple[int, int]:
+    """Tasks done and tasks in all of the jobs that are running."""
+    done = total = 0
+    for job in tracker.getActiveJobsIds():
+        info = tracker.getJobInfo(job)
+        for stage in info.stageIds if info else ():
+            own = tracker.getStageInfo(stage)
+            if own is not None:
+                done += own.numCompletedTasks
+                total += own.numTasks
+    return done, total

@@ -1,0 +1,284 @@
+"""The batch job: from DataFrames or files to recognised intervals, as one lazy pipeline."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from cernis.errors import DataError
+from cernis.plan.builder import Plan
+from cernis.program import Program, load
+from cernis.runtime.mapping import Mappings
+from cernis.runtime.query import refuse
+from cernis.runtime.settings import Length, Point, Settings, settings
+from cernis.spark.blobs import loads
+from cernis.spark.domains import foreign_domains
+from cernis.spark.frames import Frame, records_of, wanted_columns
+from cernis.spark.job import Job, job_of
+from cernis.spark.pack import pack
+from cernis.spark.places import Places
+from cernis.spark.results import Recognised
+from cernis.spark.rows import DDL, batches
+from cernis.spark.splits import (
+    Split,
+    input_files,
+    parquet_schemas,
+    places_of,
+    read_together,
+    splits_of,
+    tasks_of,
+)
+from cernis.spark.stage import evaluate
+from cernis.spark.survey import survey_step, together
+from cernis.spark.typed import kind_of
+from cernis.spark.whole import whole
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Batches = Iterator[pa.RecordBatch]
+
+_SMALL: Final = 256 << 20
+"""Files of fewer bytes in all are read and evaluated by one task, without an exchange."""
+
+_PER_BUCKET: Final = 64 << 20
+_DEFAULT_CORES: Final = 8
+
+
+def recognise(
+    program: Program | str | Path, events: Any, *, window: Length | None = None,
+    step: Length | None = None, start: Point | None = None, end: Point | None = None,
+    tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
+    mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
+    spark: SparkSession | None = None,
+) -> Recognised:  # fmt: skip
+    """Recognise on Spark: when did what hold, given these events?
+
+    Events are a DataFrame with a column `name`, a mapping from names of relations to DataFrames, or
+    files (a path, a pattern, a folder, or several), which the workers must be able to read. Columns
+    and settings are as for `Program.run`. The result is a set of DataFrames that are computed when
+    they are used.
+
+    `partitions` is how many parts the entities are spread over, by default twice as many as there
+    are cores, or more for much input. Small files are evaluated in one task unless it is given.
+    """
+    loaded = program if isinstance(program, Program) else load(program, facts)
+    plan = loaded.plan
+    for diagnostic in plan.diagnostics:
+        warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=2)
+    chosen = settings(window, step, start, end, tick, ties)
+    return recognise_plan(plan, events, chosen, mapping, partitions, spark)
+
+
+def recognise_plan(
+    plan: Plan, events: Any, chosen: Settings,
+    mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
+    spark: SparkSession | None = None,
+) -> Recognised:  # fmt: skip
+    """Run a plan on Spark, as `recognise` runs a program."""
+    for stage in plan.stages:
+        for stratum in stage.strata:
+            refuse(stratum)
+    if partitions is not None and partitions < 1:
+        raise DataError("there must be at least one partition")
+    return _pipeline(plan, _source(events, mapping, spark), chosen, partitions)
+
+
+def _pipeline(plan: Plan, source: Source, chosen: Settings, partitions: int | None) -> Recognised:
+    cores = _cores(source.session)
+    if partitions is None and source.is_small:
+        job = job_of(plan, chosen, 1)
+        rows = source.in_one_task(job)
+        return Recognised(rows, plan, source.schemas, job, 0)
+    buckets = partitions or max(2 * cores, -(-source.size // _PER_BUCKET))
+    job = _surveyed(job_of(plan, chosen, buckets), source)
+    rows = source.packed(job, True)
+    places = source.places
+    for number in job.loaded.routes.steps:
+        rows = _exchange(rows, buckets).mapInArrow(_step(job, number, places), DDL)
+    return Recognised(rows, plan, source.schemas, job, len(job.loaded.routes.steps))
+
+
+def _exchange(rows: DataFrame, buckets: int) -> DataFrame:
+    from pyspark.sql.functions import col
+
+    return rows.repartitionById(buckets, col("bucket"))
+
+
+def _step(job: Job, number: int, places: Places) -> Callable[[Batches], Batches]:
+    def run(given: Batches) -> Batches:
+        yield from evaluate(given, job, number, partition_number(), places)
+
+    return run
+
+
+def partition_number() -> int:
+    """The number of the partition that this task works on."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def _surveyed(job: Job, source: Source) -> Job:
+    """The job with what has to be known of all the input beforehand.
+
+    Without retractions the buckets find out for themselves where the run starts and ends. Only
+    matched retractions count, and no bucket knows of all of them.
+    """
+    keys = foreign_domains(job.loaded.plan, job.loaded.routes)
+    if not keys and not (source.may_retract and job.settings.end is None):
+        return job
+    tick = _tick(job)
+
+    def run(given: Batches) -> Batches:
+        yield from survey_step(given, job, tick)
+
+    def found() -> Any:
+        rows = _exchange(source.packed(job, False), job.buckets).mapInArrow(run, DDL)
+        return together((loads(row.blob) for row in rows.select("blob").collect()), keys)
+
+    survey, _ = found()
+    job = replace(job, survey=survey)
+    if keys:
+        _, members = found()
+        job = replace(job, members=members)
+    return job
+
+
+def _tick(job: Job) -> int:
+    return job.settings.tick or job.loaded.plan.checked.definitions.settings.tick
+
+
+def _cores(session: SparkSession) -> int:
+    """How many tasks may run at once, as far as the session tells."""
+    context = getattr(session, "_sc", None)
+    if context is not None:
+        return max(int(context.defaultParallelism), 1)
+    told = session.conf.get("spark.default.parallelism", None)
+    return int(told) if told else _DEFAULT_CORES
+
+
+# -- sources -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Source:
+    """Where the records of a run come from."""
+
+    session: SparkSession
+    frames: list[tuple[Frame, DataFrame]] = field(default_factory=list)
+    splits: list[Split] = field(default_factory=list)
+    mappings: Mappings = field(default_factory=Mappings)
+    size: int = 0
+
+    @property
+    def is_small(self) -> bool:
+        """Is it so little that one task can have it all?"""
+        return not self.frames and self.size < _SMALL
+
+    @property
+    def may_retract(self) -> bool:
+        """Can there be retractions among the records?"""
+        return any("retracts" in own.columns for _, own in self.frames) or any(
+            split.may_retract for split in self.splits
+        )
+
+    @property
+    def places(self) -> Places:
+        """Tells sources and lines of records."""
+        if self.splits:
+            return places_of(self.splits)
+        names = [frame.source for frame, _ in self.frames]
+        return Places(names=lambda split: (names[split >> 18] if names else "", 0))
+
+    @property
+    def schemas(self) -> dict[str, dict[str, str]]:
+        """The types of the columns of each relation that has a DataFrame or file of its own."""
+        found = {
+            frame.relation: {title: kind_of(kind) for title, kind in own.dtypes}
+            for frame, own in self.frames
+            if frame.relation
+        }
+        return found | parquet_schemas(self.splits)
+
+    def packed(self, job: Job, home: bool) -> DataFrame:
+        """All records as rows for their buckets."""
+        parts = [self._packed_frame(frame, own, job, home) for frame, own in self.frames]
+        if self.splits or not parts:
+            parts.append(self._packed_splits(job, home))
+        found = parts[0]
+        for part in parts[1:]:
+            found = found.unionAll(part)
+        return found
+
+    def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, home: bool) -> DataFrame:
+        columns = wanted_columns(frame, own.columns, job.loaded.shapes)
+        tick = _tick(job)
+
+        def run(given: Batches) -> Batches:
+            for records in records_of(given, frame, partition_number(), job.loaded.shapes):
+                yield from batches(pack(records, job, tick, home))
+
+        return own.select(*(f"`{column}`" for column in columns)).mapInArrow(run, DDL)
+
+    def _packed_splits(self, job: Job, home: bool) -> DataFrame:
+        splits, mappings, tick = self.splits, self.mappings, _tick(job)
+        tasks = tasks_of(splits)
+
+        def run(given: Batches) -> Batches:
+            for batch in given:
+                for number in batch.column(0).to_pylist():
+                    shapes = job.loaded.shapes
+                    records = read_together(splits, tasks[number], shapes, mappings)
+                    yield from batches(pack(records, job, tick, home))
+
+        numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1))
+        return numbers.mapInArrow(run, DDL)
+
+    def in_one_task(self, job: Job) -> DataFrame:
+        """All in one task: read, evaluated, and no exchange."""
+        splits, mappings = self.splits, self.mappings
+
+        def run(given: Batches) -> Batches:
+            for _ in given:
+                pass
+            yield from whole(splits, mappings, job)
+
+        return self.session.range(0, 1, 1, 1).mapInArrow(run, DDL)
+
+
+def _source(
+    events: Any, mapping: str | Path | Mapping[str, Any] | None, spark: SparkSession | None
+) -> Source:
+    from pyspark.sql import DataFrame
+
+    if isinstance(events, DataFrame):
+        return Source(events.sparkSession, [(Frame(0, None), events)])
+    if isinstance(events, Mapping):
+        wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
+        if wrong:
+            raise DataError(f"{wrong[0]} must be a DataFrame")
+        frames = [(Frame(at, str(name)), own) for at, (name, own) in enumerate(events.items())]
+        if not frames:
+            return Source(spark or _active())
+        return Source(frames[0][1].sparkSession, frames)
+    if isinstance(events, str | Path):
+        events = [events]
+    if not isinstance(events, Sequence) or not all(isinstance(e, str | Path) for e in events):
+        raise DataError("events must be DataFrames or the paths of files")
+    files = input_files(events)
+    splits, mappings = splits_of(files, mapping)
+    size = sum(file.stat().st_size for file in files)
+    return Source(spark or _active(), [], splits, mappings, size)
+
+
+def _active() -> SparkSession:
+    from cernis.spark.session import session
+
+    return session()

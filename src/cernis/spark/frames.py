@@ -1,0 +1,100 @@
+"""Events that are DataFrames: how their rows become records, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from cernis.errors import DataError
+from cernis.runtime.columns import Form, Kind, Records
+from cernis.runtime.gathering import Gathering
+from cernis.runtime.rows import NAMES
+from cernis.runtime.shapes import Shapes
+from cernis.runtime.tabular import Titles, add_mixed_table, add_table, conventional
+from cernis.spark.places import sources_of
+
+ROWS: Final = 1 << 19
+"""Rows that are turned into records together."""
+
+_PARTITIONS: Final = 18
+"""Partitions of one DataFrame are numbered with this many bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One DataFrame of a run: its number, and the relation its rows are of, if it is one."""
+
+    number: int
+    relation: str | None
+
+    def split(self, partition: int) -> int:
+        """The number of one of its partitions among the splits of a run."""
+        return (self.number << _PARTITIONS) + partition
+
+    @property
+    def source(self) -> str:
+        """How it is spoken of."""
+        return self.relation or ""
+
+
+def wanted_columns(frame: Frame, columns: list[str], shapes: Shapes) -> list[str]:
+    """The columns of a DataFrame that are needed; what is missing is a DataError.
+
+    The message lists the columns there are.
+    """
+    if frame.relation is None:
+        if not any(title in columns for title in NAMES):
+            raise DataError(
+                "the DataFrame has no column name, which tells the relation of each row; there "
+                f"are {', '.join(columns)}. Give one DataFrame a relation: {{'go_to': df}}"
+            )
+        return columns
+    titles = conventional(columns, frame.relation)
+    if shapes.knows(frame.relation):
+        _see_form(frame.relation, titles, shapes)
+    return titles.used
+
+
+def _see_form(name: str, titles: Titles, shapes: Shapes) -> None:
+    kinds: tuple[Kind, ...] = (Kind.EVENT, Kind.POINT)
+    if titles.end is not None:
+        kinds = (Kind.INTERVAL,)
+    elif titles.value is not None:
+        kinds = (Kind.POINT,)
+    columns = [*([] if titles.value is None else [titles.value]), *titles.arguments]
+    form = shapes.of_columns(name, len(columns), kinds)
+    if not isinstance(form, Form):
+        raise DataError(f"{form}: {', '.join(columns)}")
+
+
+def records_of(
+    given: Iterable[pa.RecordBatch], frame: Frame, partition: int, shapes: Shapes
+) -> Iterator[Records]:
+    """The records of a partition, some hundred thousand rows at a time, not resolved."""
+    before = 0
+    for table in _tables(given):
+        places = sources_of(frame.split(partition), frame.source, 0)
+        places._next += before
+        gathering = Gathering(shapes, places)
+        if frame.relation is None:
+            add_mixed_table(table, gathering, frame.source)
+        else:
+            add_table(frame.relation, table, gathering, frame.source)
+        before += len(table)
+        yield gathering.unresolved()
+
+
+def _tables(given: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in given:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= ROWS:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(waiting)

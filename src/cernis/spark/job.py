@@ -1,0 +1,114 @@
+"""What every task of a job knows: the plan, its routes, the settings of the run."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+from cernis.check.model import Relation
+from cernis.knowledge.values import Value
+from cernis.plan.builder import Plan, Spare
+from cernis.runtime.columns import Form
+from cernis.runtime.settings import Settings
+from cernis.runtime.shapes import Shapes
+from cernis.spark.routes import Routes, find_routes
+
+Member = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is known of all the input: its first and last points, forms, and columns with floats.
+
+    `reach` is the last arrival of a retraction, matched or not.
+    """
+
+    first: int | None = None
+    last: int | None = None
+    reach: int | None = None
+    forms: frozenset[Form] = frozenset()
+    floats: frozenset[tuple[Form, int]] = frozenset()
+
+    def __add__(self, other: Survey) -> Survey:
+        return Survey(
+            _least(self.first, other.first),
+            _most(self.last, other.last),
+            _most(self.reach, other.reach),
+            self.forms | other.forms,
+            self.floats | other.floats,
+        )
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    known = [each for each in (one, other) if each is not None]
+    return min(known, default=None)
+
+
+def _most(one: int | None, other: int | None) -> int | None:
+    known = [each for each in (one, other) if each is not None]
+    return max(known, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run of a plan on Spark. It travels to the workers with every task."""
+
+    plan: bytes
+    """The pickled plan."""
+    settings: Settings
+    buckets: int
+    survey: Survey | None = None
+    """What a survey of the input found, where one was needed beforehand."""
+    members: Mapping[tuple[str, int], Mapping[Member, int]] | None = None
+    """Domains that the input fills: since which query each member is there."""
+
+    @property
+    def loaded(self) -> Loaded:
+        """The plan, unpacked once a process."""
+        return _loaded(self.plan)
+
+
+def job_of(plan: Plan, settings: Settings, buckets: int) -> Job:
+    """The job of a plan."""
+    return Job(pickle.dumps(plan, protocol=5), settings, buckets)
+
+
+@dataclass
+class Loaded:
+    """A plan in a worker, with what follows from it."""
+
+    plan: Plan
+    stages: dict[int, Plan] = field(default_factory=dict)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Which relation goes where."""
+        return find_routes(self.plan)
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """What records are of."""
+        return Shapes(self.plan.checked)
+
+    def stage(self, number: int) -> Plan:
+        """The plan of one stage only."""
+        if number not in self.stages:
+            own = tuple(stage for stage in self.plan.stages if stage.number == number)
+            self.stages[number] = replace(self.plan, stages=own, spare=Spare())
+        return self.stages[number]
+
+    def reckoned(self, form: Form) -> list[bool]:
+        """Which columns hold numbers that rules reckon with."""
+        return self.shapes.reckoned(form)
+
+    def watched(self, relation: Relation) -> bool:
+        """Is it a fluent that the program defines?"""
+        return relation in self.plan.checked.catalogue.fluents
+
+
+@lru_cache(maxsize=4)
+def _loaded(plan: bytes) -> Loaded:
+    """Workers are used again from task to task, so a plan is unpacked once in each of them."""
+    return Loaded(pickle.loads(plan))

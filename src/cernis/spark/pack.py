@@ -1,0 +1,229 @@
+"""Packing: records of a part of the input as rows for the buckets they go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from cernis.runtime.columns import (
+    INFINITE,
+    Coded,
+    Column,
+    Form,
+    Integers,
+    Kind,
+    RecordColumns,
+    Records,
+    has_floats,
+    taken,
+)
+from cernis.spark.blobs import packed_column, packed_records
+from cernis.spark.buckets import bucket_of
+from cernis.spark.job import Job, Survey
+from cernis.spark.routes import Ask, Demand, Positions, Way
+from cernis.spark.rows import LAST, Row
+from cernis.spark.rows import Kind as Blob
+
+MOST_ROWS = 1 << 17
+"""Records in one blob, so that it has a few megabytes at most."""
+
+
+def pack(records: Records, job: Job, tick: int, home: bool = True) -> Iterator[Row]:
+    """The rows of some records, which are not resolved: what goes where, and what it amounts to.
+
+    Without `home`, equal records go to the same bucket of step 0, whatever they are.
+    """
+    waiting: dict[tuple[int, int], list[Any]] = {}
+    for part in records.relations.values():
+        for step, bucket, own in _addressed(part, job, home):
+            waiting.setdefault((step, bucket), []).append(packed_records(own))
+    for (step, bucket), content in waiting.items():
+        yield Row(bucket, step, Blob.RECORDS, content)
+    if home:
+        yield from _demands(records, job)
+    survey = surveyed(records, job, tick)
+    first = job.loaded.routes.steps[0] if home and job.loaded.routes.steps else 0
+    for bucket in range(job.buckets):
+        yield Row(bucket, first, Blob.SURVEY, survey)
+    yield Row(0, LAST, Blob.REPORT, report_of(records, job))
+
+
+def _addressed(
+    part: RecordColumns, job: Job, home: bool
+) -> Iterator[tuple[int, int, RecordColumns]]:
+    """The records of one form by step and bucket."""
+    delivery = job.loaded.routes.home(part.form.relation)
+    if not home:
+        columns = [*part.times[1:], *part.columns]
+        yield from (
+            (0, *own) for own in by_bucket(part, bucket_of(columns, len(part), job.buckets))
+        )
+    elif delivery.way is Way.EVERYWHERE:
+        for own in cut(part):
+            yield from ((delivery.step, bucket, own) for bucket in range(job.buckets))
+    else:
+        links = delivery.links[0] if delivery.way is Way.KEYED else ()
+        where = bucket_of(arguments_at(part, links), len(part), job.buckets)
+        yield from ((delivery.step, *own) for own in by_bucket(part, where))
+
+
+def arguments_at(part: RecordColumns, positions: Positions) -> list[Column]:
+    """The columns of some arguments."""
+    skipped = part.form.width - part.form.relation.arity
+    return [part.columns[skipped + position] for position in positions]
+
+
+def by_bucket(part: RecordColumns, where: Integers) -> Iterator[tuple[int, RecordColumns]]:
+    """The records of each bucket, in order, in pieces of limited size."""
+    if not len(part):
+        return
+    order = np.argsort(where.astype(np.uint16), kind="stable")
+    bounds = np.append(0, np.cumsum(np.bincount(where)))
+    for bucket in np.flatnonzero(np.diff(bounds)).tolist():
+        for low in range(int(bounds[bucket]), int(bounds[bucket + 1]), MOST_ROWS):
+            high = min(low + MOST_ROWS, int(bounds[bucket + 1]))
+            yield bucket, take(part, order[low:high])
+
+
+def take(part: RecordColumns, rows: Integers) -> RecordColumns:
+    """Some of the records; an arrival that is the occurrence is taken once."""
+    at_once = part.times[0] is part.times[1]
+    times = [time[rows] for time in part.times[1:]]
+    return RecordColumns(
+        part.form,
+        [times[0] if at_once else part.times[0][rows], *times],
+        [taken(column, rows) for column in part.columns],
+        part.places[rows],
+        None if part.retracts is None else part.retracts[rows],
+        None if part.gone is None else part.gone[rows],
+    )
+
+
+def cut(part: RecordColumns) -> Iterator[RecordColumns]:
+    """The records in pieces of limited size."""
+    for low in range(0, len(part), MOST_ROWS):
+        yield take(part, np.arange(low, min(low + MOST_ROWS, len(part))))
+
+
+# -- demand ------------------------------------------------------------------------------------
+
+
+def _demands(records: Records, job: Job) -> Iterator[Row]:
+    """What the rows of drivers ask for, each question once."""
+    found: dict[Demand, list[tuple[list[Column], Integers]]] = {}
+    for form, part in records.relations.items():
+        for ask in job.loaded.routes.asks:
+            if ask.driver == form.relation and len(part):
+                found.setdefault(ask.demand, []).append(_asked(part, ask, job.buckets))
+    for demand, parts in found.items():
+        yield from _demand_rows(demand, parts, job.buckets)
+
+
+def _asked(part: RecordColumns, ask: Ask, buckets: int) -> tuple[list[Column], Integers]:
+    targets = bucket_of(arguments_at(part, ask.key), len(part), buckets)
+    return arguments_at(part, ask.positions), targets
+
+
+def _demand_rows(
+    demand: Demand, parts: list[tuple[list[Column], Integers]], buckets: int
+) -> Iterator[Row]:
+    from cernis.runtime.columns import joined
+
+    columns = [joined(own) for own in zip(*(columns for columns, _ in parts), strict=True)]
+    targets = np.concatenate([own for _, own in parts])
+    once = distinct_rows([*columns, targets])
+    columns, targets = [taken(column, once) for column in columns], targets[once]
+    where = bucket_of([columns[at] for at in demand.hashed], len(targets), buckets)
+    for bucket in np.unique(where).tolist():
+        rows = np.flatnonzero(where == bucket)
+        own = [packed_column(taken(column, rows)) for column in columns]
+        yield Row(bucket, demand.home, Blob.DEMAND, (demand, own, targets[rows]))
+
+
+def distinct_rows(columns: Sequence[Column]) -> Integers:
+    """A row of each distinct combination of values."""
+    from cernis.runtime.columns import numbered
+
+    keys = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        own, count = numbered(column)
+        keys, _ = numbered(keys * max(count, 1) + own)
+    return np.unique(keys, return_index=True)[1]
+
+
+# -- what it amounts to ------------------------------------------------------------------------
+
+
+def surveyed(records: Records, job: Job, tick: int) -> Survey:
+    """What there is to know of records, resolved or not.
+
+    Of retractions that are among the records only their arrival is known to reach so far.
+    """
+    found = Survey()
+    for form, part in records.relations.items():
+        found += _survey_of(form, part, job, tick)
+    return found
+
+
+def _survey_of(form: Form, part: RecordColumns, job: Job, tick: int) -> Survey:
+    reach: int | None = None
+    floats = frozenset(
+        (form, at)
+        for at, (column, reckoned) in enumerate(
+            zip(part.columns, job.loaded.reckoned(form), strict=True)
+        )
+        if reckoned and has_floats(column)
+    )
+    times = part.times
+    if part.retracts is not None and part.retracts.any():
+        reach = int(part.times[0][part.retracts].max())
+        times = [time[~part.retracts] for time in times]
+    if not len(times[0]):
+        return Survey(None, None, reach, frozenset([form]), floats)
+    lasts = [int(times[0].max()), int(times[1].max())]
+    for ends in times[2:]:
+        closed = ends[ends < INFINITE]
+        lasts += [int(closed.max()) - tick] if len(closed) else []
+    if part.gone is not None:
+        gone = part.gone[part.gone < INFINITE]
+        lasts += [int(gone.max())] if len(gone) else []
+    return Survey(int(times[1].min()), max(lasts), reach, frozenset([form]), floats)
+
+
+def report_of(records: Records, job: Job) -> dict[str, Any]:
+    """What is to be said about records that have just been read."""
+    used = sum(_used(part) for part in records.relations.values())
+    texts = {}
+    for form, part in records.relations.items():
+        for at, reckoned in enumerate(job.loaded.reckoned(form)):
+            if reckoned:
+                texts[form, at] = (_text_count(part, at), _used(part))
+    return {
+        "records": records.count, "used": used, "ignored": records.ignored,
+        "set_aside": records.set_aside, "texts": texts,
+    }  # fmt: skip
+
+
+def _used(part: RecordColumns) -> int:
+    return len(part) - (0 if part.retracts is None else int(part.retracts.sum()))
+
+
+def _text_count(part: RecordColumns, at: int) -> int:
+    column = part.columns[at]
+    if not isinstance(column, Coded) or not column.values:
+        return 0
+    is_text = np.array([not isinstance(value, int | float) for value in column.values])[
+        column.codes
+    ]
+    if part.retracts is not None:
+        is_text &= ~part.retracts
+    return int(is_text.sum())
+
+
+def title_of(form: Form, at: int) -> str:
+    """How a column is spoken of."""
+    if form.kind is Kind.EVENT:
+        return f"argument {at + 1}"
+    return "the value" if at == 0 else f"argument {at}"

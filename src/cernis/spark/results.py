@@ -1,0 +1,223 @@
+"""What was recognised on Spark: DataFrames that are computed when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from cernis.check.model import FluentKind, Relation
+from cernis.errors import CernisError
+from cernis.plan.builder import Plan
+from cernis.runtime.columns import SetAside
+from cernis.runtime.frames import all_happenings, all_intervals
+from cernis.runtime.result import Result, Summary
+from cernis.runtime.run import Answer
+from cernis.spark.answers import answer_of
+from cernis.spark.blobs import loads
+from cernis.spark.job import Job
+from cernis.spark.pack import title_of
+from cernis.spark.rows import Kind
+from cernis.spark.typed import Columns, typed_event, typed_fluent
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Batches = Iterator[pa.RecordBatch]
+
+_INTERVALS: Final = (
+    "fluent string, args array<string>, value string, start bigint, end bigint, open boolean"
+)
+_HAPPENINGS: Final = "event string, args array<string>, occurrence bigint"
+_SET_ASIDE: Final = "source string, line bigint, reason string, text string"
+
+
+@dataclass
+class Recognised:
+    """The result of a run on Spark. Nothing is computed before a DataFrame is used.
+
+    Each of its DataFrames, used by itself, computes the whole run. `persist` keeps the result of
+    the run when it is first computed, for all of them.
+    """
+
+    rows: DataFrame
+    plan: Plan
+    schemas: Mapping[str, Mapping[str, str]]
+    job: Job
+    exchanges: int
+    """How many times rows are exchanged between workers."""
+
+    @property
+    def intervals(self) -> DataFrame:
+        """All intervals: `fluent, args, value, start, end, open`, as `Result.intervals`.
+
+        Rows are in no order. The end of an open interval is null.
+        """
+        return self._answers(all_intervals, _INTERVALS)
+
+    @property
+    def events(self) -> DataFrame:
+        """All happenings of derived events: `event, args, occurrence`, in no order."""
+        return self._answers(all_happenings, _HAPPENINGS)
+
+    def fluent(self, name: str) -> DataFrame:
+        """The intervals of one fluent: its arguments, then `value, start, end, open`.
+
+        Arguments are whole numbers or floats where the types of the input's columns say so, and
+        text else.
+        """
+        relation = _find(name, self._defined(True), "fluent")
+        columns = Columns(self.plan, self.schemas).of_fluent(relation)
+        return self._answers(lambda answer: typed_fluent(answer, relation, columns), columns.ddl)
+
+    def event(self, name: str) -> DataFrame:
+        """The happenings of one derived event: its arguments, then `occurrence`."""
+        relation = _find(name, self._defined(False), "event")
+        columns = Columns(self.plan, self.schemas).of_event(relation)
+        return self._answers(lambda answer: typed_event(answer, relation, columns), columns.ddl)
+
+    @property
+    def set_aside(self) -> DataFrame:
+        """Records that were not used: `source, line, reason, text`."""
+
+        def run(given: Batches) -> Batches:
+            for batch in given:
+                found = [each for report in _contents(batch) for each in _aside(report)]
+                yield pa.RecordBatch.from_pylist(found, _ASIDE)
+
+        return self._of(Kind.REPORT).mapInArrow(run, _SET_ASIDE)
+
+    def persist(self) -> Recognised:
+        """Keep the result of the run once it is computed."""
+        self.rows = self.rows.persist()
+        return self
+
+    def unpersist(self) -> Recognised:
+        """Keep it no longer."""
+        self.rows = self.rows.unpersist()
+        return self
+
+    def collect(self, seconds: float = 0.0) -> Result:
+        """The whole result in this process, as `Program.run` gives it."""
+        answers: list[Any] = []
+        reports: list[Any] = []
+        for row in self.rows.select("kind", "blob").toLocalIterator():
+            (answers if row.kind == Kind.ANSWER else reports).append(loads(row.blob))
+        summary = summary_of(reports, seconds)
+        return Result(self._complete(answer_of(answers)), self.plan.checked.catalogue, summary)
+
+    def summary(self) -> Summary:
+        """What became of the records."""
+        rows = self._of(Kind.REPORT).select("blob").collect()
+        return summary_of([loads(row.blob) for row in rows])
+
+    def _complete(self, answer: Answer) -> Answer:
+        """The answer with relations of which nothing was found, in the order of the program."""
+        from cernis.runtime.run import Run
+
+        nothing = Run(self.plan, self.job.settings.tick, self.job.settings.ties).over({}, 0, 0)
+        answer.fluents = {**nothing.fluents, **answer.fluents}
+        answer.events = {**nothing.events, **answer.events}
+        return answer
+
+    def _defined(self, fluents: bool) -> list[Relation]:
+        catalogue = self.plan.checked.catalogue
+        if fluents:
+            return [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
+        return [relation for relation, e in catalogue.events.items() if not e.is_input]
+
+    def _of(self, kind: Kind) -> DataFrame:
+        from pyspark.sql.functions import col
+
+        return self.rows.where(col("kind") == str(kind))
+
+    def _answers(self, table_of: Callable[[Answer], pa.Table], ddl: str) -> DataFrame:
+        def run(given: Batches) -> Batches:
+            for batch in given:
+                for content in _contents(batch):
+                    yield from table_of(answer_of([content])).to_batches()
+
+        return self._of(Kind.ANSWER).mapInArrow(run, ddl)
+
+
+_ASIDE: Final = pa.schema([
+    ("source", pa.string()), ("line", pa.int64()), ("reason", pa.string()), ("text", pa.string()),
+])  # fmt: skip
+
+
+def _contents(batch: pa.RecordBatch) -> Iterator[Any]:
+    for blob in batch.column(batch.schema.get_field_index("blob")):
+        yield loads(blob.as_buffer())
+
+
+def _aside(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for each in (*report.get("set_aside", ()), *report.get("too_late", ())):
+        yield {
+            "source": each.source, "line": each.line, "reason": each.reason,
+            "text": each.text.encode("utf-8", "backslashreplace").decode(),
+        }  # fmt: skip
+
+
+def _find(name: str, relations: list[Relation], what: str) -> Relation:
+    found = [r for r in relations if name in (r.name, str(r), r.name.partition("(")[0])]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(map(str, found or relations)) or "none"
+    raise CernisError(
+        f"there are several: {known}" if found else f"there is no {what} {name}; there are {known}"
+    )
+
+
+# -- the summary -------------------------------------------------------------------------------
+
+
+@dataclass
+class _Sums:
+    records: int = 0
+    used: int = 0
+    outside: int = 0
+    conflicts: int = 0
+    queries: int = 0
+    bounds: tuple[int, int] = (0, 0)
+    ignored: dict[str, int] = field(default_factory=dict)
+    set_aside: list[SetAside] = field(default_factory=list)
+    too_late: list[SetAside] = field(default_factory=list)
+    texts: dict[Any, tuple[int, int]] = field(default_factory=dict)
+
+
+def summary_of(reports: Iterable[Mapping[str, Any]], seconds: float = 0.0) -> Summary:
+    """The reports of all tasks as one summary."""
+    sums = _Sums()
+    for report in reports:
+        _add(sums, report)
+    remarks = tuple(
+        f"{title_of(form, at)} of {form.relation} is text in {count} of {total} records, where "
+        "rules compare it as a number"
+        for (form, at), (count, total) in sums.texts.items()
+        if count
+    )
+    by_place = lambda each: (each.source, each.line)  # noqa: E731 - used twice, here only
+    return Summary(
+        sums.records, sums.used, dict(sorted(sums.ignored.items())),
+        tuple(sorted(sums.set_aside, key=by_place)), tuple(sorted(sums.too_late, key=by_place)),
+        sums.outside, remarks, *sums.bounds, sums.queries, sums.conflicts, seconds,
+    )  # fmt: skip
+
+
+def _add(sums: _Sums, report: Mapping[str, Any]) -> None:
+    sums.records += report.get("records", 0)
+    sums.used += report.get("used", 0)
+    sums.outside += report.get("outside", 0)
+    sums.conflicts += report.get("conflicts", 0)
+    sums.queries = max(sums.queries, report.get("queries", 0))
+    if "start" in report:
+        sums.bounds = report["start"], report["end"]
+    for name, count in report.get("ignored", {}).items():
+        sums.ignored[name] = sums.ignored.get(name, 0) + count
+    sums.set_aside += report.get("set_aside", ())
+    sums.too_late += report.get("too_late", ())
+    for key, (count, total) in report.get("texts", {}).items():
+        known = sums.texts.get(key, (0, 0))
+        sums.texts[key] = known[0] + count, known[1] + total

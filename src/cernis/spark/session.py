@@ -1,0 +1,97 @@
+"""Sessions: one to work with, and words for what keeps Spark from starting."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from cernis.errors import CernisError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA: Final = 17
+
+DEFAULTS: Final[Mapping[str, str]] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.python.worker.reuse": "true",
+}
+"""What a session of our own is set to, unless it is said otherwise."""
+
+
+class SparkError(CernisError):
+    """Spark that does not start, or does not answer."""
+
+
+def session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The session that is active, or a new one.
+
+    Without Java of version 17 or newer, or with a master that does not answer, it is a SparkError.
+    """
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None and not conf:
+        return active
+    need_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("cernis").master(master or "local[*]")
+    for key, value in {**DEFAULTS, **(conf or {})}.items():
+        builder = builder.config(key, value)
+    try:
+        made = builder.getOrCreate()
+    except Exception as error:  # py4j's errors are of many classes; each becomes a sentence
+        raise SparkError(_why_not(error, master or "local[*]")) from error
+    return made
+
+
+def _why_not(error: Exception, master: str) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = next((line for line in lines if "Exception" in line or "Error" in line), "")
+    told = told or (lines[0] if lines else type(error).__name__)
+    return f"Spark does not start on {master}: {told}"
+
+
+def need_java() -> None:
+    """See that there is a Java that Spark can use; if not, a SparkError says what to do."""
+    command = _java()
+    if command is None:
+        raise SparkError(
+            f"Spark needs Java {OLDEST_JAVA} or newer, and there is no java on the path. Install "
+            "one (Debian, Ubuntu: apt-get install default-jre-headless; macOS: brew install "
+            "openjdk), or set JAVA_HOME, or run with --engine local"
+        )
+    found = java_version(command)
+    if found is not None and found < OLDEST_JAVA:
+        raise SparkError(
+            f"Spark needs Java {OLDEST_JAVA} or newer; {command} is Java {found}. Install a newer "
+            "one, or set JAVA_HOME to it, or run with --engine local"
+        )
+
+
+def _java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        command = Path(home, "bin", "java")
+        return str(command) if command.is_file() else None
+    return shutil.which("java")
+
+
+def java_version(command: str) -> int | None:
+    """The major version of a java command: 8 for `1.8.0_412`; None if it does not tell."""
+    try:
+        done = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(found[1]) if found else None

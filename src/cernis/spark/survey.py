@@ -1,0 +1,50 @@
+"""A look at all of the input before a run, where the run cannot do without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from cernis.runtime.columns import Records
+from cernis.runtime.recognise import chosen_bounds
+from cernis.runtime.run import windows
+from cernis.spark.domains import Key, Members, foreign_domains, members_of
+from cernis.spark.job import Job, Survey
+from cernis.spark.pack import surveyed
+from cernis.spark.resolved import enter
+from cernis.spark.rows import LAST, Kind, Row, batches
+from cernis.spark.stage import Inbox
+
+
+def survey_step(given: Iterable[pa.RecordBatch], job: Job, tick: int) -> Iterator[pa.RecordBatch]:
+    """What the records of one bucket amount to; equal records must be in one bucket."""
+    inbox = Inbox()
+    for batch in given:
+        for _ in inbox.add(batch, 0):
+            pass  # Reports are for the run itself.
+    records = Records()
+    for parts in inbox.records.values():
+        enter(parts, records, job)
+    survey = surveyed(records, job, tick)
+    members: Members = {}
+    if job.survey is not None:
+        settings = job.settings
+        start, end = chosen_bounds(job.survey.first, job.survey.last, settings, tick)
+        queries = list(windows(start, end, settings.window, settings.step))
+        keys = foreign_domains(job.loaded.plan, job.loaded.routes)
+        members = members_of(records, job.loaded.plan.checked.definitions, keys, queries, tick)
+    yield from batches([Row(0, LAST, Kind.SURVEY, (survey, members))])
+
+
+def together(found: Iterable[tuple[Survey, Members]], keys: set[Key]) -> tuple[Survey, Members]:
+    """What all buckets amount to."""
+    survey = Survey()
+    members: Members = {key: {} for key in keys}
+    for own, theirs in found:
+        survey += own
+        for key, more in theirs.items():
+            for member, since in more.items():
+                known = members[key].get(member, since)
+                members[key][member] = min(known, since)
+    return survey, members

@@ -1,0 +1,44 @@
+"""The shorter way: all of the input in one task, as the process itself would do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from cernis.runtime.columns import Records
+from cernis.runtime.mapping import Mappings
+from cernis.runtime.recognise import account, bounds
+from cernis.runtime.run import Run, windows
+from cernis.spark.answers import packed_answer
+from cernis.spark.job import Job
+from cernis.spark.pack import report_of
+from cernis.spark.resolved import enter
+from cernis.spark.rows import LAST, Kind, Row, batches
+from cernis.spark.splits import Split, places_of, read_together
+
+
+def whole(splits: Sequence[Split], mappings: Mappings, job: Job) -> Iterator[pa.RecordBatch]:
+    """The answer to all splits, and the report on them."""
+    yield from batches(_rows(splits, mappings, job))
+
+
+def _rows(splits: Sequence[Split], mappings: Mappings, job: Job) -> Iterator[Row]:
+    records = read_together(splits, range(len(splits)), job.loaded.shapes, mappings)
+    yield Row(0, LAST, Kind.REPORT, report_of(records, job))
+    found = Records(sources=places_of(splits))
+    for part in records.relations.values():
+        enter([part], found, job)
+    settings = job.settings
+    run = Run(job.loaded.plan, settings.tick, settings.ties)
+    start, end = bounds(found, settings, run.tick)
+    answer = run.over(found, start, end, settings.window, settings.step)
+    late, outside = account(
+        found, list(windows(start, end, settings.window, settings.step)), run.tick
+    )
+    yield Row(0, LAST, Kind.ANSWER, packed_answer(answer))
+    yield Row(0, LAST, Kind.REPORT, {
+        "set_aside": found.set_aside, "too_late": late, "outside": outside, "start": start,
+        "end": end, "queries": answer.queries, "conflicts": answer.conflicts, "step": 0,
+        "rows": found.used,
+    })  # fmt: skip

@@ -1,0 +1,177 @@
+"""Programs with partition keys of every kind, and random streams for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+PEOPLE = ("ann", "bob", "cy", "'Far Out'", "7", "7.5", "eve")
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """Rules, and the shapes of records: `e` for events, `p` and `i` for points and intervals.
+
+    A shape is the name, the kind, and what each argument is: a person `P` or a number `N`.
+    """
+
+    rules: str
+    records: tuple[tuple[str, str, str], ...]
+
+
+_ONE = """
+initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).
+terminatedAt(rich(X)=true, T) :- happensAt(lose(X), T).
+initiatedAt(at(X)=Y, T) :- happensAt(go(X, Y), T), \\+ happensAt(lose(X), T).
+happy(X)=true iff rich(X)=true or at(X)=home.
+happensAt(party(X), T) :- happensAt(start(happy(X)=true), T).
+"""
+_BASE = (("win", "e", "P"), ("lose", "e", "P"), ("go", "e", "PQ"))
+
+PROGRAMS = {
+    "one": Keyed(_ONE, _BASE),
+    "pairs": Keyed(
+        _ONE + """
+holdsFor(both(X, Y)=true, I) :-
+    holdsFor(near(X, Y)=true, N), holdsFor(happy(X)=true, A), holdsFor(rich(Y)=true, B),
+    union_all([A, B], U), intersect_all([N, U], I).
+initiatedAt(envies(X, Y)=true, T) :-
+    happensAt(sees(X, Y), T), holdsAt(rich(Y)=true, T), \\+ holdsAt(rich(X)=true, T).
+terminatedAt(envies(X, Y)=true, T) :- happensAt(end(both(X, Y)=true), T).
+terminatedAt(envies(X, Y)=true, T) :- happensAt(sees(X, Y), T), happensAt(lose(Y), T).
+""",
+        (*_BASE, ("near", "i", "PP"), ("sees", "e", "PP")),
+    ),
+    "only pairs": Keyed(
+        """
+initiatedAt(talks(X, Y)=N, T) :-
+    happensAt(meet(X, Y), T), happensAt(mood(X, N), T), \\+ happensAt(mute(Y), T).
+terminatedAt(talks(X, Y)=_, T) :- happensAt(part(X, Y), T).
+""",
+        (("meet", "e", "PP"), ("part", "e", "PP"), ("mood", "e", "PN"), ("mute", "e", "P")),
+    ),
+    "open head": Keyed(
+        """
+initiatedAt(met(V, W)=true, T) :- happensAt(meet(V, W), T), \\+ happensAt(bye(W, V), T).
+terminatedAt(met(V, _W)=true, T) :- happensAt(gone(V), T).
+terminatedAt(met(_V, W)=true, T) :- happensAt(lost(W), T).
+""",
+        (("meet", "e", "PP"), ("bye", "e", "PP"), ("gone", "e", "P"), ("lost", "e", "P")),
+    ),
+    "negated driver": Keyed(
+        """
+initiatedAt(odd(X, Y)=true, T) :-
+    happensAt(left(X), T), happensAt(right(Y), T), \\+ happensAt(even(X, Y), T).
+""",
+        (("left", "e", "P"), ("right", "e", "P"), ("even", "e", "PP")),
+    ),
+    "derived driver": Keyed(
+        """
+happensAt(touch(X, Y), T) :- happensAt(meet(X, Y, N), T), N > 1.
+initiatedAt(ill(X)=true, T) :- happensAt(cough(X), T).
+terminatedAt(ill(X)=true, T) :- happensAt(cure(X), T).
+initiatedAt(risk(Y, X)=true, T) :- happensAt(touch(X, Y), T), holdsAt(ill(X)=true, T).
+terminatedAt(risk(Y, X)=true, T) :- happensAt(touch(Y, X), T), happensAt(cure(Y), T).
+""",
+        (("meet", "e", "PPN"), ("cough", "e", "P"), ("cure", "e", "P")),
+    ),
+    "initially": Keyed(
+        """
+initially(door(D)=shut) :- door(D).
+initiatedAt(door(D)=open, T) :- happensAt(opens(D), T).
+initiatedAt(door(D)=shut, T) :- happensAt(shuts(D), T).
+initiatedAt(alarm(D)=true, T) :- happensAt(end(door(D)=shut), T).
+fi(alarm(D)=true, alarm(D)=false, 5).
+door(ann). door(bob). door(zoe).
+""",
+        (("opens", "e", "P"), ("shuts", "e", "P")),
+    ),
+    "own domain": Keyed(
+        """
+grounding(enters(X)) :- guest(X).
+grounding(warned(X)=true) :- guest(X).
+dynamicDomain(guest(_)).
+initiatedAt(warned(X)=true, T) :- happensAt(call(X), T), \\+ happensAt(enters(X), T).
+terminatedAt(warned(X)=true, T) :- happensAt(enters(X), T).
+""",
+        (("enters", "e", "P"), ("call", "e", "P")),
+    ),
+    "foreign domain": Keyed(
+        """
+grounding(enters(X)) :- guest(X).
+grounding(pair(X, Y)=true) :- guest(X), guest(Y).
+dynamicDomain(guest(_)).
+initiatedAt(pair(X, Y)=true, T) :- happensAt(meet(X, Y), T).
+terminatedAt(pair(X, Y)=true, T) :- happensAt(part(X, Y), T).
+initiatedAt(told(X)=true, T) :- happensAt(part(X, Y), T), guest(Y).
+""",
+        (("enters", "e", "P"), ("meet", "e", "PP"), ("part", "e", "PP")),
+    ),
+    "changes": Keyed(
+        """
+initiatedAt(on(X)=N, T) :- happensAt(push(X, N), T).
+terminatedAt(on(X)=_, T) :- happensAt(stop(X), T).
+fi(on(X)=1, on(X)=2, 4).
+initiatedAt(seen(X, Y)=true, T) :- happensAt(looks(X, Y), T), initiatedAt(on(Y)=N, T).
+terminatedAt(seen(X, Y)=true, T) :- happensAt(looks(X, Y), T), terminatedAt(on(Y)=_, T).
+""",
+        (("push", "e", "PN"), ("stop", "e", "P"), ("looks", "e", "PP")),
+    ),
+    "points": Keyed(
+        """
+buildFromPoints(slow(_)=_).
+collectIntervals(close(_, _)=true).
+holdsFor(idle(X)=true, I) :-
+    holdsFor(slow(X)=true, S), holdsFor(slow(X)=1, R), union_all([S, R], I).
+holdsFor(linger(X, Y)=true, I) :-
+    holdsFor(close(X, Y)=true, C), holdsFor(idle(X)=true, A), holdsFor(idle(Y)=true, B),
+    intersect_all([C, A], J), relative_complement_all(J, [B], K), intDurGreater(K, 2, I).
+happensAt(leaves(X), T) :- happensAt(end(idle(X)=true), T).
+happensAt(apart(X, Y), T) :- happensAt(end(linger(X, Y)=true), T), \\+ happensAt(leaves(Y), T).
+""",
+        (("slow", "p", "P"), ("close", "i", "PP")),
+    ),
+    "numbers": Keyed(
+        """
+initiatedAt(level(X)=N, T) :- happensAt(sets(X, N), T), N >= 1.
+initiatedAt(high(X, N)=true, T) :- happensAt(sets(X, N), T), holdsAt(level(X)=M, T), N > M.
+happensAt(jump(N), T) :- happensAt(start(high(_, N)=true), T).
+""",
+        (("sets", "e", "PN"),),
+    ),
+}  # fmt: skip
+
+
+def stream(keyed: Keyed, random: Random, count: int, retractions: bool = False) -> list[str]:
+    """Random records, some of them late; with retractions, some are taken back."""
+    lines = []
+    for _ in range(count):
+        name, kind, shape = random.choice(keyed.records)
+        time = random.randint(0, 40)
+        arrival = time + random.choice((0, 0, 0, random.randint(0, 12)))
+        args = [_argument(each, random) for each in shape]
+        if kind == "i":
+            args = [str(time + random.randint(1, 15)), "true", *args]
+        elif kind == "p":
+            args = [random.choice(("true", "1")), *args]
+        line = "|".join([str(time), *args])
+        lines.append(f"{name}|{arrival}|{line}")
+        if retractions and random.random() < 0.15:
+            lines.append(f"-{name}|{arrival + random.randint(0, 15)}|{line}")
+    return lines
+
+
+def _argument(kind: str, random: Random) -> str:
+    if kind == "P":
+        return random.choice(PEOPLE)
+    if kind == "Q":
+        return random.choice(("home", "pub", "work"))
+    return random.choice(("0", "1", "2", "3", "2.5", "1.0"))
+
+
+def settings(random: Random) -> dict[str, int]:
+    """Random windows and bounds, or none."""
+    return random.choice((
+        {}, {}, {"window": 10}, {"window": 12, "step": 5}, {"step": 7}, {"start": 4, "end": 30},
+        {"end": 60}, {"start": -3},
+    ))  # fmt: skip

@@ -1,0 +1,115 @@
+"""The steps of a job without Spark: the same functions, with an exchange that is a dictionary."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cernis.program import Program
+from cernis.runtime.columns import Records
+from cernis.runtime.gathering import Gathering
+from cernis.runtime.records import read_stream
+from cernis.runtime.result import Summary, as_text
+from cernis.runtime.settings import Settings
+from cernis.spark.answers import answer_of
+from cernis.spark.blobs import loads
+from cernis.spark.domains import foreign_domains
+from cernis.spark.job import Job, job_of
+from cernis.spark.pack import pack
+from cernis.spark.places import Places, sources_of
+from cernis.spark.results import summary_of
+from cernis.spark.rows import LAST, SCHEMA, Kind, batches
+from cernis.spark.stage import evaluate
+from cernis.spark.survey import survey_step, together
+
+Batches = list[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    text: str
+    summary: Summary
+
+
+def exchange(rows: Batches, buckets: int, random: Random) -> list[Batches]:
+    """The rows of each bucket, in any order."""
+    table = pa.Table.from_batches(rows, SCHEMA)
+    order = list(range(len(table)))
+    random.shuffle(order)
+    table = table.take(pa.array(order, pa.int64()))
+    where = np.array(table.column("bucket"))
+    return [
+        table.filter(pa.array(where == bucket)).combine_chunks().to_batches()
+        for bucket in range(buckets)
+    ]
+
+
+def parts_of(lines: Sequence[str], count: int, job: Job) -> list[Records]:
+    """Lines as the records of several splits."""
+    size = -(-len(lines) // count) or 1
+    found = []
+    for number in range(count):
+        text = "\n".join(lines[number * size : (number + 1) * size])
+        gathering = Gathering(job.loaded.shapes, sources_of(number, "events", number * size))
+        read_stream(io.BytesIO(text.encode()), "events", gathering)
+        found.append(gathering.unresolved())
+    return found
+
+
+def run(
+    program: Program, lines: Sequence[str], settings: Settings, buckets: int, splits: int = 2,
+    seed: int = 0,
+) -> Outcome:  # fmt: skip
+    """The answer that the steps of a job give."""
+    random = Random(seed)
+    job = job_of(program.plan, settings, buckets)
+    tick = settings.tick or program.checked.definitions.settings.tick
+    parts = parts_of(lines, splits, job)
+    job = surveyed(job, parts, tick, random)
+    rows = packed(parts, job, tick, True)
+    size = -(-len(lines) // splits) or 1
+    places = Places(names=lambda split: ("events", split * size))
+    for step in job.loaded.routes.steps:
+        arrived = exchange(rows, buckets, random)
+        rows = [
+            batch
+            for bucket in range(buckets)
+            for batch in evaluate(arrived[bucket], job, step, bucket, places)
+        ]
+    return outcome(rows)
+
+
+def packed(parts: Iterable[Records], job: Job, tick: int, home: bool) -> Batches:
+    return [batch for part in parts for batch in batches(pack(part, job, tick, home))]
+
+
+def surveyed(job: Job, parts: list[Records], tick: int, random: Random) -> Job:
+    keys = foreign_domains(job.loaded.plan, job.loaded.routes)
+    retracts = any(part.retracts is not None for own in parts for part in own.relations.values())
+    if not keys and not retracts:
+        return job
+
+    def found(job: Job) -> Any:
+        arrived = exchange(packed(parts, job, tick, False), job.buckets, random)
+        rows = [row for own in arrived for row in survey_step(own, job, tick)]
+        return together((loads(blob) for row in rows for blob in row["blob"].to_pylist()), keys)
+
+    job = replace(job, survey=found(job)[0])
+    return replace(job, members=found(job)[1]) if keys else job
+
+
+def outcome(rows: Batches) -> Outcome:
+    answers, reports = [], []
+    for row in pa.Table.from_batches(rows, SCHEMA).to_pylist():
+        assert row["step"] == LAST
+        (answers if row["kind"] == Kind.ANSWER else reports).append(loads(row["blob"]))
+    return Outcome(as_text(answer_of(answers)), summary_of(reports))
+
+
+Runner = Callable[[Program, Sequence[str], Settings], str]
