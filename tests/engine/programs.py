@@ -177,11 +177,16 @@ class Author:
     def _is_defined(self, relation: Signature) -> None:
         """Later definitions may use it."""
         self.below.fluents.append(relation)
-        self.below.simple.append(relation)
-        own = [c for c in self.clauses if c.startswith("terminat") and f"{relation.name}" in c]
-        is_closed = not any(_leaves_open(clause) for clause in own)
+        if not self._leaves_open(relation, "initiat") or is_generated("open_initiations_asked_for"):
+            self.below.simple.append(relation)
+        is_closed = not self._leaves_open(relation, "terminat")
         if is_closed or is_generated("open_terminations_asked_for"):
             self.below.closed.append(relation)
+
+    def _leaves_open(self, relation: Signature, kind: str) -> bool:
+        """Does the head of some such rule have an open argument or value?"""
+        own = [c for c in self.clauses if c.startswith(kind) and f"{relation.name}" in c]
+        return any("_" in clause.partition(":-")[0] for clause in own)
 
     def _delay(self, relation: Signature) -> None:
         """A delayed effect, postponable now and then, with a delay that may be computed."""
@@ -331,10 +336,6 @@ class Author:
 
 def _name(predicate: Predicate) -> str:
     return predicate.name
-
-
-def _leaves_open(clause: str) -> bool:
-    return "_" in clause.partition(":-")[0]
 
 
 def random_program(random: Random) -> tuple[Text, Program]:

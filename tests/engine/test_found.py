@@ -446,6 +446,36 @@ SCENARIOS = (
         sell|16|16|bob""",
     ),
     found(
+        "an open initiation of what grounding does not allow",
+        """grounding(f(P1, P2)=C1) :- some_person(P1), some_person(P2), some_colour(C1).
+        initiatedAt(f(ann, bob)=C1, T) :- happensAt(paint(C1), T).
+        initiatedAt(f(_, P1)=blue, T) :- happensAt(meet(P1), T).
+        happensAt(e(P2), T) :- initiatedAt(f(P1, P2)=C1, T).
+        some_person(ann).
+        some_colour(red).""",
+        """paint|1|1|blue
+        meet|3|3|ann
+        meet|5|5|bob""",
+    ),
+    found(
+        "several values of a computed fluent",
+        """holdsFor(s(C1)= -1, I3) :- holdsFor(weather=C1, I3).
+        holdsFor(s(C1)=2, I2) :- holdsFor(r(C1)=true, I2).
+        s(C1)=3 iff s(C1)= -1, q(C1)=true.""",
+        """weather|18|18|red
+        r|22|20|22|true|red
+        q|19|18|19|true|red""",
+        {"start": 0, "end": 28},
+    ),
+    found(
+        "any value in a background literal gives each instance once",
+        """s(P1)=C1 iff r(P1)=true and taste(_, C1).
+        taste(ann, red).
+        taste(bob, red).""",
+        "r|1|1|5|true|cat",
+        {"start": 0, "end": 9},
+    ),
+    found(
         "records that are ignored do not move the bounds of a run",
         "initiatedAt(f=bob, T) :- happensAt(start(dose(_)=A), T).",
         """dose|19|17|19|1.5|bob
@@ -474,6 +504,8 @@ SCENARIOS = (
 
 
 KNOWN = {
+    "any_value_in_a_background_literal_gives_each_instance_once": "its rows count as distinct",
+    "an_open_initiation_of_what_grounding_does_not_allow": "what was initiated counts as there",
     "a_delayed_effect_where_initiations_count": "not supported",
     "terminatedAt_of_a_rule_that_does_not_fire": "wildcard terminations have no value to compare",
 }

@@ -80,7 +80,7 @@ def run(
         rows = [
             batch
             for bucket in range(buckets)
-            for batch in evaluate(arrived[bucket], job, step, bucket, places)
+            for batch in evaluate(arrived[bucket], job, step, places)
         ]
     return outcome(rows)
 

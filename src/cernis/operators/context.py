@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ from cernis.check.goals import Modes
 from cernis.check.model import Relation
 from cernis.check.types import Types
 from cernis.kernels.hashing import Numbering
-from cernis.knowledge import FactTable, Knowledge
+from cernis.knowledge import Knowledge
 from cernis.knowledge.values import Value as KnownValue
 from cernis.knowledge.values import value
 from cernis.operators.profile import Profile
@@ -92,7 +92,8 @@ class Context:
     terminations: dict[Relation, Points] = field(default_factory=dict)
     begun: dict[Relation, Points] = field(default_factory=dict)
     """Initiations that the delayed effects of postponable values are counted from."""
-    filled: dict[tuple[str, int], FactTable] = field(default_factory=dict)
+    filled: dict[tuple[str, int], list[Array]] = field(default_factory=dict)
+    """The rows that the run has filled into tables of background knowledge, encoded."""
     fillings: dict[tuple[str, int], int] = field(default_factory=dict)
     """Which filling of each table this is, counted from 1."""
     unsure: set[Relation] = field(default_factory=set)
@@ -109,8 +110,6 @@ class Context:
     """Fluents whose initiations or terminations are conditions of other rules."""
     past: dict[Relation, list[Any]] = field(default_factory=dict)
     """Intervals that end at the window's edge: they stand, and the window does not see them."""
-    before: dict[Relation, FluentTable] = field(default_factory=dict)
-    """What was said of points up to the window's edge and reaches it, of what rules determine."""
     entities: Any = None
     """Of which entities alone this is about, if not of all."""
     instances: Any = None
@@ -154,24 +153,36 @@ class Context:
         """A number that is another whenever some table is filled anew."""
         return sum(self.fillings.values())
 
+    def fill(
+        self, key: tuple[str, int], rows: Sequence[tuple[KnownValue, ...]], filling: int
+    ) -> None:
+        """Fill a table of background knowledge."""
+        values = list(zip(*rows, strict=True)) if rows else [()] * key[1]
+        domains = self.slots_of(key)
+        self.filled[key] = [_encoded(*each) for each in zip(values, domains, strict=True)]
+        self.fillings[key] = filling
+
+    def slots_of(self, key: tuple[str, int]) -> list[Domain | None]:
+        """The domains of a predicate's arguments."""
+        return [self.domain("predicate", Relation(*key), at) for at in range(key[1])]
+
     def _encode(self, key: tuple[str, int]) -> Background:
-        relation = Relation(*key)
-        rows = [tuple(column.values) for column in self._columns(key)]
-        domains = [self.domain("predicate", relation, at) for at in range(key[1])]
-        columns = [_encoded(values, domain) for domain, values in zip(domains, rows, strict=True)]
-        return Background(columns, domains, len(rows[0]) if rows else self._count(key))
-
-    def _columns(self, key: tuple[str, int]) -> list[_Values]:
-        given = self.knowledge.table(*key) if key in self.knowledge.predicates else None
+        domains = self.slots_of(key)
+        table = self.knowledge.table(*key) if key in self.knowledge.predicates else None
+        count = len(table) if table is not None else 0
+        if table is None:
+            columns: list[Array] = [np.empty(0, np.int64)] * key[1]
+        else:
+            given = [tuple(column.values) for column in table.columns]
+            columns = [_encoded(*each) for each in zip(given, domains, strict=True)]
         filled = self.filled.get(key)
-        parts = [table for table in (given, filled) if table is not None]
-        return [
-            _Values([v for table in parts for v in table.columns[at].values])
-            for at in range(key[1])
-        ]
-
-    def _count(self, key: tuple[str, int]) -> int:
-        return len(self.knowledge.table(*key)) if key in self.knowledge.predicates else 0
+        if filled:
+            count += len(filled[0])
+            columns = [
+                np.concatenate(both) if len(both[0]) else both[1]
+                for both in zip(columns, filled, strict=True)
+            ]
+        return Background(columns, domains, count)
 
 
 def _encoded(values: tuple[KnownValue, ...], domain: Domain | None) -> Array:
@@ -180,11 +191,6 @@ def _encoded(values: tuple[KnownValue, ...], domain: Domain | None) -> Array:
     if values and type(values[0]) is int and set(map(type, values)) == {int}:
         return domain.encode_integers(np.array(values, np.int64))
     return domain.encode(values)  # type: ignore[arg-type]
-
-
-@dataclass(slots=True)
-class _Values:
-    values: list[KnownValue]
 
 
 def constant_column(term: Term, domain: Domain | None) -> Column:

@@ -6,8 +6,8 @@ of `kernels.decide`. What it cannot reckon with exactly is left to the operators
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -260,15 +260,3 @@ class Fusion:
                 needed.insert(0, step)
                 names |= {variable.name for variable in variables(step.expression)}
         return needed
-
-
-def names_in(what: object) -> Iterator[str]:
-    """The names of all variables in some steps."""
-    if isinstance(what, Variable):
-        yield what.name
-    elif isinstance(what, tuple):
-        for each in what:
-            yield from names_in(each)
-    elif is_dataclass(what):
-        for own in fields(what):
-            yield from names_in(getattr(what, own.name))

@@ -34,6 +34,7 @@ from cernis.plan.logical import (
     Resolve,
     Scan,
     Stab,
+    names_in,
 )
 from cernis.syntax.tree import Atom, Term, Variable
 from cernis.tables.columns import Array, Column, Rows
@@ -76,7 +77,7 @@ def _together(
     keep: frozenset[str] | None,
 ) -> tuple[Rows, int]:  # fmt: skip
     """Run as many steps as can be put together, or one; gives the place of the next, too."""
-    from cernis.operators.fused import Fusion, names_in
+    from cernis.operators.fused import Fusion
 
     fusion, begin = Fusion(rows, context), at
     while at < len(steps) and fusion.add(steps[at]):
@@ -85,7 +86,7 @@ def _together(
         return _run_step(steps[at], rows, context), at + 1
     if keep is None:
         return fusion.rows(lambda name: True), at
-    used = context.memo.once("names", steps[at - 1], lambda: frozenset(names_in(steps[at:])))
+    used = context.memo.once("names", steps[at - 1], lambda: frozenset(names_in(tuple(steps[at:]))))
     return fusion.rows(lambda name: name in keep or name in used), at
 
 

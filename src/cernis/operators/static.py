@@ -35,6 +35,7 @@ from cernis.plan.logical import (
     Lookup,
     Require,
     Resolve,
+    names_in,
 )
 from cernis.plan.pipeline import entity_names
 from cernis.syntax.printer import show
@@ -201,8 +202,7 @@ def _matching(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array
 
 def _may_repeat(rule: IntervalRule) -> bool:
     """May a binding be found several times, by values that nobody names?"""
-    terms = [t for s in rule.steps if isinstance(s, Fetch) for t in (*s.pair.args, s.pair.value)]
-    return any(isinstance(term, Variable) and term.name == "_" for term in terms)
+    return "_" in names_in(rule.steps)
 
 
 def _distinct_rows(rows: Rows) -> Rows:

@@ -7,7 +7,8 @@ of named lists of intervals. Operators keep the span of the literal they come fr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TypeAlias
 
 from cernis.check.model import (
@@ -20,7 +21,7 @@ from cernis.check.model import (
     Relation,
 )
 from cernis.source import NOWHERE, Span
-from cernis.syntax.tree import Pattern, Term
+from cernis.syntax.tree import Pattern, Term, Variable
 
 Occurrence: TypeAlias = Event | Boundary | Changes
 """What can happen at a point: an event, a fluent's start or end, an initiation or termination."""
@@ -290,3 +291,15 @@ class Stage:
     key: tuple[str, ...]
     exchanges: tuple[Exchange, ...]
     strata: tuple[Stratum, ...]
+
+
+def names_in(what: object) -> Iterator[str]:
+    """The names of all variables in some steps."""
+    if isinstance(what, Variable):
+        yield what.name
+    elif isinstance(what, tuple):
+        for each in what:
+            yield from names_in(each)
+    elif is_dataclass(what):
+        for own in fields(what):
+            yield from names_in(getattr(what, own.name))

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from cernis.check.checker import Checked
 from cernis.check.model import Relation
+from cernis.kernels.order import ascending
 from cernis.runtime.columns import INFINITE, Coded, Column, Kind, RecordColumns, Records
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain, Domains, numbers
@@ -160,7 +161,7 @@ class Encoder:
 
 def _order(times: Integers) -> Integers | None:
     """The order of time, records of one time as they come; None if they are in it."""
-    if np.all(times[1:] >= times[:-1]):
+    if ascending(np.ascontiguousarray(times)):
         return None
     return np.argsort(times, kind="stable")
 

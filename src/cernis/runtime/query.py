@@ -75,17 +75,32 @@ def _definition(
         return fluent.conflicts
     else:
         table, unsure = evaluate_static(relation, definition, context)
-        before = context.before.get(relation)
+        # What reaches the window's edge, and what other components say of other values.
+        before = context.fluents.get(relation)
+        unsure = _both(_left_open(relation, context), unsure)
         context.fluents[relation] = (
             table if before is None
             else reaching(
                 united([*pieces(before), *pieces(table)], relation, context), relation, context
             )
         )  # fmt: skip
-        context.unsure.discard(relation)
         if unsure is not None:
             context.leave_open(relation, unsure)
     return 0
+
+
+def _left_open(relation: Relation, context: Context) -> list[Array] | None:
+    """The instances so far that may go on behind the query."""
+    if relation not in context.unsure:
+        return None
+    table, mask = context.fluents[relation], context.unsure_groups[relation]
+    return [column[mask] for column in (*table.arguments, table.values)]
+
+
+def _both(first: list[Array] | None, second: list[Array] | None) -> list[Array] | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return [np.concatenate(own) for own in zip(first, second, strict=True)]
 
 
 def _event(relation: Relation, definition: Definition, context: Context) -> None:

@@ -26,8 +26,7 @@ from cernis.check.model import (
     Unless,
     temporal,
 )
-from cernis.knowledge import FactTable, table_of_rows
-from cernis.operators.context import Context, Memo, Points
+from cernis.operators.context import Context, Memo, Points, recoded
 from cernis.operators.grounding import distinct
 from cernis.operators.profile import Profile
 from cernis.operators.simple import Carried
@@ -38,9 +37,10 @@ from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
 from cernis.runtime.query import evaluate
 from cernis.runtime.records import Records
 from cernis.syntax.tree import Compound, Variable, functor
+from cernis.tables.columns import Array, Column
 from cernis.tables.domains import Domain, Domains
 from cernis.tables.events import EventTable, by_entity, by_time
-from cernis.tables.fluents import FluentTable
+from cernis.tables.fluents import Finder, FluentTable
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -209,7 +209,7 @@ class Run:
                 _leave_open(relation, fluent, window, context)
         for vertex in self.checked.dependencies.vertices:
             if vertex.value is not None and state.before(vertex.relation):
-                context.before[vertex.relation] = united(
+                context.fluents[vertex.relation] = united(
                     state.before(vertex.relation), vertex.relation, context
                 )
         state.fill(context, given)
@@ -345,10 +345,8 @@ class _State:
         self._happened: dict[Relation, EventTable] = {}
         self._begun: dict[Relation, Points] = {}
         self._context: Context | None = None
-        self._members: dict[int, dict[tuple[object, ...], None]] = {}
-        self._filled: dict[
-            tuple[str, int], tuple[dict[tuple[object, ...], None], FactTable, int]
-        ] = {}
+        self._members: dict[int, list[Array]] = {}
+        self._filled: dict[tuple[str, int], tuple[list[Array], int]] = {}
 
     def advance(self, edge: int) -> None:
         """Forget what the next query evaluates anew: all behind its edge."""
@@ -403,29 +401,43 @@ class _State:
         keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
         if not keys:
             return
-        members: dict[tuple[str, int], dict[tuple[object, ...], None]] = {key: {} for key in keys}
+        members: dict[tuple[str, int], list[list[Array]]] = {key: [] for key in keys}
         for grounding in definitions.groundings:
             columns = _entity_columns(grounding.entity, context)
+            kept = _not_taken_back(grounding.entity, given, context.query)
             for goal in _domain_goals(grounding, keys):
-                own = self._members.setdefault(id(goal), {})
-                own.update(dict.fromkeys(_rows_of(goal, columns) if columns else ()))
-                kept = _not_taken_back(grounding.entity, given, context.query)
-                if kept is not None:
-                    alive = set(_rows_of(goal, kept))
-                    own = self._members[id(goal)] = {m: None for m in own if m in alive}
-                members[functor(goal)].update(own)
-        for key, rows in members.items():
-            self._fill(key, rows, context)
+                own = self._seen(goal, columns, kept, context)
+                if own is not None:
+                    members[functor(goal)].append(own)
+        for key, parts in members.items():
+            self._fill(key, parts, context)
 
-    def _fill(
-        self, key: tuple[str, int], rows: dict[tuple[object, ...], None], context: Context
-    ) -> None:
-        before = self._filled.get(key)
-        if before is None or before[0].keys() != rows.keys():
-            version = (before[2] if before is not None else 0) + 1
-            self._filled[key] = rows, table_of_rows(key, list(rows)), version  # type: ignore[arg-type]
-        context.filled[key] = self._filled[key][1]
-        context.fillings[key] = self._filled[key][2]
+    def _seen(
+        self, goal: Compound, columns: _Columns | None, kept: _Columns | None, context: Context
+    ) -> list[Array] | None:
+        """The members that a goal has been given so far, but for those that were taken back."""
+        own = self._members.get(id(goal))
+        if columns is not None:
+            now = _members_of(goal, columns, context)
+            own = now if own is None else _different([own, now], context.slots_of(functor(goal)))
+        if own is not None and kept is not None:
+            alive = _members_of(goal, kept, context)
+            domains = context.slots_of(functor(goal))
+            finder = Finder(list(zip(alive, domains, strict=True)), len(alive[0]))
+            stands = finder.one(own, len(own[0])) >= 0
+            own = [column[stands] for column in own]
+        if own is not None:
+            self._members[id(goal)] = own
+        return own
+
+    def _fill(self, key: tuple[str, int], parts: list[list[Array]], context: Context) -> None:
+        none: list[Array] = [np.empty(0, np.int64)] * key[1]
+        rows = _different(parts, context.slots_of(key)) if parts else none
+        before, filling = self._filled.get(key, (None, 0))
+        if before is None or not all(map(np.array_equal, before, rows)):
+            filling += 1
+        self._filled[key] = rows, filling
+        context.filled[key], context.fillings[key] = rows, filling
 
     def fluents(self) -> dict[Relation, FluentTable]:
         """The answer over the run: all defined fluents but those that phrases are made of."""
@@ -474,15 +486,23 @@ def _domain_goals(grounding: Grounding, keys: set[tuple[str, int]]) -> Iterator[
                 yield goal
 
 
-def _rows_of(goal: Compound, columns: _Columns) -> list[tuple[object, ...]]:
-    """The different values that the arguments of a goal take, in the order of their columns."""
+def _members_of(goal: Compound, columns: _Columns, context: Context) -> list[Array]:
+    """The different values that the arguments of a goal take, as its predicate encodes them."""
+    domains = context.slots_of(functor(goal))
     chosen = [columns[arg.name] for arg in goal.args if isinstance(arg, Variable)]
     first, _ = distinct([c for c, _ in chosen], [d for _, d in chosen])
-    values: list[list[Any]] = [
-        domain.decode(column[first]) if domain is not None else column[first].tolist()
-        for column, domain in chosen
+    return [
+        recoded(Column(column[first], own), domain, len(first))
+        for (column, own), domain in zip(chosen, domains, strict=True)
     ]
-    return list(zip(*values, strict=True))
+
+
+def _different(parts: list[list[Array]], domains: list[Domain | None]) -> list[Array]:
+    """The different rows of several tables, those of the first ones first."""
+    columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
+    first, _ = distinct([column[::-1] for column in columns], domains)
+    rows = np.sort(len(columns[0]) - 1 - first)
+    return [column[rows] for column in columns]
 
 
 def _not_taken_back(entity: Event | Pair, given: Input, query: int) -> _Columns | None:

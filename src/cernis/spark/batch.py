@@ -13,6 +13,7 @@ import pyarrow as pa
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.program import Program, load
+from cernis.runtime.columns import Records
 from cernis.runtime.mapping import Mappings
 from cernis.runtime.query import refuse
 from cernis.runtime.settings import Length, Point, Settings, settings
@@ -112,7 +113,7 @@ def _exchange(rows: DataFrame, buckets: int) -> DataFrame:
 
 def _step(job: Job, number: int, places: Places) -> Callable[[Batches], Batches]:
     def run(given: Batches) -> Batches:
-        yield from evaluate(given, job, number, partition_number(), places)
+        yield from evaluate(given, job, number, places)
 
     return run
 
@@ -210,12 +211,21 @@ class Source:
     def packed(self, job: Job, home: bool) -> DataFrame:
         """All records as rows for their buckets."""
         parts = [self._packed_frame(frame, own, job, home) for frame, own in self.frames]
-        if self.splits or not parts:
-            parts.append(self._packed_splits(job, home))
+        parts.append(self._packed_splits(job, home) if self.splits else self._nothing(job, home))
         found = parts[0]
         for part in parts[1:]:
             found = found.unionAll(part)
         return found
+
+    def _nothing(self, job: Job, home: bool) -> DataFrame:
+        """A row for each bucket, so that buckets without records are evaluated too."""
+        tick = _tick(job)
+
+        def run(given: Batches) -> Batches:
+            for _ in given:
+                yield from batches(pack(Records(), job, tick, home))
+
+        return self.session.range(0, 1, 1, 1).mapInArrow(run, DDL)
 
     def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, home: bool) -> DataFrame:
         columns = wanted_columns(frame, own.columns, job.loaded.shapes)

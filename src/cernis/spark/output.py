@@ -22,7 +22,6 @@ from cernis.runtime.result import Summary
 from cernis.runtime.run import Answer
 from cernis.runtime.writers import write_set_aside
 from cernis.spark.answers import answer_of
-from cernis.spark.batch import partition_number
 from cernis.spark.blobs import loads
 from cernis.spark.results import Recognised, summary_of
 from cernis.spark.rows import DDL, LAST, Kind, Row, batches
@@ -91,13 +90,14 @@ def _written(result: Recognised, beside: Path) -> Written:
 
 def _kept(given: Batches, folder: str) -> Iterator[Row]:
     """Write the answers of one partition; reports, and what was written, go to the driver."""
-    number, part = partition_number(), 0
+    part = 0
     for batch in given:
-        blobs = batch.column(3)
+        buckets, blobs = batch.column(0), batch.column(3)
         for at, kind in enumerate(batch.column(2).to_pylist()):
             content = loads(blobs[at].as_buffer())
             if kind == Kind.ANSWER:
-                counts = _write_answer(answer_of([content]), Path(folder), f"{number:05}-{part}")
+                name = f"{buckets[at].as_py():05}-{part}"
+                counts = _write_answer(answer_of([content]), Path(folder), name)
                 yield Row(0, LAST, Kind.ANSWER, counts)
                 part += 1
             else:

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.check.model import FluentKind, Relation
-from cernis.knowledge import table_of_rows
 from cernis.operators.context import Context
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import (
@@ -43,13 +42,18 @@ from cernis.tables.fluents import empty_table
 
 
 def evaluate(
-    given: Iterable[pa.RecordBatch], job: Job, step: int, bucket: int, places: Places
+    given: Iterable[pa.RecordBatch], job: Job, step: int, places: Places
 ) -> Iterator[pa.RecordBatch]:
-    """A step over the rows of its bucket. Rows for later steps pass through."""
+    """A step over the rows of its bucket. Rows for later steps pass through.
+
+    The rows tell the bucket: the number of a task would not do, as it is another one where the
+    result is part of a larger query.
+    """
     inbox = Inbox()
     for batch in given:
         yield from inbox.add(batch, step)
-    yield from batches(_Step(job, step, bucket, places, inbox).rows())
+    if inbox.bucket is not None:
+        yield from batches(_Step(job, step, inbox.bucket, places, inbox).rows())
 
 
 @dataclass(slots=True)
@@ -61,12 +65,14 @@ class Inbox:
     found: dict[tuple[Relation, What], list[Found]] = field(default_factory=dict)
     demands: dict[Demand, list[tuple[list[Column], Integers]]] = field(default_factory=dict)
     survey: Survey = field(default_factory=Survey)
+    bucket: int | None = None
 
     def add(self, batch: pa.RecordBatch, step: int) -> Iterator[pa.RecordBatch]:
         """Take in the rows of a batch that are for this step; gives the others."""
         own = np.array(batch.column(1)) == step
         kinds, blobs = batch.column(2).to_pylist(), batch.column(3)
         for row in np.flatnonzero(own).tolist():
+            self.bucket = batch.column(0)[row].as_py()
             self._take(Kind(kinds[row]), loads(blobs[row].as_buffer()))
         if not own.all():
             yield batch.filter(pa.array(~own)).cast(SCHEMA)
@@ -332,8 +338,7 @@ class StageRun(Run):
         if self._job.members is not None:
             for key, own in self._job.members.items():
                 there = [member for member, since in own.items() if since <= number]
-                context.filled[key] = table_of_rows(key, sorted(there, key=repr))
-                context.fillings[key] = number + 1
+                context.fill(key, sorted(there, key=repr), number + 1)
 
     def _enter_nothing(self, relation: Relation, context: Context) -> None:
         fluent = self.checked.catalogue.fluents.get(relation)
