@@ -155,15 +155,9 @@ class StaticRule:
         self.body.literals.append(f"{left} {self.random.choice(orders)} {right}")
 
     def _background(self, negated: bool, predicates: tuple[Predicate, ...]) -> None:
-        term = self.body.closed if negated else self._asked
+        term = self.body.closed if negated else self.body.asked
         goal = self.body.goal(self.random.choice(predicates), term)
         self.body.literals.append(f"\\+ {goal}" if negated else goal)
-
-    def _asked(self, kind: str) -> str:
-        term = self.body.asked(kind)
-        if term == "_" and not is_generated("any_value_of_background"):
-            return self.body.known(kind)
-        return term
 
     def _check(self) -> None:
         if not chance(self.random, 0.12):

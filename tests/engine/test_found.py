@@ -476,6 +476,17 @@ SCENARIOS = (
         {"start": 0, "end": 9},
     ),
     found(
+        "a branch uses what if-then-else gives",
+        r"""initiatedAt(f=N1, T) :- happensAt(alarm, T), (not linked(ann) -> N1 = 2 ; N1 = -1),
+            (holdsAt(dose(_)=A1, T) ; \+ class(N1, _)).
+        initiatedAt(g=C1, T) :- happensAt(alarm, T), (N1 = 1 ; N1 = 3),
+            (N1 > 2 -> C1 = red ; C1 = blue).
+        class(N, green) :- N < 2, !.
+        linked(bob).""",
+        "alarm|3|3",
+        {"start": 0, "end": 18},
+    ),
+    found(
         "records that are ignored do not move the bounds of a run",
         "initiatedAt(f=bob, T) :- happensAt(start(dose(_)=A), T).",
         """dose|19|17|19|1.5|bob
@@ -504,7 +515,6 @@ SCENARIOS = (
 
 
 KNOWN = {
-    "any_value_in_a_background_literal_gives_each_instance_once": "its rows count as distinct",
     "an_open_initiation_of_what_grounding_does_not_allow": "what was initiated counts as there",
     "a_delayed_effect_where_initiations_count": "not supported",
     "terminatedAt_of_a_rule_that_does_not_fire": "wildcard terminations have no value to compare",

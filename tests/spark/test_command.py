@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,11 +29,11 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "toy.cer").write_text(TOY)
     (tmp_path / "toy.txt").write_text(TOY_RECORDS)
-    yield tmp_path
+    return tmp_path
 
 
 def test_the_command_on_spark() -> None:

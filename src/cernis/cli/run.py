@@ -20,6 +20,8 @@ from cernis.cli.spark import Asked, run_on_spark, see_all, spark_settings
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
+    from cernis.operators.profile import Profile
+    from cernis.program import Program
     from cernis.runtime.result import Result, Summary
 
 _SHOWN = 5
@@ -76,6 +78,9 @@ def run(
     per_query: Annotated[
         bool, typer.Option("--per-query", help="Give the answer as of each query.")
     ] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Say what each rule costs, operator by operator.")
+    ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Records that cannot be read are an error.")
     ] = False,
@@ -87,7 +92,8 @@ def run(
         Engine | None,
         typer.Option(
             envvar="CERNIS_ENGINE",
-            help="Where to run: on Spark, or in this process, as a pipe and --per-query need.",
+            help="Where to run: on Spark, or in this process, as a pipe, --per-query and --profile "
+            "need.",
         ),
     ] = None,
     master: Annotated[
@@ -103,12 +109,13 @@ def run(
         stop(f"--format {wanted} needs --output, a folder for the result", 2)
     program = load_program(rules, facts)
     tell_of_compilation()
+    from cernis.operators.profile import Profile
     from cernis.runtime.recognise import recognise
     from cernis.runtime.settings import settings
 
     try:
         chosen = settings(window, step, start, end, tick)
-        on_spark = _is_for_spark(engine, inputs, per_query)
+        on_spark = _is_for_spark(engine, inputs, per_query, profile)
         more = spark_settings(conf)
         _look_ahead(inputs, output, overwrite, on_spark)
     except DataError as error:
@@ -117,23 +124,29 @@ def run(
         asked = Asked(program, inputs, chosen, config, strict)
         run_on_spark(asked, output, wanted, master, more)
         return
+    costs = Profile() if profile else None
     with _progress(inputs) as (progress, read):
         result = recognise(
             program.plan, inputs, chosen, mapping=config, strict=strict, per_query=per_query,
-            progress=progress, on_read=read,
+            profile=costs, progress=progress, on_read=read,
         )  # fmt: skip
     write_result(result, output, wanted)
+    if costs is not None:
+        say_costs(costs, program)
 
 
-def _is_for_spark(engine: Engine | None, inputs: list[Path], per_query: bool) -> bool:
+def _is_for_spark(
+    engine: Engine | None, inputs: list[Path], per_query: bool, profile: bool
+) -> bool:
     """Spark, unless it is said otherwise, or the process itself can do what Spark cannot."""
     from cernis.runtime.sources import STANDARD_INPUT
 
     piped = any(str(file) == STANDARD_INPUT for file in inputs)
-    if engine is Engine.SPARK and (piped or per_query):
-        what = "a pipe" if piped else "--per-query"
+    asked = {"a pipe": piped, "--per-query": per_query, "--profile": profile}
+    what = next((name for name, is_asked in asked.items() if is_asked), None)
+    if engine is Engine.SPARK and what is not None:
         raise DataError(f"{what} needs --engine local")
-    return engine is not Engine.LOCAL and not piped and not per_query
+    return engine is not Engine.LOCAL and what is None
 
 
 def _look_ahead(inputs: list[Path], output: Path | None, overwrite: bool, on_spark: bool) -> None:
@@ -168,6 +181,20 @@ def write_result(result: Result, output: Path | None, format_: Format) -> None:
         more = f", what was set aside in {SET_ASIDE}" if (output / SET_ASIDE) in written else ""
         count = len(written)
         say(f"{count} file{'s' if count != 1 else ''} in {output}{more}", err=True)
+
+
+def say_costs(costs: Profile, program: Program) -> None:
+    """Say what the rules have cost."""
+    from cernis.report.profile import as_text
+
+    definitions = program.plan.checked.definitions
+    spans = [rule.span for rule in definitions.changes]
+    spans += [rule.span for rule in definitions.events]
+    spans += [rule.span for rule in definitions.statics]
+    spans += [rule.span for rule in definitions.initials]
+    spans += [rule.span for rule in definitions.groundings]
+    found = ((operator, span, cost) for (operator, span), cost in costs.costs.items())
+    say("\n" + as_text(found, spans, program.sources), err=True)
 
 
 def say_set_aside(summary: Summary) -> None:

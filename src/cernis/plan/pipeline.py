@@ -123,11 +123,29 @@ class Pipeline:
         others = all_names([other for other in waiting if other is not literal])
         own = all_names(literal.body if isinstance(literal, Collect) else [literal])
         late = 10 if own & others - self.bound else 0
+        late += 5 if self._lacks(literal) else 0
         if isinstance(literal, Either):
             return 70 + late if self.steps else 5 if _triggers(literal) else 90
         if is_choice:
             return 72 + late
         return 75 + late
+
+    def _lacks(self, literal: Literal) -> bool:
+        """Is there a variable without which a choice or a branch of it cannot run?"""
+        if isinstance(literal, Either):
+            return any(map(self._lacks_one, literal.branches))
+        return isinstance(literal, Condition) and self._lacks_one([literal])
+
+    def _lacks_one(self, body: Sequence[Literal]) -> bool:
+        over_time = [one for one in body if isinstance(one, (Happens, Boundary, Changes, Holds))]
+        conditions = [one for one in body if isinstance(one, Condition)]
+        binder = Binder(self.modes, set(self.bound))
+        binder.bound |= set[str]().union(*(_names(one) for one in over_time if not one.negated))
+        binder.run([one.goal for one in conditions if not one.negated])
+        asked = named(one.goal for one in conditions if one.negated)
+        asked |= set[str]().union(*(_names(one) for one in over_time if one.negated))
+        free = {name for name in asked - binder.bound if not name.startswith("_")}
+        return bool(free or binder.stuck)
 
     def _rank_condition(self, literal: Condition) -> int:
         if not self.steps and not self.bound:

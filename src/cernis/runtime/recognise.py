@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from cernis.errors import DataError
+from cernis.operators.profile import Profile
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import (
     INFINITE,
@@ -33,20 +34,22 @@ TOO_LATE: Final = "too late: it arrived when this time was forgotten"
 def recognise(
     plan: Plan, events: Events, chosen: Settings, *,
     mapping: str | Path | Mapping[str, Any] | None = None, strict: bool = False,
-    per_query: bool = False, progress: Progress = lambda size: None,
+    per_query: bool = False, profile: Profile | None = None,
+    progress: Progress = lambda size: None,
     on_read: Callable[[Records], None] = lambda records: None,
 ) -> Result:  # fmt: skip
     """Run a plan over events.
 
     Records that cannot be read are set aside; if `strict`, they are a DataError. `per_query` keeps
-    the answer as of each query. `on_read` is told when all is read.
+    the answer as of each query. What operators cost is entered into `profile`, if one is given.
+    `on_read` is told when all is read.
     """
     began = time.perf_counter()
     records = read_events(events, plan.checked, mapping, progress)
     if strict:
         refuse_set_aside(records)
     on_read(records)
-    run = Run(plan, chosen.tick, chosen.ties)
+    run = Run(plan, chosen.tick, chosen.ties, profile)
     start, end = bounds(records, chosen, run.tick)
     kept: list[tuple[int, Answer]] = []
     answer = run.over(
