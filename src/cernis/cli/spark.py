@@ -64,7 +64,7 @@ def run_on_spark(
 ) -> None:
     """Recognise on Spark, and print or write the result."""
     began = time.perf_counter()
-    with quiet(), _said():
+    with _said(), quiet():
         from cernis.spark.session import session
 
         spark = session(master, conf)

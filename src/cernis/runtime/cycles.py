@@ -7,15 +7,17 @@ rounds is the length of the longest chain, and what no round changes is the answ
 Rules mostly fall apart by some arguments, the key: what they say of one entity does not depend on
 others. Entities for which a round has changed nothing drop out of the next. Without a key, what has
 changed tells which instances of each definition are affected, and only those are evaluated again
-(`spreading`). Where chains are long, time is cut into slices, one after the other, so that a round
-works on a short stretch and the many points that wait for those before them are not worked out in
-vain.
+(`spreading`). Where chains are long, the work goes through time stretch by stretch: after some
+rounds all before the earliest change of the last one is right, and the next stretch begins there.
+So a round works on a short stretch, and the many points that wait for those before them are not
+worked out in vain.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -50,8 +52,7 @@ Evaluate: TypeAlias = Callable[[Relation, Definition, Context, CarriedOver], int
 """Evaluates a definition once, in a context; gives the conflicts between values."""
 
 MOST_ROUNDS = 12
-"""After so many rounds time is cut into slices."""
-SLICES = 8
+"""After so many rounds what is right by then is put by."""
 
 
 @dataclass(slots=True)
@@ -152,6 +153,16 @@ class Snapshot:
         for kept in (self.initiations, self.terminations):
             for relation, points in kept.items():
                 yield relation, points.arguments, _point_rows(points)
+
+    def up_to(self, time: int) -> Snapshot:
+        """What it says of happenings and changes up to a time; fluents stay as they are."""
+        return Snapshot(
+            self.fluents,
+            {r: _between(own, None, time) for r, own in self.events.items()},
+            {r: _points_up_to(own, time) for r, own in self.initiations.items()},
+            {r: _points_up_to(own, time) for r, own in self.terminations.items()},
+            self.begun,
+        )
 
     def only(self, entities: Some, inside: bool = True) -> Snapshot:
         """What it says of some entities, or of all others."""
@@ -293,33 +304,71 @@ def _differing_plain(old: list[Array], new: list[Array]) -> Booleans:
     return found
 
 
-def changed(
-    before: Snapshot, now: Snapshot, keys: Keys, domains: Callable[[Relation], list[Domain | None]]
-) -> tuple[bool, Entities | None]:
-    """Has anything changed? And of which entities, if they can be told apart."""
+@dataclass(slots=True)
+class Difference:
+    """What a round has changed: from which point on, and of which entities if they can be told."""
+
+    since: int
+    entities: Entities | None
+
+
+def difference(
+    before: Snapshot, now: Snapshot, keys: Keys,
+    domains: Callable[[Relation], list[Domain | None]], tick: int,
+) -> Difference | None:  # fmt: skip
+    """How two rounds differ; None if they do not."""
     parts: list[list[Array]] = []
     known: list[Domain | None] = []
-    any_change, all_told = False, True
-    for (relation, old_arguments, old), (_, new_arguments, new) in zip(
-        before.rows(), now.rows(), strict=True
-    ):
-        if _equal(old, new):
+    times: list[int] = []
+    all_told = True
+    for one, other in zip(before.rows(), now.rows(), strict=True):
+        relation, (old, new) = one[0], (one[2], other[2])
+        rows = _changed_rows(old, new)
+        if rows is None:
             continue
-        rows = differing(old, new)
-        if not rows.any():
-            continue
-        any_change = True
-        arguments = [np.concatenate(b) for b in zip(old_arguments, new_arguments, strict=True)]
+        times.append(earliest(old, new, rows, relation.arity, tick))
+        arguments = [np.concatenate(both) for both in zip(one[1], other[1], strict=True)]
         columns = keys.of(relation, arguments)
         if columns is None:
             all_told = False
             continue
         parts.append([column[rows] for column in columns])
         known = [domains(relation)[at] for at in keys.positions[relation]]
-    if not any_change or not all_told or not known:
-        return any_change, None
+    if not times:
+        return None
+    if not all_told or not known:
+        return Difference(min(times), None)
     columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
-    return True, Entities(keys, columns, known)
+    return Difference(min(times), Entities(keys, columns, known))
+
+
+def _changed_rows(old: list[Array], new: list[Array]) -> Booleans | None:
+    if _equal(old, new):
+        return None
+    rows = differing(old, new)
+    return rows if rows.any() else None
+
+
+def earliest(old: list[Array], new: list[Array], rows: Booleans, arity: int, tick: int) -> int:
+    """The first point that differs, given which rows do: points have one time, intervals two.
+
+    Intervals that begin together differ where the first of them ends. What begins or ends at t does
+    so by what happens a tick before.
+    """
+    count = len(old[0])
+    gone, come = [c[rows[:count]] for c in old], [c[rows[count:]] for c in new]
+    if len(old) < arity + 3:
+        return int(min(column.min() for column in (gone[-1], come[-1]) if len(column)))
+    firsts = [np.concatenate([gone[-2], come[-2]])]
+    if len(gone[0]) and len(come[0]):
+        found = RowTable(_hashed(gone[:-1])).find(_hashed(come[:-1]))
+        pairs = np.flatnonzero(found >= 0)
+        same = [a[found[pairs]] == b[pairs] for a, b in zip(gone[:-1], come[:-1], strict=True)]
+        pairs = pairs[np.logical_and.reduce(same)]
+        alone = np.ones(len(firsts[0]), np.bool_)
+        alone[found[pairs]] = alone[len(gone[0]) + pairs] = False
+        firsts = [firsts[0][alone], np.minimum(gone[-1][found[pairs]], come[-1][pairs])]
+    return int(min(column.min() for column in firsts if len(column))) - tick
 
 
 def _equal(old: list[Array], new: list[Array]) -> bool:
@@ -339,9 +388,9 @@ class Cycle:
         self._definitions = dict(zip(relations, stratum.definitions, strict=True))
         self._evaluate = evaluate
         self._keys = Keys(dict(stratum.keys))
-        # A slice of time says nothing of intervals that reach beyond it.
+        # A stretch of time says nothing of intervals that reach beyond it.
         kinds = {definition.kind for definition in stratum.definitions}
-        self._can_slice = kinds <= {"event", FluentKind.SIMPLE}
+        self._can_be_cut = kinds <= {"event", FluentKind.SIMPLE}
         self._context = context
         self._conflicts = 0
         self._is_cut = False
@@ -357,10 +406,28 @@ class Cycle:
         return self._conflicts
 
     def _settled(self, context: Context, carried: CarriedOver) -> Snapshot:
-        """What no round changes, in the context's stretch of time."""
-        if self._keys.positions or not self._can_slice:
+        """What no round changes."""
+        if self._can_be_cut:
+            found, until = self._rounds(context, carried)
+            if until == context.query:
+                return found
+            self._is_cut = True
+            return self._by_stretches(context, carried, until)
+        before = self._found(context, carried)
+        while True:
+            now = self._found(context, carried)
+            if self._difference(before, now) is None:
+                return now
+            before = now
+
+    def _rounds(self, context: Context, carried: CarriedOver) -> tuple[Snapshot, int]:
+        """Some rounds, and the last point up to which they are right: the query, if all is."""
+        if self._keys.positions:
             return self._by_entity(context, carried)
         return self._by_instance(context, carried)
+
+    def _difference(self, before: Snapshot, now: Snapshot) -> Difference | None:
+        return difference(before, now, self._keys, self._domains, self._context.tick)
 
     def _round(self, context: Context, carried: CarriedOver) -> int:
         """Evaluate every definition; gives the conflicts."""
@@ -381,32 +448,25 @@ class Cycle:
 
     # -- entities ---------------------------------------------------------------------------
 
-    def _by_entity(self, context: Context, carried: CarriedOver) -> Snapshot:
+    def _by_entity(self, context: Context, carried: CarriedOver) -> tuple[Snapshot, int]:
         """Rounds that entities drop out of."""
         before = self._found(context, carried)
         done: list[Snapshot] = []
-        for _ in range(MOST_ROUNDS):
+        first = context.edge
+        for number in count():
             now = self._found(context, carried)
-            any_change, entities = changed(before, now, self._keys, self._domains)
-            if not any_change:
-                return together([*done, now])
-            if entities is not None:
+            found = self._difference(before, now)
+            if found is None:
+                return together([*done, now]), context.query
+            if number >= MOST_ROUNDS and found.since - context.tick > first:
+                return together([*done, now]), found.since - context.tick
+            if found.entities is not None:
                 self._is_cut = True
-                done.append(now.only(entities, inside=False))
-                now = now.only(entities)
-                context, carried = self._about(entities, now, context, carried)
+                done.append(now.only(found.entities, inside=False))
+                now = now.only(found.entities)
+                context, carried = self._about(found.entities, now, context, carried)
             before = now
-        return together([*done, self._go_on(context, carried, before)])
-
-    def _go_on(self, context: Context, carried: CarriedOver, before: Snapshot) -> Snapshot:
-        """After many rounds: by slices of time, or if that cannot be, still round by round."""
-        if self._can_slice and context.query - context.edge > 2 * context.tick:
-            return self._sliced(context, carried)
-        while True:
-            now = self._found(context, carried)
-            if not changed(before, now, self._keys, self._domains)[0]:
-                return now
-            before = now
+        raise AssertionError
 
     def _domains(self, relation: Relation) -> list[Domain | None]:
         kind = "fluent" if relation in self._context.catalogue.fluents else "event"
@@ -428,7 +488,7 @@ class Cycle:
 
     # -- instances --------------------------------------------------------------------------
 
-    def _by_instance(self, context: Context, carried: CarriedOver) -> Snapshot:
+    def _by_instance(self, context: Context, carried: CarriedOver) -> tuple[Snapshot, int]:
         """Two rounds, and then only what changes have affected."""
         before = self._found(context, carried)
         now = self._found(context, carried)
@@ -436,22 +496,28 @@ class Cycle:
         for at, relation in enumerate(self._relations):
             # Those before it in the round have not seen what became of it there.
             self._spread(relation, before, now, readings[: at + 1])
-        for _ in range(MOST_ROUNDS):
+        for number in count():
             if not any(reading.affected for reading in readings):
-                return Snapshot.of(context, self._relations)
+                return Snapshot.of(context, self._relations), context.query
             self.rounds += 1
-            for reading in readings:
-                if reading.affected:
-                    self._again(reading, context, carried, readings)
-        return self._go_on(context, carried, Snapshot.of(context, self._relations))
+            # What was not changed in a round is not changed by what follows from it.
+            waiting = [reading for reading in readings if reading.affected]
+            since = min([self._again(reading, context, carried, readings) for reading in waiting])
+            is_long = number >= MOST_ROUNDS and since - context.tick > context.edge
+            if is_long and any(reading.affected for reading in readings):
+                return Snapshot.of(context, self._relations), since - context.tick
+        raise AssertionError
 
     def _reading(self, relation: Relation) -> Reading:
         return Reading(relation, self._definitions[relation], self._domains(relation))
 
     def _again(
         self, reading: Reading, context: Context, carried: CarriedOver, readings: list[Reading]
-    ) -> None:
-        """Evaluate a definition for what is affected of it, and spread what that changes."""
+    ) -> int:
+        """Evaluate a definition for what is affected of it, and spread what that changes.
+
+        Gives the first point that it changes, or the query.
+        """
         relation, instances = reading.relation, reading.taken()
         before = Snapshot.of(context, [relation])
         cut = context if instances.everything else replace(context, instances=instances)
@@ -464,15 +530,18 @@ class Cycle:
             now = now.only(instances)
             together([before.only(instances, inside=False), now]).enter(context)
             before = before.only(instances)
-        self._spread(relation, before, now, readings)
+        return min(context.query, self._spread(relation, before, now, readings))
 
     def _spread(
         self, relation: Relation, before: Snapshot, now: Snapshot, readings: list[Reading]
-    ) -> None:
+    ) -> int:
+        """Tell others what has changed; gives the first point that has."""
+        since = self._context.query
         for kind, old, new in before.pairs(now, relation):
-            if _equal(old, new):
+            rows = _changed_rows(old, new)
+            if rows is None:
                 continue
-            rows = differing(old, new)
+            since = min(since, earliest(old, new, rows, relation.arity, self._context.tick))
             # Times tell rows apart, and are no matter beyond that.
             count = relation.arity + (kind != EVENT)
             columns = [np.concatenate(both)[rows] for both in zip(old, new, strict=True)][:count]
@@ -481,26 +550,31 @@ class Cycle:
             )
             for reading in readings:
                 reading.hear(change)
+        return since
 
-    # -- slices -----------------------------------------------------------------------------
+    # -- stretches --------------------------------------------------------------------------
 
-    def _sliced(self, context: Context, carried: CarriedOver) -> Snapshot:
-        """Slice by slice: what holds at the end of one is carried into the next."""
-        self._is_cut = True
+    def _by_stretches(self, context: Context, carried: CarriedOver, until: int) -> Snapshot:
+        """Stretch by stretch: what holds at the end of one is carried into the next.
+
+        How far some rounds came tells how long the next stretch should be.
+        """
         over: dict[Relation, list[Piece]] = {relation: [] for relation in self._relations}
         found: list[Snapshot] = []
-        for low, high in self._bounds(context):
-            each = self._slice(context, low, high)
-            now = self._settled(each, carried)
-            found.append(now)
-            if high == context.query:
+        low, width = context.edge, until - context.edge
+        while True:
+            high = min(low + 2 * width, context.query)
+            now, until = self._rounds(self._slice(context, low, high), carried)
+            found.append(now.up_to(until))
+            if until == context.query:
                 break
             carried = dict(carried)
             for relation, table in now.fluents.items():
                 piece, carried[relation] = cut_at(
-                    relation, table, now.begun.get(relation), high, context.tick, context.domains
+                    relation, table, now.begun.get(relation), until, context.tick, context.domains
                 )
                 over[relation].append(piece)
+            low, width = until, 2 * width if until == high else until - low
         last = found[-1]
         return Snapshot(
             {r: united([*over[r], *pieces(t)], r, context) for r, t in last.fluents.items()},
@@ -509,14 +583,6 @@ class Cycle:
             {r: all_points([part.terminations[r] for part in found]) for r in last.terminations},
             last.begun,
         )
-
-    def _bounds(self, context: Context) -> Iterator[tuple[int, int]]:
-        ticks = (context.query - context.edge) // context.tick
-        step = max(1, -(-ticks // SLICES)) * context.tick
-        low = context.edge
-        while low < context.query:
-            yield low, min(low + step, context.query)
-            low += step
 
     def _slice(self, context: Context, low: int, high: int) -> Context:
         """The context of a stretch of time."""
@@ -535,8 +601,15 @@ class Cycle:
         )  # fmt: skip
 
 
-def _between(table: EventTable, low: int, high: int) -> EventTable:
-    return table.take(np.flatnonzero((table.times > low) & (table.times <= high)))
+def _between(table: EventTable, low: int | None, high: int) -> EventTable:
+    """The happenings after a time, if one is given, and up to another."""
+    inside = table.times <= high
+    return table.take(np.flatnonzero(inside if low is None else inside & (table.times > low)))
+
+
+def _points_up_to(points: Points, time: int) -> Points:
+    rows = np.flatnonzero(points.times <= time)
+    return Points([c[rows] for c in points.arguments], points.values[rows], points.times[rows])
 
 
 def _carried_of(relation: Relation, carried: Carried, entities: Some) -> Carried:

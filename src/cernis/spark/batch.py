@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
@@ -24,7 +25,7 @@ from cernis.spark.job import Job, job_of
 from cernis.spark.pack import pack
 from cernis.spark.places import Places
 from cernis.spark.results import Recognised
-from cernis.spark.rows import DDL, batches
+from cernis.spark.rows import DDL, LAST, batches
 from cernis.spark.splits import (
     Split,
     input_files,
@@ -94,15 +95,21 @@ def _pipeline(plan: Plan, source: Source, chosen: Settings, partitions: int | No
     cores = _cores(source.session)
     if partitions is None and source.is_small:
         job = job_of(plan, chosen, 1)
-        rows = source.in_one_task(job)
-        return Recognised(rows, plan, source.schemas, job, 0)
+        return Recognised(*source.in_one_task(job), plan, source.schemas, job, 0)
     buckets = partitions or max(2 * cores, -(-source.size // _PER_BUCKET))
     job = _surveyed(job_of(plan, chosen, buckets), source)
     rows = source.packed(job, True)
     places = source.places
-    for number in job.loaded.routes.steps:
+    steps = job.loaded.routes.steps
+    for number in steps[:-1]:
         rows = _exchange(rows, buckets).mapInArrow(_step(job, number, places), DDL)
-    return Recognised(rows, plan, source.schemas, job, len(job.loaded.routes.steps))
+    last = _step(job, steps[-1], places) if steps else _nothing_to_do
+    return Recognised(_exchange(rows, buckets), last, plan, source.schemas, job, len(steps))
+
+
+def _nothing_to_do(given: Batches) -> Batches:
+    """A program that defines nothing: reports pass through."""
+    yield from (batch.filter(pc.equal(batch.column(1), LAST)) for batch in given)
 
 
 def _exchange(rows: DataFrame, buckets: int) -> DataFrame:
@@ -251,16 +258,15 @@ class Source:
         numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1))
         return numbers.mapInArrow(run, DDL)
 
-    def in_one_task(self, job: Job) -> DataFrame:
+    def in_one_task(self, job: Job) -> tuple[DataFrame, Callable[[Batches], Batches]]:
         """All in one task: read, evaluated, and no exchange."""
         splits, mappings = self.splits, self.mappings
 
         def run(given: Batches) -> Batches:
             for _ in given:
-                pass
-            yield from whole(splits, mappings, job)
+                yield from whole(splits, mappings, job)
 
-        return self.session.range(0, 1, 1, 1).mapInArrow(run, DDL)
+        return self.session.range(0, 1, 1, 1), run
 
 
 def _source(

@@ -73,7 +73,7 @@ def _written(result: Recognised, beside: Path) -> Written:
 
     reports: list[dict[str, Any]] = []
     counts: list[dict[str, Any]] = []
-    rows = result.rows.mapInArrow(run, DDL).select("kind", "blob").collect()
+    rows = result.through(run, DDL).select("kind", "blob").collect()
     for row in rows:
         (reports if row.kind == Kind.REPORT else counts).append(loads(row.blob))
     summary = summary_of(reports)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import CernisError
@@ -19,7 +20,7 @@ from cernis.spark.answers import answer_of
 from cernis.spark.blobs import loads
 from cernis.spark.job import Job
 from cernis.spark.pack import title_of
-from cernis.spark.rows import Kind
+from cernis.spark.rows import DDL, Kind
 from cernis.spark.typed import Columns, typed_event, typed_fluent
 
 if TYPE_CHECKING:
@@ -42,12 +43,28 @@ class Recognised:
     the run when it is first computed, for all of them.
     """
 
-    rows: DataFrame
+    base: DataFrame
+    finish: Callable[[Batches], Batches]
+    """The last step, from the rows of `base`; what reads the result is done in the same task."""
     plan: Plan
     schemas: Mapping[str, Mapping[str, str]]
     job: Job
     exchanges: int
     """How many times rows are exchanged between workers."""
+
+    @property
+    def rows(self) -> DataFrame:
+        """The result as it is: answers and reports as blobs."""
+        return self.base.mapInArrow(self.finish, DDL)
+
+    def through(self, work: Callable[[Batches], Batches], ddl: str) -> DataFrame:
+        """What some work makes of the rows of the result."""
+        finish = self.finish
+
+        def run(given: Batches) -> Batches:
+            yield from work(finish(given))
+
+        return self.base.mapInArrow(run, ddl)
 
     @property
     def intervals(self) -> DataFrame:
@@ -83,20 +100,21 @@ class Recognised:
         """Records that were not used: `source, line, reason, text`."""
 
         def run(given: Batches) -> Batches:
-            for batch in given:
-                found = [each for report in _contents(batch) for each in _aside(report)]
-                yield pa.RecordBatch.from_pylist(found, _ASIDE)
+            for report in _contents(given, Kind.REPORT):
+                found = list(_aside(report))
+                if found:
+                    yield pa.RecordBatch.from_pylist(found, _ASIDE)
 
-        return self._of(Kind.REPORT).mapInArrow(run, _SET_ASIDE)
+        return self.through(run, _SET_ASIDE)
 
     def persist(self) -> Recognised:
         """Keep the result of the run once it is computed."""
-        self.rows = self.rows.persist()
+        self.base, self.finish = self.rows.persist(), _as_it_is
         return self
 
     def unpersist(self) -> Recognised:
         """Keep it no longer."""
-        self.rows = self.rows.unpersist()
+        self.base.unpersist()
         return self
 
     def collect(self, seconds: float = 0.0) -> Result:
@@ -110,7 +128,12 @@ class Recognised:
 
     def summary(self) -> Summary:
         """What became of the records."""
-        rows = self._of(Kind.REPORT).select("blob").collect()
+
+        def run(given: Batches) -> Batches:
+            for batch in given:
+                yield batch.filter(pc.equal(batch.column(2), str(Kind.REPORT)))
+
+        rows = self.through(run, DDL).select("blob").collect()
         return summary_of([loads(row.blob) for row in rows])
 
     def _complete(self, answer: Answer) -> Answer:
@@ -128,18 +151,16 @@ class Recognised:
             return [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
         return [relation for relation, e in catalogue.events.items() if not e.is_input]
 
-    def _of(self, kind: Kind) -> DataFrame:
-        from pyspark.sql.functions import col
-
-        return self.rows.where(col("kind") == str(kind))
-
     def _answers(self, table_of: Callable[[Answer], pa.Table], ddl: str) -> DataFrame:
         def run(given: Batches) -> Batches:
-            for batch in given:
-                for content in _contents(batch):
-                    yield from table_of(answer_of([content])).to_batches()
+            for content in _contents(given, Kind.ANSWER):
+                yield from table_of(answer_of([content])).to_batches()
 
-        return self._of(Kind.ANSWER).mapInArrow(run, ddl)
+        return self.through(run, ddl)
+
+
+def _as_it_is(given: Batches) -> Batches:
+    yield from given
 
 
 _ASIDE: Final = pa.schema([
@@ -147,9 +168,12 @@ _ASIDE: Final = pa.schema([
 ])  # fmt: skip
 
 
-def _contents(batch: pa.RecordBatch) -> Iterator[Any]:
-    for blob in batch.column(batch.schema.get_field_index("blob")):
-        yield loads(blob.as_buffer())
+def _contents(given: Batches, kind: Kind) -> Iterator[Any]:
+    """What the blobs of one kind hold."""
+    for batch in given:
+        for at, own in enumerate(batch.column(2).to_pylist()):
+            if own == kind:
+                yield loads(batch.column(3)[at].as_buffer())
 
 
 def _aside(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
