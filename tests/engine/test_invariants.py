@@ -76,8 +76,12 @@ def _looks_no_further(text: Text) -> bool:
     """Can every rule be decided from what holds at one point, for instances known there?
 
     Then what it says of a point does not depend on when it is asked. Not so with domains that
-    grow with the input, with whole intervals, and with instances that other points give.
+    grow with the input, with whole intervals, and with instances that other points give, as they
+    do for an initiation that leaves an argument open.
     """
+    heads = [clause.partition(":-")[0] for clause in text.clauses if clause.startswith("initiat")]
+    if any("_" in head for head in heads):
+        return False
     further = r"dynamicDomain|intDur|\bcomplement_all|\[\]|" + "|".join(MODES)
     if re.search(further, str(text)):
         return False

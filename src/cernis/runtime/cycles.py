@@ -26,6 +26,7 @@ import numpy.typing as npt
 from cernis.check.model import FluentKind, Relation
 from cernis.kernels.hashing import RowTable
 from cernis.operators.context import Context, Points
+from cernis.operators.grounding import distinct
 from cernis.operators.simple import Carried
 from cernis.operators.static import Piece, pieces, united
 from cernis.plan.logical import Definition, Stratum
@@ -73,14 +74,10 @@ class Entities:
     def __init__(self, keys: Keys, columns: list[Array], domains: list[Domain | None]) -> None:
         self._keys = keys
         self._domains = domains
-        order = np.lexsort(columns)
-        new = np.zeros(len(order), np.bool_)
-        new[:1] = True
-        for column in columns:
-            new[1:] |= column[order][1:] != column[order][:-1]
-        distinct = [column[order[new]] for column in columns]
-        self.count = int(new.sum())
-        self._finder = Finder(list(zip(distinct, domains, strict=True)), self.count)
+        rows, _ = distinct(columns, domains)
+        self.count = len(rows)
+        different = [column[rows] for column in columns]
+        self._finder = Finder(list(zip(different, domains, strict=True)), self.count)
 
     def mask(self, relation: Relation, arguments: list[Array]) -> Booleans | None:
         """For each row of a relation: is its key in the set? None if the relation has no key."""

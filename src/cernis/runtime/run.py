@@ -500,8 +500,8 @@ def _members_of(goal: Compound, columns: _Columns, context: Context) -> list[Arr
 def _different(parts: list[list[Array]], domains: list[Domain | None]) -> list[Array]:
     """The different rows of several tables, those of the first ones first."""
     columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
-    first, _ = distinct([column[::-1] for column in columns], domains)
-    rows = np.sort(len(columns[0]) - 1 - first)
+    first, _ = distinct(columns, domains)
+    rows = np.sort(first)
     return [column[rows] for column in columns]
 
 

@@ -121,7 +121,7 @@ class Recognised:
         """The whole result in this process, as `Program.run` gives it."""
         answers: list[Any] = []
         reports: list[Any] = []
-        for row in self.rows.select("kind", "blob").toLocalIterator():
+        for row in self.rows.select("kind", "blob").collect():
             (answers if row.kind == Kind.ANSWER else reports).append(loads(row.blob))
         summary = summary_of(reports, seconds)
         return Result(self._complete(answer_of(answers)), self.plan.checked.catalogue, summary)

@@ -148,10 +148,15 @@ class _Step:
             return np.ones(len(part), np.bool_)
         return np.asarray(bucket_of(part.columns, len(part), self.job.buckets) == self.bucket)
 
+    def _own(self, part: RecordColumns) -> RecordColumns:
+        """The records that are accounted for here."""
+        own = self._owns(part)
+        return part if own.all() else part.take(own)
+
     def _account(self, home: Records, start: int, end: int, tick: int) -> None:
         own = Records(sources=self.places)
-        own.relations = {form: part.take(self._owns(part)) for form, part in home.relations.items()}
-        own.retractions = [part.take(self._owns(part)) for part in home.retractions]
+        own.relations = {form: self._own(part) for form, part in home.relations.items()}
+        own.retractions = [self._own(part) for part in home.retractions]
         settings = self.job.settings
         queries = list(windows(start, end, settings.window, settings.step))
         late, outside = account(own, queries, tick)
@@ -161,9 +166,8 @@ class _Step:
     def _sent_on(self, home: Records) -> Iterator[Row]:
         """The records of this home that later steps read."""
         for form, part in home.relations.items():
-            part = part.take(self._owns(part))
             for delivery in self._routes.onward.get(form.relation, ()):
-                for bucket, own in self._spread(part, delivery):
+                for bucket, own in self._spread(self._own(part), delivery):
                     content = [packed_records(own)]
                     yield Row(bucket, delivery.step, Kind.RESOLVED, content)
 
