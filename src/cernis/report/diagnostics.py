@@ -12,6 +12,10 @@ from cernis.source import Place, Source, Sources, Span
 _WIDEST = 110
 """Longer lines are shown in part, around the place that matters."""
 
+_MISSING = "C022"
+_NAMED = 4
+"""How many of the places of which the same is said are named."""
+
 _PAINT = {
     Severity.ERROR: "\x1b[1;31m",
     Severity.WARNING: "\x1b[1;33m",
@@ -21,8 +25,15 @@ _BOLD, _DIM, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
 
 def as_text(diagnostics: Iterable[Diagnostic], sources: Sources, colour: bool = False) -> str:
-    """Each diagnostic with its place, the line it is about, a caret, its notes and its help."""
-    blocks = ["\n".join(_block(diagnostic, sources, colour)) for diagnostic in diagnostics]
+    """Each diagnostic with its place, the line it is about, a caret, its notes and its help.
+
+    A missing predicate is shown where it is first called, with the other places named.
+    """
+    alike: dict[tuple[object, ...], list[Diagnostic]] = {}
+    for diagnostic in diagnostics:
+        rest = () if diagnostic.code == _MISSING else (diagnostic.span,)
+        alike.setdefault((diagnostic.code, diagnostic.message, *rest), []).append(diagnostic)
+    blocks = ["\n".join(_block(own[0], own[1:], sources, colour)) for own in alike.values()]
     return "\n\n".join(blocks)
 
 
@@ -43,7 +54,9 @@ def summary(diagnostics: Iterable[Diagnostic]) -> str:
     return ", ".join(parts) or "no problems"
 
 
-def _block(diagnostic: Diagnostic, sources: Sources, colour: bool) -> Iterator[str]:
+def _block(
+    diagnostic: Diagnostic, others: list[Diagnostic], sources: Sources, colour: bool
+) -> Iterator[str]:
     paint, bold, plain = (_PAINT[diagnostic.severity], _BOLD, _PLAIN) if colour else ("", "", "")
     title = f"{diagnostic.severity}[{diagnostic.code}]"
     yield f"{paint}{title}{plain}{bold}: {diagnostic.message}{plain}"
@@ -53,6 +66,10 @@ def _block(diagnostic: Diagnostic, sources: Sources, colour: bool) -> Iterator[s
     for note in diagnostic.notes:
         yield f" {margin} = note: {note.message}"
         yield from _excerpt(note.span, sources, "-", _DIM if colour else "", plain)
+    places = [str(found) for other in others if (found := sources.place(other.span))]
+    if places:
+        more = f" and {len(places) - _NAMED} more places" if len(places) > _NAMED else ""
+        yield f" {margin} = note: also at {', '.join(places[:_NAMED])}{more}"
     if diagnostic.help:
         yield f" {margin} = help: {diagnostic.help}"
 
