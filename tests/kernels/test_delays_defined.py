@@ -2,19 +2,20 @@
 
 The definition knows three rules. An initiation of v that counts has its effect `delay` later;
 not if v is broken strictly in between; and not if v is postponable and an initiation of it that
-counts lies strictly in between.
+counts lies strictly in between. By the tie rule `break` an initiation counts unless its value is
+broken at the same point; by the rule `initiation` all count.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.delays import ENDS, NO_EFFECT, hold_delayed
+from cernis.kernels.delays import ALL, NO_ACTION, NO_EFFECT, Effects, hold_delayed
 from cernis.kernels.inertia import INFINITY
 
 from .drawn import actions, bases, carried, integers, rows
@@ -22,7 +23,12 @@ from .drawn import actions, bases, carried, integers, rows
 VALUES = 3
 """Values that may have effects; one more has none and is not in the tables of effects."""
 
+ORDER = (2, 0, 1)
+"""The values by their columns in the tables of effects."""
+
 Rows = list[tuple[int, ...]]
+Outcome = tuple[Rows, Rows, Rows, int]
+"""Intervals, initiations that effects count from, effects; each sorted; and conflicts."""
 
 
 @dataclass
@@ -34,43 +40,69 @@ class Given:
     before: Rows
     """Instance, value, start and last initiation of what is carried."""
     delays: list[list[int]]
-    targets: list[int]
+    actions: list[list[int]]
+    """What the effects of each value do, one or several."""
     may: list[list[int]]
     postponable: list[int]
     query: int
     tick: int
+    ties: str = "break"
 
     def known(self) -> list[int]:
         """The instances there are."""
         return sorted({row[0] for row in (*self.points, *self.before)})
 
-    def by_kernel(self) -> tuple[Rows, Rows, Rows, int]:
-        size = (VALUES, len(self.known()))
+    def by_kernel(self) -> Outcome:
         columns = integers([n for row in self.points for n in row]).reshape(-1, 3).T
         held = integers([n for row in self.before for n in row]).reshape(-1, 4).T
-        found: Any = hold_delayed(
+        found = hold_delayed(
             integers(self.known()), *(c.copy() for c in columns), *(c.copy() for c in held),
-            self._matrix(self.delays, size), integers(self.targets), self._matrix(self.may, size),
-            integers(self.postponable), self.query, self.tick,
+            self._effects(), self.query, self.tick, self.ties,
         )  # fmt: skip
         lists = [column.tolist() for column in found[:10]]
         parts = (lists[:4], lists[4:7], lists[7:10])
-        intervals, begun, effects = (list(zip(*part, strict=True)) for part in parts)
+        intervals, begun, effects = (sorted(zip(*part, strict=True)) for part in parts)
         return intervals, begun, effects, found[10]
 
-    def _matrix(self, table: list[list[int]], size: tuple[int, int]) -> Any:
-        """A row a value and a column an instance; `table` has room for all instances drawn."""
-        columns = [instance + 1 for instance in self.known()]
-        return np.array(table, np.int64)[:, columns].reshape(size).copy()
+    def _effects(self) -> Effects:
+        """A row an instance, or one for all if they are equal; a column a value, in reverse."""
+        each = self.known()
+        delays = [[NO_EFFECT, *(self.delays[v][i + 1] for v in ORDER)] for i in each]
+        told, done = [], []
+        for i, own in zip(each, delays, strict=True):
+            told.append([n for layer in range(2) for n in self._layer(layer, own)])
+            done.append([
+                ALL if n & 1 and not self.may[n >> 1][i + 1] else n for n in told[-1]
+            ])  # fmt: skip
+        width = 1 + VALUES
+        shapes = ((len(each), width), (len(each), 2 * width), (len(each), 2 * width))
+        tables = [
+            np.array(own, np.int64).reshape(shape)
+            for own, shape in zip((delays, told, done), shapes, strict=True)
+        ]
+        if (tables[1][:, width:] == NO_ACTION).all():
+            tables[1:] = [own[:, :width].copy() for own in tables[1:]]
+        if all((own == own[:1]).all() for own in tables):
+            tables = [own[:1] for own in tables]
+        slots = integers([*(1 + ORDER.index(v) for v in range(VALUES)), 0])
+        return Effects(slots, *tables, integers([0, *(self.postponable[v] for v in ORDER)]))
 
-    def by_definition(self) -> tuple[Rows, Rows, Rows, int]:
+    def _layer(self, layer: int, delays: list[int]) -> list[int]:
+        """The effects of all slots that are the first, or the second, of their value."""
+        found = [NO_ACTION]
+        for value, delay in zip(ORDER, delays[1:], strict=True):
+            there = delay != NO_EFFECT and layer < len(self.actions[value])
+            found.append(self.actions[value][layer] if there else NO_ACTION)
+        return found
+
+    def by_definition(self) -> Outcome:
         each = [_Instance(self, instance) for instance in self.known()]
         for one in each:
             one.walk()
         return (
-            [row for one in each for row in one.intervals],
-            [row for one in each for row in one.begun],
-            [row for one in each for row in one.effects],
+            sorted(row for one in each for row in one.intervals),
+            sorted(row for one in each for row in one.begun),
+            sorted(row for one in each for row in one.effects),
             sum(one.conflicts for one in each),
         )
 
@@ -89,14 +121,14 @@ class _Instance:
     """Value and time of each initiation that counts."""
     breaks: list[tuple[int, int]] = field(default_factory=list)
     """Value and time of each break of a value that was initiated."""
-    holding: tuple[int, int] | None = None
-    """The value that holds, and since when."""
+    holding: dict[int, int] = field(default_factory=dict)
+    """The values that hold, and since when."""
 
     def walk(self) -> None:
         own = [row[1:] for row in self.given.points if row[0] == self.instance]
         for _, value, start, since in (r for r in self.given.before if r[0] == self.instance):
-            self.holding = (value, start)
-            self._count(value, since)
+            self.holding[value] = start
+            self._count(value, since, is_far=self.given.ties == "initiation")
         todo = {time for time, _ in own} | self._due()
         done: set[int] = set()
         while any(time <= self.given.query for time in todo - done):
@@ -104,17 +136,16 @@ class _Instance:
             done.add(time)
             self._at(time, [action for when, action in own if when == time])
             todo |= self._due()
-        if self.holding is not None:
-            self._held(INFINITY)
+        for value in list(self.holding):
+            self._held(value, INFINITY)
 
-    def _held(self, end: int) -> None:
-        assert self.holding is not None
-        self.intervals.append((self.instance, *self.holding, end))
-        self.holding = None
+    def _held(self, value: int, end: int) -> None:
+        self.intervals.append((self.instance, value, self.holding.pop(value), end))
 
-    def _count(self, value: int, time: int) -> None:
+    def _count(self, value: int, time: int, is_far: bool) -> None:
+        """An initiation counts; it is noted if effects may count from it, far from a start."""
         self.counted.append((value, time))
-        if value < VALUES and self.given.postponable[value]:
+        if value < VALUES and (self.given.postponable[value] or is_far):
             self.begun.append((self.instance, value, time))
 
     def _delay(self, value: int) -> int:
@@ -140,47 +171,59 @@ class _Instance:
         begun = {action >> 1 for action in happening if action & 1}
         ended = {action >> 1 for action in happening if not action & 1}
         for value in self._effects_at(point):
-            target = self.given.targets[value]
-            if target == ENDS:
-                self.effects.append((self.instance, value << 1, point))
-                ended.add(value)
-            else:
-                self.effects.append((self.instance, (target << 1) + 1, point))
-                allowed = self.given.may[target][self.instance + 1]
-                (begun if allowed else ended).add(target if allowed else -1)
+            for action in self.given.actions[value]:
+                self.effects.append((self.instance, action, point))
+                if not action & 1:
+                    ended.add(value)
+                elif self.given.may[action >> 1][self.instance + 1]:
+                    begun.add(action >> 1)
+                else:
+                    ended.add(-1)
         self.conflicts += len(begun) > 1
 
         def is_broken(value: int) -> bool:
             return bool(ended & {value, -1} or begun - {value})
 
         self.breaks += [(value, point) for value in range(VALUES + 1) if is_broken(value)]
-        if self.holding is not None and is_broken(self.holding[0]):
-            self._held(point + self.given.tick)
-        for value in begun:
-            if not is_broken(value):
-                self._count(value, point)
-                self.holding = self.holding or (value, point + self.given.tick)
+        counted = {v for v in begun if self.given.ties == "initiation" or not is_broken(v)}
+        for value in [v for v in self.holding if is_broken(v) and v not in counted]:
+            self._held(value, point + self.given.tick)
+        for value in counted:
+            self._count(value, point, is_far=value in self.holding and is_broken(value))
+            self.holding.setdefault(value, point + self.given.tick)
 
 
 @st.composite
 def inputs(draw: st.DrawFn) -> Given:
     base, tick = draw(bases()), draw(st.sampled_from([1, 1, 40]))
     points = draw(rows(base, actions(VALUES + 1)))
-    before = draw(carried(base, VALUES + 1, one_each=True))
-    since = [draw(st.integers(start - 1, base - 1)) for start in before[2].tolist()]
-    one_each = st.lists(st.sampled_from([NO_EFFECT, 1, 2, 3, 5, 8]), min_size=7, max_size=7)
+    ties = draw(st.sampled_from(["break", "initiation"]))
+    before = draw(carried(base, VALUES + 1, one_each=ties == "break"))
+    one = st.sampled_from([NO_EFFECT, 1, 2, 3, 5, 8])
+    one_each = st.lists(one, min_size=7, max_size=7) | one.map(lambda own: [own] * 7)
+    delays = draw(st.lists(one_each, min_size=VALUES, max_size=VALUES))
+    since = []
+    for instance, value, start in zip(*(column.tolist() for column in before), strict=True):
+        delay = delays[value][instance + 1] if value < VALUES else NO_EFFECT
+        # What was due before the window began would have broken what is carried.
+        least = start - 1 if delay == NO_EFFECT else max(start - 1, base - delay)
+        since.append(draw(st.integers(least, base - 1)))
     flags = st.lists(st.sampled_from([1, 1, 1, 0]), min_size=7, max_size=7)
-    targets = [
-        draw(st.sampled_from([ENDS, *(other for other in range(VALUES) if other != value)]))
-        for value in range(VALUES)
-    ]
+    most = draw(st.sampled_from([1, 1, 2]))
+    effects = [
+        draw(st.lists(
+            st.sampled_from([v << 1, *(w << 1 | 1 for w in range(VALUES) if w != v)]),
+            min_size=1, max_size=most, unique=True,
+        ))
+        for v in range(VALUES)
+    ]  # fmt: skip
     return Given(
         list(zip(*(column.tolist() for column in points), strict=True)),
         list(zip(*(column.tolist() for column in before), since, strict=True)),
-        draw(st.lists(one_each, min_size=VALUES, max_size=VALUES)), targets,
+        delays, effects,
         draw(st.lists(flags, min_size=VALUES, max_size=VALUES)),
         draw(st.lists(st.integers(0, 1), min_size=VALUES, max_size=VALUES)),
-        base + draw(st.integers(12, 30)), tick,
+        base + draw(st.integers(12, 30)), tick, ties,
     )  # fmt: skip
 
 
@@ -191,17 +234,18 @@ def test_hold_delayed_is_the_definition(given_input: Given) -> None:
 
 def test_nothing_gives_nothing() -> None:
     none = Given(
-        [], [], [[1] * 7] * VALUES, [ENDS] * VALUES, [[1] * 7] * VALUES, [0] * VALUES, 9, 1
+        [], [], [[1] * 7] * VALUES, [[0], [2], [4]], [[1] * 7] * VALUES, [0] * VALUES, 9, 1
     )
     assert none.by_kernel() == none.by_definition() == ([], [], [], 0)
 
 
-def test_effects_that_chain_outnumber_the_actions() -> None:
+@pytest.mark.parametrize("ties", ["break", "initiation"])
+def test_effects_that_chain_outnumber_the_actions(ties: str) -> None:
     """Two values that begin each other: more effects than there is room for at first."""
     loop = Given(
-        [(0, 1, 1)], [], [[2] * 7, [3] * 7, [1] * 7], [1, 0, ENDS], [[1] * 7] * VALUES, [0, 1, 0],
-        300, 1,
+        [(0, 1, 1), (1, 1, 3)], [], [[2] * 7, [3] * 7, [1] * 7], [[3], [1], [4]],
+        [[1] * 7] * VALUES, [0, 1, 0], 300, 1, ties,
     )  # fmt: skip
     found = loop.by_kernel()
     assert found == loop.by_definition()
-    assert len(found[2]) > 100
+    assert len(found[2]) > 200

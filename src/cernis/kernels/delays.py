@@ -1,10 +1,13 @@
 """From points to intervals where values have delayed effects: deadlines, expiry, escalation.
 
 Effects depend on what held, which depends on effects before: each instance is walked through in
-the order of time, its next action or the next effect, whichever comes first.
+the order of time, its next action or the next effect, whichever comes first. Actions are as in
+`inertia`, and what an effect does is an action too.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,157 +17,413 @@ from cernis.kernels.compile import kernel, part, shortened
 Integers = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.int64]
 Place = np.uint64
+Three = tuple[Integers, Integers, Integers]
+Four = tuple[Integers, Integers, Integers, Integers]
+Tables = tuple[Integers, Matrix, Matrix, Matrix, Integers]
+"""The columns of `Effects`."""
+Delayed = tuple[
+    Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers,
+    Integers, int,
+]  # fmt: skip
 
 NO_EFFECT = -1
 """The delay of a value without a delayed effect."""
-ENDS = -1
-"""The target of an effect that ends its value and begins none."""
-CLASH = -3
-"""The target of effects at one point that would begin several values: none begins."""
-
-
-NOTHING = -2
-"""Where no value holds, or none begins."""
+ALL = -2
+"""The termination of whatever value."""
+NOTHING = -3
+"""Kept where no value holds."""
+NO_ACTION = -4
+"""Where there is no effect, or no further one."""
 NEVER = int(np.iinfo(np.int64).max)
-ONE = np.uint64(1)
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The delayed effects of the values of a fluent.
+
+    A value v has the column `slots[v]` in the tables; it is 0 for all that have no effect. Tables
+    have a row for each instance, or one for all instances. `delays` says how long after an
+    initiation the effects of a value come, or `NO_EFFECT`. `told` has the action of each, and
+    `done` what comes of it: `ALL` if the instance may not have the value that begins. Several
+    effects that come together are in further columns, as many again as there are slots, and
+    `NO_ACTION` fills the rest. `postponable` is 1 for slots whose effects an initiation moves.
+    """
+
+    slots: Integers
+    delays: Matrix
+    told: Matrix
+    done: Matrix
+    postponable: Integers
+
+
+# -- writing ---------------------------------------------------------------------------------
 
 
 @part
-def _due(value: int, since: int, at: Place, delays: Matrix, values: int) -> int:
-    """When the effect of a value comes, that was initiated then; never, if it has none."""
-    due = NEVER
-    if value < values and delays[Place(value), at] >= 0:
-        due = since + delays[Place(value), at]
-    return due
+def _emit(to: Four, count: Place, instance: int, held: int, start: int, end: int) -> None:
+    """Write what may be an interval; it is one if the count moves on."""
+    to[0][count] = instance
+    to[1][count] = held >> 1
+    to[2][count] = start
+    to[3][count] = end
 
 
 @part
-def _told(first: Place, last: Place, value: int, actions: Integers) -> tuple[int, bool, bool, bool]:
-    """What begins at a point, whether values clash, whether all end, and whether this one does."""
-    begins, many, ends_all, ends = NOTHING, False, False, False
-    row = first
-    while row < last:
-        about = actions[row] >> 1
-        if actions[row] & 1:
-            many |= (begins != NOTHING) & (begins != about)
-            begins = about if begins == NOTHING else begins
+def _note(to: Three, count: Place, instance: int, about: int, time: int) -> None:
+    """Write what may be an initiation or an effect; it is one if the count moves on."""
+    to[0][count] = instance
+    to[1][count] = about
+    to[2][count] = time
+
+
+# -- what happens at a point -----------------------------------------------------------------
+
+
+@part
+def _slot(held: int, slots: Integers) -> Place:
+    """The column of what holds; `slots` has two entries in front, for where nothing does."""
+    return Place(slots[Place((held >> 1) + 2)])
+
+
+@part
+def _due(time: int, delay: int) -> int:
+    """When the effects of what is initiated then come."""
+    return time + delay if delay >= 0 else NEVER
+
+
+@part
+def _take_effect(
+    held: int, line: Place, instance: int, time: int, size: Place, fired: Place, now: Integers,
+    tables: Tables, effects: Three,
+) -> tuple[Place, Place]:  # fmt: skip
+    """Add the effects of a value to what happens now."""
+    slots, _, told, done, postponable = tables
+    column = _slot(held, slots)
+    while column < Place(done.shape[1]):
+        if told[line, column] != NO_ACTION:
+            now[size] = done[line, column]
+            size += ONE
+            if len(effects[0]) > 0:
+                _note(effects, fired, instance, told[line, column], time)
+            fired += ONE
+        column += Place(len(postponable))
+    return size, fired
+
+
+@part
+def _gather(
+    row: Place, stop: Place, actions: Integers, number: Place, lists: Three, line: Place,
+    instance: int, time: int, fired: Place, now: Integers, tables: Tables, effects: Three,
+) -> tuple[Place, Place]:  # fmt: skip
+    """All that happens at a point, into one list: what rules say, and effects that are due."""
+    size, at = ZERO, ZERO
+    while row < stop:
+        now[size] = actions[row]
+        size += ONE
+        row += ONE
+    while at < number:
+        if lists[2][at] == time:
+            size, fired = _take_effect(
+                lists[0][at], line, instance, time, size, fired, now, tables, effects
+            )
+        at += ONE
+    return size, fired
+
+
+@part
+def _is_among(action: int, actions: Integers, number: Place) -> bool:
+    """Is an action one of the first of a list?"""
+    among = False
+    at = ZERO
+    while at < number:
+        among |= actions[at] == action
+        at += ONE
+    return among
+
+
+@part
+def _begun(actions: Integers, number: Place) -> tuple[int, bool]:
+    """The last initiation of a point, and whether another value is initiated too."""
+    begun, many = NOTHING, False
+    at = ZERO
+    while at < number:
+        if actions[at] & 1:
+            many |= (begun != NOTHING) & (begun != actions[at])
+            begun = actions[at]
+        at += ONE
+    return begun, many
+
+
+@part
+def _is_ended(held: int, now: Integers, size: Place) -> bool:
+    """Does a termination of the point concern the value?"""
+    return _is_among(held - 1, now, size) or _is_among(ALL, now, size)
+
+
+# -- where one value holds at most -----------------------------------------------------------
+
+
+@part
+def _summed_up(now: Integers, size: Place, held: int, is_each: int) -> tuple[int, bool, bool]:
+    """One action that does what all actions of a point do to the value that holds.
+
+    Also whether that renews the value: it is broken and initiated, and goes on. And whether
+    several values are initiated; by the rule `initiation` no one action will do then.
+    """
+    begun, many = _begun(now, size)
+    is_ended = _is_ended(held if begun == NOTHING else begun, now, size)
+    if begun == NOTHING:
+        return held - 1 if is_ended else NO_ACTION, False, False
+    if is_each:
+        return begun, is_ended and begun == held, many
+    return ALL if is_ended or many else begun, False, many
+
+
+@part
+def _after(action: int, held: int) -> int:
+    """What holds after an action that is alone at its point. Without a branch."""
+    ends = ((action | 1) == held) | (action == ALL)
+    left = NOTHING if ends else held
+    return action if action & 1 else left
+
+
+@part
+def _act(
+    action: int, is_renewed: bool, time: int, line: Place, instance: int, held: int, start: int,
+    due: int, tick: int, count: Place, begun: Place, tables: Tables, intervals: Four,
+    begins: Three,
+) -> tuple[int, int, int, Place, Place]:  # fmt: skip
+    """What holds after an action, since when, until which effect, and how much is written.
+
+    All is read and written before it is known whether it is needed: a branch that depends on the
+    action could not be foretold.
+    """
+    after = _after(action, held)
+    is_new = after != held
+    _emit(intervals, count, instance, held, start, time + tick)
+    count += Place(is_new & (held != NOTHING))
+    slot = _slot(after, tables[0])
+    delay = tables[1][line, slot]
+    is_moved = (action == after) & ((tables[4][slot] != 0) | (is_renewed & (slot > ZERO)))
+    then = time + delay if delay >= 0 else NEVER
+    if len(begins[0]) > 0:
+        _note(begins, begun, instance, after >> 1, time)
+        begun += Place(is_moved)
+    start = time + tick if is_new else start
+    return after, start, then if is_new | is_moved else due, count, begun
+
+
+# -- where several do ------------------------------------------------------------------------
+
+
+@part
+def _go_on(
+    now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
+    tick: int, count: Place, begun: Place, tables: Tables, intervals: Four, begins: Three,
+) -> tuple[Place, Place, Place]:  # fmt: skip
+    """Keep the values that go on after a point; those that it renews have their effects later."""
+    helds, starts, dues = lists
+    last, many = _begun(now, size)
+    kept, at = ZERO, ZERO
+    while at < number:
+        held = helds[at]
+        is_broken = many or (last != NOTHING and last != held) or _is_ended(held, now, size)
+        is_begun = _is_among(held, now, size)
+        if is_broken and not is_begun:
+            _emit(intervals, count, instance, held, starts[at], time + tick)
+            count += ONE
         else:
-            ends_all |= about == -1
-            ends |= about == value
-        row += ONE
-    return begins, many, ends_all, ends
+            slot = _slot(held, tables[0])
+            helds[kept], starts[kept], dues[kept] = held, starts[at], dues[at]
+            if is_begun and slot > ZERO and (is_broken or tables[4][slot]):
+                dues[kept] = _due(time, tables[1][line, slot])
+                _note(begins, begun, instance, held >> 1, time)
+                begun += ONE
+            kept += ONE
+        at += ONE
+    return kept, count, begun
 
 
 @part
-def _is_ended(first: Place, last: Place, value: int, actions: Integers) -> bool:
-    """Is a value ended by name at this point?"""
-    ended = False
-    row = first
-    while row < last:
-        ended |= actions[row] == value << 1
-        row += ONE
-    return ended
+def _begin(
+    now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
+    tick: int, begun: Place, tables: Tables, begins: Three,
+) -> tuple[Place, Place]:  # fmt: skip
+    """Add the values that a point initiates and that do not hold yet."""
+    helds, starts, dues = lists
+    at = ZERO
+    while at < size:
+        action = now[at]
+        if action & 1 and not _is_among(action, helds, number):
+            slot = _slot(action, tables[0])
+            helds[number], starts[number] = action, time + tick
+            dues[number] = _due(time, tables[1][line, slot])
+            number += ONE
+            if tables[4][slot]:
+                _note(begins, begun, instance, action >> 1, time)
+                begun += ONE
+        at += ONE
+    return number, begun
+
+
+@part
+def _first(number: Place, lists: Three) -> tuple[int, int, int]:
+    """The first value of the list and its start, and when the first effect of any is due."""
+    held, start, due = NOTHING, 0, NEVER
+    if number > ZERO:
+        held, start = lists[0][0], lists[1][0]
+    at = ZERO
+    while at < number:
+        due = min(due, lists[2][at])
+        at += ONE
+    return held, start, due
+
+
+# -- instances -------------------------------------------------------------------------------
+
+
+@part
+def _carry(
+    carried: Place, line: Place, instance: int, begun: Place, is_each: int, lists: Three,
+    before: Four, tables: Tables, begins: Three,
+) -> tuple[Place, Place, Place]:  # fmt: skip
+    """What an instance carries, into the list; and the initiations its effects count from."""
+    number = ZERO
+    while carried < Place(len(before[0])) and before[0][carried] == instance:
+        held, since = before[1][carried] << 1 | 1, before[3][carried]
+        slot = _slot(held, tables[0])
+        lists[0][number], lists[1][number] = held, before[2][carried]
+        lists[2][number] = _due(since, tables[1][line, slot])
+        number += ONE
+        if tables[4][slot] or (is_each and slot > ZERO):
+            _note(begins, begun, instance, held >> 1, since)
+            begun += ONE
+        carried += ONE
+    return carried, number, begun
+
+
+@part
+def _is_shared(row: Place, instances: Integers, times: Integers) -> bool:
+    """Is the next action of the same point of the same instance?"""
+    after = row + ONE
+    return bool(
+        after < Place(len(times))
+        and times[after] == times[row]
+        and instances[after] == instances[row]
+    )
 
 
 @kernel(
-    "integers integers integers integers integers integers integers integers matrix matrix "
-    "matrix integers integer integer writable-integers writable-integers writable-integers "
-    "writable-integers writable-integers writable-integers writable-integers writable-integers "
-    "writable-integers writable-integers",
-    "integer integer integer integer",
+    "integers " * 9 + "matrix " * 3 + "integers integer integer integer "
+    "integer " + "writable-integers " * 15,
+    "boolean",
 )
 def _hold_delayed(
     known: Integers, instances: Integers, times: Integers, actions: Integers,
     carried_instances: Integers, carried_values: Integers, carried_starts: Integers,
-    carried_since: Integers, delays: Matrix, targets: Matrix, may: Matrix,
-    postponable: Integers, query: int, tick: int,
+    carried_since: Integers, slots: Integers, delays: Matrix, told: Matrix, done: Matrix,
+    postponable: Integers, query: int, tick: int, is_each: int, room: int,
     found_instances: Integers, found_values: Integers, found_starts: Integers,
     found_ends: Integers, begun_instances: Integers, begun_values: Integers,
     begun_times: Integers, effect_instances: Integers, effect_actions: Integers,
-    effect_times: Integers,
-) -> tuple[np.int64, np.int64, np.int64, int]:  # fmt: skip
-    """Gives the numbers of intervals, initiations, effects and conflicts; -1 if no room is left.
+    effect_times: Integers, helds: Integers, starts: Integers, dues: Integers, now: Integers,
+    progress: Integers,
+) -> bool:  # fmt: skip
+    """Goes on from where `progress` says; gives whether there was room for all effects.
 
-    In a step each of them grows by one at most.
+    While one value holds at most it is kept in `held`, `start` and `due`, else in lists: that is,
+    only where the rule `initiation` lets a point initiate several.
     """
-    rows, values = Place(len(times)), len(targets)
-    room = Place(len(found_starts)) - Place(4)
-    count, begun, fired, conflicts = Place(0), Place(0), Place(0), 0
-    row, carried, at = Place(0), Place(0), Place(0)
+    tables = slots, delays, told, done, postponable
+    before = carried_instances, carried_values, carried_starts, carried_since
+    intervals = found_instances, found_values, found_starts, found_ends
+    begins = begun_instances, begun_values, begun_times
+    effects = effect_instances, effect_actions, effect_times
+    lists = helds, starts, dues
+    rows = Place(len(times))
+    at, row, carried = Place(progress[0]), Place(progress[1]), Place(progress[2])
+    count, begun, fired = Place(progress[3]), Place(progress[4]), Place(progress[5])
+    conflicts = progress[6]
+    is_single = done.shape[1] == len(postponable)
     while at < Place(len(known)):
+        progress[0], progress[1], progress[2], progress[3] = at, row, carried, count
+        progress[4], progress[5], progress[6] = begun, fired, conflicts
         instance = known[at]
-        value, start, effect = NOTHING, 0, NEVER
-        if carried < Place(len(carried_instances)) and carried_instances[carried] == instance:
-            value, start = carried_values[carried], carried_starts[carried]
-            effect = _due(value, carried_since[carried], at, delays, values)
-            if value < values and postponable[Place(value)]:
-                begun_instances[begun] = instance
-                begun_values[begun] = value
-                begun_times[begun] = carried_since[carried]
-                begun += ONE
-            carried += ONE
+        line = at if len(delays) > 1 else ZERO
+        carried, number, begun = _carry(
+            carried, line, instance, begun, is_each, lists, before, tables, begins
+        )
+        held, start, due = _first(number, lists)
         while True:
-            if count > room or begun > room or fired > room:
-                return np.int64(-1), np.int64(0), np.int64(0), 0
-            time = effect
-            if row < rows and instances[row] == instance and times[row] < effect:
+            while number <= ONE and row < rows and instances[row] == instance:
                 time = times[row]
-            if time == NEVER or time > query:
-                break
-            first = row
-            while row < rows and instances[row] == instance and times[row] == time:
+                if time >= due or time > query or _is_shared(row, instances, times):
+                    break
+                held, start, due, count, begun = _act(
+                    actions[row], False, time, line, instance, held, start, due, tick, count,
+                    begun, tables, intervals, begins,
+                )  # fmt: skip
                 row += ONE
-            begins, many, ends_all, ends = _told(first, row, value, actions)
-            if effect == time:
-                target = targets[Place(value), at]
-                effect_instances[fired] = instance
-                effect_actions[fired] = value << 1 if target < 0 else (target << 1) + 1
-                effect_times[fired] = time
+            coming = NEVER
+            if row < rows and instances[row] == instance:
+                coming = times[row]
+            time = min(due, coming)
+            if time > query:
+                break
+            if np.int64(fired) + done.shape[1] > room:
+                return False
+            if number <= ONE and due < coming and is_single:
+                slot = _slot(held, slots)
+                if len(effect_times) > 0:
+                    _note(effects, fired, instance, told[line, slot], time)
                 fired += ONE
-                if target == CLASH:
-                    many = True
-                elif target < 0:
-                    ends = True
-                elif may[Place(target), at] == 0:
-                    ends_all = True
-                else:
-                    many |= (begins != NOTHING) & (begins != target)
-                    begins = target if begins == NOTHING else begins
+                held, start, due, count, begun = _act(
+                    done[line, slot], False, time, line, instance, held, start, due, tick, count,
+                    begun, tables, intervals, begins,
+                )  # fmt: skip
+                continue
+            if number <= ONE:
+                number = Place(held != NOTHING)
+                helds[0], starts[0], dues[0] = held, start, due
+            stop = row
+            while stop < rows and instances[stop] == instance and times[stop] == time:
+                stop += ONE
+            size, fired = _gather(
+                row, stop, actions, number, lists, line, instance, time, fired, now, tables,
+                effects,
+            )  # fmt: skip
+            row = stop
+            action, is_renewed, many = _summed_up(now, size, held, is_each)
             conflicts += many
-            counts = (begins != NOTHING) & (not many) & (not ends_all)
-            counts &= not (ends & (begins == value))
-            if counts and row > first:
-                counts = not _is_ended(first, row, begins, actions)
-            if value != NOTHING and (
-                ends_all or ends or many or (begins != NOTHING and begins != value)
-            ):
-                found_instances[count] = instance
-                found_values[count] = value
-                found_starts[count] = start
-                found_ends[count] = time + tick
-                count += ONE
-                value, effect = NOTHING, NEVER
-            if counts:
-                if value == NOTHING:
-                    value, start = begins, time + tick
-                    effect = _due(value, time, at, delays, values)
-                if value < values and postponable[Place(value)]:
-                    effect = _due(value, time, at, delays, values)
-                    begun_instances[begun] = instance
-                    begun_values[begun] = value
-                    begun_times[begun] = time
-                    begun += ONE
+            if number <= ONE and not (is_each and many):
+                held, start, due, count, begun = _act(
+                    action, is_renewed, time, line, instance, held, start, due, tick, count, begun,
+                    tables, intervals, begins,
+                )  # fmt: skip
+                continue
+            number, count, begun = _go_on(
+                now, size, number, lists, line, instance, time, tick, count, begun, tables,
+                intervals, begins,
+            )  # fmt: skip
+            number, begun = _begin(
+                now, size, number, lists, line, instance, time, tick, begun, tables, begins
+            )
+            held, start, due = _first(number, lists)
         # What an instance still does behind the query is for a later one.
         while row < rows and instances[row] == instance:
             row += ONE
-        if value != NOTHING:
-            found_instances[count] = instance
-            found_values[count] = value
-            found_starts[count] = start
-            found_ends[count] = NEVER
+        if number <= ONE:
+            number = Place(held != NOTHING)
+            helds[0], starts[0] = held, start
+        place = ZERO
+        while place < number:
+            _emit(intervals, count, instance, helds[place], starts[place], NEVER)
             count += ONE
+            place += ONE
         at += ONE
-    return np.int64(count), np.int64(begun), np.int64(fired), conflicts
+    progress[3], progress[4], progress[5], progress[6] = count, begun, fired, conflicts
+    return True
 
 
 def hold_delayed(
@@ -176,43 +435,54 @@ def hold_delayed(
     carried_values: Integers,
     carried_starts: Integers,
     carried_since: Integers,
-    delays: Matrix,
-    targets: Integers | Matrix,
-    may: Matrix,
-    postponable: Integers,
+    effects: Effects,
     query: int,
     tick: int,
-) -> tuple[
-    Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers,
-    Integers, int,
-]:  # fmt: skip
-    """Intervals under the tie rule `break`, with delayed effects; otherwise as `hold`.
+    ties: str = "break",
+    is_watched: bool = True,
+) -> Delayed:
+    """Intervals with delayed effects; otherwise as `hold`, or `hold_each` by the rule `initiation`.
 
-    `known` are the instances, sorted; those of actions and of what is carried are among them. A
-    value v of instance `known[i]` has the delay `delays[v, i]`, or -1 for none; then its target
-    `targets[v, i]` is initiated, or v ended if that is -1; targets may be given by value alone. An
-    effect whose target the instance may not have (`may[target, i]` is 0) only breaks. An effect
-    takes place at its point together with what happens there, and not behind the query. Where v is
-    postponable, each initiation of it moves its effect. `carried_since` is the last initiation of
-    what is carried.
+    `known` are the instances, sorted; those of actions and of what is carried are among them, and
+    the tables of effects have their order. An initiation that counts has its effects a delay
+    later, unless its value is broken strictly in between; and if the value is postponable, unless
+    it is initiated again in between, and that counts. Effects take place at their point together
+    with what happens there, and not behind the query. `carried_since` is the initiation from which
+    the effects of what is carried count.
 
-    Gives instances, values, starts and ends; instances, values and times of the initiations of
-    postponable values, those carried included; instances, actions and times of the effects; and
-    the number of conflicts.
+    By the rule `break` that is the first one of an interval, or the last if it is postponable. By
+    the rule `initiation` holding goes on across a break at which the value is initiated, and its
+    effects count from there.
+
+    Gives instances, values, starts and ends; instances, values and times of the initiations that
+    effects count from, those carried included, but not of those that are one tick before the start
+    of an interval and cannot be moved; instances, actions and times of the effects, if they are
+    watched, else none; and the number of points at which several values are initiated. All are
+    sorted by instance; intervals of one instance and value by start, the others by time.
     """
-    if targets.ndim == 1:
-        targets = np.ascontiguousarray(np.broadcast_to(targets[:, np.newaxis], delays.shape))
-    room = 2 * len(times) + len(carried_instances) + 16
-    while True:
-        found = [np.empty(room, np.int64) for _ in range(10)]
-        *counts, conflicts = _hold_delayed(
-            known, instances, times, actions, carried_instances, carried_values, carried_starts,
-            carried_since, delays, targets, may, postponable, query, tick, *found,
-        )  # fmt: skip
-        if counts[0] >= 0:
-            break
+    is_each, most = ties != "break", len(times) + len(carried_instances)
+    tables = (
+        np.concatenate([np.zeros(2, np.int64), effects.slots]), effects.delays, effects.told,
+        effects.done, effects.postponable,
+    )  # fmt: skip
+    is_kept = is_each or bool(effects.postponable.any())
+    # Whatever begins was initiated, carried or an effect; one more may be written that does not.
+    room = most + effects.done.shape[1]
+    found = [np.empty(most + room + 1, np.int64) for _ in range(4)]
+    found += [np.empty(is_kept * (most + room + 1), np.int64) for _ in range(3)]
+    found += [np.empty(is_watched * (most + room + 1), np.int64) for _ in range(3)]
+    scratch = [np.empty(len(effects.slots) + 1, np.int64) for _ in range(3)]
+    scratch.append(np.empty(len(times) + effects.done.shape[1], np.int64))
+    progress = np.zeros(7, np.int64)
+    scratch.append(progress)
+    while not _hold_delayed(
+        known, instances, times, actions, carried_instances, carried_values, carried_starts,
+        carried_since, *tables, query, tick, is_each, room, *found, *scratch,
+    ):  # fmt: skip
         # Effects that chain can outnumber the actions.
+        found = [np.concatenate([own, np.empty(own.size and room, np.int64)]) for own in found]
         room *= 2
-    lengths = np.repeat(counts, (4, 3, 3))
-    own = [shortened(column, int(length)) for column, length in zip(found, lengths, strict=True)]
-    return (*own, int(conflicts))  # type: ignore[return-value]
+    count, begun, fired, conflicts = progress[3:].tolist()
+    lengths = [count] * 4 + [is_kept * begun] * 3 + [is_watched * fired] * 3
+    own = [shortened(column, length) for column, length in zip(found, lengths, strict=True)]
+    return (*own, conflicts)

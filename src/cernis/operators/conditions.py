@@ -87,7 +87,7 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
         matches = np.arange(table.length)
         return _joined(step.goal, args, rows, table, *_crossed(rows.length, matches))
     if all(not isinstance(args[at], Variable) for at in bound):
-        matches = _constant_matches(args, bound, table)
+        matches = _constant_matches(step, args, bound, table, context)
         if len(matches) == 1:
             return _with_constants(args, rows, table, int(matches[0]))
         rows = rows.settled()
@@ -112,7 +112,7 @@ def keeps_rows(step: Lookup, rows: Rows, context: Context) -> bool:
     args = step.goal.args if isinstance(step.goal, Compound) else ()
     bound = _bound(args, rows)
     if bound and all(not isinstance(args[at], Variable) for at in bound):
-        return len(_constant_matches(args, bound, table)) == 1
+        return len(_constant_matches(step, args, bound, table, context)) == 1
     free = [arg.name for at, arg in enumerate(args) if at not in bound]  # type: ignore[union-attr]
     return (
         bool(bound)
@@ -247,11 +247,23 @@ def _wanted(arg: Term, table: Background, at: int, rows: Rows) -> Array:
     return recoded(column, domain, rows.length)
 
 
-def _constant_matches(args: tuple[Term, ...], bound: tuple[int, ...], table: Background) -> Array:
-    mask = np.ones(table.length, np.bool_)
-    for at in bound:
-        mask &= table.columns[at] == constant_column(args[at], table.domains[at]).data[0]
-    return np.flatnonzero(mask)
+def _constant_matches(
+    step: Lookup, args: tuple[Term, ...], bound: tuple[int, ...], table: Background,
+    context: Context,
+) -> Array:  # fmt: skip
+    """The rows of a table that have the constants of a look-up."""
+
+    def find() -> Array:
+        mask = np.ones(table.length, np.bool_)
+        for at in bound:
+            mask &= table.columns[at] == constant_column(args[at], table.domains[at]).data[0]
+        return np.flatnonzero(mask)
+
+    filling = context.filling(functor(step.goal))
+    if filling:
+        return find()
+    found: Array = context.memo.once("matches", step, find)
+    return found
 
 
 def _with_constants(args: tuple[Term, ...], rows: Rows, table: Background, match: int) -> Rows:

@@ -18,9 +18,9 @@ from cernis.knowledge import Knowledge
 from cernis.knowledge.values import Value as KnownValue
 from cernis.knowledge.values import value
 from cernis.operators.profile import Profile
-from cernis.syntax.tree import Atom, Duration, Number, Term, Text
+from cernis.syntax.tree import Duration, Term
 from cernis.tables.columns import Array, Column, constant
-from cernis.tables.domains import Domain, Domains, numbers
+from cernis.tables.domains import Domain, Domains, Value, numbers
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
 
@@ -47,6 +47,14 @@ class Points:
 
 
 @dataclass(slots=True)
+class Answers:
+    """What grounding has said of the instances met so far, by their numbers."""
+
+    numberings: list[Numbering]
+    may: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+
+
+@dataclass(slots=True)
 class Memo:
     """What stays the same from one query to the next, and from run to run, worked out once.
 
@@ -57,12 +65,14 @@ class Memo:
     tables: dict[tuple[str, int], tuple[int, Background]] = field(default_factory=dict)
     slots: dict[tuple[str, Relation, int | str], Domain | None] = field(default_factory=dict)
     allowed: dict[tuple[Relation, int, int], npt.NDArray[np.bool_]] = field(default_factory=dict)
+    answers: dict[tuple[int, int], Answers] = field(default_factory=dict)
     worked_out: dict[tuple[Hashable, int], Any] = field(default_factory=dict)
 
     def forget_filled(self) -> None:
         """Forget what rests on tables that a run has filled: another fills them otherwise."""
         self.tables = {key: known for key, known in self.tables.items() if not known[0]}
         self.allowed = {key: known for key, known in self.allowed.items() if not key[2]}
+        self.answers = {key: known for key, known in self.answers.items() if not key[1]}
 
     def once(self, what: Hashable, of: object, work: Callable[[], Any]) -> Any:
         """The result of some work on a part of the plan, which lives as long as the plan."""
@@ -195,13 +205,20 @@ def _encoded(values: tuple[KnownValue, ...], domain: Domain | None) -> Array:
 
 def constant_column(term: Term, domain: Domain | None) -> Column:
     """A ground term as a column of one value."""
+    if domain is None:
+        return constant(_value(term), None)
+    known = domain.constants.get(term)
+    if known is None:
+        known = domain.constants[term] = constant(_value(term), domain)
+    return known  # type: ignore[return-value]
+
+
+def _value(term: Term) -> Value:
     if isinstance(term, Duration):
         from cernis.syntax.tokens import DURATION_UNITS
 
-        return constant(term.amount * DURATION_UNITS[term.unit], domain)
-    if isinstance(term, (Atom, Number, Text)):
-        return constant(value(term), domain)  # type: ignore[arg-type]
-    return constant(value(term), domain)  # type: ignore[arg-type]
+        return term.amount * DURATION_UNITS[term.unit]
+    return value(term)  # type: ignore[return-value]
 
 
 def recoded(column: Column, domain: Domain | None, length: int) -> Array:

@@ -10,67 +10,100 @@ import numpy.typing as npt
 
 from cernis.check.model import Condition, DelayedEffect, Grounding
 from cernis.errors import DataError
-from cernis.kernels.delays import CLASH, ENDS, NO_EFFECT
+from cernis.kernels.delays import ALL, NO_ACTION, NO_EFFECT, Effects
 from cernis.operators.context import Context, constant_column
 from cernis.operators.expressions import reckon
 from cernis.operators.grounding import allowed
 from cernis.operators.pipeline import ROW, run_steps
 from cernis.plan.logical import Delay, PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
-from cernis.syntax.tree import Variable
+from cernis.syntax.tree import Variable, variables
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+_FAR = np.iinfo(np.int64).max
 
 
 def effects_of(
     delays: Sequence[Delay], arguments: list[Array], domains: list[Domain | None],
     value_domain: Domain, groundings: Sequence[Grounding], context: Context,
-) -> tuple[Integers, Integers, Integers, Integers]:  # fmt: skip
-    """Delays and targets by value and instance, which targets it may have, postponability.
+) -> Effects:  # fmt: skip
+    """The tables of effects for some instances; with one row where all instances have the same.
 
-    Of several effects on one value the shorter wins, for each instance by itself. Of effects that
-    come together, one that begins a value counts before one that only ends; two that would begin
-    different values clash.
+    Of several effects on one value the shorter wins, for each instance by itself; those that are
+    equally short come together.
     """
     count = len(arguments[0]) if arguments else 1
-    sources = [_codes(delay.effect, value_domain) for delay in delays]
-    size = len(value_domain)
-    lengths = np.full((size, count), NO_EFFECT, np.int64)
-    targets = np.full((size, count), ENDS, np.int64)
-    postponable = np.zeros(size, np.int64)
-    for delay, (source, target) in zip(delays, sources, strict=True):
-        own = _lengths(delay.effect, arguments, domains, count, context)
-        known, before = lengths[source], targets[source]
-        shorter = (own >= 0) & ((known < 0) | (own < known))
-        together = (own >= 0) & (own == known) & (before != target) & (target != ENDS)
-        targets[source] = np.select(
-            [shorter, together & (before == ENDS), together], [target, target, CLASH], before
-        )
-        lengths[source] = np.where(shorter, own, known)
-        postponable[source] |= delay.postponable
-    may = np.ones((size, count), np.int64)
-    if groundings and count:
-        for target in {target for _, target in sources if target >= 0}:
-            values = np.full(count, target)
-            columns = arguments if arguments else []
-            may[target] = allowed(groundings, columns, domains, values, value_domain, context)
-    return lengths, targets, may, postponable
+    sources: dict[int, dict[int, Integers]] = {}
+    for delay in delays:
+        source, action = _codes(delay.effect, value_domain)
+        own = sources.setdefault(source, {})
+        length = _lengths(delay.effect, arguments, domains, count, context)
+        own[action] = np.minimum(own.get(action, _FAR), length)
+    slots = np.zeros(len(value_domain), np.int64)
+    slots[list(sources)] = np.arange(1, 1 + len(sources))
+    moved = {_codes(delay.effect, value_domain)[0] for delay in delays if delay.postponable}
+    lengths, told = _tables(list(sources.values()))
+    done = told
+    for action in {action for own in sources.values() for action in own if action & 1}:
+        if groundings and count:
+            values = np.full(count, action >> 1)
+            may = allowed(groundings, arguments, domains, values, value_domain, context)
+            done = np.where((told == action) & ~may[:, np.newaxis], ALL, done)
+    lengths, told, done = _of_one_height(lengths, told, done)
+    postponable = np.array([0, *(int(source in moved) for source in sources)])
+    return Effects(slots, lengths, told, done, postponable)
+
+
+def _tables(sources: list[dict[int, Integers]]) -> tuple[Integers, Integers]:
+    """The shortest delays, by instance and slot, and the actions that come with them.
+
+    Takes the delay of each action, one of all instances or one of each, slot by slot.
+    """
+    none = np.full(1, NO_EFFECT)
+    columns, actions = [none], [np.full((1, 1), NO_ACTION)]
+    for own in sources:
+        shortest = np.minimum.reduce(np.broadcast_arrays(*own.values()))
+        columns.append(np.where(shortest < _FAR, shortest, NO_EFFECT))
+        come = [np.where((length == shortest) & (length < _FAR), action, NO_ACTION)
+                for action, length in own.items()]  # fmt: skip
+        # The largest first: where there is no action, the number for that is the least.
+        actions.append(-np.sort(-np.stack(np.broadcast_arrays(*come)), axis=0))
+    layers = max(int((own != NO_ACTION).any(axis=1).sum()) for own in actions)
+    filled = [_filled(own, max(1, layers)) for own in actions]
+    told = [layer for layers in zip(*filled, strict=True) for layer in layers]
+    return np.stack(np.broadcast_arrays(*columns), 1), np.stack(np.broadcast_arrays(*told), 1)
+
+
+def _filled(actions: Integers, layers: int) -> Integers:
+    """So many rows, the further ones without actions."""
+    more = np.full((max(0, layers - len(actions)), actions.shape[1]), NO_ACTION)
+    return np.concatenate([actions, more])[:layers]
+
+
+def _of_one_height(*tables: Integers) -> list[Integers]:
+    height = np.broadcast_shapes(*((len(table), 1) for table in tables))[0]
+    return [
+        np.ascontiguousarray(np.broadcast_to(table, (height, table.shape[1]))) for table in tables
+    ]
 
 
 def _codes(effect: DelayedEffect, domain: Domain) -> tuple[int, int]:
+    """The value that has the effect, and the action that this is."""
     source = int(constant_column(effect.source.value, domain).data[0])
     if effect.target is None:
-        return source, ENDS
-    return source, int(constant_column(effect.target.value, domain).data[0])
+        return source, source << 1
+    return source, int(constant_column(effect.target.value, domain).data[0]) << 1 | 1
 
 
 def _lengths(
     effect: DelayedEffect, arguments: list[Array], domains: list[Domain | None], count: int,
     context: Context,
 ) -> Integers:  # fmt: skip
-    """The delay of each instance; -1 for those the effect is not about."""
+    """The delay of each instance, or one of all; endless for those the effect is not about."""
+    if _is_of_all(effect):
+        return _checked(effect, reckon(effect.delay, Rows(1)))
     rows = Rows(count, {ROW: Column(np.arange(count))})
     for arg, data, domain in zip(effect.source.args, arguments, domains, strict=True):
         numbers = rows.columns[ROW].values
@@ -84,14 +117,25 @@ def _lengths(
             rows = rows.with_columns({arg.name: column})
     steps = context.memo.once("delay", effect, lambda: _planned(effect, context))
     rows = run_steps(steps, rows, context).settled()
-    values = np.broadcast_to(reckon(effect.delay, rows), rows.length)
+    values = _checked(effect, np.broadcast_to(reckon(effect.delay, rows), rows.length))
+    lengths = np.full(count, _FAR)
+    # Where the body has several answers, the shortest delay comes first.
+    np.minimum.at(lengths, rows.columns[ROW].values, values)
+    return lengths
+
+
+def _is_of_all(effect: DelayedEffect) -> bool:
+    """Is the effect about all instances, with one delay?"""
+    args = effect.source.args
+    names = [arg.name for arg in args if isinstance(arg, Variable) and arg.name != "_"]
+    is_open = all(isinstance(arg, Variable) for arg in args) and len(names) == len(set(names))
+    return is_open and not effect.goals and not any(True for _ in variables(effect.delay))
+
+
+def _checked(effect: DelayedEffect, values: Array) -> Integers:
     if len(values) and not (values > 0).all():
         raise DataError(f"the delay of {effect.source} must lie above 0")
-    lengths = np.full(count, NO_EFFECT, np.int64)
-    # Where the body has several answers, the shortest delay comes first.
-    order = np.argsort(-values, kind="stable")
-    lengths[rows.columns[ROW].values[order]] = values[order]
-    return lengths
+    return values.astype(np.int64)
 
 
 def _planned(effect: DelayedEffect, context: Context) -> tuple[PointOperator, ...]:

@@ -12,7 +12,7 @@ from cernis.check.model import Condition, Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.kernels.hashing import Numbering
 from cernis.knowledge import Route
-from cernis.operators.context import Context, constant_column
+from cernis.operators.context import Answers, Context, constant_column
 from cernis.operators.pipeline import ROW, concatenated, run_steps
 from cernis.plan.logical import PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
@@ -25,16 +25,44 @@ def allowed(
     groundings: Sequence[Grounding], arguments: list[Array], domains: list[Domain | None],
     values: Array, value_domain: Domain, context: Context,
 ) -> npt.NDArray[np.bool_]:  # fmt: skip
-    """For each row: does some grounding rule allow the pair? Each distinct pair is asked once."""
+    """For each row: does some grounding rule allow the pair? Each pair is asked about once."""
     columns, all_domains = [*arguments, values], [*domains, value_domain]
-    first, which = distinct(columns, all_domains)
-    may = np.zeros(len(first), np.bool_)
-    pairs = [
-        Column(column[first], domain) for column, domain in zip(columns, all_domains, strict=True)
-    ]
+    if not arguments or any(domain is None for domain in all_domains):
+        first, which = distinct(columns, all_domains)
+        return _asked(groundings, [c[first] for c in columns], all_domains, context)[which]
+    known = context.memo.answers.setdefault(
+        (id(groundings), _filling(groundings, context)), Answers([Numbering() for _ in arguments])
+    )
+    which = columns[0]
+    for numbering, column in zip(known.numberings, columns[1:], strict=True):
+        which = numbering.of((which << 31) | column)
+    count = len(known.numberings[-1])
+    if len(known.may) < count:
+        # All new ones are among these rows.
+        rows = np.zeros(count, np.int64)
+        rows[which] = np.arange(len(which))
+        new = rows[len(known.may) :]
+        more = _asked(groundings, [column[new] for column in columns], all_domains, context)
+        known.may = np.concatenate([known.may, more])
+    return known.may[which]
+
+
+def _asked(
+    groundings: Sequence[Grounding], columns: list[Array], domains: list[Domain | None],
+    context: Context,
+) -> npt.NDArray[np.bool_]:  # fmt: skip
+    count = len(columns[0])
+    may = np.zeros(count, np.bool_)
+    pairs = [Column(column, domain) for column, domain in zip(columns, domains, strict=True)]
     for grounding in groundings:
-        may[_answers(grounding, pairs, len(first), context)] = True
-    return may[which]
+        may[_answers(grounding, pairs, count, context)] = True
+    return may
+
+
+def _filling(groundings: Sequence[Grounding], context: Context) -> int:
+    """A number that is another whenever what grounding rules look at is filled anew."""
+    depends = context.memo.once("filled", groundings, lambda: _filled_keys(groundings, context))
+    return context.all_fillings if depends is None else sum(map(context.filling, depends))
 
 
 _TABLE = 1 << 22
@@ -99,9 +127,7 @@ def allowed_values(
 
     Asked once for each value of the domain, as long as the tables they look at stay the same.
     """
-    depends = context.memo.once("filled", groundings, lambda: _filled_keys(groundings, context))
-    filling = context.all_fillings if depends is None else sum(map(context.filling, depends))
-    key = (relation, value, filling)
+    key = (relation, value, _filling(groundings, context))
     known = context.memo.allowed.get(key, np.empty(0, np.bool_))
     if len(known) < len(domain):
         new = np.arange(len(known), len(domain))

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Pair, Relation
-from cernis.errors import UnsupportedError
 from cernis.kernels.delays import hold_delayed
 from cernis.kernels.hashing import Numbering
 from cernis.kernels.inertia import hold, hold_each
@@ -276,7 +275,10 @@ class SimpleFluent:
     def _grounded(self) -> list[list[Array]]:
         """The instances that grounding names, which heads may leave open to range over."""
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
-        if not self.definition.groundings or not any(map(_open_arguments, rules)):
+        is_open = [rule for rule in rules if _open_arguments(rule)]
+        # To end what never began is nothing, unless another rule waits for it.
+        begins = any(rule.kind == "initiation" for rule in is_open)
+        if not self.definition.groundings or not (begins or self.relation in self.context.watched):
             return []
         args = tuple(Variable(f"<{at}>") for at in range(self.relation.arity))
         head = Pair(self.relation, args, Variable("<value>"))
@@ -374,11 +376,6 @@ class SimpleFluent:
         order: Integers,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Intervals with delayed effects; keeps the initiations that later windows count from."""
-        if self.context.ties != "break":
-            raise UnsupportedError(
-                f"{self.relation}: delayed effects under the tie rule `initiation` are not "
-                "supported yet"
-            )
         known = _all_of(actions[0], held)
         arguments = keys.arguments(known)
         effects = effects_of(
@@ -387,8 +384,8 @@ class SimpleFluent:
         )  # fmt: skip
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
         found = hold_delayed(
-            known, *actions, *before, since[order], *effects, self.context.query,
-            self.context.tick,
+            known, *actions, *before, since[order], effects, self.context.query,
+            self.context.tick, self.context.ties, self.relation in self.context.watched,
         )  # fmt: skip
         groups, values, times = found[4:7]
         self.context.begun[self.relation] = Points(keys.arguments(groups), values, times)

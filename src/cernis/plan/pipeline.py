@@ -123,17 +123,22 @@ class Pipeline:
         others = all_names([other for other in waiting if other is not literal])
         own = all_names(literal.body if isinstance(literal, Collect) else [literal])
         late = 10 if own & others - self.bound else 0
-        late += 5 if self._lacks(literal) else 0
+        late += 5 if self._lacks(literal, others) else 0
         if isinstance(literal, Either):
             return 70 + late if self.steps else 5 if _triggers(literal) else 90
         if is_choice:
             return 72 + late
         return 75 + late
 
-    def _lacks(self, literal: Literal) -> bool:
-        """Is there a variable without which a choice or a branch of it cannot run?"""
+    def _lacks(self, literal: Literal, others: set[str]) -> bool:
+        """Is there a variable that a choice, or a branch of it, cannot give itself?
+
+        What only some branches speak of, and others too, has to come from those others.
+        """
         if isinstance(literal, Either):
-            return any(map(self._lacks_one, literal.branches))
+            each = [all_names(branch) for branch in literal.branches]
+            some = set[str]().union(*each) - set.intersection(*each)
+            return bool(some & others - self.bound) or any(map(self._lacks_one, literal.branches))
         return isinstance(literal, Condition) and self._lacks_one([literal])
 
     def _lacks_one(self, body: Sequence[Literal]) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
-from cernis.check.model import Relation
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan, Spare
 from cernis.runtime.columns import Form
@@ -51,7 +50,7 @@ def _most(one: int | None, other: int | None) -> int | None:
     return max(known, default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job:
     """A run of a plan on Spark. It travels to the workers with every task."""
 
@@ -63,16 +62,21 @@ class Job:
     """What a survey of the input found, where one was needed beforehand."""
     members: Mapping[tuple[str, int], Mapping[Member, int]] | None = None
     """Domains that the input fills: since which query each member is there."""
+    here: Loaded | None = field(default=None, compare=False, repr=False)
+    """The plan itself, in the process that has it; it does not travel."""
 
     @property
     def loaded(self) -> Loaded:
         """The plan, unpacked once a process."""
-        return _loaded(self.plan)
+        return self.here if self.here is not None else _loaded(self.plan)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "here": None}
 
 
 def job_of(plan: Plan, settings: Settings, buckets: int) -> Job:
     """The job of a plan."""
-    return Job(pickle.dumps(plan, protocol=5), settings, buckets)
+    return Job(pickle.dumps(plan, protocol=5), settings, buckets, here=Loaded(plan))
 
 
 @dataclass
@@ -102,10 +106,6 @@ class Loaded:
     def reckoned(self, form: Form) -> list[bool]:
         """Which columns hold numbers that rules reckon with."""
         return self.shapes.reckoned(form)
-
-    def watched(self, relation: Relation) -> bool:
-        """Is it a fluent that the program defines?"""
-        return relation in self.plan.checked.catalogue.fluents
 
 
 @lru_cache(maxsize=4)

@@ -60,6 +60,8 @@ class Domain:
     _codes: dict[Hashable, int] = field(default_factory=dict)
     _table: Integers = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
     _low: int = 0
+    constants: dict[Hashable, object] = field(default_factory=dict, repr=False)
+    """Columns of one value, by the terms they were made for."""
     _texts: tuple[pa.LargeStringArray, Integers, int] | None = field(default=None, repr=False)
     """The texts among the values, their codes, and how many values there were then."""
 
