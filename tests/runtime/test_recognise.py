@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 import cernis
 from cernis.errors import CernisError, DataError
 from cernis.program import Program
+from cernis.runtime.gathering import NO_RECORD
+from cernis.runtime.result import Summary
 from cernis.runtime.settings import length, point, settings
 from tests.reference.cases import Case, read_cases
 
@@ -87,6 +90,11 @@ def in_reach(case: Case) -> bool:
     return case.needs <= {"fluents", "windows"}
 
 
+def _unreadable(summary: Summary) -> Iterator[int]:
+    """The lines set aside, but for retractions of what was not there."""
+    return (aside.line for aside in summary.set_aside if aside.reason != NO_RECORD)
+
+
 @pytest.mark.parametrize("case", [c for c in CASES if in_reach(c)], ids=lambda case: case.name)
 def test_cases_give_the_same_from_files(case: Case) -> None:
     program = cernis.load(case.folder / "rules.cer")
@@ -97,7 +105,7 @@ def test_cases_give_the_same_from_files(case: Case) -> None:
     if case.expected_per_query is not None:
         assert result.text() == case.expected_per_query
     if case.set_aside is not None:
-        assert tuple(aside.line for aside in result.summary.set_aside) == case.set_aside
+        assert tuple(_unreadable(result.summary)) == case.set_aside
     if case.too_late is not None:
         assert tuple(aside.line for aside in result.summary.too_late) == case.too_late
 

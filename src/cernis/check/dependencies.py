@@ -132,6 +132,10 @@ class _Builder:
 
     def rules(self, definitions: Definitions) -> None:
         for rule in definitions.changes:
+            if not self._pairs(rule.pair) and self._is_defined(rule.pair):
+                # The termination of a value that never holds is still one that rules may ask for.
+                self.vertices[Vertex(rule.pair.relation, rule.pair.value_name)] = None
+        for rule in definitions.changes:
             for target in self._pairs(rule.pair):
                 self._conditions(target, temporal(rule.body))
         for event_rule in definitions.events:

@@ -76,7 +76,7 @@ def fired(
     return run_steps(rest, rows, context, names)
 
 
-_EVER = np.iinfo(np.int64).min
+_EVER, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(slots=True)
@@ -259,16 +259,22 @@ class SimpleFluent:
         return Points([none] * self.relation.arity, none, none)
 
     def _instances(self, initiations: list[Points], carried: Carried) -> _Instances:
-        """The distinct arguments that are ever initiated, for heads that leave some open."""
-        always = [carried.arguments, *self._grounded()]
+        """The distinct arguments there are, for heads that leave some open.
+
+        With grounding rules, initiations are about what those name, and about nothing else.
+        """
+        grounded = self._grounded()
+        always = [carried.arguments, *grounded]
         parts = [points.arguments for points in initiations] + always
         times = [points.times for points in initiations]
         times += [np.full(len(own[0]) if own else 0, _EVER) for own in always]
+        if grounded:
+            times[:-1] = [np.full(len(own), _NEVER) for own in times[:-1]]
         columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
         if not columns:
             return _Instances([], np.empty(0, np.int64))
         first, which = distinct(columns, self.domains)
-        since = np.full(len(first), np.iinfo(np.int64).max)
+        since = np.full(len(first), _NEVER)
         np.minimum.at(since, which, np.concatenate(times))
         return _Instances([column[first] for column in columns], since)
 

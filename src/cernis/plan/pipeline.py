@@ -137,7 +137,8 @@ class Pipeline:
         """
         if isinstance(literal, Either):
             each = [all_names(branch) for branch in literal.branches]
-            some = set[str]().union(*each) - set.intersection(*each)
+            every: set[str] = set.intersection(*each)
+            some = set[str]().union(*each) - every
             return bool(some & others - self.bound) or any(map(self._lacks_one, literal.branches))
         return isinstance(literal, Condition) and self._lacks_one([literal])
 
