@@ -6,8 +6,7 @@ go from here.
 
 from __future__ import annotations
 
-LEFT_OUT: dict[str, tuple[str, ...]] = {
-}
+LEFT_OUT: dict[str, tuple[str, ...]] = {}
 """The names, and the expected failures that each stands for."""
 
 

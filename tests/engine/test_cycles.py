@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cernis.errors import CernisError
 from cernis.runtime import cycles
-from cernis.runtime.cycles import _differing_plain, differing, earliest
+from cernis.runtime.changes import differing, differing_plain, earliest
 from cernis.runtime.result import as_text
 from tests.reference.cases import Case, read_cases
 
@@ -63,7 +63,7 @@ def test_rows_that_only_one_table_has(
     found = differing(one, other).tolist()
     assert found == [row not in new for row in old] + [row not in old for row in new]
     if old and new:
-        assert _differing_plain(one, other).tolist() == found
+        assert differing_plain(one, other).tolist() == found
 
 
 @given(rows.map(set).map(sorted), rows.map(set).map(sorted))

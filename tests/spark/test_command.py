@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars
 import pyarrow.dataset as ds
 import pytest
 
@@ -87,6 +86,7 @@ def test_parquet_that_others_read(spark: SparkSession, folder: Path) -> None:
     assert table.select(columns).sort_by(order).to_pylist() == (
         expected.intervals.select(columns).sort_by(order).to_pylist()
     )
+    polars = pytest.importorskip("polars")
     frame = polars.read_parquet(folder / "out" / "intervals/**/*.parquet", hive_partitioning=True)
     assert sorted(frame["fluent"].unique()) == ["happy", "location", "rich"]
     assert "a time must be a whole number" in (folder / "out" / "set-aside.csv").read_text()

@@ -15,364 +15,41 @@ worked out in vain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Relation
-from cernis.kernels.hashing import RowTable
-from cernis.operators.context import Context, Points
-from cernis.operators.grounding import distinct
+from cernis.operators.context import Context
 from cernis.operators.simple import Carried
 from cernis.operators.static import Piece, pieces, united
 from cernis.plan.logical import Definition, Stratum
 from cernis.runtime.carrying import cut_at
-from cernis.runtime.spreading import (
-    EVENT,
-    FLUENT,
-    INITIATIONS,
-    TERMINATIONS,
-    Changed,
-    Instances,
-    Reading,
-    slot_domains_of,
+from cernis.runtime.changes import Difference, changed_rows, difference, earliest
+from cernis.runtime.snapshots import (
+    Entities,
+    Keys,
+    Snapshot,
+    all_points,
+    all_rows,
+    between,
+    carried_of,
+    groups_of,
+    rows_of,
+    together,
 )
-from cernis.tables.columns import Array
+from cernis.runtime.spreading import EVENT, Changed, Reading, slot_domains_of
 from cernis.tables.domains import Domain
-from cernis.tables.events import EventTable
-from cernis.tables.fluents import Finder, FluentTable
 
-T = TypeVar("T")
-Booleans: TypeAlias = npt.NDArray[np.bool_]
 CarriedOver: TypeAlias = dict[Relation, Carried]
 Evaluate: TypeAlias = Callable[[Relation, Definition, Context, CarriedOver], int]
 """Evaluates a definition once, in a context; gives the conflicts between values."""
 
 MOST_ROUNDS = 12
 """After so many rounds what is right by then is put by."""
-
-
-@dataclass(slots=True)
-class Keys:
-    """The arguments by which the rules of a cycle fall apart."""
-
-    positions: dict[Relation, tuple[int, ...]]
-
-    def of(self, relation: Relation, arguments: list[Array]) -> list[Array] | None:
-        """The key columns of a relation's rows; None if it has no key."""
-        positions = self.positions.get(relation)
-        return None if positions is None else [arguments[at] for at in positions]
-
-
-class Entities:
-    """A set of keys."""
-
-    def __init__(self, keys: Keys, columns: list[Array], domains: list[Domain | None]) -> None:
-        self._keys = keys
-        self._domains = domains
-        rows, _ = distinct(columns, domains)
-        self.count = len(rows)
-        different = [column[rows] for column in columns]
-        self._finder = Finder(list(zip(different, domains, strict=True)), self.count)
-
-    def mask(self, relation: Relation, arguments: list[Array]) -> Booleans | None:
-        """For each row of a relation: is its key in the set? None if the relation has no key."""
-        columns = self._keys.of(relation, arguments)
-        if columns is None:
-            return None
-        return np.asarray(self._finder.one(columns, len(columns[0])) >= 0)
-
-
-Some: TypeAlias = Entities | Instances
-"""What a table can be cut down to."""
-
-
-# -- tables ----------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Snapshot:
-    """What a round has found out about the relations of a cycle."""
-
-    fluents: dict[Relation, FluentTable] = field(default_factory=dict)
-    events: dict[Relation, EventTable] = field(default_factory=dict)
-    initiations: dict[Relation, Points] = field(default_factory=dict)
-    terminations: dict[Relation, Points] = field(default_factory=dict)
-    begun: dict[Relation, Points] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, context: Context, relations: list[Relation]) -> Snapshot:
-        """The state of a context."""
-
-        def own(tables: Mapping[Relation, T]) -> dict[Relation, T]:
-            return {relation: tables[relation] for relation in relations if relation in tables}
-
-        return cls(
-            own(context.fluents), own(context.events), own(context.initiations),
-            own(context.terminations), own(context.begun),
-        )  # fmt: skip
-
-    def enter(self, context: Context) -> None:
-        """Make it the state of a context."""
-        context.fluents.update(self.fluents)
-        context.events.update(self.events)
-        context.initiations.update(self.initiations)
-        context.terminations.update(self.terminations)
-        context.begun.update(self.begun)
-
-    def pairs(
-        self, other: Snapshot, relation: Relation
-    ) -> Iterator[tuple[str, list[Array], list[Array]]]:
-        """What two say of a relation: rows with arguments, value and times, by kind."""
-        if relation in self.events:
-            yield EVENT, _event_rows(self.events[relation]), _event_rows(other.events[relation])
-        if relation in self.fluents:
-            one, two = self.fluents[relation], other.fluents[relation]
-            yield FLUENT, _fluent_rows(one), _fluent_rows(two)
-        for kind, mine, theirs in (
-            (INITIATIONS, self.initiations, other.initiations),
-            (TERMINATIONS, self.terminations, other.terminations),
-        ):
-            if relation in mine:
-                yield kind, _point_rows(mine[relation]), _point_rows(theirs[relation])
-
-    def rows(self) -> Iterator[tuple[Relation, list[Array], list[Array]]]:
-        """Each table as the arguments of its rows, and all columns."""
-        for relation, fluent in self.fluents.items():
-            columns = _fluent_rows(fluent)
-            yield relation, columns[: relation.arity], columns
-        for relation, events in self.events.items():
-            yield relation, events.arguments, _event_rows(events)
-        for kept in (self.initiations, self.terminations):
-            for relation, points in kept.items():
-                yield relation, points.arguments, _point_rows(points)
-
-    def up_to(self, time: int) -> Snapshot:
-        """What it says of happenings and changes up to a time; fluents stay as they are."""
-        return Snapshot(
-            self.fluents,
-            {r: _between(own, None, time) for r, own in self.events.items()},
-            {r: _points_up_to(own, time) for r, own in self.initiations.items()},
-            {r: _points_up_to(own, time) for r, own in self.terminations.items()},
-            self.begun,
-        )
-
-    def only(self, entities: Some, inside: bool = True) -> Snapshot:
-        """What it says of some entities, or of all others."""
-        return Snapshot(
-            {r: _groups_of(r, own, entities, inside) for r, own in self.fluents.items()},
-            {r: _rows_of(r, own, entities, inside) for r, own in self.events.items()},
-            *(
-                {r: _points_of(r, own, entities, inside) for r, own in kept.items()}
-                for kept in (self.initiations, self.terminations, self.begun)
-            ),
-        )
-
-
-def _fluent_rows(table: FluentTable) -> list[Array]:
-    (piece,) = pieces(table)
-    return [*piece[0], piece[1], piece[2], piece[3]]
-
-
-def _event_rows(table: EventTable) -> list[Array]:
-    return [*table.arguments, table.times]
-
-
-def _point_rows(points: Points) -> list[Array]:
-    return [*points.arguments, points.values, points.times]
-
-
-def _chosen(mask: Booleans | None, inside: bool, length: int) -> npt.NDArray[np.int64]:
-    if mask is None:
-        return np.arange(length if inside else 0)
-    return np.flatnonzero(mask if inside else ~mask)
-
-
-def _groups_of(relation: Relation, table: FluentTable, entities: Some, inside: bool) -> FluentTable:
-    mask = entities.mask(relation, table.arguments)
-    return table.take(_chosen(mask, inside, len(table)))
-
-
-def _rows_of(relation: Relation, table: EventTable, entities: Some, inside: bool) -> EventTable:
-    mask = entities.mask(relation, table.arguments)
-    return table.take(_chosen(mask, inside, len(table)))
-
-
-def _points_of(relation: Relation, points: Points, entities: Some, inside: bool) -> Points:
-    mask = entities.mask(relation, points.arguments)
-    rows = _chosen(mask, inside, len(points.times))
-    return Points([c[rows] for c in points.arguments], points.values[rows], points.times[rows])
-
-
-def together(parts: list[Snapshot]) -> Snapshot:
-    """What several say, each of entities of its own."""
-    first = parts[0]
-    return Snapshot(
-        {r: _all_groups([part.fluents[r] for part in parts]) for r in first.fluents},
-        {r: all_rows([part.events[r] for part in parts]) for r in first.events},
-        {r: all_points([part.initiations[r] for part in parts]) for r in first.initiations},
-        {r: all_points([part.terminations[r] for part in parts]) for r in first.terminations},
-        {r: all_points([part.begun[r] for part in parts]) for r in first.begun},
-    )
-
-
-def _all_groups(tables: list[FluentTable]) -> FluentTable:
-    lengths = np.concatenate([np.diff(table.offsets) for table in tables])
-    columns = zip(*(table.arguments for table in tables), strict=True)
-    return FluentTable(
-        [np.concatenate(own) for own in columns],
-        np.concatenate([table.values for table in tables]),
-        tables[0].domains,
-        tables[0].value_domain,
-        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        np.concatenate([table.starts for table in tables]),
-        np.concatenate([table.ends for table in tables]),
-    )
-
-
-def all_rows(tables: list[EventTable]) -> EventTable:
-    """The rows of several tables of one event."""
-    columns = zip(*(table.arguments for table in tables), strict=True)
-    return EventTable(
-        [np.concatenate(own) for own in columns],
-        tables[0].domains,
-        np.concatenate([table.times for table in tables]),
-    )
-
-
-def all_points(parts: list[Points]) -> Points:
-    """The points of several lists of one fluent."""
-    columns = zip(*(part.arguments for part in parts), strict=True)
-    return Points(
-        [np.concatenate(own) for own in columns],
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.times for part in parts]),
-    )
-
-
-# -- what has changed ------------------------------------------------------------------------
-
-
-def differing(old: list[Array], new: list[Array]) -> Booleans:
-    """The rows, old ones first, that only one of two tables has; a row there twice is one."""
-    if not len(old[0]) or not len(new[0]):
-        return np.ones(len(old[0]) + len(new[0]), np.bool_)
-    hashes = [_hashed(columns) for columns in (old, new)]
-    table = RowTable(hashes[0])
-    first, found = table.find(hashes[0]), table.find(hashes[1])
-    is_there = found >= 0
-    equal = [a[found[is_there]] == b[is_there] for a, b in zip(old, new, strict=True)]
-    twins = [column[first] == column for column in old]
-    if not all(map(np.all, (*equal, *twins))):
-        # Two rows of one hash: their columns must tell.
-        return _differing_plain(old, new)
-    kept = np.zeros(len(old[0]), np.bool_)
-    kept[found[is_there]] = True
-    return np.concatenate([~kept[first], ~is_there])
-
-
-def _hashed(columns: list[Array]) -> npt.NDArray[np.int64]:
-    """One number a row that all its columns make up."""
-    found = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        found ^= np.ascontiguousarray(column).view(np.uint64)
-        found *= np.uint64(0x9E3779B97F4A7C15)
-        found ^= found >> np.uint64(32)
-    return found.view(np.int64)
-
-
-def _differing_plain(old: list[Array], new: list[Array]) -> Booleans:
-    columns = [np.concatenate(both) for both in zip(old, new, strict=True)]
-    is_new = np.repeat([False, True], [len(old[0]), len(new[0])])
-    order = np.lexsort((is_new, *columns))
-    same = np.ones(len(order) - 1, np.bool_)
-    for column in columns:
-        same &= column[order][1:] == column[order][:-1]
-    # Stretches of equal rows: one with rows of both tables has not changed.
-    stretch = np.concatenate([[0], np.cumsum(~same)])
-    ranks = is_new[order]
-    has_new, has_old = np.bincount(stretch, ranks) > 0, np.bincount(stretch, ~ranks) > 0
-    found = np.empty(len(order), np.bool_)
-    found[order] = (has_new ^ has_old)[stretch]
-    return found
-
-
-@dataclass(slots=True)
-class Difference:
-    """What a round has changed: from which point on, and of which entities if they can be told."""
-
-    since: int
-    entities: Entities | None
-
-
-def difference(
-    before: Snapshot, now: Snapshot, keys: Keys,
-    domains: Callable[[Relation], list[Domain | None]], tick: int,
-) -> Difference | None:  # fmt: skip
-    """How two rounds differ; None if they do not."""
-    parts: list[list[Array]] = []
-    known: list[Domain | None] = []
-    times: list[int] = []
-    all_told = True
-    for one, other in zip(before.rows(), now.rows(), strict=True):
-        relation, (old, new) = one[0], (one[2], other[2])
-        rows = _changed_rows(old, new)
-        if rows is None:
-            continue
-        times.append(earliest(old, new, rows, relation.arity, tick))
-        arguments = [np.concatenate(both) for both in zip(one[1], other[1], strict=True)]
-        columns = keys.of(relation, arguments)
-        if columns is None:
-            all_told = False
-            continue
-        parts.append([column[rows] for column in columns])
-        known = [domains(relation)[at] for at in keys.positions[relation]]
-    if not times:
-        return None
-    if not all_told or not known:
-        return Difference(min(times), None)
-    columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
-    return Difference(min(times), Entities(keys, columns, known))
-
-
-def _changed_rows(old: list[Array], new: list[Array]) -> Booleans | None:
-    if _equal(old, new):
-        return None
-    rows = differing(old, new)
-    return rows if rows.any() else None
-
-
-def earliest(old: list[Array], new: list[Array], rows: Booleans, arity: int, tick: int) -> int:
-    """The first point that differs, given which rows do: points have one time, intervals two.
-
-    Intervals that begin together differ where the first of them ends. What begins or ends at t does
-    so by what happens a tick before.
-    """
-    count = len(old[0])
-    gone, come = [c[rows[:count]] for c in old], [c[rows[count:]] for c in new]
-    if len(old) < arity + 3:
-        return int(min(column.min() for column in (gone[-1], come[-1]) if len(column)))
-    firsts = [np.concatenate([gone[-2], come[-2]])]
-    if len(gone[0]) and len(come[0]):
-        found = RowTable(_hashed(gone[:-1])).find(_hashed(come[:-1]))
-        pairs = np.flatnonzero(found >= 0)
-        same = [a[found[pairs]] == b[pairs] for a, b in zip(gone[:-1], come[:-1], strict=True)]
-        pairs = pairs[np.logical_and.reduce(same)]
-        alone = np.ones(len(firsts[0]), np.bool_)
-        alone[found[pairs]] = alone[len(gone[0]) + pairs] = False
-        firsts = [firsts[0][alone], np.minimum(gone[-1][found[pairs]], come[-1][pairs])]
-    return int(min(column.min() for column in firsts if len(column))) - tick
-
-
-def _equal(old: list[Array], new: list[Array]) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(old, new, strict=True))
-
-
-# -- rounds ----------------------------------------------------------------------------------
 
 
 class Cycle:
@@ -475,13 +152,13 @@ class Cycle:
         """The context cut down to some entities, with what is known of them so far."""
         cut = replace(
             context,
-            events={r: _rows_of(r, t, entities, True) for r, t in context.events.items()},
-            fluents={r: _groups_of(r, t, entities, True) for r, t in context.fluents.items()},
+            events={r: rows_of(r, t, entities, True) for r, t in context.events.items()},
+            fluents={r: groups_of(r, t, entities, True) for r, t in context.fluents.items()},
             initiations=dict(context.initiations), terminations=dict(context.terminations),
             begun={}, ordered={}, computed={}, past={}, entities=entities,
         )  # fmt: skip
         now.enter(cut)
-        return cut, {r: _carried_of(r, own, entities) for r, own in carried.items()}
+        return cut, {r: carried_of(r, own, entities) for r, own in carried.items()}
 
     # -- instances --------------------------------------------------------------------------
 
@@ -520,7 +197,7 @@ class Cycle:
         cut = context if instances.everything else replace(context, instances=instances)
         if not instances.everything:
             self._is_cut = True
-            carried = {r: _carried_of(r, c, instances) for r, c in carried.items() if r == relation}
+            carried = {r: carried_of(r, c, instances) for r, c in carried.items() if r == relation}
         self._conflicts += self._evaluate(relation, reading.definition, cut, carried)
         now = Snapshot.of(context, [relation])
         if not instances.everything:
@@ -535,7 +212,7 @@ class Cycle:
         """Tell others what has changed; gives the first point that has."""
         since = self._context.query
         for kind, old, new in before.pairs(now, relation):
-            rows = _changed_rows(old, new)
+            rows = changed_rows(old, new)
             if rows is None:
                 continue
             since = min(since, earliest(old, new, rows, relation.arity, self._context.tick))
@@ -588,7 +265,7 @@ class Cycle:
         return replace(
             context,
             edge=low, query=high,
-            events={r: _between(t, low, high) for r, t in context.events.items() if r not in own},
+            events={r: between(t, low, high) for r, t in context.events.items() if r not in own},
             fluents={r: t for r, t in context.fluents.items() if r not in own},
             initiations={r: t for r, t in context.initiations.items() if r not in own},
             terminations={r: t for r, t in context.terminations.items() if r not in own},
@@ -596,22 +273,3 @@ class Cycle:
             # Only at the query itself it is not known yet what ends there.
             unsure=context.unsure if is_last else set(),
         )  # fmt: skip
-
-
-def _between(table: EventTable, low: int | None, high: int) -> EventTable:
-    """The happenings after a time, if one is given, and up to another."""
-    inside = table.times <= high
-    return table.take(np.flatnonzero(inside if low is None else inside & (table.times > low)))
-
-
-def _points_up_to(points: Points, time: int) -> Points:
-    rows = np.flatnonzero(points.times <= time)
-    return Points([c[rows] for c in points.arguments], points.values[rows], points.times[rows])
-
-
-def _carried_of(relation: Relation, carried: Carried, entities: Some) -> Carried:
-    mask = entities.mask(relation, carried.arguments)
-    rows = _chosen(mask, True, len(carried.starts))
-    since = None if carried.since is None else carried.since[rows]
-    arguments = [column[rows] for column in carried.arguments]
-    return Carried(arguments, carried.values[rows], carried.starts[rows], since)

@@ -1,0 +1,115 @@
+"""What one query leaves to the next."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cernis.check.checker import Checked
+from cernis.check.model import FluentKind, Relation
+from cernis.operators.context import Context, Points
+from cernis.operators.simple import Carried
+from cernis.operators.static import Piece, chosen, pieces, united
+from cernis.runtime.carrying import cut_at
+from cernis.tables.domains import Domains
+from cernis.tables.events import EventTable, by_time
+from cernis.tables.fluents import FluentTable
+
+
+class State:
+    """What one query leaves to the next.
+
+    `live` are the tables of the last query. Before the next, `advance` moves what lies wholly
+    before the new edge to the archive, keeps what reaches the edge, and forgets the rest, which
+    the next query says anew.
+    """
+
+    def __init__(self, checked: Checked, domains: Domains, tick: int) -> None:
+        self._checked = checked
+        self._domains = domains
+        self._tick = tick
+        self._archive: dict[Relation, list[Piece]] = {}
+        self._live: dict[Relation, FluentTable] = {}
+        self._before: dict[Relation, list[Piece]] = {}
+        self._carried: dict[Relation, Carried] = {}
+        self._past: dict[Relation, list[EventTable]] = {}
+        self._happened: dict[Relation, EventTable] = {}
+        self._begun: dict[Relation, Points] = {}
+        self._context: Context | None = None
+
+    def advance(self, edge: int) -> None:
+        """Forget what the next query evaluates anew: all behind its edge."""
+        bound = edge + self._tick
+        self._before, self._carried = {}, {}
+        for relation, table in self._live.items():
+            simple = self._checked.catalogue.fluents[relation].kind is FluentKind.SIMPLE
+            if simple:
+                over, self._carried[relation] = cut_at(
+                    relation, table, self._begun.get(relation), edge, self._tick,
+                    self._domains,
+                )  # fmt: skip
+                self._put_by(relation, over)
+            else:
+                (piece,) = pieces(table)
+                cut = chosen(piece, piece[2] < bound)
+                cut = (cut[0], cut[1], cut[2], np.minimum(cut[3], bound))
+                self._put_by(relation, chosen(cut, cut[3] < bound))
+                self._before[relation] = [chosen(cut, cut[3] == bound)]
+        for happened, events in self._happened.items():
+            past = np.flatnonzero(events.times <= edge)
+            self._past.setdefault(happened, []).append(events.take(past))
+        self._live, self._happened = {}, {}
+
+    def _put_by(self, relation: Relation, piece: Piece) -> None:
+        if len(piece[2]):
+            self._archive.setdefault(relation, []).append(piece)
+
+    def before(self, relation: Relation) -> list[Piece]:
+        """What was said of points up to the edge and reaches it."""
+        return self._before.get(relation, [])
+
+    def carried(self) -> dict[Relation, Carried]:
+        """The simple fluents that hold right behind the edge, from what was derived up to it."""
+        return self._carried
+
+    def settle(self, context: Context) -> None:
+        """Take over the result of a query."""
+        self._context = context
+        self._live = dict(context.fluents)
+        self._begun = dict(context.begun)
+        for relation, past in context.past.items():
+            self._archive.setdefault(relation, []).extend(past)
+        for relation, table in context.events.items():
+            entry = self._checked.catalogue.events.get(relation)
+            if entry is not None and not entry.is_input:
+                self._happened[relation] = table
+
+    def fluents(self) -> dict[Relation, FluentTable]:
+        """The answer over the run: all defined fluents but those that phrases are made of."""
+        hidden = self._checked.definitions.auxiliary
+        vertices = self._checked.dependencies.vertices
+        assert self._context is not None
+        answer: dict[Relation, FluentTable] = {}
+        for relation in dict.fromkeys(v.relation for v in vertices if v.value is not None):
+            if relation in hidden:
+                continue
+            live, past = self._live.get(relation), self._archive.get(relation, [])
+            if live is not None and not past:
+                answer[relation] = live
+            else:
+                answer[relation] = united([*past, *pieces(live)], relation, self._context)
+        return answer
+
+    def events(self) -> dict[Relation, EventTable]:
+        """The happenings of all derived events over the run."""
+        answer = {}
+        hidden = self._checked.definitions.auxiliary
+        for relation, table in self._happened.items():
+            if relation in hidden:
+                continue
+            parts = [*self._past.get(relation, []), table]
+            answer[relation] = by_time(
+                [np.concatenate(c) for c in zip(*(p.arguments for p in parts), strict=True)],
+                table.domains,
+                np.concatenate([part.times for part in parts]),
+            )
+        return answer
