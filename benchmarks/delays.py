@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 import cernis  # noqa: E402
-from cernis.kernels.delays import hold_delayed  # noqa: E402
+from cernis.kernels.delays import NO_ACTION, NO_EFFECT, Effects, hold_delayed  # noqa: E402
 from cernis.operators.profile import Cost, Profile  # noqa: E402
 from cernis.plan import Plan  # noqa: E402
 from cernis.plan.logical import PointRule  # noqa: E402
@@ -142,13 +142,15 @@ def kernel(points: int) -> None:
 def _walks(points: int) -> list[tuple[str, Callable[[], object]]]:
     rng = np.random.default_rng(20)
     found = []
-    for title, instances, postponable in (
-        ("200 points an instance", points // 200, 0),
-        ("200 points an instance, postponable", points // 200, 1),
-        ("5 points an instance", points // 5, 0),
+    for title, instances, postponable, ties, is_watched in (
+        ("200 points an instance", points // 200, 0, "break", False),
+        ("200 points an instance, postponable", points // 200, 1, "break", False),
+        ("200 points an instance, ties by initiation", points // 200, 0, "initiation", False),
+        ("200 points an instance, effects watched", points // 200, 0, "break", True),
+        ("5 points an instance", points // 5, 0, "break", False),
     ):
         walk = _walk(rng, points, max(1, instances), postponable)
-        found.append((title, lambda walk=walk: hold_delayed(*walk)))
+        found.append((title, lambda walk=walk, rest=(ties, is_watched): hold_delayed(*walk, *rest)))
     return found
 
 
@@ -159,11 +161,12 @@ def _walk(rng: np.random.Generator, points: int, instances: int, postponable: in
     order = np.lexsort((times, instance))
     actions = np.where(rng.random(points) < 0.75, 1, 0)
     none = np.empty(0, np.int64)
-    delays = np.full((2, instances), -1)
-    delays[0] = 100
+    told = np.array([[NO_ACTION, 3]])
+    effects = Effects(
+        np.array([1, 0]), np.array([[NO_EFFECT, 100]]), told, told, np.array([0, postponable])
+    )
     return (
-        np.arange(instances), instance, times[order], actions, none, none, none, none, delays,
-        np.array([1, -1]), np.ones((2, instances), np.int64), np.array([postponable, 0]),
+        np.arange(instances), instance, times[order], actions, none, none, none, none, effects,
         int(times.max()) + 200, 1,
     )  # fmt: skip
 

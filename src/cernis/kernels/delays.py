@@ -358,7 +358,21 @@ def _hold_delayed(
         while True:
             while number <= ONE and row < rows and instances[row] == instance:
                 time = times[row]
-                if time >= due or time > query or _is_shared(row, instances, times):
+                if time > query:
+                    break
+                if due <= time:
+                    if due == time or not is_single or np.int64(fired) + done.shape[1] > room:
+                        break
+                    slot = _slot(held, slots)
+                    if len(effect_times) > 0:
+                        _note(effects, fired, instance, told[line, slot], due)
+                    fired += ONE
+                    held, start, due, count, begun = _act(
+                        done[line, slot], False, due, line, instance, held, start, due, tick,
+                        count, begun, tables, intervals, begins,
+                    )  # fmt: skip
+                    continue
+                if _is_shared(row, instances, times):
                     break
                 held, start, due, count, begun = _act(
                     actions[row], False, time, line, instance, held, start, due, tick, count,

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.operators.context import Points
+from cernis.operators.pieces import Piece, chosen, pieces
 from cernis.operators.simple import Carried
-from cernis.operators.static import Piece, chosen, pieces
 from cernis.tables.domains import Domains
 from cernis.tables.fluents import Finder, FluentTable
 

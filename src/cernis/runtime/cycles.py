@@ -24,8 +24,8 @@ import numpy as np
 
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
+from cernis.operators.pieces import Piece, pieces, united
 from cernis.operators.simple import Carried
-from cernis.operators.static import Piece, pieces, united
 from cernis.plan.logical import Definition, Stratum
 from cernis.runtime.carrying import cut_at
 from cernis.runtime.changes import Difference, changed_rows, difference, earliest

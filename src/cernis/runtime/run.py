@@ -24,8 +24,8 @@ from cernis.check.model import (
 )
 from cernis.operators.context import Context, Memo
 from cernis.operators.grounding import distinct
+from cernis.operators.pieces import Piece, reaching, united
 from cernis.operators.profile import Profile
-from cernis.operators.static import Piece, reaching, united
 from cernis.plan.builder import Plan
 from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
 from cernis.runtime.members import Members

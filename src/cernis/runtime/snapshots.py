@@ -12,8 +12,8 @@ import numpy.typing as npt
 from cernis.check.model import Relation
 from cernis.operators.context import Context, Points
 from cernis.operators.grounding import distinct
+from cernis.operators.pieces import pieces
 from cernis.operators.simple import Carried
-from cernis.operators.static import pieces
 from cernis.runtime.spreading import EVENT, FLUENT, INITIATIONS, TERMINATIONS, Instances
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain

@@ -7,8 +7,8 @@ import numpy as np
 from cernis.check.checker import Checked
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context, Points
+from cernis.operators.pieces import Piece, chosen, pieces, united
 from cernis.operators.simple import Carried
-from cernis.operators.static import Piece, chosen, pieces, united
 from cernis.runtime.carrying import cut_at
 from cernis.tables.domains import Domains
 from cernis.tables.events import EventTable, by_time
