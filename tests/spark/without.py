@@ -37,12 +37,13 @@ class Outcome:
     summary: Summary
 
 
-def exchange(rows: Batches, buckets: int, random: Random) -> list[Batches]:
-    """The rows of each bucket, in any order."""
+def exchange(rows: Batches, buckets: int, random: Random, sort: bool = False) -> list[Batches]:
+    """The rows of each bucket, in any order, or sorted by time."""
     table = pa.Table.from_batches(rows, SCHEMA)
     order = list(range(len(table)))
     random.shuffle(order)
     table = table.take(pa.array(order, pa.int64()))
+    table = table.sort_by("since") if sort else table
     where = np.array(table.column("bucket"))
     return [
         table.filter(pa.array(where == bucket)).combine_chunks().to_batches()
@@ -64,11 +65,11 @@ def parts_of(lines: Sequence[str], count: int, job: Job) -> list[Records]:
 
 def run(
     program: Program, lines: Sequence[str], settings: Settings, buckets: int, splits: int = 2,
-    seed: int = 0,
+    seed: int = 0, at_once: int | None = None,
 ) -> Outcome:  # fmt: skip
     """The answer that the steps of a job give."""
     random = Random(seed)
-    job = job_of(program.plan, settings, buckets)
+    job = job_of(program.plan, settings, buckets, at_once)
     tick = settings.tick or program.checked.definitions.settings.tick
     parts = parts_of(lines, splits, job)
     job = surveyed(job, parts, tick, random)
@@ -76,7 +77,7 @@ def run(
     size = -(-len(lines) // splits) or 1
     places = Places(names=lambda split: ("events", split * size))
     for step in job.loaded.routes.steps:
-        arrived = exchange(rows, buckets, random)
+        arrived = exchange(rows, buckets, random, job.at_once is not None)
         rows = [
             batch
             for bucket in range(buckets)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel, part, shortened
+from cernis.kernels.compile import body, kernel, part, shortened
 
 Integers = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.int64]
@@ -214,6 +214,22 @@ def _act(
     return after, start, then if is_new | is_moved else due, count, begun
 
 
+@part
+def _fire(
+    time: int, line: Place, instance: int, held: int, start: int, tick: int, count: Place,
+    begun: Place, fired: Place, tables: Tables, intervals: Four, begins: Three, effects: Three,
+) -> tuple[int, int, int, Place, Place, Place]:  # fmt: skip
+    """As `_act`, for an effect that is alone at its point; with the number of effects."""
+    slot = _slot(held, tables[0])
+    if len(effects[0]) > 0:
+        _note(effects, fired, instance, tables[2][line, slot], time)
+    held, start, due, count, begun = _act(
+        tables[3][line, slot], False, time, line, instance, held, start, NEVER, tick, count, begun,
+        tables, intervals, begins,
+    )  # fmt: skip
+    return held, start, due, count, begun, fired + ONE
+
+
 # -- where several do ------------------------------------------------------------------------
 
 
@@ -280,6 +296,22 @@ def _first(number: Place, lists: Three) -> tuple[int, int, int]:
     return held, start, due
 
 
+@part
+def _change(
+    now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
+    tick: int, count: Place, begun: Place, tables: Tables, intervals: Four, begins: Three,
+) -> tuple[Place, Place, Place]:  # fmt: skip
+    """What all that happens at a point does to the values of the list."""
+    number, count, begun = _go_on(
+        now, size, number, lists, line, instance, time, tick, count, begun, tables, intervals,
+        begins,
+    )  # fmt: skip
+    number, begun = _begin(
+        now, size, number, lists, line, instance, time, tick, begun, tables, begins
+    )
+    return number, count, begun
+
+
 # -- instances -------------------------------------------------------------------------------
 
 
@@ -314,6 +346,90 @@ def _is_shared(row: Place, instances: Integers, times: Integers) -> bool:
     )
 
 
+@part
+def _end_of_point(row: Place, instance: int, time: int, points: Three) -> Place:
+    """Where the actions of a point end; here, if it has none."""
+    instances, times, _ = points
+    while row < Place(len(times)) and instances[row] == instance and times[row] == time:
+        row += ONE
+    return row
+
+
+@body
+def _walk(
+    row: Place, line: Place, instance: int, number: Place, query: int, tick: int, is_each: int,
+    room: int, count: Place, begun: Place, fired: Place, conflicts: int, points: Three,
+    lists: Three, now: Integers, tables: Tables, intervals: Four, begins: Three, effects: Three,
+) -> tuple[Place, Place, Place, Place, Place, int, bool]:  # fmt: skip
+    """All points of an instance up to the query; leaves what holds then in the list.
+
+    While one value holds at most it is kept in `held`, `start` and `due`; lists are needed only
+    where the rule `initiation` lets a point initiate several.
+    """
+    instances, times, actions = points
+    rows, width = Place(len(times)), tables[3].shape[1]
+    is_single = width == len(tables[4])
+    held, start, due = _first(number, lists)
+    while True:
+        while number <= ONE:
+            coming = NEVER
+            if row < rows and instances[row] == instance:
+                coming = times[row]
+            if due < coming:
+                if due > query or not is_single or np.int64(fired) + width > room:
+                    break
+                held, start, due, count, begun, fired = _fire(
+                    due, line, instance, held, start, tick, count, begun, fired, tables, intervals,
+                    begins, effects,
+                )  # fmt: skip
+                continue
+            if due == coming or coming > query or _is_shared(row, instances, times):
+                break
+            held, start, due, count, begun = _act(
+                actions[row], False, coming, line, instance, held, start, due, tick, count, begun,
+                tables, intervals, begins,
+            )  # fmt: skip
+            row += ONE
+        time = due
+        if row < rows and instances[row] == instance:
+            time = min(due, times[row])
+        has_room = np.int64(fired) + width <= room
+        if number <= ONE:
+            number = Place(held != NOTHING)
+            lists[0][0], lists[1][0], lists[2][0] = held, start, due
+        if time > query or not has_room:
+            return row, number, count, begun, fired, conflicts, has_room
+        stop = _end_of_point(row, instance, time, points)
+        size, fired = _gather(
+            row, stop, actions, number, lists, line, instance, time, fired, now, tables, effects
+        )
+        row = stop
+        action, is_renewed, many = _summed_up(now, size, held, is_each)
+        conflicts += many
+        if number <= ONE and not (is_each and many):
+            held, start, due, count, begun = _act(
+                action, is_renewed, time, line, instance, held, start, due, tick, count, begun,
+                tables, intervals, begins,
+            )  # fmt: skip
+        else:
+            number, count, begun = _change(
+                now, size, number, lists, line, instance, time, tick, count, begun, tables,
+                intervals, begins,
+            )  # fmt: skip
+            held, start, due = _first(number, lists)
+
+
+@part
+def _close(instance: int, number: Place, lists: Three, count: Place, intervals: Four) -> Place:
+    """Write what holds still as open intervals."""
+    at = ZERO
+    while at < number:
+        _emit(intervals, count, instance, lists[0][at], lists[1][at], NEVER)
+        count += ONE
+        at += ONE
+    return count
+
+
 @kernel(
     "integers " * 9 + "matrix " * 3 + "integers integer integer integer "
     "integer " + "writable-integers " * 15,
@@ -330,113 +446,35 @@ def _hold_delayed(
     effect_times: Integers, helds: Integers, starts: Integers, dues: Integers, now: Integers,
     progress: Integers,
 ) -> bool:  # fmt: skip
-    """Goes on from where `progress` says; gives whether there was room for all effects.
-
-    While one value holds at most it is kept in `held`, `start` and `due`, else in lists: that is,
-    only where the rule `initiation` lets a point initiate several.
-    """
+    """Goes on from where `progress` says; gives whether there was room for all effects."""
     tables = slots, delays, told, done, postponable
     before = carried_instances, carried_values, carried_starts, carried_since
     intervals = found_instances, found_values, found_starts, found_ends
     begins = begun_instances, begun_values, begun_times
     effects = effect_instances, effect_actions, effect_times
-    lists = helds, starts, dues
-    rows = Place(len(times))
+    points, lists = (instances, times, actions), (helds, starts, dues)
     at, row, carried = Place(progress[0]), Place(progress[1]), Place(progress[2])
     count, begun, fired = Place(progress[3]), Place(progress[4]), Place(progress[5])
-    conflicts = progress[6]
-    is_single = done.shape[1] == len(postponable)
+    conflicts, has_room = progress[6], True
     while at < Place(len(known)):
-        progress[0], progress[1], progress[2], progress[3] = at, row, carried, count
-        progress[4], progress[5], progress[6] = begun, fired, conflicts
         instance = known[at]
         line = at if len(delays) > 1 else ZERO
         carried, number, begun = _carry(
             carried, line, instance, begun, is_each, lists, before, tables, begins
         )
-        held, start, due = _first(number, lists)
-        while True:
-            while number <= ONE and row < rows and instances[row] == instance:
-                time = times[row]
-                if time > query:
-                    break
-                if due <= time:
-                    if due == time or not is_single or np.int64(fired) + done.shape[1] > room:
-                        break
-                    slot = _slot(held, slots)
-                    if len(effect_times) > 0:
-                        _note(effects, fired, instance, told[line, slot], due)
-                    fired += ONE
-                    held, start, due, count, begun = _act(
-                        done[line, slot], False, due, line, instance, held, start, due, tick,
-                        count, begun, tables, intervals, begins,
-                    )  # fmt: skip
-                    continue
-                if _is_shared(row, instances, times):
-                    break
-                held, start, due, count, begun = _act(
-                    actions[row], False, time, line, instance, held, start, due, tick, count,
-                    begun, tables, intervals, begins,
-                )  # fmt: skip
-                row += ONE
-            coming = NEVER
-            if row < rows and instances[row] == instance:
-                coming = times[row]
-            time = min(due, coming)
-            if time > query:
-                break
-            if np.int64(fired) + done.shape[1] > room:
-                return False
-            if number <= ONE and due < coming and is_single:
-                slot = _slot(held, slots)
-                if len(effect_times) > 0:
-                    _note(effects, fired, instance, told[line, slot], time)
-                fired += ONE
-                held, start, due, count, begun = _act(
-                    done[line, slot], False, time, line, instance, held, start, due, tick, count,
-                    begun, tables, intervals, begins,
-                )  # fmt: skip
-                continue
-            if number <= ONE:
-                number = Place(held != NOTHING)
-                helds[0], starts[0], dues[0] = held, start, due
-            stop = row
-            while stop < rows and instances[stop] == instance and times[stop] == time:
-                stop += ONE
-            size, fired = _gather(
-                row, stop, actions, number, lists, line, instance, time, fired, now, tables,
-                effects,
-            )  # fmt: skip
-            row = stop
-            action, is_renewed, many = _summed_up(now, size, held, is_each)
-            conflicts += many
-            if number <= ONE and not (is_each and many):
-                held, start, due, count, begun = _act(
-                    action, is_renewed, time, line, instance, held, start, due, tick, count, begun,
-                    tables, intervals, begins,
-                )  # fmt: skip
-                continue
-            number, count, begun = _go_on(
-                now, size, number, lists, line, instance, time, tick, count, begun, tables,
-                intervals, begins,
-            )  # fmt: skip
-            number, begun = _begin(
-                now, size, number, lists, line, instance, time, tick, begun, tables, begins
-            )
-            held, start, due = _first(number, lists)
+        row, number, count, begun, fired, conflicts, has_room = _walk(
+            row, line, instance, number, query, tick, is_each, room, count, begun, fired, conflicts,
+            points, lists, now, tables, intervals, begins, effects,
+        )  # fmt: skip
+        if not has_room:
+            return False
         # What an instance still does behind the query is for a later one.
-        while row < rows and instances[row] == instance:
+        while row < Place(len(times)) and instances[row] == instance:
             row += ONE
-        if number <= ONE:
-            number = Place(held != NOTHING)
-            helds[0], starts[0] = held, start
-        place = ZERO
-        while place < number:
-            _emit(intervals, count, instance, helds[place], starts[place], NEVER)
-            count += ONE
-            place += ONE
+        count = _close(instance, number, lists, count, intervals)
         at += ONE
-    progress[3], progress[4], progress[5], progress[6] = count, begun, fired, conflicts
+        progress[0], progress[1], progress[2], progress[3] = at, row, carried, count
+        progress[4], progress[5], progress[6] = begun, fired, conflicts
     return True
 
 

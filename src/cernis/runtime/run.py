@@ -156,7 +156,7 @@ class Run:
         state = State(self.checked, self.domains, self.tick)
         members = Members(self.checked.definitions)
         for each in windows(start, last, window, step):
-            with _undisturbed():
+            with undisturbed():
                 state.advance(each.edge)
                 context = self._context(given, each, start, state)
                 members.fill(context, given)
@@ -249,7 +249,7 @@ def _leave_open(relation: Relation, fluent: InputFluent, window: Window, context
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Let the collector of unreachable objects wait: a query leaves none.
 
     With many facts loaded, it would look at all of them in the middle of a query.

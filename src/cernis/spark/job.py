@@ -13,6 +13,7 @@ from cernis.runtime.columns import Form
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
 from cernis.spark.routes import Routes, find_routes
+from cernis.spark.slices import Sliced, sliced
 
 Member = tuple[Value, ...]
 
@@ -62,6 +63,8 @@ class Job:
     """What a survey of the input found, where one was needed beforehand."""
     members: Mapping[tuple[str, int], Mapping[Member, int]] | None = None
     """Domains that the input fills: since which query each member is there."""
+    at_once: int | None = None
+    """How many records a bucket evaluates at once, where the rules allow slices; None for all."""
     here: Loaded | None = field(default=None, compare=False, repr=False)
     """The plan itself, in the process that has it; it does not travel."""
 
@@ -74,9 +77,15 @@ class Job:
         return {**self.__dict__, "here": None}
 
 
-def job_of(plan: Plan, settings: Settings, buckets: int) -> Job:
-    """The job of a plan."""
-    return Job(pickle.dumps(plan, protocol=5), settings, buckets, here=Loaded(plan))
+def job_of(plan: Plan, settings: Settings, buckets: int, at_once: int | None = None) -> Job:
+    """The job of a plan.
+
+    Slices are for runs of one query: with windows, or where no rule allows them, there are none.
+    """
+    loaded = Loaded(plan)
+    if settings.window or settings.step or not any(map(loaded.sliced, loaded.routes.owned)):
+        at_once = None
+    return Job(pickle.dumps(plan, protocol=5), settings, buckets, at_once=at_once, here=loaded)
 
 
 @dataclass
@@ -85,6 +94,7 @@ class Loaded:
 
     plan: Plan
     stages: dict[int, Plan] = field(default_factory=dict)
+    slices: dict[int, Sliced | None] = field(default_factory=dict)
 
     @cached_property
     def routes(self) -> Routes:
@@ -102,6 +112,12 @@ class Loaded:
             own = tuple(stage for stage in self.plan.stages if stage.number == number)
             self.stages[number] = replace(self.plan, stages=own, spare=Spare())
         return self.stages[number]
+
+    def sliced(self, number: int) -> Sliced | None:
+        """A stage in the two parts that slices ask for; None if it cannot be sliced."""
+        if number not in self.slices:
+            self.slices[number] = sliced(self.plan, self.stage(number))
+        return self.slices[number]
 
     def reckoned(self, form: Form) -> list[bool]:
         """Which columns hold numbers that rules reckon with."""

@@ -26,6 +26,9 @@ from cernis.spark.routes import Ask, Demand, Positions, Way
 from cernis.spark.rows import LAST, Row
 from cernis.spark.rows import Kind as Blob
 
+Piece = tuple[int, int, RecordColumns]
+"""For which bucket, the how many-th for it, and the records."""
+
 MOST_ROWS = 1 << 17
 """Records in one blob, so that it has a few megabytes at most."""
 
@@ -35,12 +38,16 @@ def pack(records: Records, job: Job, tick: int, home: bool = True) -> Iterator[R
 
     Without `home`, equal records go to the same bucket of step 0, whatever they are.
     """
-    waiting: dict[tuple[int, int], list[Any]] = {}
+    waiting: dict[tuple[int, int, int], list[Any]] = {}
+    since: dict[tuple[int, int, int], int] = {}
     for part in records.relations.values():
-        for step, bucket, own in _addressed(part, job, home):
-            waiting.setdefault((step, bucket), []).append(packed_records(own))
-    for (step, bucket), content in waiting.items():
-        yield Row(bucket, step, Blob.RECORDS, content)
+        for step, (bucket, number, own) in _addressed(part, job, home):
+            # Of several relations, the first pieces go together, then the second ones.
+            key = step, bucket, number
+            waiting.setdefault(key, []).append(packed_records(own))
+            since[key] = min(since.get(key, INFINITE), first_of(own))
+    for key, content in waiting.items():
+        yield Row(key[1], key[0], Blob.RECORDS, content, since[key])
     if home:
         yield from _demands(records, job)
     survey = surveyed(records, job, tick)
@@ -50,23 +57,24 @@ def pack(records: Records, job: Job, tick: int, home: bool = True) -> Iterator[R
     yield Row(0, LAST, Blob.REPORT, report_of(records, job))
 
 
-def _addressed(
-    part: RecordColumns, job: Job, home: bool
-) -> Iterator[tuple[int, int, RecordColumns]]:
+def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int, Piece]]:
     """The records of one form by step and bucket."""
     delivery = job.loaded.routes.home(part.form.relation)
     if not home:
         columns = [*part.times[1:], *part.columns]
-        yield from (
-            (0, *own) for own in by_bucket(part, bucket_of(columns, len(part), job.buckets))
-        )
+        where = bucket_of(columns, len(part), job.buckets)
+        yield from ((0, own) for own in by_bucket(part, where, job))
     elif delivery.way is Way.EVERYWHERE:
-        for own in cut(part):
-            yield from ((delivery.step, bucket, own) for bucket in range(job.buckets))
+        yield from ((delivery.step, own) for own in to_all(part, job))
     else:
         links = delivery.links[0] if delivery.way is Way.KEYED else ()
         where = bucket_of(arguments_at(part, links), len(part), job.buckets)
-        yield from ((delivery.step, *own) for own in by_bucket(part, where))
+        yield from ((delivery.step, own) for own in by_bucket(part, where, job))
+
+
+def first_of(part: RecordColumns) -> int:
+    """The first time that records are about."""
+    return int(part.times[1].min()) if len(part) else INFINITE
 
 
 def arguments_at(part: RecordColumns, positions: Positions) -> list[Column]:
@@ -75,16 +83,34 @@ def arguments_at(part: RecordColumns, positions: Positions) -> list[Column]:
     return [part.columns[skipped + position] for position in positions]
 
 
-def by_bucket(part: RecordColumns, where: Integers) -> Iterator[tuple[int, RecordColumns]]:
-    """The records of each bucket, in order, in pieces of limited size."""
+def by_bucket(part: RecordColumns, where: Integers, job: Job) -> Iterator[Piece]:
+    """The records of each bucket in pieces of limited size, which are numbered.
+
+    They are in order; where slices are evaluated, in the order of time.
+    """
     if not len(part):
         return
+    part, where = _in_time(part, where, job)
     order = np.argsort(where.astype(np.uint16), kind="stable")
     bounds = np.append(0, np.cumsum(np.bincount(where)))
+    most = piece_size(job)
     for bucket in np.flatnonzero(np.diff(bounds)).tolist():
-        for low in range(int(bounds[bucket]), int(bounds[bucket + 1]), MOST_ROWS):
-            high = min(low + MOST_ROWS, int(bounds[bucket + 1]))
-            yield bucket, take(part, order[low:high])
+        for low in range(int(bounds[bucket]), int(bounds[bucket + 1]), most):
+            high = min(low + most, int(bounds[bucket + 1]))
+            yield bucket, (low - int(bounds[bucket])) // most, take(part, order[low:high])
+
+
+def _in_time(part: RecordColumns, where: Integers, job: Job) -> tuple[RecordColumns, Integers]:
+    times = part.times[1]
+    if job.at_once is None or bool(np.all(times[1:] >= times[:-1])):
+        return part, where
+    order = np.argsort(times, kind="stable")
+    return take(part, order), where[order]
+
+
+def piece_size(job: Job) -> int:
+    """How many records are in one piece: of a slice, there are several."""
+    return MOST_ROWS if job.at_once is None else min(MOST_ROWS, max(job.at_once // 8, 1))
 
 
 def take(part: RecordColumns, rows: Integers) -> RecordColumns:
@@ -101,10 +127,10 @@ def take(part: RecordColumns, rows: Integers) -> RecordColumns:
     )
 
 
-def cut(part: RecordColumns) -> Iterator[RecordColumns]:
-    """The records in pieces of limited size."""
-    for low in range(0, len(part), MOST_ROWS):
-        yield take(part, np.arange(low, min(low + MOST_ROWS, len(part))))
+def to_all(part: RecordColumns, job: Job) -> Iterator[Piece]:
+    """All records for every bucket, in pieces as those of `by_bucket`."""
+    for _, number, own in by_bucket(part, np.zeros(len(part), np.int64), job):
+        yield from ((bucket, number, own) for bucket in range(job.buckets))
 
 
 # -- demand ------------------------------------------------------------------------------------

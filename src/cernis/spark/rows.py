@@ -13,11 +13,15 @@ from cernis.spark.blobs import dumps
 
 SCHEMA: Final = pa.schema([
     ("bucket", pa.int32()), ("step", pa.int32()), ("kind", pa.string()), ("blob", pa.binary()),
+    ("since", pa.int64()),
 ])  # fmt: skip
-DDL: Final = "bucket int, step int, kind string, blob binary"
+DDL: Final = "bucket int, step int, kind string, blob binary, since bigint"
 
 LAST: Final = 1 << 20
 """The step behind all others: what has it is part of the result."""
+
+FIRST: Final = -(1 << 63)
+"""Before all times: what is needed before any record can be evaluated."""
 
 _BATCH: Final = 1 << 25
 """Bytes that are handed over together."""
@@ -48,6 +52,8 @@ class Row:
     step: int
     kind: Kind
     content: Any
+    since: int = FIRST
+    """The first time that records in it are about. Where slices are evaluated, rows are sorted."""
 
 
 def batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
@@ -72,6 +78,7 @@ def _batch(rows: list[tuple[Row, bytes]]) -> pa.RecordBatch:
             pa.array([row.step for row, _ in rows], pa.int32()),
             pa.array([str(row.kind) for row, _ in rows], pa.string()),
             pa.array([blob for _, blob in rows], pa.binary()),
+            pa.array([row.since for row, _ in rows], pa.int64()),
         ],
         schema=SCHEMA,
     )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from cernis.check.model import FluentKind, Relation
-from cernis.operators.context import Context
+from cernis.check.model import Relation
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import (
-    INFINITE,
     Booleans,
     Column,
-    Form,
     Integers,
     RecordColumns,
     Records,
@@ -24,21 +21,21 @@ from cernis.runtime.columns import (
     joined,
     numbered,
 )
-from cernis.runtime.columns import one_below_the_other as stacked
+from cernis.runtime.columns import Kind as Given
 from cernis.runtime.recognise import account, chosen_bounds
-from cernis.runtime.run import Answer, Run, windows
+from cernis.runtime.run import Answer, windows
 from cernis.spark.answers import packed_answer
 from cernis.spark.blobs import decoded, loads, packed_records, unpacked_column, unpacked_records
 from cernis.spark.buckets import bucket_of
-from cernis.spark.found import Found, Given, Harvest, What, one_below_the_other, unpacked
+from cernis.spark.found import Found, What, unpacked
 from cernis.spark.job import Job, Survey
-from cernis.spark.pack import MOST_ROWS, arguments_at, by_bucket, cut
+from cernis.spark.pack import MOST_ROWS, Piece, arguments_at, by_bucket, first_of, to_all
 from cernis.spark.places import Places
 from cernis.spark.resolved import enter
 from cernis.spark.routes import Delivery, Demand, Routes, Way
 from cernis.spark.rows import LAST, SCHEMA, Kind, Row, batches
-from cernis.tables.events import EventTable
-from cernis.tables.fluents import empty_table
+from cernis.spark.runs import StageRun
+from cernis.spark.slicing import Parts, Slicing, nothing, stacked_records
 
 
 def evaluate(
@@ -49,39 +46,66 @@ def evaluate(
     The rows tell the bucket: the number of a task would not do, as it is another one where the
     result is part of a larger query.
     """
-    inbox = Inbox()
+    work = _Step(job, step, places)
     for batch in given:
-        yield from inbox.add(batch, step)
-    if inbox.bucket is not None:
-        yield from batches(_Step(job, step, inbox.bucket, places, inbox).rows())
+        for since, take in work.inbox.each(batch, step):
+            yield from batches(work.before(since))
+            take()
+        yield from others(batch, step)
+    if work.inbox.bucket is not None:
+        yield from batches(work.rows())
+
+
+def others(batch: pa.RecordBatch, step: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a batch that are not for a step."""
+    own = np.array(batch.column(1)) == step
+    if not own.all():
+        yield batch.filter(pa.array(~own)).cast(SCHEMA)
 
 
 @dataclass(slots=True)
 class Inbox:
     """What came for a step, by kind."""
 
-    records: dict[Form, list[RecordColumns]] = field(default_factory=dict)
-    resolved: dict[Form, list[RecordColumns]] = field(default_factory=dict)
+    records: Parts = field(default_factory=dict)
+    resolved: Parts = field(default_factory=dict)
     found: dict[tuple[Relation, What], list[Found]] = field(default_factory=dict)
     demands: dict[Demand, list[tuple[list[Column], Integers]]] = field(default_factory=dict)
     survey: Survey = field(default_factory=Survey)
     bucket: int | None = None
+    count: int = 0
+    """How many records there are."""
 
-    def add(self, batch: pa.RecordBatch, step: int) -> Iterator[pa.RecordBatch]:
-        """Take in the rows of a batch that are for this step; gives the others."""
+    def each(self, batch: pa.RecordBatch, step: int) -> Iterator[tuple[int, Callable[[], None]]]:
+        """The rows of a batch that are for a step: since when each is, and what takes it in."""
         own = np.array(batch.column(1)) == step
         kinds, blobs = batch.column(2).to_pylist(), batch.column(3)
         for row in np.flatnonzero(own).tolist():
             self.bucket = batch.column(0)[row].as_py()
-            self._take(Kind(kinds[row]), loads(blobs[row].as_buffer()))
-        if not own.all():
-            yield batch.filter(pa.array(~own)).cast(SCHEMA)
+            yield (
+                batch.column(4)[row].as_py(),
+                lambda row=row: self._take(Kind(kinds[row]), loads(blobs[row].as_buffer())),
+            )
+
+    def number_up_to(self, time: int) -> int:
+        """How many records are about times up to some."""
+        parts = [
+            part for box in (self.records, self.resolved) for own in box.values() for part in own
+        ]
+        return sum(int(np.count_nonzero(part.times[1] <= time)) for part in parts)
+
+    def up_to(self, time: int) -> tuple[Parts, Parts]:
+        """Take out the records, and the resolved ones, that are about times up to some."""
+        early = _parted(self.records, time), _parted(self.resolved, time)
+        self.count -= sum(len(part) for box in early for own in box.values() for part in own)
+        return early
 
     def _take(self, kind: Kind, content: Any) -> None:
         if kind in (Kind.RECORDS, Kind.RESOLVED):
             box = self.records if kind is Kind.RECORDS else self.resolved
             for part in map(unpacked_records, content):
                 box.setdefault(part.form, []).append(part)
+                self.count += len(part)
         elif kind is Kind.FOUND:
             found = unpacked(content)
             self.found.setdefault((found.relation, found.what), []).append(found)
@@ -93,31 +117,101 @@ class Inbox:
             self.survey += content
 
 
+def _parted(box: Parts, time: int) -> Parts:
+    """Take the records up to some time out of a box."""
+    found: Parts = {}
+    for form, parts in box.items():
+        early = [part.times[1] <= time for part in parts]
+        found[form] = [_some(part, own) for part, own in zip(parts, early, strict=True)]
+        box[form] = [
+            _some(part, ~own) for part, own in zip(parts, early, strict=True) if not own.all()
+        ]
+    return found
+
+
+def _some(part: RecordColumns, chosen: Booleans) -> RecordColumns:
+    return part if chosen.all() else part.take(chosen)
+
+
 @dataclass(slots=True)
 class _Step:
     """The work of one step in one bucket."""
 
     job: Job
     step: int
-    bucket: int
     places: Places
-    inbox: Inbox
+    inbox: Inbox = field(default_factory=Inbox)
     report: dict[str, Any] = field(default_factory=dict)
+    slicing: Slicing | None = None
+    """What the slices so far have come to; None as long as there are none."""
+    enough: int = 0
+    """With how many records it is seen whether they make a slice."""
+
+    @property
+    def bucket(self) -> int:
+        assert self.inbox.bucket is not None
+        return self.inbox.bucket
+
+    @property
+    def _survey(self) -> Survey:
+        return self.job.survey or self.inbox.survey
+
+    @property
+    def _tick(self) -> int:
+        return self.job.settings.tick or self._plan.checked.definitions.settings.tick
+
+    def _bounds(self) -> tuple[int, int]:
+        survey = self._survey
+        return chosen_bounds(survey.first, survey.last, self.job.settings, self._tick)
 
     def rows(self) -> Iterator[Row]:
-        """All rows that come of it."""
-        home = self._home()
-        survey = self.job.survey or self.inbox.survey
-        tick = self.job.settings.tick or self._plan.checked.definitions.settings.tick
-        start, end = chosen_bounds(survey.first, survey.last, self.job.settings, tick)
-        self._account(home, start, end, tick)
+        """All rows that come of it, but for those of slices before."""
+        end = self._bounds()[1]
+        home, resolved = self._entered(self.inbox.records), self.inbox.resolved
         yield from self._sent_on(home)
-        if self.step and self._is_in_charge():
-            yield from self._evaluated(home, start, end)
+        if self._evaluates():
+            records = self._read(home, resolved)
+            yield from self._evaluated(records, end)
         if self.step != self._routes.steps[-1]:
             following = self._routes.steps[self._routes.steps.index(self.step) + 1]
-            yield Row(self.bucket, following, Kind.SURVEY, survey)
+            yield Row(self.bucket, following, Kind.SURVEY, self._survey)
         yield Row(self.bucket, LAST, Kind.REPORT, self.report)
+
+    def before(self, since: int) -> Iterator[Row]:
+        """The rows of a slice, if there is enough for one, when all before some time is there."""
+        least = self.job.at_once
+        if least is None or self.inbox.count < max(self.enough, least) or not self._can_slice():
+            return
+        start, end = self._bounds()
+        query = start + (since - 1 - start) // self._tick * self._tick
+        edge = self.slicing.edge if self.slicing is not None else start
+        if not edge < query < end or 2 * self.inbox.number_up_to(query) < least:
+            self.enough = self.inbox.count + max(least // 4, 1)
+            return
+        self.enough = 0
+        home, resolved = self.inbox.up_to(query)
+        yield from self._slice(self._entered(home), resolved, query)
+
+    def _can_slice(self) -> bool:
+        """A fluent that is given at points may go on behind a slice, or not: it is not sliced."""
+        if not self._evaluates():
+            return True
+        reads = self._routes.reads[self.step]
+        forms = [form for form in self._survey.forms if form.relation in reads]
+        at_points = any(form.kind is Given.POINT for form in forms)
+        return not at_points and self.job.loaded.sliced(self.step) is not None
+
+    def _slice(self, home: Records, resolved: Parts, query: int) -> Iterator[Row]:
+        start, end = self._bounds()
+        yield from self._sent_on(home)
+        if self.slicing is None:
+            parts = self.job.loaded.sliced(self.step) if self._evaluates() else None
+            self.slicing = Slicing(self.job, self.step, self.inbox.found, parts, start, end)
+        records = self._read(home, resolved) if self._evaluates() else Records()
+        self.slicing.take(records, query)
+
+    def _evaluates(self) -> bool:
+        return bool(self.step) and self._is_in_charge()
 
     @property
     def _routes(self) -> Routes:
@@ -134,12 +228,14 @@ class _Step:
 
     # -- records ----------------------------------------------------------------------------
 
-    def _home(self) -> Records:
+    def _entered(self, records: Parts) -> Records:
         """The records whose home this is, resolved; retractions of nothing are set aside."""
         found = Records(sources=self.places)
-        for parts in self.inbox.records.values():
-            enter(parts, found, self.job, self._owns)
-        self.report["set_aside"] = found.set_aside
+        for parts in records.values():
+            if parts:
+                enter(parts, found, self.job, self._owns)
+        self.report.setdefault("set_aside", []).extend(found.set_aside)
+        self._account(found)
         return found
 
     def _owns(self, part: RecordColumns) -> Booleans:
@@ -153,34 +249,35 @@ class _Step:
         own = self._owns(part)
         return part if own.all() else part.take(own)
 
-    def _account(self, home: Records, start: int, end: int, tick: int) -> None:
+    def _account(self, home: Records) -> None:
+        start, end = self._bounds()
         own = Records(sources=self.places)
         own.relations = {form: self._own(part) for form, part in home.relations.items()}
         own.retractions = [self._own(part) for part in home.retractions]
         settings = self.job.settings
         queries = list(windows(start, end, settings.window, settings.step))
-        late, outside = account(own, queries, tick)
-        self.report |= {"too_late": late, "outside": outside, "start": start, "end": end}
-        self.report |= {"rows": sum(map(len, home.relations.values())), "step": self.step}
+        late, outside = account(own, queries, self._tick)
+        self.report |= {"start": start, "end": end, "step": self.step}
+        self.report.setdefault("too_late", []).extend(late)
+        rows = sum(map(len, home.relations.values()))
+        for name, more in (("outside", outside), ("rows", rows)):
+            self.report[name] = self.report.get(name, 0) + more
 
     def _sent_on(self, home: Records) -> Iterator[Row]:
         """The records of this home that later steps read."""
         for form, part in home.relations.items():
             for delivery in self._routes.onward.get(form.relation, ()):
-                for bucket, own in self._spread(self._own(part), delivery):
+                for bucket, _, own in self._spread(self._own(part), delivery):
                     content = [packed_records(own)]
-                    yield Row(bucket, delivery.step, Kind.RESOLVED, content)
+                    yield Row(bucket, delivery.step, Kind.RESOLVED, content, first_of(own))
 
-    def _spread(
-        self, part: RecordColumns, delivery: Delivery
-    ) -> Iterator[tuple[int, RecordColumns]]:
+    def _spread(self, part: RecordColumns, delivery: Delivery) -> Iterator[Piece]:
         if delivery.way is Way.EVERYWHERE:
-            for own in cut(part):
-                yield from ((bucket, own) for bucket in range(self.job.buckets))
+            yield from to_all(part, self.job)
             return
         arguments = arguments_at(part, tuple(range(part.form.relation.arity)))
         rows, targets = self._targets(arguments, len(part), delivery)
-        yield from by_bucket(part.take(rows), targets)
+        yield from by_bucket(part.take(rows), targets, self.job)
 
     def _targets(
         self, arguments: list[Column], length: int, delivery: Delivery
@@ -226,32 +323,34 @@ class _Step:
 
     # -- evaluation -------------------------------------------------------------------------
 
-    def _evaluated(self, home: Records, start: int, end: int) -> Iterator[Row]:
-        settings = self.job.settings
-        run = StageRun(self.job, self.step, self.inbox)
-        records = self._read(home)
-        answer = run.over(records, start, end, settings.window, settings.step)
+    def _evaluated(self, records: Records, end: int) -> Iterator[Row]:
+        run: StageRun
+        if self.slicing is not None:
+            self.slicing.take(records, end)
+            run, answer = self.slicing.finish()
+        else:
+            settings = self.job.settings
+            run = StageRun(self.job, self.step, self.inbox.found)
+            answer = run.over(records, *self._bounds(), settings.window, settings.step)
         self.report |= {"queries": answer.queries, "conflicts": answer.conflicts}
         own = self._owned(answer)
         yield Row(self.bucket, LAST, Kind.ANSWER, packed_answer(own))
         for found in run.harvest.found():
             yield from self._found_rows(found)
 
-    def _read(self, home: Records) -> Records:
+    def _read(self, home: Records, resolved: Parts) -> Records:
         """The records that the stage reads, with a place for each form there is anywhere."""
-        survey = self.job.survey or self.inbox.survey
+        survey = self._survey
         reads = self._routes.reads[self.step]
-        parts: dict[Form, list[RecordColumns]] = {
-            form: [_nothing(form)] for form in sorted(survey.forms, key=str)
-        }
+        parts: Parts = {form: [nothing(form)] for form in sorted(survey.forms, key=str)}
         for form, part in home.relations.items():
             parts.setdefault(form, []).append(part)
-        for form, more in self.inbox.resolved.items():
+        for form, more in resolved.items():
             parts.setdefault(form, []).extend(more)
         found = Records()
         for form, own in parts.items():
             if form.relation in reads:
-                found.relations[form] = _with_floats(_together(own), survey)
+                found.relations[form] = _with_floats(stacked_records(own), survey)
         return found
 
     def _owned(self, answer: Answer) -> Answer:
@@ -289,75 +388,9 @@ class _Step:
                     yield Row(bucket, delivery.step, Kind.FOUND, part.packed())
 
 
-def _nothing(form: Form) -> RecordColumns:
-    none = np.empty(0, np.int64)
-    return RecordColumns(form, [none] * len(form.titles), [none] * form.width, none)
-
-
-def _together(parts: list[RecordColumns]) -> RecordColumns:
-    """Records of one form, and when each was taken back."""
-    filled = [part for part in parts if len(part)] or parts[:1]
-    whole = stacked(filled)
-    if len(filled) > 1 and any(part.gone is not None for part in filled):
-        whole.gone = np.concatenate([
-            np.full(len(part), INFINITE) if part.gone is None else part.gone for part in filled
-        ])  # fmt: skip
-    return whole
-
-
 def _with_floats(part: RecordColumns, survey: Survey) -> RecordColumns:
     """Numbers that are floats anywhere are floats here, so that answers read alike."""
     for at in range(len(part.columns)):
         if (part.form, at) in survey.floats:
             part.columns[at] = as_floats(part.columns[at])
     return part
-
-
-class StageRun(Run):
-    """A run of one stage: earlier stages' tables are put in, later stages' needs taken out."""
-
-    def __init__(self, job: Job, step: int, inbox: Inbox) -> None:
-        loaded = job.loaded
-        settings = job.settings
-        super().__init__(loaded.stage(step), settings.tick, settings.ties)
-        self._job = job
-        self._inbox = inbox
-        self._given: list[Given] | None = None
-        owned = loaded.routes.owned
-        self._earlier = sorted(
-            relation for relation in loaded.routes.reads[step]
-            if any(relation in there for there in owned.values())
-        )  # fmt: skip
-        self.harvest = Harvest(frozenset(owned[step]) & frozenset(loaded.routes.onward))
-
-    def before_query(self, number: int, context: Context) -> None:
-        """Put in what earlier stages found as of this query, and who is in each domain."""
-        if self._given is None:
-            parts = self._inbox.found.values()
-            self._given = [Given(one_below_the_other(own), context) for own in parts]
-        for relation in self._earlier:
-            self._enter_nothing(relation, context)
-        for given in self._given:
-            given.enter(number, context)
-        if self._job.members is not None:
-            for key, own in self._job.members.items():
-                there = [member for member, since in own.items() if since <= number]
-                context.fill(key, sorted(there, key=repr), number + 1)
-
-    def _enter_nothing(self, relation: Relation, context: Context) -> None:
-        fluent = self.checked.catalogue.fluents.get(relation)
-        if fluent is not None and fluent.kind is not FluentKind.INPUT:
-            domains = [context.domain("fluent", relation, at) for at in range(relation.arity)]
-            value = context.domain("fluent", relation, "value")
-            context.fluents[relation] = empty_table(domains, value)
-        else:
-            domains = [context.domain("event", relation, at) for at in range(relation.arity)]
-            none = np.empty(0, np.int64)
-            context.events[relation] = EventTable([none] * len(domains), domains, none)
-
-    def after_query(self, number: int, context: Context) -> None:
-        """Take out what later stages need; earlier stages carry over what is theirs."""
-        for relation in self._earlier:
-            context.fluents.pop(relation, None)
-            context.events.pop(relation, None)
-        self.harvest.add(number, context)

@@ -21,8 +21,8 @@ def survey_step(given: Iterable[pa.RecordBatch], job: Job, tick: int) -> Iterato
     """What the records of one bucket amount to; equal records must be in one bucket."""
     inbox = Inbox()
     for batch in given:
-        for _ in inbox.add(batch, 0):
-            pass  # Reports are for the run itself.
+        for _, take in inbox.each(batch, 0):
+            take()
     records = Records()
     for parts in inbox.records.values():
         enter(parts, records, job)

@@ -1,0 +1,122 @@
+"""Runs of one stage: over all records of a bucket at once, or slice by slice."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cernis.check.model import FluentKind, Relation
+from cernis.operators.context import Context
+from cernis.runtime.columns import Records
+from cernis.runtime.inputs import Encoder
+from cernis.runtime.members import Members
+from cernis.runtime.query import evaluate
+from cernis.runtime.run import Answer, Run, Window, undisturbed
+from cernis.runtime.state import State
+from cernis.spark.found import Found, Given, Harvest, What, one_below_the_other
+from cernis.spark.job import Job
+from cernis.spark.slices import Sliced
+from cernis.tables.events import EventTable
+from cernis.tables.fluents import empty_table
+
+FoundParts = dict[tuple[Relation, What], list[Found]]
+
+
+class StageRun(Run):
+    """A run of one stage: earlier stages' tables are put in, later stages' needs taken out."""
+
+    def __init__(self, job: Job, step: int, found: FoundParts) -> None:
+        loaded = job.loaded
+        settings = job.settings
+        super().__init__(loaded.stage(step), settings.tick, settings.ties)
+        self._job = job
+        self._found = found
+        self._given: list[Given] | None = None
+        owned = loaded.routes.owned
+        self._earlier = sorted(
+            relation for relation in loaded.routes.reads[step]
+            if any(relation in there for there in owned.values())
+        )  # fmt: skip
+        self.harvest = Harvest(frozenset(owned[step]) & frozenset(loaded.routes.onward))
+
+    def before_query(self, number: int, context: Context) -> None:
+        """Put in what earlier stages found as of this query, and who is in each domain."""
+        if self._given is None:
+            parts = self._found.values()
+            self._given = [Given(one_below_the_other(own), context) for own in parts]
+        for relation in self._earlier:
+            self._enter_nothing(relation, context)
+        for given in self._given:
+            given.enter(number, context)
+        if self._job.members is not None:
+            for key, own in self._job.members.items():
+                there = [member for member, since in own.items() if since <= number]
+                context.fill(key, sorted(there, key=repr), number + 1)
+
+    def _enter_nothing(self, relation: Relation, context: Context) -> None:
+        fluent = self.checked.catalogue.fluents.get(relation)
+        if fluent is not None and fluent.kind is not FluentKind.INPUT:
+            domains = [context.domain("fluent", relation, at) for at in range(relation.arity)]
+            value = context.domain("fluent", relation, "value")
+            context.fluents[relation] = empty_table(domains, value)
+        else:
+            domains = [context.domain("event", relation, at) for at in range(relation.arity)]
+            none = np.empty(0, np.int64)
+            context.events[relation] = EventTable([none] * len(domains), domains, none)
+
+    def after_query(self, number: int, context: Context) -> None:
+        """Take out what later stages need; earlier stages carry over what is theirs."""
+        for relation in self._earlier:
+            context.fluents.pop(relation, None)
+            context.events.pop(relation, None)
+        self.harvest.add(number, context)
+
+
+class SlicedRun(StageRun):
+    """A run of one stage, slice by slice: all of it gives what a run at once does.
+
+    Records must be visible at the end of the run; when they arrived does not matter.
+    """
+
+    def __init__(self, job: Job, step: int, found: FoundParts, parts: Sliced, start: int) -> None:
+        super().__init__(job, step, found)
+        self._parts = parts
+        self._start = self._edge = start
+        self._conflicts = 0
+        self._enter(self._prepared())
+        self._encoder = Encoder(self.checked, self.domains, self.tick)
+        self._state = State(self.checked, self.domains, self.tick)
+
+    def take(self, records: Records, query: int) -> None:
+        """Evaluate what lies behind the last slice, up to a point.
+
+        Records must tell of all that happens there. Intervals that last on must come again.
+        """
+        with undisturbed():
+            self._state.advance(self._edge)
+            given = self._encoder.encode_records(records)
+            window = Window(self._edge, query)
+            context = self._context(given, window, self._start, self._state)
+            outcome = evaluate(self._parts.first, context, self._state.carried())
+            self._state.settle(context)
+        self._conflicts += outcome.conflicts
+        self._edge = query
+
+    def finish(self, records: Records, end: int) -> Answer:
+        """Evaluate what needs whole intervals, over all records that it reads."""
+        first = Answer(self._state.fluents(), self._state.events())
+        state = State(self.checked, self.domains, self.tick)
+        with undisturbed():
+            given = self._encoder.encode_records(records)
+            context = self._context(given, Window(self._start, end), self._start, state)
+            Members(self.checked.definitions).fill(context, given)
+            self.before_query(0, context)
+            context.fluents |= {r: t for r, t in first.fluents.items() if self._is_first(r)}
+            context.events |= {r: t for r, t in first.events.items() if self._is_first(r)}
+            outcome = evaluate(self._parts.rest, context, {})
+            self.after_query(0, context)
+            state.settle(context)
+        conflicts = self._conflicts + outcome.conflicts
+        return Answer(state.fluents(), state.events(), queries=1, conflicts=conflicts)
+
+    def _is_first(self, relation: Relation) -> bool:
+        return relation in self._parts.relations
