@@ -17,3 +17,9 @@ def engine_text(case: Case) -> str:
     program = cernis.load(case.folder / "rules.cer")
     scenario = Scenario((), tuple(case.events.splitlines()), case.settings)  # type: ignore[arg-type]
     return as_text(by_engine(scenario, program).answer)
+
+
+def engine_per_query(case: Case) -> str:
+    """The engine's answers as of each query, as text."""
+    program = cernis.load(case.folder / "rules.cer")
+    return program.run(case.folder / "events.txt", per_query=True, **case.settings).text()

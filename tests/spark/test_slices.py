@@ -3,23 +3,52 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
 import cernis
-from cernis.errors import CernisError
+from cernis.errors import CernisError, DataError
 from cernis.program import Program
 from cernis.runtime.columns import Records
 from cernis.runtime.settings import Settings
+from cernis.spark import recognise
 from cernis.spark.job import Loaded
 from cernis.spark.runs import SlicedRun
 from tests.engine.compare import scenarios
-from tests.test_cases import CASES
 
-from .keyed import PROGRAMS, stream
-from .test_steps import RUNNABLE
+from .keyed import PROGRAMS as KEYED
+from .keyed import Keyed, stream
 from .without import run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+PROGRAMS = KEYED | {
+    "two parts": Keyed(
+        """
+initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).
+terminatedAt(rich(X)=true, T) :- happensAt(lose(X), T).
+fi(rich(X)=true, rich(X)=false, 6).
+p(rich(X)=true).
+happy(X)=true iff rich(X)=true, in(X)=true.
+holdsFor(steady(X)=true, I) :- holdsFor(happy(X)=true, J), intDurGreater(J, 3, I).
+holdsFor(poor(X)=true, I) :- holdsFor(rich(X)=true, J), complement_all([J], I).
+happensAt(fall(X), T) :- happensAt(end(steady(X)=true), T), \\+ happensAt(go(X, home), T).
+initiatedAt(sad(X)=true, T) :- happensAt(fall(X), T).
+terminatedAt(sad(X)=true, T) :- happensAt(win(X), T), holdsAt(in(X)=true, T).
+initiatedAt(owns(X)=Y, T) :- happensAt(go(X, Y), T), initiatedAt(rich(X)=true, T).
+""",
+        (("win", "e", "P"), ("lose", "e", "P"), ("go", "e", "PQ"), ("in", "i", "P")),
+    ),
+}  # fmt: skip
 
 BOUNDS: tuple[dict[str, int], ...] = ({}, {}, {"start": 4, "end": 30}, {"end": 60}, {"start": -3})
 
@@ -64,7 +93,7 @@ def difference(program: Program, lines: list[str], chosen: dict[str, int], rando
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_keyed_programs(name: str, slices: Counter[int]) -> None:
     program = cernis.load(PROGRAMS[name].rules)
-    for seed in range(16):
+    for seed in range(12):
         random = Random(f"{name} {seed}")
         lines = stream(PROGRAMS[name], random, random.randint(0, 60), seed % 2 == 1)
         random.shuffle(lines)
@@ -72,7 +101,7 @@ def test_keyed_programs(name: str, slices: Counter[int]) -> None:
         assert not found, f"seed {name} {seed}\n{found}\n" + "\n".join(lines)
     loaded = Loaded(program.plan)
     can = any(map(loaded.sliced, loaded.routes.owned)) and name != "points"
-    assert (slices.total() > 100) == can
+    assert (slices.total() > 50) == can
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -89,3 +118,29 @@ def test_random_programs(seed: int) -> None:
             continue
         found = difference(program, lines, bounds, random)  # type: ignore[arg-type]
         assert not found, f"seed {seed}\n{scenario}\n{found}"
+
+
+def test_what_needs_whole_intervals_waits_for_them() -> None:
+    plan = cernis.load(PROGRAMS["two parts"].rules).plan
+    parts = Loaded(plan).sliced(1)
+    assert parts is not None
+    assert {str(relation) for relation in parts.relations} == {"rich/1", "happy/1", "owns/1"}
+    assert {"win/1", "go/2", "in/1"} <= {str(relation) for relation in parts.kept}
+    assert "lose/1" not in {str(relation) for relation in parts.kept}
+
+
+def test_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    random = Random(3)
+    keyed = PROGRAMS["pairs"]
+    file = tmp_path / "events.txt"
+    file.write_text("\n".join(stream(keyed, random, 400)) + "\n")
+    program = cernis.load(keyed.rules)
+    expected = program.run(file)
+    for at_once in (1, 7, 50):
+        found = recognise(
+            program, file, partitions=3, at_once=at_once, end=expected.summary.end, spark=spark
+        )
+        assert found.job.at_once == at_once
+        assert found.collect().text() == expected.text(), f"seed 3, {at_once} at once"
+    with pytest.raises(DataError, match="at least one record"):
+        recognise(program, file, at_once=0, spark=spark)
