@@ -142,8 +142,8 @@ class Bench:
         job = job_of(self.plan, Settings(), self.buckets)
         rows = self.source().packed(job, True)
         for _ in job.loaded.routes.steps[:-1]:
-            rows = _exchange(rows, self.buckets).mapInArrow(passed, DDL)
-        _exchange(rows, self.buckets).mapInArrow(nothing, DDL).count()
+            rows = _exchange(rows, job).mapInArrow(passed, DDL)
+        _exchange(rows, job).mapInArrow(nothing, DDL).count()
 
     def rows(self) -> None:
         """The plain exchange: rows by vessel."""

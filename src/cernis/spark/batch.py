@@ -48,6 +48,9 @@ Batches = Iterator[pa.RecordBatch]
 _SMALL: Final = 256 << 20
 """Files of fewer bytes in all are read and evaluated by one task, without an exchange."""
 
+AT_ONCE: Final = 1 << 21
+"""Records that a partition evaluates at once, unless it is said otherwise."""
+
 _PER_BUCKET: Final = 64 << 20
 _DEFAULT_CORES: Final = 8
 
@@ -57,7 +60,7 @@ def recognise(
     step: Length | None = None, start: Point | None = None, end: Point | None = None,
     tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
-    spark: SparkSession | None = None,
+    at_once: int | None = AT_ONCE, spark: SparkSession | None = None,
 ) -> Recognised:  # fmt: skip
     """Recognise on Spark: when did what hold, given these events?
 
@@ -68,19 +71,22 @@ def recognise(
 
     `partitions` is how many parts the entities are spread over, by default twice as many as there
     are cores, or more for much input. Small files are evaluated in one task unless it is given.
+
+    `at_once` is how many records a partition evaluates at once, where no window is given and the
+    rules allow it; None for all. No answer depends on it.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
     plan = loaded.plan
     for diagnostic in plan.diagnostics:
         warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=2)
     chosen = settings(window, step, start, end, tick, ties)
-    return recognise_plan(plan, events, chosen, mapping, partitions, spark)
+    return recognise_plan(plan, events, chosen, mapping, partitions, spark, at_once)
 
 
 def recognise_plan(
     plan: Plan, events: Any, chosen: Settings,
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
-    spark: SparkSession | None = None,
+    spark: SparkSession | None = None, at_once: int | None = AT_ONCE,
 ) -> Recognised:  # fmt: skip
     """Run a plan on Spark, as `recognise` runs a program."""
     for stage in plan.stages:
@@ -88,23 +94,29 @@ def recognise_plan(
             refuse(stratum)
     if partitions is not None and partitions < 1:
         raise DataError("there must be at least one partition")
-    return _pipeline(plan, _source(events, mapping, spark), chosen, partitions)
+    if at_once is not None and at_once < 1:
+        raise DataError("at least one record must be evaluated at once")
+    return _pipeline(plan, _source(events, mapping, spark), chosen, partitions, at_once)
 
 
-def _pipeline(plan: Plan, source: Source, chosen: Settings, partitions: int | None) -> Recognised:
+def _pipeline(
+    plan: Plan, source: Source, chosen: Settings, partitions: int | None, at_once: int | None
+) -> Recognised:
     cores = _cores(source.session)
     if partitions is None and source.is_small:
         job = job_of(plan, chosen, 1)
         return Recognised(*source.in_one_task(job), plan, source.schemas, job, 0)
     buckets = partitions or max(2 * cores, -(-source.size // _PER_BUCKET))
-    job = _surveyed(job_of(plan, chosen, buckets), source)
+    if at_once is not None and source.has_at_most(at_once):
+        at_once = None
+    job = _surveyed(job_of(plan, chosen, buckets, at_once), source)
     rows = source.packed(job, True)
     places = source.places
     steps = job.loaded.routes.steps
     for number in steps[:-1]:
-        rows = _exchange(rows, buckets).mapInArrow(_step(job, number, places), DDL)
+        rows = _exchange(rows, job).mapInArrow(_step(job, number, places), DDL)
     last = _step(job, steps[-1], places) if steps else _nothing_to_do
-    return Recognised(_exchange(rows, buckets), last, plan, source.schemas, job, len(steps))
+    return Recognised(_exchange(rows, job), last, plan, source.schemas, job, len(steps))
 
 
 def _nothing_to_do(given: Batches) -> Batches:
@@ -112,10 +124,12 @@ def _nothing_to_do(given: Batches) -> Batches:
     yield from (batch.filter(pc.equal(batch.column(1), LAST)) for batch in given)
 
 
-def _exchange(rows: DataFrame, buckets: int) -> DataFrame:
+def _exchange(rows: DataFrame, job: Job) -> DataFrame:
+    """Rows by bucket; in the order of time where slices of it are evaluated."""
     from pyspark.sql.functions import col
 
-    return rows.repartitionById(buckets, col("bucket"))
+    spread = rows.repartitionById(job.buckets, col("bucket"))
+    return spread if job.at_once is None else spread.sortWithinPartitions("since")
 
 
 def _step(job: Job, number: int, places: Places) -> Callable[[Batches], Batches]:
@@ -148,7 +162,7 @@ def _surveyed(job: Job, source: Source) -> Job:
         yield from survey_step(given, job, tick)
 
     def found() -> Any:
-        rows = _exchange(source.packed(job, False), job.buckets).mapInArrow(run, DDL)
+        rows = _exchange(source.packed(job, False), job).mapInArrow(run, DDL)
         return together((loads(row.blob) for row in rows.select("blob").collect()), keys)
 
     survey, _ = found()
@@ -189,6 +203,14 @@ class Source:
     def is_small(self) -> bool:
         """Is it so little that one task can have it all?"""
         return not self.frames and self.size < _SMALL
+
+    def has_at_most(self, records: int) -> bool:
+        """Is it known that there are no more records than so many?"""
+        return (
+            not self.frames
+            and all(s.groups for s in self.splits)
+            and (sum(split.high - split.low for split in self.splits) <= records)
+        )
 
     @property
     def may_retract(self) -> bool:

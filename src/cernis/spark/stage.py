@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,7 @@ class Inbox:
             self.bucket = batch.column(0)[row].as_py()
             yield (
                 batch.column(4)[row].as_py(),
-                lambda row=row: self._take(Kind(kinds[row]), loads(blobs[row].as_buffer())),
+                partial(self._take, Kind(kinds[row]), blobs[row]),
             )
 
     def number_up_to(self, time: int) -> int:
@@ -100,7 +101,8 @@ class Inbox:
         self.count -= sum(len(part) for box in early for own in box.values() for part in own)
         return early
 
-    def _take(self, kind: Kind, content: Any) -> None:
+    def _take(self, kind: Kind, blob: pa.BinaryScalar) -> None:
+        content = loads(blob.as_buffer())
         if kind in (Kind.RECORDS, Kind.RESOLVED):
             box = self.records if kind is Kind.RECORDS else self.resolved
             for part in map(unpacked_records, content):
