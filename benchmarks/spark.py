@@ -36,7 +36,7 @@ from cernis.runtime.writers import OutputFormat  # noqa: E402
 from cernis.runtime.writers import write as write_here  # noqa: E402
 from cernis.spark.batch import Source, _exchange, _source, recognise_plan  # noqa: E402
 from cernis.spark.job import job_of  # noqa: E402
-from cernis.spark.output import skew, write  # noqa: E402
+from cernis.spark.output import write  # noqa: E402
 from cernis.spark.rows import DDL  # noqa: E402
 from cernis.spark.session import session  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
@@ -162,7 +162,7 @@ class Bench:
     def whole(self, partitions: int | None) -> float:
         result = recognise_plan(self.plan, self.files, Settings(), None, partitions, self.spark)  # type: ignore[arg-type]
         shutil.rmtree(self.out, ignore_errors=True)
-        return skew(write(result, self.out).reports)
+        return write(result, self.out).exchanged.skew
 
     def here(self) -> None:
         result = cernis.program.Program(self.plan.checked).run(self.files)

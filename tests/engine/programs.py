@@ -48,11 +48,6 @@ class Text:
         return "\n".join(self.clauses) + "\n"
 
     @property
-    def has_delays(self) -> bool:
-        """Is there a delayed effect?"""
-        return any(clause.startswith(("fi(", "ft(")) for clause in self.clauses)
-
-    @property
     def has_growing_domains(self) -> bool:
         """Does the input fill a domain?"""
         return any(clause.startswith("dynamicDomain(") for clause in self.clauses)
@@ -167,18 +162,14 @@ class Author:
         grows = is_grounded and {"dynamic", "both"} & set(self.domains.values())
         if chance(self.random, 0.12) and not grows:
             self._initially(relation)
-        counting = ":- ties(initiation)." in self.clauses
-        if chance(self.random, 0.2) and (
-            not counting or is_generated("delays_where_initiations_count")
-        ):
+        if chance(self.random, 0.2):
             for _ in range(self.random.choice((1, 1, 2, 3))):
                 self._delay(relation)
 
     def _is_defined(self, relation: Signature) -> None:
         """Later definitions may use it."""
         self.below.fluents.append(relation)
-        if not self._leaves_open(relation, "initiat") or is_generated("open_initiations_asked_for"):
-            self.below.simple.append(relation)
+        self.below.simple.append(relation)
         is_closed = not self._leaves_open(relation, "terminat")
         if is_closed or is_generated("open_terminations_asked_for"):
             self.below.closed.append(relation)

@@ -142,8 +142,7 @@ def random_settings(random: Random, program: Text) -> Settings:
     tick, base = program.tick, program.base
     settings: Settings = {}
     if chance(random, 0.3):
-        counting = not program.has_delays or is_generated("delays_where_initiations_count")
-        settings["ties"] = random.choice(("break", "initiation" if counting else "break"))
+        settings["ties"] = random.choice(("break", "initiation"))
     if chance(random, 0.15):
         settings["start"] = base + tick * random.randint(-2, 8)
     if chance(random, 0.2):

@@ -15,6 +15,7 @@ from cernis.cli import spark as command
 from cernis.errors import DataError
 from cernis.spark import output as writing
 from cernis.spark import recognise
+from cernis.spark.exchanged import skew
 from tests.cli.command import environment, run
 from tests.runtime.support import TOY, TOY_ANSWER, TOY_RECORDS
 
@@ -119,6 +120,21 @@ def test_nothing_half_written_looks_complete(spark: SparkSession, folder: Path) 
 
 
 def test_skew() -> None:
-    assert writing.skew([]) == 1.0
+    assert skew([]) == 1.0
     reports = [{"step": 1, "rows": 10}, {"step": 1, "rows": 30}, {"step": 2, "rows": 1}, {}]
-    assert writing.skew(reports) == 1.5
+    assert skew(reports) == 1.5
+
+
+def test_what_was_moved_is_told(spark: SparkSession, folder: Path) -> None:
+    found = recognise(TOY, folder / "toy.txt", partitions=2, end=21, at_once=1, spark=spark)
+    result, moved = found.collected()
+    assert result.text() == TOY_ANSWER
+    assert moved.rows > 5
+    assert moved.size > moved.rows
+    assert moved.slices > 2
+    assert 1 <= moved.skew <= 2
+    assert found.read() == len(TOY_RECORDS.splitlines())
+    told = command._exchanges(found, moved)
+    assert told.startswith("1 exchange over 2 partitions, ")
+    assert told.endswith("slices of time")
+    assert command._stages(found).startswith("1 by ")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cernis.program import Program
     from cernis.runtime.result import Summary
     from cernis.runtime.settings import Settings
+    from cernis.spark.exchanged import Exchanged
     from cernis.spark.output import Written
     from cernis.spark.results import Recognised
 
@@ -85,14 +86,14 @@ def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: 
             asked.program.plan, asked.inputs, asked.settings, asked.config, spark=spark
         )
         if output is not None and format_ is Format.PARQUET:
-            written = _watched(spark, lambda: _write(found, output, asked.strict))
+            written = _watched(spark, lambda: _write(found, output, asked.strict), found.read)
             _say_written(written, found, output, where, time.perf_counter() - began)
             return
-        result = _watched(spark, found.collect)
+        result, moved = _watched(spark, found.collected, found.read)
         if asked.strict:
             _refuse(result.summary)
     result.summary = replace(result.summary, seconds=time.perf_counter() - began)
-    say(f"spark: {where}; {_exchanges(found)}", err=True)
+    say(f"spark: {where}; {_exchanges(found, moved)}", err=True)
     write_result(result, output, format_)
 
 
@@ -133,14 +134,14 @@ def _say_written(
     written: Written, found: Recognised, output: Path, where: str, seconds: float
 ) -> None:
     from cernis.cli.run import found_lines, record_lines, say_summary
-    from cernis.spark.output import skew
 
     summary = replace(written.summary, seconds=seconds)
     _say_table(written.intervals)
     say_summary([
         *record_lines(summary),
         ("spark", where),
-        ("exchange", f"{_exchanges(found)}, skew {skew(written.reports):.2f}"),
+        ("stages", _stages(found)),
+        ("exchange", _exchanges(found, written.exchanged)),
         *found_lines(summary, sum(written.intervals.values()), written.pairs,
                      written.happenings or None, 0.0),
     ])  # fmt: skip
@@ -156,11 +157,23 @@ def _say_table(intervals: dict[str, int]) -> None:
         say(f"{name:<{width}}  {count:>12,}")
 
 
-def _exchanges(found: Recognised) -> str:
+def _exchanges(found: Recognised, moved: Exchanged) -> str:
     if not found.exchanges:
         return "small input, one task"
     many = "s" if found.exchanges != 1 else ""
-    return f"{found.exchanges} exchange{many} over {found.job.buckets} partitions"
+    slices = f", {moved.slices:,} slices of time" if moved.slices else ""
+    return (
+        f"{found.exchanges} exchange{many} over {found.job.buckets} partitions, "
+        f"{moved.rows:,} rows, {moved.size / 1e6:,.1f} MB, skew {moved.skew:.2f}{slices}"
+    )
+
+
+def _stages(found: Recognised) -> str:
+    """The stages, each with its key."""
+    return ", ".join(
+        f"{stage.number} by {', '.join(stage.key)}" if stage.key else f"{stage.number} in one piece"
+        for stage in found.plan.stages
+    )
 
 
 # -- quiet and progress ------------------------------------------------------------------------
@@ -186,8 +199,11 @@ def quiet() -> Iterator[None]:
             os.close(kept)
 
 
-def _watched(spark: Any, work: Callable[[], Outcome]) -> Outcome:
-    """Do some work in Spark; on a terminal, a bar shows how far its tasks are."""
+def _watched(spark: Any, work: Callable[[], Outcome], read: Callable[[], int]) -> Outcome:
+    """Do some work in Spark; on a terminal, a bar shows how far its tasks are.
+
+    `read` tells how many records have been read by tasks that are done.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         return work()
     outcome: list[Outcome] = []
@@ -201,25 +217,46 @@ def _watched(spark: Any, work: Callable[[], Outcome]) -> Outcome:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    _show_tasks(spark, thread)
+    _show_tasks(spark, thread, read)
     if errors:
         raise errors[0]
     return outcome[0]
 
 
-def _show_tasks(spark: Any, thread: threading.Thread) -> None:
+def _show_tasks(spark: Any, thread: threading.Thread, read: Callable[[], int]) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     tracker = spark.sparkContext.statusTracker()
+    began, speed = time.perf_counter(), Speed()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("recognising", total=None)
         while thread.is_alive():
             thread.join(_EVERY)
             done, total = _tasks(tracker)
             if total:
-                bar.update(task, completed=done, total=total, description=f"{done}/{total} tasks")
+                told = f"{done}/{total} tasks{speed.told(read(), time.perf_counter() - began)}"
+                bar.update(task, completed=done, total=total, description=told)
+
+
+@dataclass(slots=True)
+class Speed:
+    """Events a second, over the time it took to read them: it stands when all are read."""
+
+    records: int = 0
+    seconds: float = 0.0
+
+    def told(self, records: int, seconds: float) -> str:
+        """The speed as of now, in words; nothing before the first task is done.
+
+        >>> speed = Speed()
+        >>> speed.told(0, 1.0), speed.told(3000, 2.0), speed.told(3000, 4.0)
+        ('', ', 1,500 events a second', ', 1,500 events a second')
+        """
+        if records > self.records:
+            self.records, self.seconds = records, seconds
+        return f", {self.records / self.seconds:,.0f} events a second" if self.records else ""
 
 
 def _tasks(tracker: Any) -> tuple[int, int]:

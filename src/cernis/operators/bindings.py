@@ -13,9 +13,9 @@ from cernis.check.model import Grounding, Pair
 from cernis.kernels.overlap import overlaps
 from cernis.operators.context import Context, constant_column
 from cernis.operators.grounding import distinct, grounded
+from cernis.operators.heads import slot_domains
 from cernis.operators.lists import fetched, wanted_column
 from cernis.operators.pipeline import ROW, concatenated, run_steps
-from cernis.operators.simple import slot_domains
 from cernis.plan.logical import (
     Branches,
     Combine,

@@ -12,7 +12,7 @@ from cernis.check.model import Relation
 from cernis.kernels.order import order_by
 from cernis.kernels.sweep import maximal
 from cernis.operators.context import Context
-from cernis.operators.simple import slot_domains
+from cernis.operators.heads import slot_domains
 from cernis.tables.columns import Array, pack
 from cernis.tables.fluents import FluentTable, empty_table
 

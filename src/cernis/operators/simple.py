@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,20 +10,19 @@ import numpy.typing as npt
 
 from cernis.check.model import Pair, Relation
 from cernis.kernels.delays import hold_delayed
-from cernis.kernels.hashing import Numbering
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order, order_by, placed, ranks, stable_order
 from cernis.kernels.rows import Stretches, hold_rows, stretches
-from cernis.operators.context import Context, Points, constant_column, recoded
+from cernis.operators.context import Context, Points, constant_column
 from cernis.operators.effects import effects_of
-from cernis.operators.expressions import computed
 from cernis.operators.grounding import allowed, allowed_values, distinct, grounded
+from cernis.operators.heads import fired, head_column, slot_domains
+from cernis.operators.keys import InstanceKeys
 from cernis.operators.marks import Marked, Marks, marked
 from cernis.operators.pipeline import run_steps
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
-from cernis.plan.pipeline import entity_names
-from cernis.syntax.tree import Compound, Term, Variable
+from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import FluentTable
@@ -42,38 +40,6 @@ class Carried:
     starts: Integers
     since: Integers | None = None
     """The last initiation of each, where delayed effects are counted from it."""
-
-
-def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
-    """An argument of a head, row by row, in its slot's encoding."""
-    if isinstance(term, Variable):
-        return recoded(rows.columns[term.name], domain, rows.length)
-    if isinstance(term, Compound) and term.functor in ("+", "-", "*", "/", "//", "mod", "**"):
-        return recoded(computed(term, rows), domain, rows.length)
-    return recoded(constant_column(term, domain), domain, rows.length)
-
-
-def slot_domains(relation: Relation, context: Context) -> tuple[list[Domain | None], Domain | None]:
-    """The encodings of a fluent's arguments and of its value."""
-    arguments = [context.domain("fluent", relation, at) for at in range(relation.arity)]
-    return arguments, context.domain("fluent", relation, "value")
-
-
-def fired(
-    rule: PointRule, relation: Relation, domains: list[Domain | None], context: Context
-) -> Rows:
-    """The rows of a rule, with the columns that its head names."""
-    names = context.memo.once("head", rule, lambda: frozenset(entity_names(rule.head)))
-    if context.instances is None:
-        return run_steps(rule.steps, None, context, names)
-    first, *rest = rule.steps
-    rows = run_steps([first], None, context)
-    if all(isinstance(arg, Variable) and arg.name in rows.columns for arg in rule.head.args):
-        rows = rows.settled()
-        own = [head_column(a, rows, d) for a, d in zip(rule.head.args, domains, strict=True)]
-        mask = context.instances.mask(relation, own)
-        rows = rows if mask is None else rows.where(mask)
-    return run_steps(rest, rows, context, names)
 
 
 _EVER, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -332,7 +298,8 @@ class SimpleFluent:
         self, marks: Marks | None, initiations: list[Points], terminations: list[Points],
         carried: Carried,
     ) -> FluentTable:  # fmt: skip
-        keys = _Keys(self.domains, [*initiations, *terminations], carried, self.context)
+        given = [points.arguments for points in (*initiations, *terminations)]
+        keys = InstanceKeys(self.domains, [*given, carried.arguments], self.context)
         lists = []
         for points in initiations:
             own = keys.of(points.arguments, len(points.times))
@@ -357,13 +324,14 @@ class SimpleFluent:
         *columns, self.conflicts = found
         return self._table(keys, *columns)
 
-    def _by_group(self, keys: _Keys, marks: Marks) -> tuple[Stretches, Integers, Bytes]:
+    def _by_group(self, keys: InstanceKeys, marks: Marks) -> tuple[Stretches, Integers, Bytes]:
         """The rows of a table sorted by instance and time, and their marks.
 
         How a table is sorted is found out once for all fluents. Mostly it is in this order.
         """
         known = self.context.ordered
-        name = (id(marks.times), *(id(column) for column in marks.arguments))
+        # How keys are made changes when a domain grows.
+        name = (id(marks.times), *(id(column) for column in marks.arguments), *keys.shape)
         if name not in known:
             groups = np.ascontiguousarray(keys.of(marks.arguments, len(marks.times)))
             times = np.ascontiguousarray(marks.times)
@@ -378,8 +346,8 @@ class SimpleFluent:
         return rows, times, marks.flags if order is None else marks.flags[order]
 
     def _delayed(
-        self, keys: _Keys, actions: _Actions, before: _Actions, held: Integers, carried: Carried,
-        order: Integers,
+        self, keys: InstanceKeys, actions: _Actions, before: _Actions, held: Integers,
+        carried: Carried, order: Integers,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Intervals with delayed effects; keeps the initiations that later windows count from."""
         known = _all_of(actions[0], held)
@@ -400,7 +368,7 @@ class SimpleFluent:
         return (*found[:4], found[10])
 
     def _keep_effects(
-        self, keys: _Keys, groups: Integers, actions: Integers, times: Integers
+        self, keys: InstanceKeys, groups: Integers, actions: Integers, times: Integers
     ) -> None:
         """Effects are initiations and terminations that other rules may wait for."""
         for initiates, kept in (
@@ -423,7 +391,12 @@ class SimpleFluent:
         return actions
 
     def _table(
-        self, keys: _Keys, instances: Integers, values: Integers, starts: Integers, ends: Integers
+        self,
+        keys: InstanceKeys,
+        instances: Integers,
+        values: Integers,
+        starts: Integers,
+        ends: Integers,
     ) -> FluentTable:
         """Intervals sorted by instance and start, as lists by instance and value."""
         if len(values) and values.min() != values.max():
@@ -515,75 +488,3 @@ def _merged(lists: list[_Actions]) -> _Actions:
         waiting.append(merge(*first, *second))
         waiting.sort(key=lambda own: len(own[0]))
     return waiting[0]
-
-
-_DENSE = 1 << 16
-"""Up to so many combinations of arguments are keys as they are; of more, those met are numbered."""
-
-
-class _Keys:
-    """One number for the arguments of an instance.
-
-    Where there are few combinations, in an order that follows the first argument.
-    """
-
-    def __init__(
-        self, domains: list[Domain | None], points: list[Points], carried: Carried,
-        context: Context,
-    ) -> None:  # fmt: skip
-        self._tables: list[Array | None] = []
-        self._sizes: list[int] = []
-        for at, domain in enumerate(domains):
-            if domain is not None:
-                self._tables.append(None)
-                self._sizes.append(max(len(domain), 1))
-            else:
-                own = [p.arguments[at] for p in points] + [carried.arguments[at]]
-                table = np.unique(np.concatenate(own))
-                self._tables.append(table)
-                self._sizes.append(max(len(table), 1))
-        self._numberings: list[Numbering] = []
-        if len(domains) > 1 and math.prod(self._sizes) > _DENSE:
-            known = context.numberings
-            names = [(at, *map(id, domains)) for at in range(len(domains) - 1)]
-            self._numberings = [known.setdefault(name, Numbering()) for name in names]
-
-    @property
-    def size(self) -> int:
-        """Keys lie below this number."""
-        return len(self._numberings[-1]) if self._numberings else math.prod(self._sizes)
-
-    def of(self, arguments: list[Array], length: int) -> Integers:
-        """The key of each row; a fluent without arguments has one instance."""
-        codes = [
-            column if table is None else np.searchsorted(table, column)
-            for column, table in zip(arguments, self._tables, strict=True)
-        ]
-        if not codes:
-            return np.zeros(length, np.int64)
-        key = codes[0]
-        for at, column in enumerate(codes[1:]):
-            if self._numberings:
-                key = self._numberings[at].of((key << _HALF) | column)
-            else:
-                key = key * self._sizes[at + 1] + column
-        return key
-
-    def arguments(self, keys: Integers) -> list[Array]:
-        """The arguments of keys."""
-        columns: list[Array] = []
-        for at in range(len(self._sizes) - 1, -1, -1):
-            if at and self._numberings:
-                both = self._numberings[at - 1].keys[keys]
-                keys, codes = both >> _HALF, both & ((1 << _HALF) - 1)
-            elif at:
-                keys, codes = keys // self._sizes[at], keys % self._sizes[at]
-            else:
-                codes = keys
-            table = self._tables[at]
-            columns.append(codes if table is None else table[codes])
-        return columns[::-1]
-
-
-_HALF = 31
-"""Bits for each of two numbers in one."""

@@ -12,10 +12,10 @@ from cernis.check.model import Grounding, Relation
 from cernis.operators.bindings import alternatives, distinct_rows, instances
 from cernis.operators.context import Context
 from cernis.operators.grounding import allowed
+from cernis.operators.heads import head_column, slot_domains
 from cernis.operators.lists import evaluate_lists, matching
 from cernis.operators.pieces import Piece, united
 from cernis.operators.pipeline import ROW, concatenated
-from cernis.operators.simple import head_column, slot_domains
 from cernis.plan.logical import Definition, Fetch, IntervalRule, names_in
 from cernis.plan.pipeline import entity_names
 from cernis.tables.columns import Array, Rows

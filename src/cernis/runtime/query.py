@@ -10,8 +10,9 @@ from cernis.check.model import Event, FluentKind, Relation
 from cernis.errors import UnsupportedError
 from cernis.operators.context import Context
 from cernis.operators.grounding import distinct
+from cernis.operators.heads import fired, head_column
 from cernis.operators.pieces import pieces, reaching, united
-from cernis.operators.simple import Carried, SimpleFluent, fired, head_column
+from cernis.operators.simple import Carried, SimpleFluent
 from cernis.operators.static import evaluate_static
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, Match, PointRule, Stratum

@@ -104,12 +104,13 @@ def _pipeline(
 ) -> Recognised:
     cores = _cores(source.session)
     if partitions is None and source.is_small:
-        job = job_of(plan, chosen, 1)
+        job = replace(job_of(plan, chosen, 1), counter=_counter(source.session))
         return Recognised(*source.in_one_task(job), plan, source.schemas, job, 0)
     buckets = partitions or max(2 * cores, -(-source.size // _PER_BUCKET))
     if at_once is not None and source.has_at_most(at_once):
         at_once = None
     job = _surveyed(job_of(plan, chosen, buckets, at_once), source)
+    job = replace(job, counter=_counter(source.session))
     rows = source.packed(job, True)
     places = source.places
     steps = job.loaded.routes.steps
@@ -175,6 +176,12 @@ def _surveyed(job: Job, source: Source) -> Job:
 
 def _tick(job: Job) -> int:
     return job.settings.tick or job.loaded.plan.checked.definitions.settings.tick
+
+
+def _counter(session: SparkSession) -> Any:
+    """What workers count records with; None with Connect, which has no such thing."""
+    context = getattr(session, "_sc", None)
+    return None if context is None else context.accumulator(0)
 
 
 def _cores(session: SparkSession) -> int:
@@ -262,6 +269,7 @@ class Source:
 
         def run(given: Batches) -> Batches:
             for records in records_of(given, frame, partition_number(), job.loaded.shapes):
+                job.tell_read(records.count)
                 yield from batches(pack(records, job, tick, home))
 
         return own.select(*(f"`{column}`" for column in columns)).mapInArrow(run, DDL)
@@ -275,6 +283,7 @@ class Source:
                 for number in batch.column(0).to_pylist():
                     shapes = job.loaded.shapes
                     records = read_together(splits, tasks[number], shapes, mappings)
+                    job.tell_read(records.count)
                     yield from batches(pack(records, job, tick, home))
 
         numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1))

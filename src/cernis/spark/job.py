@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan, Spare
@@ -65,6 +66,8 @@ class Job:
     """Domains that the input fills: since which query each member is there."""
     at_once: int | None = None
     """How many records a bucket evaluates at once, where the rules allow slices; None for all."""
+    counter: Any = field(default=None, compare=False, repr=False)
+    """An accumulator of Spark's for the records that are read; None where there is none."""
     here: Loaded | None = field(default=None, compare=False, repr=False)
     """The plan itself, in the process that has it; it does not travel."""
 
@@ -72,6 +75,11 @@ class Job:
     def loaded(self) -> Loaded:
         """The plan, unpacked once a process."""
         return self.here if self.here is not None else _loaded(self.plan)
+
+    def tell_read(self, records: int) -> None:
+        """Tell the driver of records that have been read. It is for show: a task may be repeated."""
+        if self.counter is not None:
+            self.counter.add(records)
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "here": None}

@@ -23,6 +23,7 @@ from cernis.runtime.run import Answer
 from cernis.runtime.writers import write_set_aside
 from cernis.spark.answers import answer_of
 from cernis.spark.blobs import loads
+from cernis.spark.exchanged import Exchanged, exchanged
 from cernis.spark.results import Recognised, summary_of
 from cernis.spark.rows import DDL, LAST, Kind, Row, batches
 
@@ -42,6 +43,11 @@ class Written:
     pairs: int
     happenings: int
     files: int
+
+    @property
+    def exchanged(self) -> Exchanged:
+        """What was moved between workers."""
+        return exchanged(self.reports)
 
 
 def write(
@@ -157,13 +163,3 @@ def clear(directory: Path) -> None:
     clear_files(directory)
     for name in ("intervals", "happenings"):
         shutil.rmtree(directory / name, ignore_errors=True)
-
-
-def skew(reports: list[dict[str, Any]]) -> float:
-    """The records of the largest bucket over those of the mean one; 1 if there are none."""
-    by_step: dict[int, list[int]] = {}
-    for report in reports:
-        if "rows" in report:
-            by_step.setdefault(report["step"], []).append(report["rows"])
-    largest = max(by_step.values(), key=sum, default=[])
-    return max(largest) * len(largest) / sum(largest) if sum(largest) else 1.0

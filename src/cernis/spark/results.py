@@ -18,6 +18,7 @@ from cernis.runtime.result import Result, Summary
 from cernis.runtime.run import Answer
 from cernis.spark.answers import answer_of
 from cernis.spark.blobs import loads
+from cernis.spark.exchanged import Exchanged, exchanged
 from cernis.spark.job import Job
 from cernis.spark.pack import title_of
 from cernis.spark.rows import DDL, Kind
@@ -107,6 +108,10 @@ class Recognised:
 
         return self.through(run, _SET_ASIDE)
 
+    def read(self) -> int:
+        """How many records have been read so far, by tasks that are done; 0 with Connect."""
+        return 0 if self.job.counter is None else int(self.job.counter.value)
+
     def persist(self) -> Recognised:
         """Keep the result of the run once it is computed."""
         self.base, self.finish = self.rows.persist(), _as_it_is
@@ -119,12 +124,17 @@ class Recognised:
 
     def collect(self, seconds: float = 0.0) -> Result:
         """The whole result in this process, as `Program.run` gives it."""
+        return self.collected(seconds)[0]
+
+    def collected(self, seconds: float = 0.0) -> tuple[Result, Exchanged]:
+        """The whole result in this process, and what was moved between workers for it."""
         answers: list[Any] = []
         reports: list[Any] = []
         for row in self.rows.select("kind", "blob").collect():
             (answers if row.kind == Kind.ANSWER else reports).append(loads(row.blob))
         summary = summary_of(reports, seconds)
-        return Result(self._complete(answer_of(answers)), self.plan.checked.catalogue, summary)
+        answer = self._complete(answer_of(answers))
+        return Result(answer, self.plan.checked.catalogue, summary), exchanged(reports)
 
     def summary(self) -> Summary:
         """What became of the records."""

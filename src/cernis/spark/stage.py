@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cernis.check.model import Relation
 from cernis.plan.builder import Plan
@@ -49,6 +50,7 @@ def evaluate(
     """
     work = _Step(job, step, places)
     for batch in given:
+        work.count(batch)
         for since, take in work.inbox.each(batch, step):
             yield from batches(work.before(since))
             take()
@@ -179,6 +181,12 @@ class _Step:
             yield Row(self.bucket, following, Kind.SURVEY, self._survey)
         yield Row(self.bucket, LAST, Kind.REPORT, self.report)
 
+    def count(self, batch: pa.RecordBatch) -> None:
+        """Rows and bytes that an exchange has brought, those for later steps among them."""
+        size = pc.sum(pc.binary_length(batch.column(3))).as_py() or 0
+        for name, more in (("moved", batch.num_rows), ("size", size)):
+            self.report[name] = self.report.get(name, 0) + more
+
     def before(self, since: int) -> Iterator[Row]:
         """The rows of a slice, if there is enough for one, when all before some time is there."""
         least = self.job.at_once
@@ -211,6 +219,7 @@ class _Step:
             self.slicing = Slicing(self.job, self.step, self.inbox.found, parts, start, end)
         records = self._read(home, resolved) if self._evaluates() else Records()
         self.slicing.take(records, query)
+        self.report["slices"] = self.report.get("slices", 0) + 1
 
     def _evaluates(self) -> bool:
         return bool(self.step) and self._is_in_charge()
@@ -329,6 +338,7 @@ class _Step:
         run: StageRun
         if self.slicing is not None:
             self.slicing.take(records, end)
+            self.report["slices"] += 1
             run, answer = self.slicing.finish()
         else:
             settings = self.job.settings

@@ -25,6 +25,7 @@ def whole(splits: Sequence[Split], mappings: Mappings, job: Job) -> Iterator[pa.
 
 def _rows(splits: Sequence[Split], mappings: Mappings, job: Job) -> Iterator[Row]:
     records = read_together(splits, range(len(splits)), job.loaded.shapes, mappings)
+    job.tell_read(records.count)
     yield Row(0, LAST, Kind.REPORT, report_of(records, job))
     found = Records(sources=places_of(splits))
     for part in records.relations.values():
