@@ -22,9 +22,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels.codes import look_up
+from cernis.kernels.hashing import Numbering, RowTable
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
-from cernis.kernels.order import ascending, by_code, in_order
+from cernis.kernels.order import ascending, in_order, placed, ranks
 from cernis.kernels.rows import hold_rows, mark, stretches
 from cernis.kernels.stab import stab
 from cernis.kernels.sweep import Lists, cover, maximal, subtract
@@ -36,7 +38,10 @@ SEED = 20
 LISTS = 5000
 DAY = 86_400
 ROUNDS = 10
-MODULES = ("allen", "delays", "inertia", "merge", "order", "overlap", "rows", "stab", "sweep")
+MODULES = (
+    "allen", "codes", "decide", "delays", "hashing", "inertia", "merge", "order", "overlap", "rows",
+    "stab", "sweep",
+)  # fmt: skip
 
 
 def best(work: Work, runs: int) -> float:
@@ -159,8 +164,16 @@ def orders(rng: np.random.Generator, size: int) -> Iterator[tuple[str, Work]]:
     yield "in_order", lambda: in_order(groups, times)
     yield "ascending", lambda: ascending(groups)
     codes = rng.integers(0, LISTS, size)
-    yield "by_code", lambda: by_code(codes, LISTS)
-    yield "by_code, in order already", lambda: by_code(groups, LISTS)
+    yield "ranks", lambda: ranks(codes, LISTS)
+    yield "ranks, in order already", lambda: ranks(groups, LISTS)
+    rank, _ = ranks(codes, LISTS)
+    yield "placed", lambda: placed(times, rank)
+    table = rng.permutation(LISTS)
+    yield "look_up", lambda: look_up(codes, 0, table)
+    keys = rng.integers(0, 2**62, size // 5)[rng.integers(0, size // 5, size)]
+    rows = RowTable(keys)
+    yield "RowTable, find", lambda: rows.find(keys)
+    yield "Numbering", lambda: Numbering().of(keys)
 
 
 def starts() -> Iterator[str]:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from cernis.check.goals import named
 from cernis.check.model import Grounding, Pair
-from cernis.kernels.overlap import overlaps
 from cernis.operators.context import Context, constant_column
 from cernis.operators.grounding import distinct, grounded
 from cernis.operators.heads import slot_domains
@@ -243,6 +242,8 @@ def _meeting(
     pair: Pair, meets: Pair, rows: Rows, fluent: FluentTable, context: Context
 ) -> tuple[Array, Array]:
     """Rows and instances whose intervals overlap somewhere."""
+    from cernis.kernels.overlap import overlaps
+
     offsets, starts, ends = fetched(meets, rows, context).packed()
     owner = np.repeat(np.arange(rows.length), np.diff(offsets))
     order = np.argsort(starts, kind="stable")

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from cernis.check.model import Pair
 from cernis.errors import UnsupportedError
-from cernis.kernels.allen import RELATIONS, related
 from cernis.kernels.order import order_by
 from cernis.kernels.sweep import cover, maximal, subtract
 from cernis.operators.context import Context, constant_column, recoded
@@ -189,6 +188,8 @@ def _combined(step: Combine, inputs: list[Lists], rows: Rows, context: Context) 
 
 def _related(step: Combine, source: Lists, target: Lists) -> Lists:
     """The intervals of two lists in some pair of a relation, put together as the mode says."""
+    from cernis.kernels.allen import RELATIONS, related
+
     relation, mode = (show(parameter).strip("'") for parameter in step.parameters)
     one, other = source.packed(), target.packed()
     chosen1, chosen2 = related(*one, *other, RELATIONS.index(relation))

@@ -9,13 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Pair, Relation
-from cernis.kernels.delays import hold_delayed
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order, order_by, placed, ranks, stable_order
 from cernis.kernels.rows import Stretches, hold_rows, stretches
 from cernis.operators.context import Context, Points, constant_column
-from cernis.operators.effects import effects_of
 from cernis.operators.grounding import allowed, allowed_values, distinct, grounded
 from cernis.operators.heads import fired, head_column, slot_domains
 from cernis.operators.keys import InstanceKeys
@@ -350,6 +348,10 @@ class SimpleFluent:
         carried: Carried, order: Integers,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Intervals with delayed effects; keeps the initiations that later windows count from."""
+        # Programs without deadlines do not wait for this kernel to be compiled or fetched.
+        from cernis.kernels.delays import hold_delayed
+        from cernis.operators.effects import effects_of
+
         known = _all_of(actions[0], held)
         arguments = keys.arguments(known)
         effects = effects_of(

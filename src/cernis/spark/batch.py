@@ -51,6 +51,9 @@ _SMALL: Final = 256 << 20
 AT_ONCE: Final = 1 << 21
 """Records that a partition evaluates at once, unless it is said otherwise."""
 
+_PER_CORE: Final = 4
+"""Buckets for each core, so that one with much to do is made up for by others with less."""
+
 _PER_BUCKET: Final = 64 << 20
 _DEFAULT_CORES: Final = 8
 
@@ -69,8 +72,9 @@ def recognise(
     and settings are as for `Program.run`. The result is a set of DataFrames that are computed when
     they are used.
 
-    `partitions` is how many parts the entities are spread over, by default twice as many as there
-    are cores, or more for much input. Small files are evaluated in one task unless it is given.
+    `partitions` is how many parts the entities are spread over, by default four times as many as
+    there are cores, or more for much input. Small files are evaluated in one task unless it is
+    given.
 
     `at_once` is how many records a partition evaluates at once, where no window is given and the
     rules allow it; None for all. No answer depends on it.
@@ -106,7 +110,7 @@ def _pipeline(
     if partitions is None and source.is_small:
         job = replace(job_of(plan, chosen, 1), counter=_counter(source.session))
         return Recognised(*source.in_one_task(job), plan, source.schemas, job, 0)
-    buckets = partitions or max(2 * cores, -(-source.size // _PER_BUCKET))
+    buckets = partitions or max(_PER_CORE * cores, -(-source.size // _PER_BUCKET))
     if at_once is not None and source.has_at_most(at_once):
         at_once = None
     job = _surveyed(job_of(plan, chosen, buckets, at_once), source)

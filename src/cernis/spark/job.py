@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -77,7 +78,7 @@ class Job:
         return self.here if self.here is not None else _loaded(self.plan)
 
     def tell_read(self, records: int) -> None:
-        """Tell the driver of records that have been read. It is for show: a task may be repeated."""
+        """Tell the driver of records that have been read. For show only: tasks may be repeated."""
         if self.counter is not None:
             self.counter.add(records)
 
@@ -134,5 +135,13 @@ class Loaded:
 
 @lru_cache(maxsize=4)
 def _loaded(plan: bytes) -> Loaded:
-    """Workers are used again from task to task, so a plan is unpacked once in each of them."""
-    return Loaded(pickle.loads(plan))
+    """Workers are used again from task to task, so a plan is unpacked once in each of them.
+
+    Spark has a worker look for unreachable objects after every task. A plan with many facts, and
+    modules, would be looked through each time: 0.1 s. So what is there by then is left out of it.
+    """
+    from cernis.operators import simple, static  # noqa: F401 - what comes later is not left out
+
+    found = Loaded(pickle.loads(plan))
+    gc.freeze()
+    return found
