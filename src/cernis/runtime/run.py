@@ -80,6 +80,8 @@ class Answer:
 OnQuery: TypeAlias = Callable[[Window, Answer], None]
 
 _MOST_VALUES = 100_000
+_QUERIES_BETWEEN = 100
+"""After so many queries what is young and unreachable is collected."""
 
 
 @dataclass(slots=True)
@@ -155,8 +157,8 @@ class Run:
         answer = Answer(records=given.records, ignored=given.ignored)
         state = State(self.checked, self.domains, self.tick)
         members = Members(self.checked.definitions)
-        for each in windows(start, last, window, step):
-            with undisturbed():
+        with undisturbed():
+            for each in windows(start, last, window, step):
                 state.advance(each.edge)
                 context = self._context(given, each, start, state)
                 members.fill(context, given)
@@ -164,10 +166,12 @@ class Run:
                 outcome = evaluate(self.plan, context, state.carried())
                 self.after_query(answer.queries, context)
                 state.settle(context)
-            answer.queries += 1
-            answer.conflicts += outcome.conflicts
-            if on_query is not None:
-                on_query(each, Answer(state.fluents(), state.events()))
+                answer.queries += 1
+                answer.conflicts += outcome.conflicts
+                if on_query is not None:
+                    on_query(each, Answer(state.fluents(), state.events()))
+                if answer.queries % _QUERIES_BETWEEN == 0:
+                    gc.collect(1)
         answer.fluents = state.fluents()
         answer.events = state.events()
         if self._workspace.is_worth_keeping():
@@ -250,7 +254,7 @@ def _leave_open(relation: Relation, fluent: InputFluent, window: Window, context
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Let the collector of unreachable objects wait: a query leaves none.
+    """Let the collector of unreachable objects wait: a query leaves few.
 
     With many facts loaded, it would look at all of them in the middle of a query.
     """
