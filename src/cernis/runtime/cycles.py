@@ -177,7 +177,8 @@ class Cycle:
             # What was not changed in a round is not changed by what follows from it.
             waiting = [reading for reading in readings if reading.affected]
             since = min([self._again(reading, context, carried, readings) for reading in waiting])
-            is_long = number >= MOST_ROUNDS and since - context.tick > context.edge
+            # Rounds about few instances cost little, so there may be more of them.
+            is_long = number >= 4 * MOST_ROUNDS and since - context.tick > context.edge
             if is_long and any(reading.affected for reading in readings):
                 return Snapshot.of(context, self._relations), since - context.tick
         raise AssertionError
