@@ -22,12 +22,12 @@ CASES = read_cases(Path(__file__).parent / "cases")
 
 @dataclass(frozen=True)
 class BackEnd:
-    """A way to run cases. `per_query`, where there is one, gives the answers as of each query."""
+    """A way to run cases. `per_query` gives the answers as of each query."""
 
     name: str
     run: Callable[[Case], str]
     features: frozenset[str]
-    per_query: Callable[[Case], str] | None = None
+    per_query: Callable[[Case], str]
 
 
 BACKENDS = (
@@ -62,8 +62,6 @@ def test_answer(backend: BackEnd, case: Case) -> None:
     ("backend", "case"), on_backends([case for case in CASES if case.expected_per_query])
 )
 def test_answer_per_query(backend: BackEnd, case: Case) -> None:
-    if backend.per_query is None:
-        pytest.skip(f"{backend.name} gives no answers per query")
     assert backend.per_query(case) == case.expected_per_query
 
 

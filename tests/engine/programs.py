@@ -252,8 +252,7 @@ class Author:
         while len(rule.open) > 3:
             rule = StaticRule(self.random, self.below, self.tick)
         relation = self._static_signature(number, rule.kinds())
-        twice = "both" in self.domains.values()
-        if chance(self.random, 0.1) and (not twice or is_generated("members_given_twice")):
+        if chance(self.random, 0.1):
             self._ground(relation, is_static=True)
         self.clauses += rule.clauses(relation)
         if chance(self.random, 0.25):

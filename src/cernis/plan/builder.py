@@ -156,7 +156,7 @@ class _Builder:
                 for rule in definitions.patterns
                 if pattern_head(rule).relation == relation
             ]
-            return Definition(str(relation), "event", (), tuple(rules))
+            return Definition(relation, "event", (), tuple(rules))
         values = {v.value for v in component.vertices if v.relation == relation}
         fluent = self.checked.catalogue.fluents[relation]
         rules = [*self._fluent_rules(relation, values)]
@@ -165,7 +165,7 @@ class _Builder:
             if isinstance(grounding.entity, Pair) and grounding.entity.relation == relation
         )  # fmt: skip
         shown = tuple(value for value in fluent.values if value in values)
-        return Definition(str(relation), str(fluent.kind), shown, tuple(rules), groundings)
+        return Definition(relation, str(fluent.kind), shown, tuple(rules), groundings)
 
     def _fluent_rules(self, relation: Relation, values: set[str | None]) -> Iterable[RulePlan]:
         definitions = self.checked.definitions

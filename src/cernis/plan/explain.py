@@ -121,7 +121,7 @@ class _Explainer:
         values = [value for value in definition.values if value != "true"]
         of = f" of {', '.join(definition.values)}" if values else ""
         kind = definition.kind if definition.kind == "event" else f"{definition.kind} fluent"
-        yield self._line(2, f"{definition.title}, {kind}{of}")
+        yield self._line(2, f"{definition.relation}, {kind}{of}")
         for grounding in definition.groundings:
             goals = ", ".join(show(goal) for goal in grounding.goals) or "true"
             yield self._line(3, f"Restrict {grounding.entity} to {goals}", grounding.span)

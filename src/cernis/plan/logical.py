@@ -248,7 +248,7 @@ RulePlan: TypeAlias = PointRule | IntervalRule | InitialPoints | Delay | Match
 class Definition:
     """All that defines one fluent or event: its rules, and the groundings that restrict it."""
 
-    title: str
+    relation: Relation
     kind: str
     values: tuple[str, ...]
     rules: tuple[RulePlan, ...]
@@ -267,6 +267,11 @@ class Stratum:
     definitions: tuple[Definition, ...]
     keys: tuple[tuple[Relation, tuple[int, ...]], ...] = ()
     """For a cycle: arguments by which its rules fall apart, for all relations that have them."""
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The relations it defines."""
+        return tuple(definition.relation for definition in self.definitions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,13 +298,17 @@ class Stage:
     strata: tuple[Stratum, ...]
 
 
-def names_in(what: object) -> Iterator[str]:
-    """The names of all variables in some steps."""
-    if isinstance(what, Variable):
-        yield what.name
-    elif isinstance(what, tuple):
+def parts_of(what: object) -> Iterator[object]:
+    """Something of a plan or program, and all that it is made of."""
+    yield what
+    if isinstance(what, tuple):
         for each in what:
-            yield from names_in(each)
+            yield from parts_of(each)
     elif is_dataclass(what):
         for own in fields(what):
-            yield from names_in(getattr(what, own.name))
+            yield from parts_of(getattr(what, own.name))
+
+
+def names_in(what: object) -> Iterator[str]:
+    """The names of all variables in some steps."""
+    return (part.name for part in parts_of(what) if isinstance(part, Variable))

@@ -45,7 +45,7 @@ from cernis.runtime.spreading import EVENT, Changed, Reading, slot_domains_of
 from cernis.tables.domains import Domain
 
 CarriedOver: TypeAlias = dict[Relation, Carried]
-Evaluate: TypeAlias = Callable[[Relation, Definition, Context, CarriedOver], int]
+Evaluate: TypeAlias = Callable[[Definition, Context, CarriedOver], int]
 """Evaluates a definition once, in a context; gives the conflicts between values."""
 
 MOST_ROUNDS = 12
@@ -55,11 +55,9 @@ MOST_ROUNDS = 12
 class Cycle:
     """Brings the relations of one cyclic stratum to what no round changes."""
 
-    def __init__(
-        self, stratum: Stratum, relations: list[Relation], evaluate: Evaluate, context: Context
-    ) -> None:
-        self._relations = relations
-        self._definitions = dict(zip(relations, stratum.definitions, strict=True))
+    def __init__(self, stratum: Stratum, evaluate: Evaluate, context: Context) -> None:
+        self._definitions = {own.relation: own for own in stratum.definitions}
+        self._relations = list(self._definitions)
         self._evaluate = evaluate
         self._keys = Keys(dict(stratum.keys))
         # A stretch of time says nothing of intervals that reach beyond it.
@@ -107,8 +105,8 @@ class Cycle:
         """Evaluate every definition; gives the conflicts."""
         self.rounds += 1
         found = 0
-        for relation, definition in self._definitions.items():
-            found += self._evaluate(relation, definition, context, carried)
+        for definition in self._definitions.values():
+            found += self._evaluate(definition, context, carried)
         return found
 
     def _found(self, context: Context, carried: CarriedOver) -> Snapshot:
@@ -199,7 +197,7 @@ class Cycle:
         if not instances.everything:
             self._is_cut = True
             carried = {r: carried_of(r, c, instances) for r, c in carried.items() if r == relation}
-        self._conflicts += self._evaluate(relation, reading.definition, cut, carried)
+        self._conflicts += self._evaluate(reading.definition, cut, carried)
         now = Snapshot.of(context, [relation])
         if not instances.everything:
             now = now.only(instances)

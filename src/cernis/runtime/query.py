@@ -35,7 +35,7 @@ def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> 
         for stratum in stage.strata:
             refuse(stratum)
             if stratum.immediate:
-                cycle = Cycle(stratum, _relations(stratum), _definition, context)
+                cycle = Cycle(stratum, _definition, context)
                 outcome.conflicts += cycle.settle(carried)
             else:
                 outcome.conflicts += _once(stratum, context, carried)
@@ -44,31 +44,19 @@ def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> 
 
 def _once(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
     """Evaluate the definitions of a stratum in order; gives the conflicts."""
-    return sum(
-        _definition(relation, definition, context, carried)
-        for relation, definition in zip(_relations(stratum), stratum.definitions, strict=True)
-    )
+    return sum(_definition(definition, context, carried) for definition in stratum.definitions)
 
 
 def refuse(stratum: Stratum) -> None:
     """Say what this version cannot evaluate."""
     for definition in stratum.definitions:
         if any(isinstance(rule, Match) for rule in definition.rules):
-            raise UnsupportedError(f"{definition.title}: event patterns are not supported yet")
+            raise UnsupportedError(f"{definition.relation}: event patterns are not supported yet")
 
 
-def _relations(stratum: Stratum) -> list[Relation]:
-    found = []
-    for definition in stratum.definitions:
-        name, _, arity = definition.title.rpartition("/")
-        found.append(Relation(name, int(arity)))
-    return found
-
-
-def _definition(
-    relation: Relation, definition: Definition, context: Context, carried: dict[Relation, Carried]
-) -> int:
+def _definition(definition: Definition, context: Context, carried: dict[Relation, Carried]) -> int:
     """Evaluate one definition; gives the number of conflicts between its values."""
+    relation = definition.relation
     if definition.kind == "event":
         _event(relation, definition, context)
     elif definition.kind == FluentKind.SIMPLE:

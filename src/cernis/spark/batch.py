@@ -26,6 +26,7 @@ from cernis.spark.pack import pack
 from cernis.spark.places import Places
 from cernis.spark.results import Recognised
 from cernis.spark.rows import DDL, LAST, batches
+from cernis.spark.session import cores_of
 from cernis.spark.splits import (
     Split,
     input_files,
@@ -55,7 +56,6 @@ _PER_CORE: Final = 4
 """Buckets for each core, so that one with much to do is made up for by others with less."""
 
 _PER_BUCKET: Final = 64 << 20
-_DEFAULT_CORES: Final = 8
 
 
 def recognise(
@@ -106,7 +106,7 @@ def recognise_plan(
 def _pipeline(
     plan: Plan, source: Source, chosen: Settings, partitions: int | None, at_once: int | None
 ) -> Recognised:
-    cores = _cores(source.session)
+    cores = cores_of(source.session)
     if partitions is None and source.is_small:
         job = replace(job_of(plan, chosen, 1), counter=_counter(source.session))
         return Recognised(*source.in_one_task(job), plan, source.schemas, job, 0)
@@ -186,15 +186,6 @@ def _counter(session: SparkSession) -> Any:
     """What workers count records with; None with Connect, which has no such thing."""
     context = getattr(session, "_sc", None)
     return None if context is None else context.accumulator(0)
-
-
-def _cores(session: SparkSession) -> int:
-    """How many tasks may run at once, as far as the session tells."""
-    context = getattr(session, "_sc", None)
-    if context is not None:
-        return max(int(context.defaultParallelism), 1)
-    told = session.conf.get("spark.default.parallelism", None)
-    return int(told) if told else _DEFAULT_CORES
 
 
 # -- sources -----------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from cernis.spark.geo_steps import (
     spread,
     spread_again,
 )
-from cernis.spark.session import session
+from cernis.spark.session import cores_of, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
     """Positions: a DataFrame, AIS sentences, or Parquet files that workers can read there."""
 
 Batches = Iterator[pa.RecordBatch]
-
-DEFAULT_CORES = 8
-"""Cores there are taken to be where a session does not tell."""
 
 TASK_ROWS = 1 << 21
 """Positions of files that one task takes, at most, unless the number of buckets is given."""
@@ -160,16 +157,16 @@ def _spread(
 
     if isinstance(positions, AisFrames):
         frame = positions.packed.where(positions.packed["name"] == POSITIONS)
-        work = replace(work, buckets=partitions or _cores(frame.sparkSession))
+        work = replace(work, buckets=partitions or cores_of(frame.sparkSession))
         return _mapped(frame, spread_again, _light(work)), "bigint", work
     if isinstance(positions, DataFrame):
         types = dict(positions.dtypes)
-        work = replace(work, buckets=partitions or _cores(positions.sparkSession))
+        work = replace(work, buckets=partitions or cores_of(positions.sparkSession))
         chosen = positions.select(*_columns(types))
         return _mapped(chosen, spread, _light(work)), _vessel_type(types["vessel"]), work
     own = spark or session()
     splits, types = splits_of(positions)
-    cores, rows = _cores(own), sum(split.rows for split in splits)
+    cores, rows = cores_of(own), sum(split.rows for split in splits)
     # As many for each core, so that none is idle while another has one left.
     tasks = cores * max(1, -(-rows // (cores * TASK_ROWS)))
     work = replace(work, buckets=partitions or tasks)
@@ -219,11 +216,3 @@ def _vessel_type(kind: str) -> str:
     if "int" in kind:
         return "bigint"
     raise DataError(f"vessels must be whole numbers or text, and are {kind}")
-
-
-def _cores(spark: SparkSession) -> int:
-    try:
-        return max(1, int(spark.sparkContext.defaultParallelism))
-    except (AttributeError, NotImplementedError, TypeError, RuntimeError):
-        # A session of Spark Connect has no context to ask.
-        return DEFAULT_CORES

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA: Final = 17
+_DEFAULT_CORES: Final = 8
+"""Cores there are taken to be where a session does not tell."""
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "spark.ui.enabled": "false",
@@ -95,3 +97,12 @@ def java_version(command: str) -> int | None:
         return None
     found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
     return int(found[1]) if found else None
+
+
+def cores_of(session: SparkSession) -> int:
+    """How many tasks may run at once, as far as a session tells: one of Connect may not."""
+    context = getattr(session, "_sc", None)
+    if context is not None:
+        return max(int(context.defaultParallelism), 1)
+    told = session.conf.get("spark.default.parallelism", None)
+    return int(told) if told else _DEFAULT_CORES

@@ -11,7 +11,7 @@ bucket holds a slice of its records, and intervals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 
 from cernis.check.model import (
     ChangeRule,
@@ -33,7 +33,7 @@ from cernis.check.model import (
     temporal,
 )
 from cernis.plan.builder import Plan, Spare
-from cernis.plan.logical import Stratum, names_in
+from cernis.plan.logical import Stratum, names_in, parts_of
 from cernis.syntax.tree import Compound
 
 _POINTWISE = frozenset({"union_all", "intersect_all", "relative_complement_all"})
@@ -61,8 +61,8 @@ def sliced(plan: Plan, stage: Plan) -> Sliced | None:
     found = search.found([s for own in stage.stages for s in own.strata])
     if not found:
         return None
-    relations = frozenset(r for stratum in found for r in _relations(stratum))
-    here = {r for own in stage.stages for stratum in own.strata for r in _relations(stratum)}
+    relations = frozenset(r for stratum in found for r in stratum.relations)
+    here = {r for own in stage.stages for stratum in own.strata for r in stratum.relations}
     rules = [rule for rule in _rules(plan) if _head(rule) in here - relations]
     kept = frozenset(relation for rule in rules for relation in _reads(rule))
     if any(map(search.grows, here - relations)):
@@ -90,14 +90,14 @@ class _Search:
         for rule in _rules(plan):
             self._rules.setdefault(_head(rule), []).append(rule)
         self._strata = [stratum for stage in plan.stages for stratum in stage.strata]
-        self._defined = frozenset(r for stratum in self._strata for r in _relations(stratum))
+        self._defined = frozenset(r for stratum in self._strata for r in stratum.relations)
         self._growing = _growing(plan)
 
     def found(self, strata: Iterable[Stratum]) -> list[Stratum]:
         """Those of some strata. Each that has to go may take others with it."""
         kept = [stratum for stratum in strata if self._is_pointwise(stratum)]
         while True:
-            own = frozenset(r for stratum in kept for r in _relations(stratum))
+            own = frozenset(r for stratum in kept for r in stratum.relations)
             own -= self._parted(kept) | self._seen_otherwise(own)
             left = [stratum for stratum in kept if self._stands(stratum, own)]
             if len(left) == len(kept):
@@ -105,8 +105,8 @@ class _Search:
             kept = left
 
     def _is_pointwise(self, stratum: Stratum) -> bool:
-        rules = [rule for r in _relations(stratum) for rule in self._rules.get(r, ())]
-        return all(map(looks_no_further, rules)) and not any(map(self.grows, _relations(stratum)))
+        rules = [rule for r in stratum.relations for rule in self._rules.get(r, ())]
+        return all(map(looks_no_further, rules)) and not any(map(self.grows, stratum.relations))
 
     def grows(self, relation: Relation) -> bool:
         """May the members of a domain that grows with the input matter to a relation?"""
@@ -124,7 +124,7 @@ class _Search:
         )
 
     def _stands(self, stratum: Stratum, own: frozenset[Relation]) -> bool:
-        relations = _relations(stratum)
+        relations = stratum.relations
         reads = {
             r for head in relations for rule in self._rules.get(head, ()) for r in _reads(rule)
         }
@@ -133,7 +133,7 @@ class _Search:
     def _parted(self, kept: list[Stratum]) -> frozenset[Relation]:
         """The relations of which other strata define some values."""
         others = [stratum for stratum in self._strata if stratum not in kept]
-        return frozenset(r for stratum in others for r in _relations(stratum))
+        return frozenset(r for stratum in others for r in stratum.relations)
 
     def _seen_otherwise(self, own: frozenset[Relation]) -> frozenset[Relation]:
         """Of what other rules read: points of fluents, and what no answer tells."""
@@ -179,14 +179,7 @@ def _about(relation: Relation, definitions: Definitions) -> Iterator[object]:
 
 def functors_in(what: object) -> Iterator[str]:
     """The names of all compound terms in something."""
-    if isinstance(what, Compound):
-        yield what.functor
-    if isinstance(what, tuple):
-        for each in what:
-            yield from functors_in(each)
-    elif is_dataclass(what):
-        for own in fields(what):
-            yield from functors_in(getattr(what, own.name))
+    return (part.functor for part in parts_of(what) if isinstance(part, Compound))
 
 
 def _rules(plan: Plan) -> list[Rule]:
@@ -196,14 +189,6 @@ def _rules(plan: Plan) -> list[Rule]:
 
 def _head(rule: Rule) -> Relation:
     return rule.event.relation if isinstance(rule, EventRule) else rule.pair.relation
-
-
-def _relations(stratum: Stratum) -> list[Relation]:
-    found = []
-    for definition in stratum.definitions:
-        name, _, arity = definition.title.rpartition("/")
-        found.append(Relation(name, int(arity)))
-    return found
 
 
 def _reads(rule: Rule) -> Iterator[Relation]:
