@@ -21,6 +21,7 @@ from cernis.syntax.parser import Parsed
 if TYPE_CHECKING:
     from cernis.plan import Plan
     from cernis.runtime.result import Result
+    from cernis.runtime.session import Session
     from cernis.runtime.settings import Length, Point
     from cernis.runtime.sources import Events
 
@@ -82,6 +83,25 @@ class Program:
         chosen = settings(window, step, start, end, tick, ties)
         return recognise(
             self.plan, events, chosen, mapping=mapping, strict=strict, per_query=per_query
+        )
+
+    def session(
+        self, *, window: Length | None = None, step: Length | None = None,
+        start: Point | None = None, tick: int | None = None, ties: str | None = None,
+        policy: str = "early",
+    ) -> Session:  # fmt: skip
+        """A session: events are inserted and retracted, and each query tells what has changed.
+
+        Settings are as those of `run`. The policy says when intervals are reported: `early`, as
+        soon as they are recognised; `partial`, once their existence is settled; `final`, once they
+        can no longer change.
+        """
+        from cernis.runtime.session import Session
+        from cernis.runtime.settings import settings
+
+        chosen = settings(window, step, start, None, tick, ties)
+        return Session(
+            self.plan, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties, policy
         )
 
 

@@ -94,6 +94,12 @@ class Numbering:
         )  # fmt: skip
         return found
 
+    def find(self, keys: Integers) -> Integers:
+        """The number of each key, or -1."""
+        found = np.empty(len(keys), np.int64)
+        _find(np.ascontiguousarray(keys), self._slots, self._bits, found)
+        return found
+
     def _make_room(self, more: int) -> None:
         """Let at most half of the slots be taken, should all be new."""
         most = self._count + more

@@ -92,7 +92,8 @@ class _Builder:
 
     def stage(self, number: int, draft: StageDraft) -> Stage:
         strata = tuple(self._stratum(component) for component in draft.components)
-        return Stage(number, draft.key, tuple(self._exchanges(draft)), strata)
+        keys = tuple(draft.keys.items())
+        return Stage(number, draft.key, tuple(self._exchanges(draft)), strata, keys)
 
     def _exchanges(self, draft: StageDraft) -> Iterable[Exchange]:
         """What the stage reads: its inputs by their keys, then what earlier stages found."""

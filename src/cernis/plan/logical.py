@@ -296,6 +296,8 @@ class Stage:
     key: tuple[str, ...]
     exchanges: tuple[Exchange, ...]
     strata: tuple[Stratum, ...]
+    keys: tuple[tuple[Relation, tuple[int, ...]], ...] = ()
+    """The arguments of relations that are the key, of those that carry all of it."""
 
 
 def parts_of(what: object) -> Iterator[object]:

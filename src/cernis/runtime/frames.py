@@ -71,8 +71,8 @@ def all_intervals(answer: Answer) -> pa.Table:
         arguments = list(zip(table.arguments, table.domains, strict=True))
         columns = {
             "fluent": pa.repeat(pa.scalar(relation.name), len(groups)),
-            "args": _lists(arguments, len(table)).take(as_arrow(groups)),
-            "value": _texts(table.values, table.value_domain).take(as_arrow(groups)),
+            "args": lists_of(arguments, len(table)).take(as_arrow(groups)),
+            "value": texts_of(table.values, table.value_domain).take(as_arrow(groups)),
             **_edges(table),
         }
         parts.append(pa.table(columns, INTERVALS))
@@ -87,7 +87,7 @@ def all_happenings(answer: Answer) -> pa.Table:
         arguments = list(zip(table.arguments, table.domains, strict=True))
         columns = {
             "event": pa.repeat(pa.scalar(relation.name), len(table)),
-            "args": _lists(arguments, len(table)),
+            "args": lists_of(arguments, len(table)),
             "occurrence": as_arrow(table.times),
         }
         parts.append(pa.table(columns, HAPPENINGS))
@@ -147,15 +147,16 @@ def values_of(column: Array, domain: Domain | None) -> pa.Array:
     return as_texts(map(shown, values)).take(as_arrow(codes))
 
 
-def _texts(column: Array, domain: Domain | None) -> pa.Array:
+def texts_of(column: Array, domain: Domain | None) -> pa.Array:
+    """A column as texts."""
     values, codes = _distinct(column, domain)
     return as_texts(map(shown, values)).take(as_arrow(codes))
 
 
-def _lists(columns: list[tuple[Array, Domain | None]], length: int) -> pa.Array:
+def lists_of(columns: list[tuple[Array, Domain | None]], length: int) -> pa.Array:
     """The texts of several columns as one list a row."""
     width = len(columns)
     offsets = as_arrow(np.arange(length + 1, dtype=np.int32) * np.int32(width))
-    below = pa.concat_arrays([as_texts([]), *(_texts(*column) for column in columns)])
+    below = pa.concat_arrays([as_texts([]), *(texts_of(*column) for column in columns)])
     across = np.arange(length * width).reshape(width, length).T.ravel()
     return pa.ListArray.from_arrays(offsets, below.take(as_arrow(across)))

@@ -126,7 +126,7 @@ class Encoder:
         arrivals, times = own.times
         order = _order(times)
         arguments = [
-            _sorted(_encoded(column, domain), order)
+            _sorted(encoded(column, domain), order)
             for column, domain in zip(own.columns, domains, strict=True)
         ]
         gone = None if own.gone is None else _sorted(own.gone, order)
@@ -142,7 +142,7 @@ class Encoder:
         ends = starts + self._tick if from_points else own.times[2]
         order = _order(starts)
         values, *arguments = [
-            _sorted(_encoded(column, domain), order)
+            _sorted(encoded(column, domain), order)
             for column, domain in zip(own.columns, [value_domain, *domains], strict=True)
         ]
         gone = None if own.gone is None else _sorted(own.gone, order)
@@ -170,7 +170,7 @@ def _sorted(column: Array, order: Integers | None) -> Array:
     return column if order is None else column[order]
 
 
-def _encoded(column: Column, domain: Domain | None) -> Array:
+def encoded(column: Column, domain: Domain | None) -> Array:
     """A column as codes of a domain, or as numbers if there is none."""
     if domain is None:
         return _reckoned(column)

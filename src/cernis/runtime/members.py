@@ -38,7 +38,7 @@ class Members:
         for grounding in definitions.groundings:
             columns = _entity_columns(grounding.entity, context)
             kept = _not_taken_back(grounding.entity, given, context.query)
-            for goal in _domain_goals(grounding, keys):
+            for goal in domain_goals(grounding, keys):
                 own = self._seen(goal, columns, kept, context)
                 if own is not None:
                     members[functor(goal)].append(own)
@@ -73,7 +73,7 @@ class Members:
         context.filled[key], context.fillings[key] = rows, filling
 
 
-def _domain_goals(grounding: Grounding, keys: set[tuple[str, int]]) -> Iterator[Compound]:
+def domain_goals(grounding: Grounding, keys: set[tuple[str, int]]) -> Iterator[Compound]:
     """The goals that say which domain the arguments of an input entity belong to."""
     entity = grounding.entity
     terms = entity.args if isinstance(entity, Event) else (*entity.args, entity.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -118,8 +118,8 @@ class Run:
     def _enter(self, workspace: _Workspace) -> None:
         self._workspace = workspace
         self.domains, self.memo = workspace.domains, workspace.memo
-        self.counted = self.memo.once("counted", self.plan, lambda: _counted(_bodies(self.plan)))
-        self.watched = self.memo.once("watched", self.plan, lambda: _watched(_bodies(self.plan)))
+        self.counted = self.memo.once("counted", self.plan, lambda: counted_events(self.plan))
+        self.watched = self.memo.once("watched", self.plan, lambda: watched_fluents(self.plan))
 
     def _prepared(self) -> _Workspace:
         """What another run has left, if there is such."""
@@ -273,22 +273,22 @@ def _bodies(plan: Plan) -> list[tuple[Literal, ...]]:
     return bodies + [rule.body for rule in definitions.events]
 
 
-def _counted(bodies: Iterable[tuple[Literal, ...]]) -> frozenset[Relation]:
+def counted_events(plan: Plan) -> frozenset[Relation]:
     """The events that aggregates look at."""
     return frozenset(
         literal.event.relation
-        for body in bodies
+        for body in _bodies(plan)
         for collect in _collects(body)
         for literal in temporal(collect.body)
         if isinstance(literal, Happens)
     )
 
 
-def _watched(bodies: Iterable[tuple[Literal, ...]]) -> frozenset[Relation]:
+def watched_fluents(plan: Plan) -> frozenset[Relation]:
     """The fluents whose initiations or terminations are conditions of rules."""
     return frozenset(
         literal.pair.relation
-        for body in bodies
+        for body in _bodies(plan)
         for literal in temporal(body)
         if isinstance(literal, Changes)
     )

@@ -59,6 +59,17 @@ def read_events(
     return reader.gathering.records()
 
 
+def read_unresolved(
+    events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None
+) -> Records:
+    """As `read_events`, with retractions among the records: what they take back came earlier."""
+    if isinstance(events, Records):
+        return events
+    reader = _Reader(Gathering(Shapes(checked)), mapping, lambda size: None)
+    reader.add(events)
+    return reader.gathering.unresolved()
+
+
 def read_file(file: Path, gathering: Gathering, mappings: Mappings) -> None:
     """Take in one file by its ending, or by what mappings say of it."""
     _Reader(gathering, mappings, lambda size: None).add_file(file)

@@ -28,6 +28,7 @@ class State:
         self._domains = domains
         self._tick = tick
         self._archive: dict[Relation, list[Piece]] = {}
+        self._lately: dict[Relation, list[Piece]] = {}
         self._live: dict[Relation, FluentTable] = {}
         self._before: dict[Relation, list[Piece]] = {}
         self._carried: dict[Relation, Carried] = {}
@@ -39,7 +40,7 @@ class State:
     def advance(self, edge: int) -> None:
         """Forget what the next query evaluates anew: all behind its edge."""
         bound = edge + self._tick
-        self._before, self._carried = {}, {}
+        self._before, self._carried, self._lately = {}, {}, {}
         for relation, table in self._live.items():
             simple = self._checked.catalogue.fluents[relation].kind is FluentKind.SIMPLE
             if simple:
@@ -62,6 +63,7 @@ class State:
     def _put_by(self, relation: Relation, piece: Piece) -> None:
         if len(piece[2]):
             self._archive.setdefault(relation, []).append(piece)
+            self._lately.setdefault(relation, []).append(piece)
 
     def before(self, relation: Relation) -> list[Piece]:
         """What was said of points up to the edge and reaches it."""
@@ -77,11 +79,20 @@ class State:
         self._live = dict(context.fluents)
         self._begun = dict(context.begun)
         for relation, past in context.past.items():
-            self._archive.setdefault(relation, []).extend(past)
+            for piece in past:
+                self._put_by(relation, piece)
         for relation, table in context.events.items():
             entry = self._checked.catalogue.events.get(relation)
             if entry is not None and not entry.is_input:
                 self._happened[relation] = table
+
+    def live(self, relation: Relation) -> list[Piece]:
+        """The intervals of a fluent as the last query has them, put by or not."""
+        return [*self._lately.get(relation, []), *pieces(self._live.get(relation))]
+
+    def forget_archive(self) -> None:
+        """Leave what was put by to whoever has been told of it."""
+        self._archive, self._past = {}, {}
 
     def fluents(self) -> dict[Relation, FluentTable]:
         """The answer over the run: all defined fluents but those that phrases are made of."""

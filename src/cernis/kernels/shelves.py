@@ -1,0 +1,271 @@
+"""Rows of many groups in one pool, each group in a place of its own with room to grow.
+
+Row 0 of the pool's matrix is the time of each row, or the start of an interval; the rows of a group
+are in its order. Group g has `counts[g]` rows from `firsts[g]` on, in a place that begins at
+`bases[g]` and has room for `rooms[g]`. To change a few groups costs what these groups hold, however
+many others there are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.compile import kernel, part
+
+Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+Matrix = npt.NDArray[np.int64]
+
+
+@part
+def _first_at(pool: Matrix, row: int, low: int, high: int, point: int) -> int:
+    """The first place whose value in a row of the pool is the point or above, by bisection."""
+    while low < high:
+        middle = (low + high) >> 1
+        if pool[row, middle] < point:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel("writable-matrix integers integers integers integers integers", "integer")
+def count_within(
+    pool: Matrix, firsts: Integers, counts: Integers,
+    groups: Integers, starts: Integers, ends: Integers,
+) -> int:  # fmt: skip
+    """How many rows lie in stretches `[start, end)` of groups; at least as many as there are."""
+    total = 0
+    for at in range(len(groups)):
+        first = firsts[groups[at]]
+        stop = first + counts[groups[at]]
+        low = _first_at(pool, 0, first, stop, starts[at])
+        total += _first_at(pool, 0, low, stop, ends[at]) - low
+    return total
+
+
+@kernel(
+    "writable-matrix integers integers integers integers integers "
+    "writable-integers writable-integers",
+    "nothing",
+)
+def find_within(
+    pool: Matrix, firsts: Integers, counts: Integers,
+    groups: Integers, starts: Integers, ends: Integers, places: Integers, owners: Integers,
+) -> None:  # fmt: skip
+    """The places of these rows, and the group of each."""
+    found = 0
+    for at in range(len(groups)):
+        first = firsts[groups[at]]
+        stop = first + counts[groups[at]]
+        low = _first_at(pool, 0, first, stop, starts[at])
+        while low < stop and pool[0, low] < ends[at]:
+            places[found] = low
+            owners[found] = groups[at]
+            found += 1
+            low += 1
+
+
+@kernel(
+    "writable-matrix integers integers integer integers integers integers "
+    "writable-integers writable-integers",
+    "integer",
+)
+def find_overlapping(
+    pool: Matrix, firsts: Integers, counts: Integers, reach: int,
+    groups: Integers, starts: Integers, ends: Integers, places: Integers, owners: Integers,
+) -> int:  # fmt: skip
+    """The intervals that overlap or touch stretches of groups, each once; how many there are.
+
+    Row 1 of the pool holds ends, row `reach` the largest end of a group so far. Without places to
+    write to, they are only counted.
+    """
+    found = 0
+    done = before = -1
+    for at in range(len(groups)):
+        first = firsts[groups[at]]
+        stop = first + counts[groups[at]]
+        low = _first_at(pool, reach, first, stop, starts[at])
+        if groups[at] == before:
+            low = max(low, done)
+        while low < stop and pool[0, low] <= ends[at]:
+            if pool[1, low] >= starts[at]:
+                if len(places):
+                    places[found] = low
+                    owners[found] = groups[at]
+                found += 1
+            low += 1
+        # A stretch of the same group begins behind this one; what it passed over may overlap that.
+        before = groups[at]
+        done = low
+    return found
+
+
+@kernel("integers integers integers", "integer")
+def room_needed(counts: Integers, rooms: Integers, come: Integers) -> int:
+    """How much room the groups need that outgrow their places; `come` is sorted."""
+    total = 0
+    at = 0
+    while at < len(come):
+        group = come[at]
+        stop = at
+        while stop < len(come) and come[stop] == group:
+            stop += 1
+        if counts[group] + (stop - at) > rooms[group]:
+            total += 2 * (counts[group] + (stop - at)) + 4
+        at = stop
+    return total
+
+
+@part
+def _placed(
+    group: int, more: int, pool: Matrix, firsts: Integers, counts: Integers, bases: Integers,
+    rooms: Integers, used: int,
+) -> int:  # fmt: skip
+    """Give a group room for so many rows more; gives how much of the pool is used then."""
+    count = counts[group]
+    first = firsts[group]
+    if first + count + more <= bases[group] + rooms[group]:
+        return used
+    to = bases[group]
+    if count + more > rooms[group]:
+        to = used
+        rooms[group] = 2 * (count + more) + 4
+        bases[group] = to
+        used += rooms[group]
+    for row in range(pool.shape[0]):
+        for at in range(count):
+            pool[row, to + at] = pool[row, first + at]
+    firsts[group] = to
+    return used
+
+
+@kernel(
+    "writable-matrix writable-integers writable-integers writable-integers writable-integers "
+    "integer integers integers integers matrix integer",
+    "integer",
+)
+def exchange(
+    pool: Matrix, firsts: Integers, counts: Integers, bases: Integers, rooms: Integers,
+    used: int, gone_groups: Integers, gone_places: Integers,
+    come_groups: Integers, come: Matrix, reach: int,
+) -> int:  # fmt: skip
+    """Take rows out and put others in; gives how much of the pool is used then.
+
+    Rows that go are given by places, sorted by group and place; those that come are sorted by
+    group and time. Among rows of one time those that were there stay first. If `reach` is no
+    negative number, that row of the pool is made the largest end of its group so far.
+    """
+    g, c = 0, 0
+    while g < len(gone_groups) or c < len(come_groups):
+        if c == len(come_groups) or (g < len(gone_groups) and gone_groups[g] <= come_groups[c]):
+            group = gone_groups[g]
+        else:
+            group = come_groups[c]
+        g_stop, c_stop = g, c
+        while g_stop < len(gone_groups) and gone_groups[g_stop] == group:
+            g_stop += 1
+        while c_stop < len(come_groups) and come_groups[c_stop] == group:
+            c_stop += 1
+        shift = firsts[group]
+        # Rows that go leave before the others are moved: places are those of before.
+        count = counts[group]
+        if g_stop > g:
+            kept = gone_places[g]
+            next_gone = g
+            for at in range(gone_places[g], shift + count):
+                if next_gone < g_stop and gone_places[next_gone] == at:
+                    next_gone += 1
+                else:
+                    for row in range(pool.shape[0]):
+                        pool[row, kept] = pool[row, at]
+                    kept += 1
+            counts[group] = count - (g_stop - g)
+        used = _placed(group, c_stop - c, pool, firsts, counts, bases, rooms, used)
+        first = firsts[group]
+        old = first + counts[group] - 1
+        new = c_stop - 1
+        to = old + (c_stop - c)
+        while new >= c:
+            if old >= first and pool[0, old] > come[0, new]:
+                for row in range(pool.shape[0]):
+                    pool[row, to] = pool[row, old]
+                old -= 1
+            else:
+                for row in range(come.shape[0]):
+                    pool[row, to] = come[row, new]
+                new -= 1
+            to -= 1
+        counts[group] += c_stop - c
+        if reach >= 0:
+            most = np.int64(-9223372036854775808)
+            for at in range(first, first + counts[group]):
+                most = max(most, pool[1, at])
+                pool[reach, at] = most
+        g, c = g_stop, c_stop
+    return used
+
+
+@kernel("writable-matrix writable-integers writable-integers integer integer", "integer")
+def forget(pool: Matrix, firsts: Integers, counts: Integers, row: int, edge: int) -> int:
+    """Forget the first rows of all groups, up to where a row of the pool passes the edge.
+
+    That row must ascend within a group. Gives how many rows were forgotten.
+    """
+    total = 0
+    for group in range(len(counts)):
+        first = firsts[group]
+        stop = first + counts[group]
+        at = first
+        while at < stop and pool[row, at] <= edge:
+            at += 1
+        firsts[group] = at
+        counts[group] = stop - at
+        total += at - first
+    return total
+
+
+@kernel("writable-matrix integers integers integer integer writable-integers writable-integers",
+        "integer")  # fmt: skip
+def find_forgettable(
+    pool: Matrix, firsts: Integers, counts: Integers, row: int, edge: int,
+    places: Integers, owners: Integers,
+) -> int:  # fmt: skip
+    """The places of the rows that `forget` would forget; without room for them, their number."""
+    total = 0
+    for group in range(len(counts)):
+        at = firsts[group]
+        stop = at + counts[group]
+        while at < stop and pool[row, at] <= edge:
+            if len(places):
+                places[total] = at
+                owners[total] = group
+            total += 1
+            at += 1
+    return total
+
+
+@kernel("integers integers writable-integers writable-integers", "nothing")
+def list_all(firsts: Integers, counts: Integers, places: Integers, owners: Integers) -> None:
+    """The places of all rows, group by group, and the group of each."""
+    found = 0
+    for group in range(len(counts)):
+        for at in range(firsts[group], firsts[group] + counts[group]):
+            places[found] = at
+            owners[found] = group
+            found += 1
+
+
+@kernel("integers integers integers writable-integers writable-integers", "nothing")
+def list_of(
+    firsts: Integers, counts: Integers, groups: Integers, places: Integers, owners: Integers
+) -> None:
+    """As `list_all`, of some groups."""
+    found = 0
+    for one in range(len(groups)):
+        group = groups[one]
+        for at in range(firsts[group], firsts[group] + counts[group]):
+            places[found] = at
+            owners[found] = group
+            found += 1

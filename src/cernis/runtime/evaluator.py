@@ -1,0 +1,134 @@
+"""What a session and its ways of evaluating have in common: spaces, stores, and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import FluentKind, Relation
+from cernis.operators.context import Context, Memo
+from cernis.operators.heads import slot_domains
+from cernis.plan.builder import Plan
+from cernis.plan.links import Home, Link, homes, links
+from cernis.runtime.changes import differing
+from cernis.runtime.memory import Memory
+from cernis.runtime.run import Window
+from cernis.runtime.stores import Rows, Store
+from cernis.tables.domains import Domain, Domains
+from cernis.tables.registers import Register
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Change:
+    """Rows of a relation that are no longer there, and rows that are new.
+
+    The columns of a fluent are start, end and value, those of an event its time.
+    """
+
+    gone: Rows
+    come: Rows
+
+    def __len__(self) -> int:
+        return len(self.gone) + len(self.come)
+
+
+Changed: TypeAlias = dict[Relation, Change]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a query has changed in the answer, and what it counted on its way."""
+
+    changes: Changed = field(default_factory=dict)
+    conflicts: int = 0
+
+
+class Spaces:
+    """Where a program's relations are kept: by the keys of its stages."""
+
+    def __init__(self, plan: Plan, context: Context) -> None:
+        self.plan = plan
+        self.context = context
+        self.links: Mapping[Relation, tuple[Link, ...]] = links(plan.checked, plan.stages)
+        self.homes: Mapping[Relation, Home] = homes(plan.stages, dict(self.links))
+        self.registers = [self._register(dict(stage.keys), len(stage.key)) for stage in plan.stages]
+
+    def _register(self, keys: dict[Relation, tuple[int, ...]], width: int) -> Register:
+        relation, positions = next(iter(keys.items()))
+        domains = self.argument_domains(relation)
+        return Register([domains[at] for at in positions] if width else [])
+
+    @property
+    def are_coded(self) -> bool:
+        """Are all keys made of codes, and not of numbers that are reckoned with?"""
+        return all(None not in register.domains for register in self.registers)
+
+    def argument_domains(self, relation: Relation) -> list[Domain | None]:
+        """The encodings of a relation's arguments."""
+        kind = "fluent" if relation in self.context.catalogue.fluents else "event"
+        return [self.context.domain(kind, relation, at) for at in range(relation.arity)]
+
+    def of(self, relation: Relation) -> tuple[Register, tuple[int, ...]]:
+        """The register of a relation's key, and the arguments that are the key."""
+        home = self.homes.get(relation, Home(None, ()))
+        domains = self.argument_domains(relation)
+        if home.stage is not None and None not in self.registers[home.stage].domains:
+            return self.registers[home.stage], home.positions
+        positions = tuple(at for at in home.positions or range(1) if at < len(domains)
+                          and domains[at] is not None)  # fmt: skip
+        return Register([domains[at] for at in positions]), positions
+
+    def events(self, relation: Relation, width: int = 1) -> Store:
+        """An empty store of happenings, or of other points."""
+        register, positions = self.of(relation)
+        return Store(relation, register, positions, self.argument_domains(relation), width)
+
+    def fluent(self, relation: Relation, width: int = 3) -> Store:
+        """An empty store of intervals."""
+        register, positions = self.of(relation)
+        domains, value_domain = slot_domains(relation, self.context)
+        return Store(relation, register, positions, domains, width, value_domain, True)
+
+    def memory(self) -> Memory:
+        """An empty working memory for the program's input."""
+        catalogue = self.context.catalogue
+        stores = {
+            relation: self.events(relation)
+            for relation, event in catalogue.events.items() if event.is_input
+        }  # fmt: skip
+        stores |= {
+            relation: self.fluent(relation, 4)
+            for relation, fluent in catalogue.fluents.items() if fluent.kind is FluentKind.INPUT
+        }  # fmt: skip
+        return Memory(self.plan.checked, stores, self.context.tick)
+
+
+def context_of(
+    plan: Plan, domains: Domains, memo: Memo, tick: int, ties: str, window: Window, start: int
+) -> Context:
+    """The context of a query, without any tables yet."""
+    checked = plan.checked
+    context = Context(
+        plan.knowledge, checked.modes, checked.types, checked.catalogue, domains, tick, ties,
+        start, window.edge, window.query,
+    )  # fmt: skip
+    context.memo = memo
+    return context
+
+
+def told_apart(old: Rows, new: Rows) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which rows only one of two has: masks over the old and the new."""
+    one, two = [*old.arguments, *old.columns], [*new.arguments, *new.columns]
+    if not len(old) or not len(new):
+        return np.ones(len(old), np.bool_), np.ones(len(new), np.bool_)
+    pairs = [np.promote_types(a.dtype, b.dtype) for a, b in zip(one, two, strict=True)]
+    one = [a.astype(kind, copy=False) for a, kind in zip(one, pairs, strict=True)]
+    two = [b.astype(kind, copy=False) for b, kind in zip(two, pairs, strict=True)]
+    mask = differing(one, two)
+    return mask[: len(old)], mask[len(old) :]

@@ -1,0 +1,144 @@
+"""The change feed: intervals that a query has inserted and deleted; its sum is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from cernis.check.model import Relation
+from cernis.runtime.arrow import as_arrow
+from cernis.runtime.evaluator import Change, Changed, told_apart
+from cernis.runtime.frames import lists_of, texts_of
+from cernis.runtime.stores import Rows
+from cernis.tables.columns import Array
+from cernis.tables.domains import Domain
+from cernis.tables.fluents import INFINITY
+
+FEED: Final = pa.schema([
+    ("change", pa.string()), ("fluent", pa.string()), ("args", pa.list_(pa.string())),
+    ("value", pa.string()), ("start", pa.int64()), ("end", pa.int64()),
+    ("query_time", pa.int64()), ("rule_version", pa.string()),
+])  # fmt: skip
+"""Changes of intervals. `change` is insert or delete; the end is null while open."""
+
+HAPPENED: Final = pa.schema([
+    ("change", pa.string()), ("event", pa.string()), ("args", pa.list_(pa.string())),
+    ("occurrence", pa.int64()), ("query_time", pa.int64()), ("rule_version", pa.string()),
+])  # fmt: skip
+"""Changes of the happenings of derived events."""
+
+Encoding: TypeAlias = Callable[[Relation], tuple[list[Domain | None], Domain | None]]
+"""Gives the encodings of a relation's arguments and of its value."""
+
+
+@dataclass(slots=True)
+class Feed:
+    """What one query has changed, deletions first."""
+
+    query: int
+    version: str
+    fluents: Changed
+    events: Changed
+    encoding: Encoding
+    conflicts: int = 0
+
+    def __len__(self) -> int:
+        return sum(map(len, (*self.fluents.values(), *self.events.values())))
+
+    def table(self) -> pa.Table:
+        """The changes of all fluents."""
+        parts = [FEED.empty_table()]
+        for relation, change in sorted(self.fluents.items()):
+            domains, value_domain = self.encoding(relation)
+            for name, rows in (("delete", change.gone), ("insert", change.come)):
+                starts, ends, values = rows.columns
+                columns = [
+                    *self._head(name, relation, domains, rows), texts_of(values, value_domain),
+                    as_arrow(starts), as_arrow(ends, ends == INFINITY), *self._tail(rows),
+                ]  # fmt: skip
+                parts.append(pa.table(columns, FEED))
+        return pa.concat_tables(parts)
+
+    def happenings(self) -> pa.Table:
+        """The changes of all derived events."""
+        parts = [HAPPENED.empty_table()]
+        for relation, change in sorted(self.events.items()):
+            domains, _ = self.encoding(relation)
+            for name, rows in (("delete", change.gone), ("insert", change.come)):
+                columns = [
+                    *self._head(name, relation, domains, rows), as_arrow(rows.columns[0]),
+                    *self._tail(rows),
+                ]  # fmt: skip
+                parts.append(pa.table(columns, HAPPENED))
+        return pa.concat_tables(parts)
+
+    def _head(
+        self, name: str, relation: Relation, domains: list[Domain | None], rows: Rows
+    ) -> list[pa.Array]:
+        arguments = list(zip(rows.arguments, domains, strict=True))
+        count = len(rows)
+        return [
+            pa.repeat(pa.scalar(name), count), pa.repeat(pa.scalar(relation.name), count),
+            lists_of(arguments, count),
+        ]  # fmt: skip
+
+    def _tail(self, rows: Rows) -> list[pa.Array]:
+        count = len(rows)
+        return [
+            pa.repeat(pa.scalar(self.query, pa.int64()), count),
+            pa.repeat(pa.scalar(self.version), count),
+        ]
+
+
+@dataclass(slots=True)
+class Policy:
+    """When intervals are reported.
+
+    `early`: as soon as they are recognised; `partial`: once their starts are settled; `final`: once
+    they cannot change any more.
+    """
+
+    name: str
+    tick: int
+    _known: dict[Relation, Rows] = field(default_factory=dict)
+    _reported: dict[Relation, Rows] = field(default_factory=dict)
+
+    def filtered(self, changes: Changed, edge: int, next_edge: int) -> Changed:
+        """What to report, given what has changed, where the window ends and where the next will."""
+        if self.name == "early":
+            return changes
+        found: Changed = {}
+        for relation in {*changes, *self._known}:
+            now = self._applied(relation, changes.get(relation))
+            settled = now.columns[0 if self.name == "partial" else 1] <= next_edge + self.tick
+            eligible = now.take(settled)
+            before = self._reported.get(relation, eligible.take(_NOTHING))
+            gone, come = told_apart(before, eligible)
+            if gone.any() or come.any():
+                found[relation] = Change(before.take(gone), eligible.take(come))
+            # What ends where the next window begins cannot change, and need not be kept.
+            self._known[relation] = now.take(now.columns[1] > next_edge + self.tick)
+            self._reported[relation] = eligible.take(eligible.columns[1] > next_edge + self.tick)
+        return found
+
+    def _applied(self, relation: Relation, change: Change | None) -> Rows:
+        known = self._known.get(relation)
+        if change is None:
+            assert known is not None
+            return known
+        if known is None:
+            return change.come
+        kept, _ = told_apart(known, change.gone)
+        known = known.take(kept)
+        return Rows(
+            [np.concatenate(own) for own in zip(known.arguments, change.come.arguments,
+                                                strict=True)],
+            [np.concatenate(own) for own in zip(known.columns, change.come.columns, strict=True)],
+        )  # fmt: skip
+
+
+_NOTHING: Final[Array] = np.empty(0, np.int64)

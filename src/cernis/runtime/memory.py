@@ -1,0 +1,241 @@
+"""Working memory: the records that a session was given, as far as its window reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.checker import Checked
+from cernis.check.model import Relation
+from cernis.kernels.hashing import Numbering
+from cernis.runtime.columns import (
+    INFINITE,
+    Form,
+    Kind,
+    RecordColumns,
+    Records,
+    SetAside,
+    one_below_the_other,
+)
+from cernis.runtime.dirt import Dirt
+from cernis.runtime.gathering import NO_RECORD
+from cernis.runtime.inputs import encoded
+from cernis.runtime.retractions import resolve
+from cernis.runtime.run import Window
+from cernis.runtime.stores import Places, Rows, Store
+from cernis.tables.columns import Array
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Booleans: TypeAlias = npt.NDArray[np.bool_]
+
+TOO_LATE = "too late: it arrived when this time was forgotten"
+TOO_EARLY = "it tells of a time too far ahead"
+
+
+@dataclass(slots=True)
+class Admitted:
+    """What has changed in the working memory of one relation."""
+
+    come: Rows
+    gone: Rows
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of the records so far."""
+
+    records: int = 0
+    used: int = 0
+    outside: int = 0
+    repeated: int = 0
+    ignored: dict[str, int] = field(default_factory=dict)
+    set_aside: list[SetAside] = field(default_factory=list)
+    too_late: list[SetAside] = field(default_factory=list)
+
+
+class Memory:
+    """Records by relation: those of the window, and those whose time has not come.
+
+    A record counts at a query if it was given before, has arrived and occurred by then, and is not
+    forgotten. An input fluent's columns are start, end, value, and whether it is about a point.
+    """
+
+    def __init__(self, checked: Checked, stores: dict[Relation, Store], tick: int) -> None:
+        self._checked = checked
+        self.stores = stores
+        self._tick = tick
+        self._waiting: dict[Form, list[RecordColumns]] = {}
+        self._records = Records()
+        self.counts = Counts()
+        self.has_points = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self.stores.values()))
+
+    @property
+    def waiting(self) -> int:
+        """How many records wait for their time, or for the next query."""
+        return sum(len(part) for parts in self._waiting.values() for part in parts)
+
+    @property
+    def first(self) -> int | None:
+        """The first occurrence of those that wait."""
+        firsts = [
+            int(part.times[1].min()) for parts in self._waiting.values() for part in parts
+            if len(part)
+        ]  # fmt: skip
+        return min(firsts, default=None)
+
+    def insert(self, records: Records, retracts: bool = False) -> None:
+        """Take records in, retractions among them; or all as retractions."""
+        counts = self.counts
+        counts.records += records.count
+        counts.set_aside += records.set_aside
+        for name, count in records.ignored.items():
+            counts.ignored[name] = counts.ignored.get(name, 0) + count
+        for form, part in records.relations.items():
+            if retracts:
+                part.retracts = np.ones(len(part), np.bool_)
+            self.has_points |= form.kind is Kind.POINT
+            self._waiting.setdefault(form, []).append(part)
+
+    def admit(self, window: Window, start: int) -> dict[Relation, Admitted]:
+        """Bring the memory up to a query; gives what came and what went, by relation."""
+        found: dict[Relation, Admitted] = {}
+        for form, parts in list(self._waiting.items()):
+            part = one_below_the_other(parts)
+            ready = (part.times[0] <= window.query) & (part.times[1] <= window.query)
+            del self._waiting[form]
+            if not ready.all():
+                self._waiting[form] = [part.take(~ready)]
+            part = self._in_time(part if ready.all() else part.take(ready), window, start)
+            if not len(part):
+                continue
+            change = self._changed(form, part)
+            before = found.get(form.relation)
+            found[form.relation] = change if before is None else _both(before, change)
+        return found
+
+    def forget(self, window: Window) -> None:
+        """Forget what lies before the window."""
+        for store in self.stores.values():
+            is_interval = store.width > 1
+            store.shelf.forget(window.edge + (self._tick if is_interval else 0))
+
+    def _in_time(self, part: RecordColumns, window: Window, start: int) -> RecordColumns:
+        """The records that tell of something within the window."""
+        last = last_points(part, self._tick)
+        late = last <= window.edge
+        if not late.any():
+            return part
+        outside = last <= start
+        self.counts.outside += int(outside.sum())
+        for row in np.flatnonzero(late & ~outside).tolist():
+            self.counts.too_late.append(_aside(part, row, TOO_LATE))
+        return part.take(~late)
+
+    def _changed(self, form: Form, part: RecordColumns) -> Admitted:
+        """Enter records, and take back what is to be."""
+        store = self.stores[form.relation]
+        part, unmatched = resolve(part)
+        taken_back = self._rows(form, part.take(unmatched))
+        if part.retracts is not None:
+            assert part.gone is not None
+            asked, part = part.take(unmatched), part.take(~part.retracts & (part.gone == INFINITE))
+        else:
+            asked = part.take(unmatched)
+        come = self._rows(form, part)
+        self.counts.used += len(come)
+        places, missing = _found(store, taken_back)
+        for row in missing.tolist():
+            self.counts.set_aside.append(_aside(asked, row, NO_RECORD))
+        gone = store.rows(places)
+        groups, _ = store.enter(come)
+        store.exchange(places, groups, come)
+        return Admitted(come, gone)
+
+    def _rows(self, form: Form, part: RecordColumns) -> Rows:
+        store = self.stores[form.relation]
+        if form.kind is Kind.EVENT:
+            arguments = [encoded(*each) for each in zip(part.columns, store.domains, strict=True)]
+            return Rows(arguments, [part.times[1]])
+        domains = [store.value_domain, *store.domains]
+        values, *arguments = [encoded(*each) for each in zip(part.columns, domains, strict=True)]
+        is_point = form.kind is Kind.POINT
+        ends = part.times[1] + self._tick if is_point else part.times[2]
+        return Rows(arguments, [part.times[1], ends, values, np.full(len(part), int(is_point))])
+
+
+def last_points(part: RecordColumns, tick: int) -> Integers:
+    """The last point each record tells of."""
+    if part.form.kind is not Kind.INTERVAL:
+        return part.times[1]
+    end = part.times[2]
+    return np.where(end == INFINITE, INFINITE, end - tick)
+
+
+def _aside(part: RecordColumns, row: int, reason: str) -> SetAside:
+    return SetAside(int(part.places[row]), reason, part.text(row))
+
+
+def _both(one: Admitted, other: Admitted) -> Admitted:
+    return Admitted(_stacked(one.come, other.come), _stacked(one.gone, other.gone))
+
+
+def _stacked(one: Rows, other: Rows) -> Rows:
+    return Rows(
+        [np.concatenate(own) for own in zip(one.arguments, other.arguments, strict=True)],
+        [np.concatenate(own) for own in zip(one.columns, other.columns, strict=True)],
+    )
+
+
+def _found(store: Store, wanted: Rows) -> tuple[Places, Integers]:
+    """The places of rows equal to those wanted, each at most once; and which are not there."""
+    none = np.empty(0, np.int64)
+    if not len(wanted):
+        return (none, none), none
+    groups = store.groups(wanted)
+    times = wanted.columns[0]
+    dirt = Dirt.of(groups[groups >= 0], times[groups >= 0], times[groups >= 0] + 1)
+    places = store.within(dirt)
+    there = store.rows(places)
+    both = [
+        np.concatenate(own)
+        for own in zip(
+            [*there.arguments, *there.columns], [*wanted.arguments, *wanted.columns], strict=True
+        )
+    ]
+    keys = _numbered(both)
+    mine, asked = keys[: len(there)], keys[len(there) :]
+    ranked = Numbering()
+    mine_ranked = ranked.of(mine * (len(keys) + 1) + _ranks(mine))
+    asked_ranked = ranked.of(asked * (len(keys) + 1) + _ranks(asked))
+    row_of = np.full(len(ranked), -1, np.int64)
+    row_of[mine_ranked] = np.arange(len(mine))
+    rows = row_of[asked_ranked]
+    chosen = rows[rows >= 0]
+    return (places[0][chosen], places[1][chosen]), np.flatnonzero(rows < 0)
+
+
+def _numbered(columns: list[Array]) -> Integers:
+    """Equal numbers for equal rows."""
+    keys = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        own = np.unique(column, return_inverse=True)[1].ravel()
+        keys = np.unique(keys * (int(own.max()) + 1 if len(own) else 1) + own,
+                         return_inverse=True)[1].ravel()  # fmt: skip
+    return keys
+
+
+def _ranks(keys: Integers) -> Integers:
+    """How many equal keys come before each."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(keys) else np.empty(0)
+    begins = np.flatnonzero(first)
+    ranks = np.empty(len(keys), np.int64)
+    ranks[order] = np.arange(len(keys)) - np.repeat(begins, np.diff(np.append(begins, len(keys))))
+    return ranks

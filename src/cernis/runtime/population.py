@@ -1,0 +1,120 @@
+"""Who is in the domains that grow with the input, and who has joined or left since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Definitions, Event, Pair, Relation
+from cernis.operators.context import Context, recoded
+from cernis.runtime.members import domain_goals
+from cernis.runtime.memory import Admitted
+from cernis.runtime.stores import Rows, Store
+from cernis.syntax.tree import Compound, Variable, functor
+from cernis.tables.columns import Array, Column
+from cernis.tables.domains import Domain, numbers
+from cernis.tables.registers import Register
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Predicate: TypeAlias = tuple[str, int]
+
+
+class _Goal:
+    """One goal that says which arguments of input records are members of a domain.
+
+    A member stays one for as long as some record that named it was not taken back.
+    """
+
+    def __init__(self, entity: Event | Pair, goal: Compound) -> None:
+        terms = entity.args if isinstance(entity, Event) else (*entity.args, entity.value)
+        names = [term.name if isinstance(term, Variable) else "" for term in terms]
+        self.relation = entity.relation
+        self.predicate: Predicate = functor(goal)
+        self._positions = [names.index(a.name) for a in goal.args if isinstance(a, Variable)]
+        self._register: Register | None = None
+        self._domains: list[Domain | None] = []
+        self._counts = np.zeros(0, np.int64)
+
+    def change(self, change: Admitted, store: Store, context: Context) -> list[Array]:
+        """Count what came and went; gives those who joined or left."""
+        came = self._numbers(change.come, store, context)
+        gone = self._numbers(change.gone, store, context)
+        top = max((int(own.max()) + 1 for own in (came, gone) if len(own)), default=0)
+        if top > len(self._counts):
+            more = np.zeros(max(top, 2 * len(self._counts)) - len(self._counts), np.int64)
+            self._counts = np.concatenate([self._counts, more])
+        touched = np.unique(np.concatenate([came, gone]))
+        before = self._counts[touched] > 0
+        np.add.at(self._counts, came, 1)
+        np.subtract.at(self._counts, gone, 1)
+        changed = touched[(self._counts[touched] > 0) != before]
+        return self._columns(changed)
+
+    def members(self) -> list[Array]:
+        """Who is a member by this goal."""
+        if self._register is None:
+            return [np.empty(0, np.int64)] * self.predicate[1]
+        return self._columns(np.flatnonzero(self._counts > 0))
+
+    def _columns(self, chosen: Integers) -> list[Array]:
+        assert self._register is not None
+        found = zip(self._register.columns(chosen), self._register.domains, self._domains,
+                    strict=True)  # fmt: skip
+        return [
+            column if domain is not None or coded is None else numbers(coded.decode(column))
+            for column, coded, domain in found
+        ]
+
+    def _numbers(self, rows: Rows, store: Store, context: Context) -> Integers:
+        if self._register is None:
+            self._domains = context.slots_of(self.predicate)
+            # Numbers that are reckoned with have no codes; here they get some.
+            self._register = Register([own or Domain() for own in self._domains])
+        columns = [*rows.arguments, *rows.columns[2:3]]
+        own = [*store.domains, store.value_domain]
+        given = [
+            recoded(Column(columns[at], own[at]), domain, len(rows))
+            for at, domain in zip(self._positions, self._register.domains, strict=True)
+        ]
+        return self._register.enter(given, len(rows))[0]
+
+
+class Population:
+    """The members of all dynamic domains of a program."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
+        self._goals = [
+            _Goal(grounding.entity, goal)
+            for grounding in definitions.groundings
+            for goal in domain_goals(grounding, keys)
+        ]
+        self._filled: dict[Predicate, tuple[list[Array], int]] = {
+            key: ([np.empty(0, np.int64)] * key[1], 1) for key in keys
+        }
+
+    def update(
+        self, admitted: Mapping[Relation, Admitted], stores: Mapping[Relation, Store],
+        context: Context,
+    ) -> dict[Predicate, list[list[Array]]]:  # fmt: skip
+        """Take note of records; gives for each domain who joined or left, and fills the context."""
+        changed: dict[Predicate, list[list[Array]]] = {}
+        for goal in self._goals:
+            change = admitted.get(goal.relation)
+            if change is None:
+                continue
+            columns = goal.change(change, stores[goal.relation], context)
+            if len(columns[0]):
+                changed.setdefault(goal.predicate, []).append(columns)
+        for key in changed:
+            own = [goal.members() for goal in self._goals if goal.predicate == key]
+            columns = [np.concatenate(each) for each in zip(*own, strict=True)]
+            if len(own) > 1:
+                columns = list(np.unique(np.stack(columns), axis=1))
+            self._filled[key] = columns, self._filled[key][1] + 1
+        for key, (columns, filling) in self._filled.items():
+            context.filled[key], context.fillings[key] = columns, filling
+        return changed

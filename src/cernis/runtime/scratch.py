@@ -1,0 +1,122 @@
+"""Evaluates every query from scratch: all that the window holds, whatever has changed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cernis.check.model import Relation
+from cernis.operators.context import Context
+from cernis.operators.pieces import Piece, pieces, reaching, united
+from cernis.plan.builder import Plan
+from cernis.runtime.evaluator import Change, Outcome, told_apart
+from cernis.runtime.memory import Memory
+from cernis.runtime.query import evaluate
+from cernis.runtime.run import Answer, Window, counted_events, once, watched_fluents
+from cernis.runtime.state import State
+from cernis.runtime.stores import Rows, Store, event_table
+from cernis.tables.fluents import FluentTable
+
+
+class Scratch:
+    """Evaluates a plan anew at each query, and tells what differs from the query before."""
+
+    def __init__(self, plan: Plan, memory: Memory, context: Context) -> None:
+        self._plan = plan
+        self._memory = memory
+        self._state = State(plan.checked, context.domains, context.tick)
+        self._rows: dict[Relation, Rows] = {}
+        self._happened: dict[Relation, Rows] = {}
+        self._counted = counted_events(plan)
+        self._watched = watched_fluents(plan)
+
+    def query(self, window: Window, context: Context) -> Outcome:
+        """Bring the answer up to a query."""
+        state = self._state
+        state.advance(window.edge)
+        self._fill(window, context)
+        found = evaluate(self._plan, context, state.carried())
+        state.settle(context)
+        outcome = Outcome(conflicts=found.conflicts)
+        for relation in self._fluents():
+            self._compare(relation, self._joined(relation, context), self._rows, outcome)
+        for relation, table in context.events.items():
+            if not self._plan.checked.catalogue.events[relation].is_input:
+                # Happenings up to the edge stand, and are not said again.
+                known = self._happened.get(relation)
+                if known is not None:
+                    self._happened[relation] = known.take(known.columns[0] > window.edge)
+                now = Rows(table.arguments, [table.times])
+                self._compare(relation, now, self._happened, outcome)
+        state.forget_archive()
+        return outcome
+
+    def answer(self) -> Answer:
+        """What the window knows of."""
+        return Answer(self._state.fluents())
+
+    def _fluents(self) -> list[Relation]:
+        vertices = self._plan.checked.dependencies.vertices
+        return list(dict.fromkeys(v.relation for v in vertices if v.value is not None))
+
+    def _joined(self, relation: Relation, context: Context) -> Rows:
+        """What is known of a fluent: up to the edge what was said before, behind it what is now."""
+        bound = context.edge + context.tick
+        parts = []
+        before = self._rows.get(relation)
+        if before is not None:
+            starts, ends, values = before.columns
+            own = before.take((ends >= bound) & (starts < bound))
+            cut = np.minimum(own.columns[1], bound)
+            self._rows[relation] = before.take(ends >= bound)
+            parts.append((own.arguments, own.columns[2], own.columns[0], cut))
+        for arguments, values, starts, ends in self._state.live(relation):
+            behind = ends > bound if before is not None else np.ones(len(ends), np.bool_)
+            low = np.maximum(starts, bound) if before is not None else starts
+            parts.append(([c[behind] for c in arguments], values[behind], low[behind],
+                          ends[behind]))  # fmt: skip
+        ((arguments, values, starts, ends),) = pieces(united(parts, relation, context))
+        return Rows(arguments, [starts, ends, values])
+
+    def _compare(
+        self, relation: Relation, now: Rows, known: dict[Relation, Rows], outcome: Outcome
+    ) -> None:
+        """Note how a relation differs from what it was."""
+        before = known.get(relation, now.take(np.empty(0, np.int64)))
+        gone, come = told_apart(before, now)
+        if gone.any() or come.any():
+            outcome.changes[relation] = Change(before.take(gone), now.take(come))
+        known[relation] = now
+
+    def _fill(self, window: Window, context: Context) -> None:
+        """Give the context all that the window holds, and what was said before it."""
+        context.watched = self._watched
+        for relation, store in self._memory.stores.items():
+            if store.width == 1:
+                table = event_table(store, store.shelf.everything())
+                context.events[relation] = once(table) if relation in self._counted else table
+            else:
+                context.fluents[relation] = self._input(relation, store, window, context)
+        for relation in self._fluents():
+            if self._state.before(relation):
+                context.fluents[relation] = united(self._state.before(relation), relation, context)
+
+    def _input(
+        self, relation: Relation, store: Store, window: Window, context: Context
+    ) -> FluentTable:
+        rows = store.rows(store.shelf.everything())
+        starts, ends, values, is_point = rows.columns
+        bound = window.edge + context.tick
+        seen = ends > bound
+        piece: Piece = (
+            [column[seen] for column in rows.arguments], values[seen],
+            np.maximum(starts[seen], bound), ends[seen],
+        )  # fmt: skip
+        before = self._state.before(relation)
+        table = united([*before, piece], relation, context)
+        if before:
+            table = reaching(table, relation, context)
+        context.fluents[relation] = table
+        last = np.flatnonzero((is_point == 1) & (starts == window.query))
+        if len(last):
+            context.leave_open(relation, [c[last] for c in (*rows.arguments, values)])
+        return context.fluents[relation]

@@ -1,0 +1,157 @@
+"""A session: events come and go, and each query tells what has changed since the last."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from cernis.check.model import FluentKind, Relation
+from cernis.errors import DataError
+from cernis.operators.context import Context, Memo
+from cernis.operators.heads import slot_domains
+from cernis.plan.builder import Plan
+from cernis.runtime.columns import Records
+from cernis.runtime.evaluator import Changed, Spaces, context_of
+from cernis.runtime.feed import Feed, Policy
+from cernis.runtime.memory import Counts
+from cernis.runtime.population import Population
+from cernis.runtime.run import Window, undisturbed
+from cernis.runtime.scratch import Scratch
+from cernis.runtime.sources import Events, read_unresolved
+from cernis.tables.domains import Domain, Domains
+
+POLICIES: Final = ("early", "partial", "final")
+
+
+class Session:
+    """Recognises in process, query by query, as events arrive, arrive late, or are taken back.
+
+    A query at `q` sees what happened in `(q - window, q]` and was given before; without a window,
+    it sees everything since the start. Without a start, the session starts one tick before the
+    first occurrence it knows of at its first query.
+    """
+
+    def __init__(
+        self, plan: Plan, window: int | None = None, step: int | None = None,
+        start: int | None = None, tick: int | None = None, ties: str | None = None,
+        policy: str = "early", incremental: bool = True,
+    ) -> None:  # fmt: skip
+        if policy not in POLICIES:
+            raise DataError(f"a policy is one of {', '.join(POLICIES)}, not {policy}")
+        settings = plan.checked.definitions.settings
+        self.plan = plan
+        self.window = window
+        self.step = step or window
+        self.start = start
+        self.tick = tick or settings.tick
+        self.ties = ties or settings.ties
+        self.last: int | None = None
+        self.version = _version(plan)
+        self._policy = Policy(policy, self.tick)
+        self._domains, self._memo = Domains(), Memo()
+        template = self._context(Window(0, 0), 0)
+        self._spaces = Spaces(plan, template)
+        self._memory = self._spaces.memory()
+        self._population = Population(plan.checked.definitions)
+        self._evaluator = Scratch(plan, self._memory, template)
+
+    # -- events -----------------------------------------------------------------------------
+
+    def insert(self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None) -> None:
+        """Take events in; they count from the next query on, if they have arrived by then.
+
+        Among text records may be retractions. What cannot be read is set aside and counted.
+        """
+        self._memory.insert(self._read(events, mapping))
+
+    def retract(
+        self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None
+    ) -> None:
+        """Take events back that were given before, each equal in all but its arrival."""
+        self._memory.insert(self._read(events, mapping), retracts=True)
+
+    def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
+        return read_unresolved(events, self.plan.checked, mapping)
+
+    @property
+    def counts(self) -> Counts:
+        """What became of the records so far."""
+        return self._memory.counts
+
+    @property
+    def waiting(self) -> int:
+        """How many records wait for the next query, or for their time to come."""
+        return self._memory.waiting
+
+    def __len__(self) -> int:
+        """How many records the window holds."""
+        return len(self._memory)
+
+    # -- queries ----------------------------------------------------------------------------
+
+    def query(self, time: int) -> Feed:
+        """Bring the answer up to a time; gives what has changed since the query before."""
+        if self.last is not None and time < self.last:
+            raise DataError(f"a query at {time} comes after one at {self.last}: time goes forward")
+        if self.start is None:
+            first = self._memory.first
+            self.start = (first if first is not None else time) - self.tick
+        window = Window(self._edge(time), time)
+        with undisturbed():
+            context = self._context(window, self.start)
+            self._memory.forget(window)
+            admitted = self._memory.admit(window, self.start)
+            self._population.update(admitted, self._memory.stores, context)
+            outcome = self._evaluator.query(window, context)
+        self.last = time
+        fluents, events = self._shown(outcome.changes)
+        next_edge = self._edge(time + (self.step or 0))
+        fluents = self._policy.filtered(fluents, window.edge, next_edge)
+        return Feed(time, self.version, fluents, events, self.encoding, outcome.conflicts)
+
+    def _edge(self, time: int) -> int:
+        assert self.start is not None
+        return self.start if self.window is None else max(self.start, time - self.window)
+
+    def _context(self, window: Window, start: int) -> Context:
+        return context_of(self.plan, self._domains, self._memo, self.tick, self.ties, window, start)
+
+    def _shown(self, changes: Changed) -> tuple[Changed, Changed]:
+        """The changes of fluents and of events, without what phrases are made of."""
+        hidden = self.plan.checked.definitions.auxiliary
+        catalogue = self.plan.checked.catalogue
+        own = {relation: change for relation, change in changes.items() if relation not in hidden}
+        return (
+            {r: change for r, change in own.items() if r in catalogue.fluents
+             and catalogue.fluents[r].kind is not FluentKind.INPUT},
+            {r: change for r, change in own.items() if r in catalogue.events},
+        )  # fmt: skip
+
+    def encoding(self, relation: Relation) -> tuple[list[Domain | None], Domain | None]:
+        """The encodings of a relation's arguments and of its value."""
+        context = self._spaces.context
+        if relation in context.catalogue.fluents:
+            return slot_domains(relation, context)
+        return self._spaces.argument_domains(relation), None
+
+    def intervals(self) -> pa.Table:
+        """The intervals that the window knows of: `fluent, args, value, start, end, open`.
+
+        What ended before the window is in the feed of earlier queries, and is not kept.
+        """
+        from cernis.runtime.frames import all_intervals
+
+        return all_intervals(self._evaluator.answer())
+
+
+def _version(plan: Plan) -> str:
+    """A short name for the rules, another whenever they change."""
+    digest = hashlib.sha256()
+    for source in plan.checked.sources:
+        digest.update(source.text.encode("utf-8", "surrogatepass"))
+        digest.update(b"\0")
+    return digest.hexdigest()[:12]

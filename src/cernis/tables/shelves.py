@@ -1,0 +1,206 @@
+"""A shelf: rows kept by group and time, where a few can be exchanged at little cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels import shelves
+from cernis.kernels.order import in_order, order_by
+from cernis.tables.columns import Array
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+_ROOM = 4
+"""A group that moves gets room for this many rows more than twice its own."""
+
+
+class Shelf:
+    """Rows of columns, those of a group in the order of the first column.
+
+    Groups are numbered from 0. The first column holds times, or starts of intervals; a shelf of
+    intervals has their ends as its second column, and knows the largest end so far beside them.
+    Numbers of other columns may be integers or floats; a column that was given floats once holds
+    floats from then on.
+    """
+
+    def __init__(self, width: int, has_intervals: bool = False) -> None:
+        self.width = width
+        self._reach = width if has_intervals else -1
+        self._is_float = [False] * width
+        self._pool = np.empty((width + has_intervals, 0), np.int64)
+        self._firsts, self._counts, self._bases, self._rooms = np.zeros((4, 0), np.int64)
+        self._used = 0
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def groups(self) -> int:
+        """Groups are numbered below this."""
+        return len(self._counts)
+
+    # -- finding ----------------------------------------------------------------------------
+
+    def everything(self) -> tuple[Integers, Integers]:
+        """The places of all rows, by group and time, and the group of each."""
+        found = self._room(self._length)
+        shelves.list_all(self._firsts, self._counts, *found)
+        return found
+
+    def of(self, groups: Integers) -> tuple[Integers, Integers]:
+        """The places of the rows of some groups, and the group of each."""
+        groups = np.ascontiguousarray(groups[groups < self.groups])
+        found = self._room(int(self._counts[groups].sum()))
+        shelves.list_of(self._firsts, self._counts, groups, *found)
+        return found
+
+    def within(
+        self, groups: Integers, starts: Integers, ends: Integers
+    ) -> tuple[Integers, Integers]:
+        """The places of rows in stretches `[start, end)`, which are sorted and disjoint."""
+        groups, starts, ends = self._known(groups, starts, ends)
+        where = self._pool, self._firsts, self._counts
+        found = self._room(int(shelves.count_within(*where, groups, starts, ends)))
+        shelves.find_within(*where, groups, starts, ends, *found)
+        return found
+
+    def overlapping(
+        self, groups: Integers, starts: Integers, ends: Integers
+    ) -> tuple[Integers, Integers]:
+        """The places of intervals that overlap or touch stretches, sorted and disjoint; each once.
+
+        The end of such a stretch may be infinite.
+        """
+        groups, starts, ends = self._known(groups, starts, ends)
+        where = self._pool, self._firsts, self._counts, self._reach
+        nothing = self._room(0)
+        count = int(shelves.find_overlapping(*where, groups, starts, ends, *nothing))
+        found = self._room(count)
+        if count:
+            shelves.find_overlapping(*where, groups, starts, ends, *found)
+        return found
+
+    def rows(self, places: Integers) -> list[Array]:
+        """The columns of rows."""
+        return [self._column(at, places) for at in range(self.width)]
+
+    def _column(self, at: int, places: Integers) -> Array:
+        column = self._pool[at, places]
+        return np.asarray(column.view(np.float64) if self._is_float[at] else column)
+
+    def _known(
+        self, groups: Integers, starts: Integers, ends: Integers
+    ) -> tuple[Integers, Integers, Integers]:
+        """The stretches of groups that have ever had rows."""
+        if len(groups) and int(groups.max()) >= self.groups:
+            own = groups < self.groups
+            groups, starts, ends = groups[own], starts[own], ends[own]
+        return (
+            np.ascontiguousarray(groups),
+            np.ascontiguousarray(starts),
+            np.ascontiguousarray(ends),
+        )
+
+    def _room(self, count: int) -> tuple[Integers, Integers]:
+        return np.empty(count, np.int64), np.empty(count, np.int64)
+
+    # -- changing ---------------------------------------------------------------------------
+
+    def exchange(
+        self, gone: tuple[Integers, Integers], groups: Integers, columns: Sequence[Array]
+    ) -> None:
+        """Take out the rows at some places, given with their groups, and put in others.
+
+        Both may come in any order. Places that were found before are no longer valid.
+        """
+        gone_groups, gone_places = self._in_order(gone[1], gone[0])
+        come_groups, come = self._incoming(groups, columns)
+        if not len(gone_groups) and not len(come_groups):
+            return
+        before = self._firsts[gone_groups]
+        self._let_grow(come_groups)
+        # Groups may have been moved, each as a whole.
+        gone_places = gone_places + (self._firsts[gone_groups] - before)
+        self._used = int(
+            shelves.exchange(
+                self._pool, self._firsts, self._counts, self._bases, self._rooms, self._used,
+                gone_groups, gone_places, come_groups, come, self._reach,
+            )
+        )  # fmt: skip
+        self._length += len(come_groups) - len(gone_groups)
+
+    def forget(self, edge: int) -> None:
+        """Forget rows up to a time; of intervals, those before which all have ended by then.
+
+        Of a group only the first rows go: an interval behind one that lasts stays with it.
+        """
+        row = max(self._reach, 0)
+        self._length -= int(shelves.forget(self._pool, self._firsts, self._counts, row, edge))
+
+    def forgettable(self, edge: int) -> tuple[Integers, Integers]:
+        """The places of the rows that `forget` would forget."""
+        where = self._pool, self._firsts, self._counts, max(self._reach, 0), edge
+        count = int(shelves.find_forgettable(*where, *self._room(0)))
+        found = self._room(count)
+        if count:
+            shelves.find_forgettable(*where, *found)
+        return found
+
+    def _in_order(self, groups: Integers, places: Integers) -> tuple[Integers, Integers]:
+        groups, places = np.ascontiguousarray(groups), np.ascontiguousarray(places)
+        if in_order(groups, places):
+            return groups, places
+        order = order_by(groups, places)
+        return groups[order], places[order]
+
+    def _incoming(
+        self, groups: Integers, columns: Sequence[Array]
+    ) -> tuple[Integers, npt.NDArray[np.int64]]:
+        groups = np.ascontiguousarray(groups)
+        times = np.ascontiguousarray(columns[0])
+        order = None if in_order(groups, times) else order_by(groups, times)
+        come = np.empty((self.width, len(groups)), np.int64)
+        for at, column in enumerate(columns):
+            come[at] = self._as_integers(at, column if order is None else column[order])
+        return groups if order is None else groups[order], come
+
+    def _as_integers(self, at: int, column: Array) -> Integers:
+        """A column as the pool keeps it: floats by their bits."""
+        if column.dtype == np.float64 and len(column) and not self._is_float[at]:
+            self._is_float[at] = True
+            own = self._pool[at, : self._used]
+            own[:] = own.astype(np.float64).view(np.int64)
+        if self._is_float[at]:
+            return np.ascontiguousarray(column.astype(np.float64)).view(np.int64)
+        return column.astype(np.int64, copy=False)
+
+    def _let_grow(self, come_groups: Integers) -> None:
+        if len(come_groups) and int(come_groups[-1]) >= self.groups:
+            more = max(int(come_groups[-1]) + 1, self.groups * 2) - self.groups
+            none = np.zeros(more, np.int64)
+            self._firsts, self._counts, self._bases, self._rooms = (
+                np.concatenate([own, none])
+                for own in (self._firsts, self._counts, self._bases, self._rooms)
+            )
+        need = int(shelves.room_needed(self._counts, self._rooms, come_groups))
+        if self._used + need > self._pool.shape[1]:
+            self._make_room(need)
+
+    def _make_room(self, need: int) -> None:
+        """Put all groups behind one another in a new pool, with room to grow."""
+        places, owners = self.everything()
+        rooms = np.where(self._counts, self._counts + self._counts // 4 + _ROOM, 0)
+        bases = np.cumsum(rooms) - rooms
+        used = int(rooms.sum())
+        pool = np.empty((self._pool.shape[0], used + 2 * need + used // 4 + 64), np.int64)
+        within = np.arange(len(places)) - np.repeat(
+            np.cumsum(self._counts) - self._counts, self._counts
+        )
+        pool[:, bases[owners] + within] = self._pool[:, places]
+        self._pool, self._used = pool, used
+        self._bases, self._rooms, self._firsts = bases, rooms, bases.copy()
