@@ -269,3 +269,26 @@ def list_of(
             places[found] = at
             owners[found] = group
             found += 1
+
+
+@kernel(
+    "writable-matrix integers integers integer integer writable-integers writable-integers",
+    "integer",
+)
+def find_reaching(
+    pool: Matrix, firsts: Integers, counts: Integers, reach: int, point: int,
+    places: Integers, owners: Integers,
+) -> int:  # fmt: skip
+    """The intervals that end at a point or behind it; without room for them, their number."""
+    total = 0
+    for group in range(len(counts)):
+        at = firsts[group] + counts[group] - 1
+        # The first row that reaches so far is the first one in question.
+        while at >= firsts[group] and pool[reach, at] >= point:
+            if pool[1, at] >= point:
+                if len(places):
+                    places[total] = at
+                    owners[total] = group
+                total += 1
+            at -= 1
+    return total

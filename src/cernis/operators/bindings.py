@@ -27,6 +27,7 @@ from cernis.plan.logical import (
     Lookup,
     Require,
     Resolve,
+    names_in,
 )
 from cernis.plan.pipeline import entity_names
 from cernis.syntax.printer import show
@@ -54,6 +55,22 @@ def alternatives(rule: IntervalRule) -> list[frozenset[str]]:
     for name in required:
         result = {one | other for one in result for other in needs[name]}
     return sorted((one for one in result if not any(other < one for other in result)), key=sorted)
+
+
+def is_local(rule: IntervalRule, has_groundings: bool) -> bool:
+    """Do the lists that a result cannot do without say all about whom it is?
+
+    If so, what is said of a point depends on nothing but what holds there.
+    """
+    conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
+    known = set(names_in(tuple(conditions)))
+    if has_groundings:
+        known |= entity_names(rule.head)
+    lists = {s.output: entity_names(s.pair) for s in rule.steps if isinstance(s, Fetch)}
+    wanted = _important(rule)
+    return all(
+        wanted <= known.union(*(lists[name] for name in needed)) for needed in alternatives(rule)
+    )
 
 
 def _needs(step: Combine, inputs: list[set[frozenset[str]]]) -> set[frozenset[str]]:

@@ -84,6 +84,42 @@ class SimpleFluent:
             self._keep(initiations[first:], terminations)
         return self._measured(marks, initiations, terminations, carried)
 
+    def actions(self, known: list[Array]) -> tuple[list[Array], Integers, Integers]:
+        """What rules fire: arguments, times, and actions, in any order.
+
+        An action is twice a value's code, and one more for an initiation; -2 breaks any value. Heads
+        that leave arguments open are about the known instances, too.
+        """
+        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
+        parts: dict[str, list[Points]] = {
+            "initiation": [self._initial(rule) for rule in initial], "termination": []
+        }
+        for rule in rules:
+            if not _open_arguments(rule):
+                parts[rule.kind].append(self._points(rule, self._fired(rule)))
+        if any(map(_open_arguments, rules)):
+            none = np.empty(len(known[0]), np.int64)
+            instances = self._instances(parts["initiation"], Carried(known, none, none))
+            for rule in filter(_open_arguments, rules):
+                parts[rule.kind].append(self._open(rule, instances))
+        every = [*parts["initiation"], *parts["termination"]]
+        actions = [self._actions(points) for points in parts["initiation"]]
+        actions += [points.values * 2 for points in parts["termination"]]
+        nothing = self._no_points()
+        stacked = _stacked(every, nothing)
+        return stacked.arguments, stacked.times, np.concatenate([nothing.times, *actions])
+
+    def intervals(
+        self, arguments: list[Array], times: Integers, actions: Integers, carried: Carried
+    ) -> tuple[list[Array], Array, Integers, Integers]:
+        """Arguments, values, starts and ends of the intervals that actions give."""
+        keys = InstanceKeys(self.domains, [arguments, carried.arguments], self.context)
+        own = keys.of(arguments, len(times))
+        sorted_actions = _sorted(own, times, actions, keys.size)
+        instances, values, starts, ends = self._held(keys, None, sorted_actions, carried)
+        return keys.arguments(instances), self._shown(values), starts, ends
+
     def _fired(self, rule: PointRule) -> Rows:
         return fired(rule, self.relation, self.domains, self.context)
 
@@ -305,11 +341,16 @@ class SimpleFluent:
         for points in terminations:
             own = keys.of(points.arguments, len(points.times))
             lists.append(_sorted(own, points.times, points.values * 2, keys.size))
+        return self._table(keys, *self._held(keys, marks, _merged(lists), carried))
+
+    def _held(
+        self, keys: InstanceKeys, marks: Marks | None, actions: _Actions, carried: Carried
+    ) -> list[Integers]:
+        """Instances, values, starts and ends of intervals, from sorted actions."""
         held = keys.of(carried.arguments, len(carried.values))
         order = np.argsort(held, kind="stable")
         before = held[order], carried.values[order], carried.starts[order]
         tick = self.context.tick
-        actions = _merged(lists)
         if self._delays():
             found = self._delayed(keys, actions, before, held[order], carried, order)
         elif marks is not None:
@@ -320,7 +361,7 @@ class SimpleFluent:
         else:
             found = hold_each(*actions, *before, tick)
         *columns, self.conflicts = found
-        return self._table(keys, *columns)
+        return columns
 
     def _by_group(self, keys: InstanceKeys, marks: Marks) -> tuple[Stretches, Integers, Bytes]:
         """The rows of a table sorted by instance and time, and their marks.
@@ -419,6 +460,15 @@ class SimpleFluent:
         from cernis.tables.domains import numbers
 
         return numbers(self._number_domain().decode(codes))
+
+
+def leaves_open(definition: Definition) -> dict[str, bool]:
+    """Do rules of a definition leave arguments open, by kind of rule?"""
+    found = {"initiation": False, "termination": False}
+    for rule in definition.rules:
+        if isinstance(rule, PointRule):
+            found[rule.kind] |= _open_arguments(rule)
+    return found
 
 
 def _open_arguments(rule: PointRule) -> bool:

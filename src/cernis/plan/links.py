@@ -32,7 +32,8 @@ class Home:
 
 def links(checked: Checked, stages: tuple[Stage, ...]) -> dict[Relation, tuple[Link, ...]]:
     """What each definition reads, in the order of its rules."""
-    keys = {relation: dict(stage.keys)[relation] for stage in stages for relation in own(stage)}
+    # What has effects but no rules has no key.
+    keys = {r: dict(stage.keys).get(r, ()) for stage in stages for r in own(stage)}
     found: dict[Relation, list[Link]] = {relation: [] for relation in keys}
     for shape in shapes(checked.definitions):
         head = shape.head
@@ -65,7 +66,7 @@ def homes(
     for at, stage in enumerate(stages):
         keys = dict(stage.keys)
         for relation in own(stage):
-            found[relation] = Home(at, keys[relation])
+            found[relation] = Home(at, keys.get(relation, ()))
     defined = set(found)
     for at, stage in enumerate(stages):
         for relation, key in stage.keys:

@@ -11,6 +11,7 @@ from cernis.check.model import Relation
 from cernis.operators.context import Points
 from cernis.operators.pieces import Piece, chosen, pieces
 from cernis.operators.simple import Carried
+from cernis.tables.columns import Array
 from cernis.tables.domains import Domains
 from cernis.tables.fluents import Finder, FluentTable
 
@@ -32,14 +33,18 @@ def cut_at(
     values = held[1]
     if table.value_domain is None:
         values = domains.of(("values of", relation)).encode(values.tolist())
-    since = None if begun is None else _since(begun, held, values, edge, tick)
+    since = None
+    if begun is not None:
+        since = last_initiations(begun, held[0], values, held[2], edge, tick)
     return chosen(piece, ends <= bound), Carried(held[0], values, held[2], since)
 
 
-def _since(begun: Points, held: Piece, values: Integers, edge: int, tick: int) -> Integers:
+def last_initiations(
+    begun: Points, arguments: list[Array], values: Integers, starts: Integers, edge: int, tick: int
+) -> Integers:
     """The last initiation up to the edge of what is carried: effects are counted from it."""
-    since = held[2] - tick
-    finder = Finder([(c, None) for c in (*held[0], values)], len(values))
+    since = starts - tick
+    finder = Finder([(c, None) for c in (*arguments, values)], len(values))
     early = np.flatnonzero(begun.times <= edge)
     columns = [column[early] for column in (*begun.arguments, begun.values)]
     found = finder.one(columns, len(early))

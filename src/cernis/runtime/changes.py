@@ -22,7 +22,7 @@ def differing(old: list[Array], new: list[Array]) -> Booleans:
     """The rows, old ones first, that only one of two tables has; a row there twice is one."""
     if not len(old[0]) or not len(new[0]):
         return np.ones(len(old[0]) + len(new[0]), np.bool_)
-    hashes = [_hashed(columns) for columns in (old, new)]
+    hashes = [hashed(columns) for columns in (old, new)]
     table = RowTable(hashes[0])
     first, found = table.find(hashes[0]), table.find(hashes[1])
     is_there = found >= 0
@@ -36,7 +36,7 @@ def differing(old: list[Array], new: list[Array]) -> Booleans:
     return np.concatenate([~kept[first], ~is_there])
 
 
-def _hashed(columns: list[Array]) -> npt.NDArray[np.int64]:
+def hashed(columns: list[Array]) -> npt.NDArray[np.int64]:
     """One number a row that all its columns make up."""
     found = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
@@ -121,7 +121,7 @@ def earliest(old: list[Array], new: list[Array], rows: Booleans, arity: int, tic
         return int(min(column.min() for column in (gone[-1], come[-1]) if len(column)))
     firsts = [np.concatenate([gone[-2], come[-2]])]
     if len(gone[0]) and len(come[0]):
-        found = RowTable(_hashed(gone[:-1])).find(_hashed(come[:-1]))
+        found = RowTable(hashed(gone[:-1])).find(hashed(come[:-1]))
         pairs = np.flatnonzero(found >= 0)
         same = [a[found[pairs]] == b[pairs] for a, b in zip(gone[:-1], come[:-1], strict=True)]
         pairs = pairs[np.logical_and.reduce(same)]

@@ -60,9 +60,11 @@ class Spaces:
         self.registers = [self._register(dict(stage.keys), len(stage.key)) for stage in plan.stages]
 
     def _register(self, keys: dict[Relation, tuple[int, ...]], width: int) -> Register:
+        if not width:
+            return Register([])
         relation, positions = next(iter(keys.items()))
         domains = self.argument_domains(relation)
-        return Register([domains[at] for at in positions] if width else [])
+        return Register([domains[at] for at in positions])
 
     @property
     def are_coded(self) -> bool:

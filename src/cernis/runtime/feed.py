@@ -13,7 +13,7 @@ from cernis.check.model import Relation
 from cernis.runtime.arrow import as_arrow
 from cernis.runtime.evaluator import Change, Changed, told_apart
 from cernis.runtime.frames import lists_of, texts_of
-from cernis.runtime.stores import Rows
+from cernis.runtime.stores import Rows, stacked
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import INFINITY
@@ -107,22 +107,23 @@ class Policy:
     _known: dict[Relation, Rows] = field(default_factory=dict)
     _reported: dict[Relation, Rows] = field(default_factory=dict)
 
-    def filtered(self, changes: Changed, edge: int, next_edge: int) -> Changed:
-        """What to report, given what has changed, where the window ends and where the next will."""
+    def filtered(self, changes: Changed, next_edge: int) -> Changed:
+        """What to report, given what has changed, and where the next window will begin."""
         if self.name == "early":
             return changes
         found: Changed = {}
+        bound = next_edge + self.tick
         for relation in {*changes, *self._known}:
             now = self._applied(relation, changes.get(relation))
-            settled = now.columns[0 if self.name == "partial" else 1] <= next_edge + self.tick
-            eligible = now.take(settled)
+            starts, ends = now.columns[:2]
+            # What ends where the next window begins may go on in it.
+            eligible = now.take(starts <= bound if self.name == "partial" else ends < bound)
             before = self._reported.get(relation, eligible.take(_NOTHING))
             gone, come = told_apart(before, eligible)
             if gone.any() or come.any():
                 found[relation] = Change(before.take(gone), eligible.take(come))
-            # What ends where the next window begins cannot change, and need not be kept.
-            self._known[relation] = now.take(now.columns[1] > next_edge + self.tick)
-            self._reported[relation] = eligible.take(eligible.columns[1] > next_edge + self.tick)
+            self._known[relation] = now.take(ends >= bound)
+            self._reported[relation] = eligible.take(eligible.columns[1] >= bound)
         return found
 
     def _applied(self, relation: Relation, change: Change | None) -> Rows:
@@ -133,12 +134,7 @@ class Policy:
         if known is None:
             return change.come
         kept, _ = told_apart(known, change.gone)
-        known = known.take(kept)
-        return Rows(
-            [np.concatenate(own) for own in zip(known.arguments, change.come.arguments,
-                                                strict=True)],
-            [np.concatenate(own) for own in zip(known.columns, change.come.columns, strict=True)],
-        )  # fmt: skip
+        return stacked(known.take(kept), change.come)
 
 
 _NOTHING: Final[Array] = np.empty(0, np.int64)

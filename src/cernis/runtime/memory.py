@@ -25,7 +25,7 @@ from cernis.runtime.gathering import NO_RECORD
 from cernis.runtime.inputs import encoded
 from cernis.runtime.retractions import resolve
 from cernis.runtime.run import Window
-from cernis.runtime.stores import Places, Rows, Store
+from cernis.runtime.stores import Places, Rows, Store, stacked
 from cernis.tables.columns import Array
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -41,6 +41,8 @@ class Admitted:
 
     come: Rows
     gone: Rows
+    fresh: Integers
+    """The keys that came up for the first time."""
 
 
 @dataclass(slots=True)
@@ -153,9 +155,9 @@ class Memory:
         for row in missing.tolist():
             self.counts.set_aside.append(_aside(asked, row, NO_RECORD))
         gone = store.rows(places)
-        groups, _ = store.enter(come)
+        groups, fresh = store.enter(come)
         store.exchange(places, groups, come)
-        return Admitted(come, gone)
+        return Admitted(come, gone, fresh)
 
     def _rows(self, form: Form, part: RecordColumns) -> Rows:
         store = self.stores[form.relation]
@@ -182,14 +184,8 @@ def _aside(part: RecordColumns, row: int, reason: str) -> SetAside:
 
 
 def _both(one: Admitted, other: Admitted) -> Admitted:
-    return Admitted(_stacked(one.come, other.come), _stacked(one.gone, other.gone))
-
-
-def _stacked(one: Rows, other: Rows) -> Rows:
-    return Rows(
-        [np.concatenate(own) for own in zip(one.arguments, other.arguments, strict=True)],
-        [np.concatenate(own) for own in zip(one.columns, other.columns, strict=True)],
-    )
+    fresh = np.concatenate([one.fresh, other.fresh])
+    return Admitted(stacked(one.come, other.come), stacked(one.gone, other.gone), fresh)
 
 
 def _found(store: Store, wanted: Rows) -> tuple[Places, Integers]:

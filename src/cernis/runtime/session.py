@@ -17,6 +17,7 @@ from cernis.plan.builder import Plan
 from cernis.runtime.columns import Records
 from cernis.runtime.evaluator import Changed, Spaces, context_of
 from cernis.runtime.feed import Feed, Policy
+from cernis.runtime.incremental import Incremental
 from cernis.runtime.memory import Counts
 from cernis.runtime.population import Population
 from cernis.runtime.run import Window, undisturbed
@@ -57,7 +58,10 @@ class Session:
         self._spaces = Spaces(plan, template)
         self._memory = self._spaces.memory()
         self._population = Population(plan.checked.definitions)
-        self._evaluator = Scratch(plan, self._memory, template)
+        self._scratch = Scratch(plan, self._memory, template)
+        self._incremental: Incremental | None = None
+        if incremental and Incremental.fits(self._spaces):
+            self._incremental = Incremental(self._memory, self._spaces)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -105,12 +109,15 @@ class Session:
             context = self._context(window, self.start)
             self._memory.forget(window)
             admitted = self._memory.admit(window, self.start)
-            self._population.update(admitted, self._memory.stores, context)
-            outcome = self._evaluator.query(window, context)
+            members = self._population.update(admitted, self._memory.stores, context)
+            if self._incremental is None:
+                outcome = self._scratch.query(window, context)
+            else:
+                outcome = self._incremental.query(window, context, admitted, members)
         self.last = time
         fluents, events = self._shown(outcome.changes)
         next_edge = self._edge(time + (self.step or 0))
-        fluents = self._policy.filtered(fluents, window.edge, next_edge)
+        fluents = self._policy.filtered(fluents, next_edge)
         return Feed(time, self.version, fluents, events, self.encoding, outcome.conflicts)
 
     def _edge(self, time: int) -> int:
@@ -145,7 +152,7 @@ class Session:
         """
         from cernis.runtime.frames import all_intervals
 
-        return all_intervals(self._evaluator.answer())
+        return all_intervals((self._incremental or self._scratch).answer())
 
 
 def _version(plan: Plan) -> str:

@@ -37,6 +37,16 @@ class Rows:
         return Rows([c[rows] for c in self.arguments], [c[rows] for c in self.columns])
 
 
+def stacked(*parts: Rows) -> Rows:
+    """Rows of several parts, one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return Rows(
+        [np.concatenate(own) for own in zip(*(part.arguments for part in parts), strict=True)],
+        [np.concatenate(own) for own in zip(*(part.columns for part in parts), strict=True)],
+    )
+
+
 class Store:
     """The rows of one relation, kept by the arguments that are its key.
 
@@ -87,6 +97,10 @@ class Store:
         others = dict(zip(self._others, columns[self.width :], strict=True))
         return [keys[at] if at in keys else others[at] for at in range(self.relation.arity)]
 
+    def identity(self, rows: Rows) -> list[Array]:
+        """What tells the intervals of one key apart: other arguments, and the value."""
+        return [*(rows.arguments[at] for at in self._others), *rows.columns[2:3]]
+
     def groups(self, rows: Rows) -> Integers:
         """The key of each row; -1 if it was never entered."""
         return self.register.find([rows.arguments[at] for at in self.positions], len(rows))
@@ -111,8 +125,7 @@ def fluent_table(store: Store, places: Places) -> FluentTable:
     """Intervals as operators want them: lists by arguments and value."""
     rows = store.rows(places)
     starts, ends, values = rows.columns
-    identity = [*(column for at, column in enumerate(rows.arguments)
-                  if at not in store.positions), values]  # fmt: skip
+    identity = store.identity(rows)
     owners = places[1]
     if any(len(column) and (column != column[0]).any() for column in identity):
         order = np.lexsort((starts, *identity, owners))

@@ -33,7 +33,8 @@ from cernis.check.model import (
     temporal,
 )
 from cernis.plan.builder import Plan, Spare
-from cernis.plan.logical import Stratum, names_in, parts_of
+from cernis.plan.growing import functors_in, growing
+from cernis.plan.logical import Stratum, names_in
 from cernis.syntax.tree import Compound
 
 _POINTWISE = frozenset({"union_all", "intersect_all", "relative_complement_all"})
@@ -91,7 +92,7 @@ class _Search:
             self._rules.setdefault(_head(rule), []).append(rule)
         self._strata = [stratum for stage in plan.stages for stratum in stage.strata]
         self._defined = frozenset(r for stratum in self._strata for r in stratum.relations)
-        self._growing = _growing(plan)
+        self._growing = growing(plan)
 
     def found(self, strata: Iterable[Stratum]) -> list[Stratum]:
         """Those of some strata. Each that has to go may take others with it."""
@@ -147,20 +148,6 @@ class _Search:
         return frozenset(points | (read & self._plan.checked.definitions.auxiliary))
 
 
-def _growing(plan: Plan) -> frozenset[str]:
-    """The names of domains that grow with the input, and of predicates that may ask for them."""
-    found = {relation.name for relation, _ in plan.checked.definitions.domains}
-    names = {
-        key: set(functors_in(tuple(clause.body for clause in own)))
-        for key, own in plan.checked.clauses.items()
-    }
-    while True:
-        more = {key.name for key, own in names.items() if not own.isdisjoint(found)} - found
-        if not more:
-            return frozenset(found)
-        found |= more
-
-
 def _about(relation: Relation, definitions: Definitions) -> Iterator[object]:
     """What is said of a relation beside its rules."""
     for initial in definitions.initials:
@@ -175,11 +162,6 @@ def _about(relation: Relation, definitions: Definitions) -> Iterator[object]:
     for grounding in definitions.groundings:
         if grounding.entity.relation == relation:
             yield grounding.goals
-
-
-def functors_in(what: object) -> Iterator[str]:
-    """The names of all compound terms in something."""
-    return (part.functor for part in parts_of(what) if isinstance(part, Compound))
 
 
 def _rules(plan: Plan) -> list[Rule]:

@@ -85,6 +85,15 @@ class Shelf:
             shelves.find_overlapping(*where, groups, starts, ends, *found)
         return found
 
+    def reaching(self, point: int) -> tuple[Integers, Integers]:
+        """The places of the intervals that end at a point or behind it."""
+        where = self._pool, self._firsts, self._counts, self._reach, point
+        count = int(shelves.find_reaching(*where, *self._room(0)))
+        found = self._room(count)
+        if count:
+            shelves.find_reaching(*where, *found)
+        return found
+
     def rows(self, places: Integers) -> list[Array]:
         """The columns of rows."""
         return [self._column(at, places) for at in range(self.width)]

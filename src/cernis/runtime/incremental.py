@@ -1,0 +1,201 @@
+"""Evaluates queries from what has changed since the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from cernis.check.model import FluentKind, Relation
+from cernis.operators.context import Context
+from cernis.operators.simple import leaves_open
+from cernis.plan.logical import Delay, PointRule, Stratum
+from cernis.runtime.dirt import Dirt, joined
+from cernis.runtime.evaluator import Outcome, Spaces
+from cernis.runtime.memory import Admitted, Memory
+from cernis.runtime.population import Predicate
+from cernis.runtime.run import Answer, Window, counted_events, watched_fluents
+from cernis.runtime.simple_units import EventUnit, SimpleUnit
+from cernis.runtime.splicing import behind, inside, splice, widened
+from cernis.runtime.spreading import INITIATIONS, TERMINATIONS, literals
+from cernis.runtime.static_units import StaticUnit, can_be_cut
+from cernis.runtime.stores import Rows, Store, fluent_table
+from cernis.runtime.units import Kept, Unit, Update
+from cernis.tables.columns import Array
+
+
+class Incremental:
+    """Keeps what was found by key, and evaluates again only what changes affect."""
+
+    def __init__(self, memory: Memory, spaces: Spaces) -> None:
+        self._memory = memory
+        self._spaces = spaces
+        self._plan = spaces.plan
+        self._before: int | None = None
+        self._watched = watched_fluents(self._plan)
+        self._kept = Kept(spaces, counted=counted_events(self._plan))
+        self._enter_stores()
+        self._units = [unit for at in range(len(self._plan.stages)) for unit in self._unite(at)]
+
+    def _enter_stores(self) -> None:
+        kept, spaces = self._kept, self._spaces
+        for relation, store in self._memory.stores.items():
+            if store.width == 1:
+                kept.events[relation] = store
+            else:
+                kept.fluents[relation] = spaces.fluent(relation)
+        for stage in self._plan.stages:
+            for stratum in stage.strata:
+                for definition in stratum.definitions:
+                    relation = definition.relation
+                    if definition.kind == "event":
+                        kept.events[relation] = spaces.events(relation)
+                        continue
+                    kept.fluents[relation] = spaces.fluent(relation)
+                    if any(isinstance(rule, Delay) for rule in definition.rules):
+                        kept.begun[relation] = spaces.events(relation, 2)
+
+    def _unite(self, at: int) -> Iterator[Unit]:
+        """The units of a stage: strata that ask for changes of others go together with those."""
+        strata = self._plan.stages[at].strata
+        first = 0
+        while first < len(strata):
+            last = first
+            for later in range(first + 1, len(strata)):
+                named = {r for s in strata[first : last + 1] for r in s.relations}
+                if any(named & _asked(strata[k]) for k in range(last + 1, later + 1)):
+                    last = later
+            yield self._unit(at, strata[first : last + 1])
+            first = last + 1
+
+    def _unit(self, at: int, strata: tuple[Stratum, ...]) -> Unit:
+        """The unit that evaluates as little as it can."""
+        definitions = [d for stratum in strata for d in stratum.definitions]
+        relations = {definition.relation for definition in definitions}
+        is_plain = len(definitions) == 1 and not strata[0].immediate
+        if is_plain and not relations & self._watched:
+            (definition,) = definitions
+            if definition.kind == "event":
+                return EventUnit(at, strata, self._kept)
+            if definition.kind == FluentKind.SIMPLE:
+                if not leaves_open(definition)["initiation"]:
+                    return SimpleUnit(at, strata[0], self._kept)
+            elif can_be_cut(definition):
+                return StaticUnit(at, strata[0], self._kept)
+        return Unit(at, strata, self._kept)
+
+    @staticmethod
+    def fits(spaces: Spaces) -> bool:
+        """Can a program be evaluated so?"""
+        if not spaces.are_coded:
+            return False
+        known: set[Relation] = set()
+        for stage in spaces.plan.stages:
+            if known & {r for stratum in stage.strata for r in _asked(stratum)}:
+                return False
+            defined = [r for stratum in stage.strata for r in stratum.relations]
+            if len(set(defined)) < len(defined) or known & set(defined):
+                return False
+            known |= set(defined)
+        return True
+
+    def query(
+        self, window: Window, context: Context, admitted: Mapping[Relation, Admitted],
+        members: Mapping[Predicate, list[list[Array]]],
+    ) -> Outcome:  # fmt: skip
+        """Bring the answer up to a query."""
+        context.watched = self._watched
+        update = Update(window, context, self._before, members=members)
+        self._forget(update)
+        self._make_sure(update)
+        for relation, change in admitted.items():
+            self._enter(relation, change, update)
+        for unit in self._units:
+            unit.update(update)
+        self._before = window.query
+        return update.outcome
+
+    def _forget(self, update: Update) -> None:
+        for store in self._kept.fluents.values():
+            # What ends right at the edge may go on behind it.
+            store.shelf.forget(update.bound - 1)
+        for relation, store in self._kept.events.items():
+            if relation not in self._memory.stores:
+                store.shelf.forget(update.window.edge)
+        for store in self._kept.points.values():
+            store.shelf.forget(self._spaces_edge(update))
+
+    def _spaces_edge(self, update: Update) -> int:
+        """Up to where points are forgotten: what holds initially is a point at the start."""
+        edge, start = update.window.edge, update.context.start
+        return edge if edge > start else edge - 1
+
+    def _make_sure(self, update: Update) -> None:
+        """What ended at the last query as far as was known then may have, or may have gone on."""
+        unsure, self._kept.unsure = self._kept.unsure, {}
+        for relation, groups in unsure.items():
+            points = np.full(len(groups), update.before)
+            update.changed[relation] = Dirt(groups, points, points + 1)
+        for relation, dirt in self._kept.reached(update.window.query):
+            before = update.changed.get(relation, Dirt.nothing())
+            update.changed[relation] = joined([before, dirt])
+
+    def _enter(self, relation: Relation, admitted: Admitted, update: Update) -> None:
+        """Take over what came and went of an input relation."""
+        stage = self._spaces.homes[relation].stage if relation in self._spaces.homes else None
+        if stage is not None and len(admitted.fresh):
+            update.fresh.setdefault(stage, []).append(admitted.fresh)
+        store = self._memory.stores[relation]
+        rows = [admitted.come, admitted.gone]
+        groups = np.concatenate([store.groups(own) for own in rows])
+        starts = np.concatenate([own.columns[0] for own in rows])
+        if store.width == 1:
+            update.changed[relation] = Dirt.of(groups, starts, starts + 1)
+            return
+        self._leave_open(relation, admitted, update)
+        ends = np.concatenate([own.columns[1] for own in rows])
+        dirt = behind(Dirt.of(groups, starts, ends), update.bound)
+        raw = store.rows(places := store.overlapping(dirt))
+        found, owners = inside(dirt, Rows(raw.arguments, raw.columns[:3]), places[1])
+        change, changed = splice(
+            self._kept.fluents[relation], dirt, found, owners, update.bound
+        )
+        self._kept.look_ahead(relation, change.come, update)
+        if changed:
+            before = update.changed.get(relation, Dirt.nothing())
+            update.changed[relation] = joined([before, widened(changed, update.context.tick)])
+
+    def _leave_open(self, relation: Relation, change: Admitted, update: Update) -> None:
+        """What has a point at the query may go on behind it."""
+        starts, _, values, is_point = change.come.columns
+        last = (starts == update.window.query) & (is_point == 1)
+        if last.any():
+            own = change.come.take(last)
+            update.unsure[relation] = [*own.arguments, own.columns[2]]
+            groups = np.unique(self._memory.stores[relation].groups(own))
+            self._kept.unsure[relation] = groups
+
+    def answer(self) -> Answer:
+        """What the window knows of."""
+        catalogue = self._plan.checked.catalogue
+        hidden = self._plan.checked.definitions.auxiliary
+        return Answer({
+            relation: _table(store)
+            for relation, store in self._kept.fluents.items()
+            if catalogue.fluents[relation].kind is not FluentKind.INPUT and relation not in hidden
+        })  # fmt: skip
+
+
+def _table(store: Store):  # type: ignore[no-untyped-def]
+    return fluent_table(store, store.shelf.everything())
+
+
+def _asked(stratum: Stratum) -> set[Relation]:
+    """The fluents whose initiations or terminations the rules of a stratum ask for."""
+    rules = [r for d in stratum.definitions for r in d.rules if isinstance(r, PointRule)]
+    return {
+        literal.relation
+        for rule in rules
+        for literal in literals(rule.steps)
+        if literal.kind in (INITIATIONS, TERMINATIONS)
+    } - set(stratum.relations)

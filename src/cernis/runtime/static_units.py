@@ -1,0 +1,221 @@
+"""Statically determined fluents brought up to date where what they are made of has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Pair
+from cernis.operators.bindings import is_local
+from cernis.operators.context import Context, constant_column
+from cernis.operators.pieces import pieces
+from cernis.operators.static import evaluate_static
+from cernis.plan.links import Link
+from cernis.plan.logical import Combine, Definition, Fetch, IntervalRule, Require, Stratum
+from cernis.runtime.dirt import Dirt, joined
+from cernis.runtime.splicing import behind, inside, splice
+from cernis.runtime.stores import Places, Rows, Store
+from cernis.runtime.units import DURATION, Kept, Unit, Update
+from cernis.syntax.tree import Variable
+from cernis.tables.fluents import INFINITY
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+_POINT_BY_POINT = frozenset({"union_all", "intersect_all", "relative_complement_all"})
+_DURATIONS = frozenset({"intDurGreater", "intDurLess"})
+
+
+def can_be_cut(definition: Definition) -> bool:
+    """Does what is said of a point depend on what holds there, or around it, alone?"""
+    return all(
+        _is_plain(rule) and is_local(rule, bool(definition.groundings))
+        for rule in definition.rules
+        if isinstance(rule, IntervalRule)
+    )
+
+
+def _is_plain(rule: IntervalRule) -> bool:
+    steps = [step for step in rule.steps if isinstance(step, Combine)]
+    known = all(step.operator in _POINT_BY_POINT | _DURATIONS and step.inputs for step in steps)
+    required = {step.intervals for step in rule.steps if isinstance(step, Require)}
+    return known and required <= {rule.output} | _holding(rule)
+
+
+def _holding(rule: IntervalRule) -> set[str]:
+    """The lists that hold wherever the result does: such a list is not empty if the result is."""
+    holding: dict[str, set[str]] = {}
+    for step in rule.steps:
+        if isinstance(step, Fetch):
+            holding[step.output] = {step.output}
+        elif isinstance(step, Combine):
+            inputs = [holding[name] for name in step.inputs]
+            if step.operator == "union_all":
+                found = set.intersection(*inputs)
+            elif step.operator == "intersect_all":
+                found = set().union(*inputs)
+            else:
+                found = inputs[0]
+            holding[step.output] = {*found, step.output}
+    return holding[rule.output]
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A list that a rule fetches: by which keys, and of which constants."""
+
+    pair: Pair
+    link: Link
+
+
+@dataclass(frozen=True, slots=True)
+class _Lasting:
+    """The list that a duration is asked of, by what makes it up."""
+
+    operator: str
+    parts: tuple[_Lasting | _Read, ...]
+
+    def reads(self) -> Iterator[_Read]:
+        """The lists within which all its intervals lie."""
+        parts = self.parts[:1] if self.operator == "relative_complement_all" else self.parts
+        for part in parts:
+            if isinstance(part, _Read):
+                yield part
+            else:
+                yield from part.reads()
+
+
+class StaticUnit(Unit):
+    """A statically determined fluent, evaluated only where there is dirt.
+
+    Where durations are asked for, dirt is widened to the intervals that it touches.
+    """
+
+    def __init__(self, stage: int, stratum: Stratum, kept: Kept) -> None:
+        super().__init__(stage, [stratum], kept)
+        (self.definition,) = self.definitions.values()
+        self.relation = self.definition.relation
+        self.looks_back = False
+        rules = [rule for rule in self.definition.rules if isinstance(rule, IntervalRule)]
+        self._asked = [lasting for rule in rules for lasting in self._lasting(rule)]
+
+    def _lasting(self, rule: IntervalRule) -> Iterator[_Lasting]:
+        """The lists that durations are asked of."""
+        keys = self.kept.spaces.homes[self.relation].positions
+        wanted = [rule.head.args[at] for at in keys]
+        made: dict[str, _Lasting | _Read] = {}
+        for step in rule.steps:
+            if isinstance(step, Fetch):
+                args = step.pair.args
+                pairs = tuple(
+                    (args.index(term), at) for at, term in enumerate(wanted) if term in args
+                )
+                made[step.output] = _Read(step.pair, Link(step.pair.relation, pairs))
+            elif isinstance(step, Combine):
+                parts = tuple(made[name] for name in step.inputs)
+                made[step.output] = _Lasting(step.operator, parts)
+                if step.operator in _DURATIONS:
+                    yield _Lasting(step.operator, parts[:1])
+
+    # -- what is affected -------------------------------------------------------------------
+
+    def by_time(self, update: Update) -> Iterator[Dirt]:
+        """The keys of lists that were open at the query before: they have become longer."""
+        assert update.before is not None
+        for asked in self._asked:
+            if asked.operator == DURATION:
+                groups = self._open(asked, update)
+                points = np.full(len(groups), update.before)
+                yield Dirt(groups, points, np.full(len(groups), INFINITY))
+
+    def _open(self, made: _Lasting | _Read, update: Update) -> Integers:
+        """The keys for which a list is open, in order."""
+        if isinstance(made, _Read):
+            store = self.kept.fluents[made.link.relation]
+            places = self._meant(made.pair, store, store.shelf.reaching(INFINITY), update.context)
+            groups = np.unique(places[1])
+            dirt = Dirt(groups, np.zeros(len(groups), np.int64), np.ones(len(groups), np.int64))
+            return self.forward(made.link, dirt, update).keys()
+        parts = [self._open(part, update) for part in made.parts[:_operands(made)]]
+        found = parts[0]
+        for other in parts[1:]:
+            both = np.union1d if made.operator == "union_all" else np.intersect1d
+            found = both(found, other)
+        return found
+
+    def _meant(self, pair: Pair, store: Store, places: Places, context: Context) -> Places:
+        """The intervals that agree with the constants of a literal."""
+        rows = store.rows(places)
+        mask = np.ones(len(rows), np.bool_)
+        columns = zip(
+            (*pair.args, pair.value), (*rows.arguments, rows.columns[2]),
+            (*store.domains, store.value_domain), strict=True,
+        )  # fmt: skip
+        for term, column, domain in columns:
+            if not isinstance(term, Variable):
+                mask &= column == constant_column(term, domain).data[0]
+        return places if mask.all() else (places[0][mask], places[1][mask])
+
+    # -- evaluation -------------------------------------------------------------------------
+
+    def evaluate(self, dirt: Dirt, update: Update) -> None:
+        """Say anew what holds where there is dirt."""
+        dirt = behind(self._widened(behind(dirt, update.bound), update), update.bound)
+        if not dirt:
+            return
+        cut = self.cut(dirt, update)
+        table, unsure = evaluate_static(self.relation, self.definition, cut)
+        store = self.kept.fluents[self.relation]
+        ((arguments, values, starts, ends),) = pieces(table)
+        found = Rows(arguments, [starts, ends, values])
+        if dirt.everything:
+            groups, _ = store.enter(found)
+        else:
+            groups = store.groups(found)
+            found, groups = inside(dirt, found, groups)
+        self.note(self.relation, *splice(store, dirt, found, groups, update.bound), update)
+        if unsure is not None:
+            update.unsure[self.relation] = unsure
+            own = Rows(unsure[:-1], unsure[-1:])
+            groups = store.groups(own)
+            self.kept.unsure[self.relation] = np.unique(groups[groups >= 0])
+
+    def _widened(self, dirt: Dirt, update: Update) -> Dirt:
+        """The dirt with the whole of all intervals that it touches, of which durations matter."""
+        reads = [read for asked in self._asked for read in asked.reads()]
+        if not reads or dirt.everything:
+            return dirt
+        while True:
+            parts = [dirt]
+            for read in reads:
+                own = self.backward(read.link, dirt)
+                if own.everything:
+                    return Dirt.all()
+                store = self.kept.fluents[read.link.relation]
+                places = self._meant(read.pair, store, store.overlapping(own), update.context)
+                starts, ends = store.shelf.rows(places[0])[:2]
+                touched = Dirt.of(places[1], starts, ends)
+                parts.append(self._touching(self.forward(read.link, touched, update), dirt))
+            wider = joined(parts)
+            if len(wider.groups) == len(dirt.groups) and all(
+                np.array_equal(one, other)
+                for one, other in ((wider.starts, dirt.starts), (wider.ends, dirt.ends))
+            ):
+                return dirt
+            dirt = wider
+
+    def _touching(self, found: Dirt, dirt: Dirt) -> Dirt:
+        """The stretches of keys that have dirt."""
+        if found.everything:
+            return found
+        own = np.isin(found.groups, dirt.groups)
+        return Dirt(found.groups[own], found.starts[own], found.ends[own])
+
+
+def _operands(made: _Lasting) -> int:
+    """How many of its parts a list needs to be open."""
+    is_first = made.operator not in ("union_all", "intersect_all")
+    return 1 if is_first else len(made.parts)

@@ -1,0 +1,418 @@
+"""Units: parts of a plan that are brought up to date together, from what has changed below them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import FluentKind, Relation
+from cernis.operators.bindings import is_local
+from cernis.operators.context import Context, Points
+from cernis.operators.pieces import pieces, united
+from cernis.operators.simple import Carried
+from cernis.plan.growing import functors_in, growing
+from cernis.plan.links import Link
+from cernis.plan.logical import Combine, Definition, Delay, IntervalRule, Require, Stratum, parts_of
+from cernis.runtime.carrying import last_initiations
+from cernis.runtime.cycles import Cycle
+from cernis.runtime.dirt import Dirt, joined
+from cernis.runtime.evaluator import Change, Outcome, Spaces
+from cernis.runtime.population import Predicate
+from cernis.runtime.query import evaluate_definition
+from cernis.runtime.run import Window, once
+from cernis.runtime.splicing import behind, exchanged, widened
+from cernis.runtime.stores import Places, Rows, Store, event_table, fluent_table
+from cernis.tables.columns import Array
+from cernis.tables.fluents import INFINITY
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+DURATION = "intDurGreater"
+LOOK_BACK = frozenset({"allen", "complement_all"})
+"""Operators whose results change with what the window forgets."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """All that a session keeps of the relations of a program."""
+
+    spaces: Spaces
+    events: dict[Relation, Store] = field(default_factory=dict)
+    fluents: dict[Relation, Store] = field(default_factory=dict)
+    points: dict[Relation, Store] = field(default_factory=dict)
+    """What rules have fired for simple fluents: times and actions."""
+    begun: dict[Relation, Store] = field(default_factory=dict)
+    """The initiations that delayed effects are counted from."""
+    counted: frozenset[Relation] = frozenset()
+    ahead: dict[Relation, list[tuple[Integers, Integers]]] = field(default_factory=dict)
+    """Keys and points behind the last query at which intervals are known to begin or end."""
+    unsure: dict[Relation, Integers] = field(default_factory=dict)
+    """Keys of fluents that may have gone on behind the last query."""
+
+    def look_ahead(self, relation: Relation, come: Rows, update: Update) -> None:
+        """Note where intervals begin or end behind the query: others may wait for that."""
+        store = self.fluents[relation]
+        tick, query = update.context.tick, update.window.query
+        points = np.concatenate(come.columns[:2]) - tick
+        later = (points > query) & (points < INFINITY - tick)
+        if later.any():
+            groups = np.concatenate([store.groups(come)] * 2)
+            self.ahead.setdefault(relation, []).append((groups[later], points[later]))
+
+    def reached(self, query: int) -> Iterator[tuple[Relation, Dirt]]:
+        """The points noted before that lie at a query or before it."""
+        ahead, self.ahead = self.ahead, {}
+        for relation, parts in ahead.items():
+            groups, points = (np.concatenate(own) for own in zip(*parts, strict=True))
+            now = points <= query
+            if not now.all():
+                self.ahead[relation] = [(groups[~now], points[~now])]
+            if now.any():
+                yield relation, Dirt.of(groups[now], points[now], points[now] + 1)
+
+
+@dataclass(slots=True)
+class Update:
+    """One query under way: what has changed so far, and what came of it."""
+
+    window: Window
+    context: Context
+    before: int | None
+    """The query before this one."""
+    changed: dict[Relation, Dirt] = field(default_factory=dict)
+    fresh: dict[int, list[Integers]] = field(default_factory=dict)
+    """Keys that came up for the first time, by stage."""
+    members: Mapping[Predicate, list[list[Array]]] = field(default_factory=dict)
+    unsure: dict[Relation, list[Array]] = field(default_factory=dict)
+    """Instances, arguments and value, that rest on a point at the query and may go on behind it."""
+    outcome: Outcome = field(default_factory=Outcome)
+
+    @property
+    def bound(self) -> int:
+        """The first point behind the window's edge."""
+        return self.window.edge + self.context.tick
+
+
+class Unit:
+    """Some strata of one stage, brought up to date by evaluating them for all keys with changes.
+
+    What is evaluated of such a key is its whole window.
+    """
+
+    def __init__(self, stage: int, strata: Iterable[Stratum], kept: Kept) -> None:
+        self.stage = stage
+        self.strata = tuple(strata)
+        self.kept = kept
+        self.register = kept.spaces.registers[stage]
+        self.definitions = {d.relation: d for s in self.strata for d in s.definitions}
+        own = [kept.spaces.links[relation] for relation in self.definitions]
+        links = dict.fromkeys(link for every in own for link in every)
+        self.links = [link for link in links if link.relation not in self.definitions]
+        self.has_delays = any(isinstance(part, Delay) for part in parts_of(self._rules()))
+        operators = {part.operator for part in parts_of(self._rules()) if isinstance(part, Combine)}
+        self.has_durations = DURATION in operators
+        requires = any(isinstance(part, Require) for part in parts_of(self._rules()))
+        self.looks_back = requires or bool(LOOK_BACK & operators) or not self._is_local()
+        named = set(functors_in(tuple(self.definitions.values())))
+        self.asks_members = not growing(kept.spaces.plan).isdisjoint(named)
+
+    def _rules(self) -> tuple[object, ...]:
+        return tuple(rule for definition in self.definitions.values() for rule in definition.rules)
+
+    def _is_local(self) -> bool:
+        return all(
+            is_local(rule, bool(definition.groundings))
+            for definition in self.definitions.values()
+            for rule in definition.rules
+            if isinstance(rule, IntervalRule)
+        )
+
+    # -- what is affected -------------------------------------------------------------------
+
+    def update(self, update: Update) -> None:
+        """Bring the unit's relations up to the query."""
+        dirt = self.affected(update)
+        if dirt:
+            self.evaluate(dirt, update)
+
+    def affected(self, update: Update) -> Dirt:
+        """The stretches on which something that the unit reads has changed, by its own keys."""
+        if update.before is None or self.looks_back or (self.asks_members and update.members):
+            return Dirt.all()
+        parts = [
+            self.forward(link, update.changed[link.relation], update)
+            for link in self.links
+            if link.relation in update.changed
+        ]
+        fresh = update.fresh.get(self.stage)
+        if fresh:
+            parts.append(Dirt.whole(np.concatenate(fresh), update.window.edge))
+        parts += self.by_time(update)
+        return joined(behind(part, update.window.edge) for part in parts)
+
+    def by_time(self, update: Update) -> Iterator[Dirt]:
+        """What the passing of time alone may change: effects that are due, intervals that last."""
+        assert update.before is not None
+        if self.has_delays:
+            for relation, definition in self.definitions.items():
+                if any(isinstance(rule, Delay) for rule in definition.rules):
+                    yield _lasting(self.kept.fluents[relation], update.before)
+        if self.has_durations:
+            for link in self.links:
+                store = self.kept.fluents.get(link.relation)
+                if store is not None:
+                    yield self.forward(link, _lasting(store, update.before), update)
+
+    def forward(self, link: Link, dirt: Dirt, update: Update) -> Dirt:
+        """Dirt of a relation that is read, as dirt of the unit's keys."""
+        store = self._store(link.relation)
+        if dirt.everything or self._is_same(store, link):
+            return dirt
+        columns = store.register.columns(dirt.groups)
+        known = {own: column for own, column in zip(store.positions, columns, strict=True)}
+        pairs = [(known[own], at) for own, at in link.pairs if own in known]
+        wanted = tuple(at for _, at in pairs)
+        given = [column for column, _ in pairs]
+        if len(pairs) == self.register.width:
+            order = np.argsort(wanted)
+            groups, fresh = self.register.enter([given[at] for at in order], len(dirt.groups))
+            if len(fresh):
+                update.fresh.setdefault(self.stage, []).append(fresh)
+            return Dirt.of(groups, dirt.starts, dirt.ends)
+        if not pairs:
+            return Dirt.all()
+        rows, groups = self.register.matching(wanted, given, len(dirt.groups))
+        return Dirt.of(groups, dirt.starts[rows], dirt.ends[rows])
+
+    def _is_same(self, store: Store, link: Link) -> bool:
+        """Is a relation kept by the unit's own keys, and read by them?"""
+        whole = tuple((own, at) for at, own in enumerate(store.positions))
+        return store.register is self.register and link.pairs == whole
+
+    def _store(self, relation: Relation) -> Store:
+        store = self.kept.fluents.get(relation)
+        return self.kept.events[relation] if store is None else store
+
+    # -- what is read -----------------------------------------------------------------------
+
+    def backward(self, link: Link, dirt: Dirt) -> Dirt:
+        """Dirt of the unit's keys, as that of a relation that is read: what is to be looked at."""
+        store = self._store(link.relation)
+        if dirt.everything or self._is_same(store, link):
+            return dirt
+        positions = dict(link.pairs)
+        if any(at not in positions for at in store.positions):
+            return Dirt.all()
+        columns = self.register.columns(dirt.groups)
+        wanted = [columns[positions[at]] for at in store.positions]
+        groups = store.register.find(wanted, len(dirt.groups))
+        known = groups >= 0
+        return Dirt.of(groups[known], dirt.starts[known], dirt.ends[known])
+
+    def cut(self, dirt: Dirt, update: Update) -> Context:
+        """The context with what the unit reads where there is dirt, and nothing else."""
+        wanted: dict[Relation, list[Dirt]] = {}
+        for link in self.links:
+            wanted.setdefault(link.relation, []).append(self.backward(link, dirt))
+        cut = replace(
+            update.context,
+            events={}, fluents={}, initiations={}, terminations={}, begun={}, ordered={},
+            computed={}, past={}, unsure=set(), unsure_groups={},
+        )  # fmt: skip
+        for relation, parts in wanted.items():
+            self._read(relation, joined(parts), cut)
+            if relation in update.unsure and relation in cut.fluents:
+                cut.leave_open(relation, update.unsure[relation])
+        return cut
+
+    def _read(self, relation: Relation, dirt: Dirt, cut: Context) -> None:
+        store = self.kept.fluents.get(relation)
+        if store is None:
+            store = self.kept.events[relation]
+            table = event_table(store, store.within(dirt))
+            cut.events[relation] = once(table) if relation in self.kept.counted else table
+            return
+        places = store.overlapping(dirt if dirt.everything else dirt.longer(cut.tick))
+        cut.fluents[relation] = fluent_table(store, self._seen(store, places, cut))
+
+    def _seen(self, store: Store, places: Places, cut: Context) -> Places:
+        """The intervals that reach into the window."""
+        ends = store.shelf.rows(places[0])[1]
+        seen = ends > cut.edge + cut.tick
+        return places if seen.all() else (places[0][seen], places[1][seen])
+
+    # -- evaluation -------------------------------------------------------------------------
+
+    def evaluate(self, dirt: Dirt, update: Update) -> None:
+        """Evaluate all strata for the keys that have dirt, and take over what they say."""
+        whole = dirt if dirt.everything else Dirt.whole(dirt.keys(), update.window.edge)
+        cut = self.cut(whole, update)
+        carried: dict[Relation, Carried] = {}
+        for relation, definition in self.definitions.items():
+            if definition.kind == FluentKind.SIMPLE:
+                carried[relation] = self.carried(relation, whole, update)
+            elif definition.kind != "event":
+                self._say_before(relation, whole, cut, update)
+        for stratum in self.strata:
+            if stratum.immediate:
+                cycle = Cycle(stratum, evaluate_definition, cut)
+                update.outcome.conflicts += cycle.settle(carried)
+            else:
+                for definition in stratum.definitions:
+                    found = evaluate_definition(definition, cut, carried)
+                    update.outcome.conflicts += found
+        for relation, definition in self.definitions.items():
+            self._take_over(relation, definition, whole, cut, update)
+
+    def carried(self, relation: Relation, whole: Dirt, update: Update) -> Carried:
+        """What holds right behind the edge, from what was derived up to it."""
+        store = self.kept.fluents[relation]
+        bound = update.bound
+        places = self._across(store, whole, bound)
+        rows = store.rows(places)
+        starts, ends, values = rows.columns
+        held = rows.take((starts <= bound) & (ends > bound))
+        starts, _, values = held.columns
+        since = None
+        codes = self.codes(relation, values, update.context)
+        begun = self.kept.begun.get(relation)
+        if begun is not None:
+            known = begun.rows(begun.within(self._all_of(whole)))
+            points = Points(known.arguments, known.columns[1], known.columns[0])
+            since = last_initiations(
+                points, held.arguments, codes, starts, update.window.edge, update.context.tick
+            )
+        return Carried(held.arguments, codes, starts, since)
+
+    def codes(self, relation: Relation, values: Array, context: Context) -> Integers:
+        """The values of a simple fluent as they are told apart."""
+        if context.domain("fluent", relation, "value") is not None:
+            return values
+        return context.domains.of(("values of", relation)).encode(values.tolist())
+
+    def _across(self, store: Store, whole: Dirt, bound: int) -> Places:
+        """The intervals of some keys that overlap or touch a point."""
+        if whole.everything:
+            return store.shelf.everything()
+        keys = whole.groups
+        return store.overlapping(
+            Dirt(keys, np.full(len(keys), bound), np.full(len(keys), bound + 1))
+        )
+
+    def _all_of(self, whole: Dirt) -> Dirt:
+        """All of the keys, from before the window on."""
+        if whole.everything:
+            return whole
+        return Dirt(whole.groups, np.full(len(whole.groups), -INFINITY), whole.ends)
+
+    def _say_before(self, relation: Relation, whole: Dirt, cut: Context, update: Update) -> None:
+        """What was said of points up to the edge and reaches it stands."""
+        store = self.kept.fluents[relation]
+        bound = update.bound
+        rows = store.rows(self._across(store, whole, bound))
+        starts, ends, _ = rows.columns
+        rows = rows.take((starts < bound) & (ends >= bound))
+        if len(rows):
+            starts, _, values = rows.columns
+            piece = rows.arguments, values, starts, np.full(len(rows), bound)
+            cut.fluents[relation] = united([piece], relation, cut)
+
+    def _take_over(
+        self, relation: Relation, definition: Definition, whole: Dirt, cut: Context, update: Update
+    ) -> None:
+        if definition.kind == "event":
+            store = self.kept.events[relation]
+            table = cut.events[relation]
+            found = Rows(table.arguments, [table.times])
+            places = store.within(whole)
+        else:
+            store = self.kept.fluents[relation]
+            parts = [*cut.past.get(relation, []), *pieces(cut.fluents[relation])]
+            found = _rows(parts)
+            is_simple = definition.kind == FluentKind.SIMPLE
+            places = self._in_question(store, whole, update.bound, is_simple)
+            if is_simple:
+                self._keep_begun(relation, whole, cut, update)
+            self._keep_unsure(relation, store, whole, cut, update)
+        found, groups = self.of_keys(store, found, whole)
+        old = store.rows(places)
+        self.note(relation, *exchanged(store, places, old, found, groups), update)
+
+    def _in_question(self, store: Store, whole: Dirt, bound: int, is_simple: bool) -> Places:
+        """The intervals that are said anew: of simple fluents those that end behind the bound."""
+        if whole.everything:
+            places = store.shelf.everything()
+        else:
+            keys = whole.groups
+            places = store.overlapping(
+                Dirt(keys, np.full(len(keys), bound), np.full(len(keys), INFINITY))
+            )
+        ends = store.shelf.rows(places[0])[1]
+        chosen = ends > bound if is_simple else ends >= bound
+        return places[0][chosen], places[1][chosen]
+
+    def _keep_unsure(
+        self, relation: Relation, store: Store, whole: Dirt, cut: Context, update: Update
+    ) -> None:
+        if relation in cut.unsure:
+            table, mask = cut.fluents[relation], cut.unsure_groups[relation]
+            own = Rows([column[mask] for column in table.arguments], [table.values[mask]])
+            own, groups = self.of_keys(store, own, whole)
+            if len(own):
+                update.unsure[relation] = [*own.arguments, *own.columns]
+                self.kept.unsure[relation] = np.unique(groups)
+
+    def _keep_begun(self, relation: Relation, whole: Dirt, cut: Context, update: Update) -> None:
+        store = self.kept.begun.get(relation)
+        if store is None:
+            return
+        carried = self.carried(relation, whole, update)
+        assert carried.since is not None
+        found = Rows(carried.arguments, [carried.since, carried.values])
+        points = cut.begun.get(relation)
+        if points is not None:
+            own = Rows(points.arguments, [points.times, points.values])
+            found = Rows(
+                [np.concatenate(each) for each in zip(found.arguments, own.arguments, strict=True)],
+                [np.concatenate(each) for each in zip(found.columns, own.columns, strict=True)],
+            )
+        found, groups = self.of_keys(store, found, whole)
+        store.exchange(store.within(self._all_of(whole)), groups, found)
+
+    def of_keys(self, store: Store, found: Rows, whole: Dirt) -> tuple[Rows, Integers]:
+        """The rows that are about the keys in question, and their keys."""
+        if whole.everything:
+            groups, _ = store.enter(found)
+            return found, groups
+        groups = store.groups(found)
+        keys = whole.groups
+        at = np.minimum(np.searchsorted(keys, groups), len(keys) - 1)
+        own = keys[at] == groups
+        return (found, groups) if own.all() else (found.take(own), groups[own])
+
+    def note(self, relation: Relation, change: Change, dirt: Dirt, update: Update) -> None:
+        """Tell others what has changed."""
+        if len(change):
+            update.outcome.changes[relation] = change
+            is_event = relation in self.kept.events
+            dirt = dirt if is_event else widened(dirt, update.context.tick)
+            before = update.changed.get(relation, Dirt.nothing())
+            update.changed[relation] = joined([before, dirt])
+            if not is_event:
+                self.kept.look_ahead(relation, change.come, update)
+
+
+def _lasting(store: Store, before: int) -> Dirt:
+    """The keys with an interval that was open at the query before, from there on."""
+    groups = np.unique(store.shelf.reaching(INFINITY)[1])
+    return Dirt(groups, np.full(len(groups), before), np.full(len(groups), INFINITY))
+
+
+def _rows(parts: list[tuple[list[Array], Array, Integers, Integers]]) -> Rows:
+    arguments = [np.concatenate(own) for own in zip(*(part[0] for part in parts), strict=True)]
+    values, starts, ends = (np.concatenate([part[at] for part in parts]) for at in (1, 2, 3))
+    return Rows(arguments, [starts, ends, values])
