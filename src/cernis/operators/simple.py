@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -51,6 +52,19 @@ class _Instances:
     since: Integers
 
 
+@dataclass(slots=True)
+class Fired:
+    """What the rules of a fluent have fired.
+
+    An action is twice a value's code, and one more for an initiation; -2 breaks any value.
+    """
+
+    marks: Marks | None
+    arguments: list[Array]
+    times: Integers
+    actions: Integers
+
+
 class SimpleFluent:
     """Collects the points of one fluent and turns them into intervals."""
 
@@ -84,40 +98,56 @@ class SimpleFluent:
             self._keep(initiations[first:], terminations)
         return self._measured(marks, initiations, terminations, carried)
 
-    def actions(self, known: list[Array]) -> tuple[list[Array], Integers, Integers]:
-        """What rules fire: arguments, times, and actions, in any order.
+    def actions(self, known: Callable[[list[list[Array]]], list[Array]]) -> Fired:
+        """What rules fire, as marks on rows of one table where that can be done, and as actions.
 
-        An action is twice a value's code, and one more for an initiation; -2 breaks any value. Heads
-        that leave arguments open are about the known instances, too.
+        Heads that leave arguments open are about all known instances of whatever else is fired:
+        `known` is told the arguments of the latter, None for those left open.
         """
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
+        is_open = [rule for rule in rules if _open_arguments(rule)]
+        outcomes = [(rule, self._fired(rule)) for rule in rules if rule not in is_open]
+        marks, rest = self._marks(outcomes)
         parts: dict[str, list[Points]] = {
             "initiation": [self._initial(rule) for rule in initial], "termination": []
-        }
-        for rule in rules:
-            if not _open_arguments(rule):
-                parts[rule.kind].append(self._points(rule, self._fired(rule)))
-        if any(map(_open_arguments, rules)):
-            none = np.empty(len(known[0]), np.int64)
-            instances = self._instances(parts["initiation"], Carried(known, none, none))
-            for rule in filter(_open_arguments, rules):
-                parts[rule.kind].append(self._open(rule, instances))
-        every = [*parts["initiation"], *parts["termination"]]
+        }  # fmt: skip
+        for rule, rows in rest:
+            parts[rule.kind].append(self._points(rule, rows))
+        if is_open:
+            fired = [(r, run_steps(r.steps, None, self.context).settled()) for r in is_open]
+            given = [points.arguments for points in parts["initiation"]]
+            given += [self._bound(rule, rows) for rule, rows in fired]
+            own = known(given)
+            none = np.empty(len(own[0]), np.int64)
+            instances = self._instances(parts["initiation"], Carried(own, none, none))
+            for rule, rows in fired:
+                parts[rule.kind].append(self._of_open(rule, rows, instances))
         actions = [self._actions(points) for points in parts["initiation"]]
         actions += [points.values * 2 for points in parts["termination"]]
         nothing = self._no_points()
-        stacked = _stacked(every, nothing)
-        return stacked.arguments, stacked.times, np.concatenate([nothing.times, *actions])
+        points = _stacked([*parts["initiation"], *parts["termination"]], nothing)
+        return Fired(
+            marks, points.arguments, points.times, np.concatenate([nothing.times, *actions])
+        )
+
+    def _bound(self, rule: PointRule, rows: Rows) -> list[Any]:
+        """The arguments of a head, row by row; None for those that it leaves open."""
+        return [
+            None if isinstance(arg, Variable) and arg.name not in rows.columns
+            else head_column(arg, rows, domain)
+            for arg, domain in zip(rule.head.args, self.domains, strict=True)
+        ]  # fmt: skip
 
     def intervals(
-        self, arguments: list[Array], times: Integers, actions: Integers, carried: Carried
+        self, fired: Fired, carried: Carried
     ) -> tuple[list[Array], Array, Integers, Integers]:
         """Arguments, values, starts and ends of the intervals that actions give."""
-        keys = InstanceKeys(self.domains, [arguments, carried.arguments], self.context)
-        own = keys.of(arguments, len(times))
-        sorted_actions = _sorted(own, times, actions, keys.size)
-        instances, values, starts, ends = self._held(keys, None, sorted_actions, carried)
+        given = [fired.arguments, carried.arguments]
+        keys = InstanceKeys(self.domains, given, self.context)
+        own = keys.of(fired.arguments, len(fired.times))
+        actions = _sorted(own, fired.times, fired.actions, keys.size)
+        instances, values, starts, ends = self._held(keys, fired.marks, actions, carried)
         return keys.arguments(instances), self._shown(values), starts, ends
 
     def _fired(self, rule: PointRule) -> Rows:
@@ -295,8 +325,10 @@ class SimpleFluent:
 
     def _open(self, rule: PointRule, instances: _Instances) -> Points:
         """A head that leaves arguments open is about all instances that match the rest."""
+        return self._of_open(rule, run_steps(rule.steps, None, self.context).settled(), instances)
+
+    def _of_open(self, rule: PointRule, rows: Rows, instances: _Instances) -> Points:
         assert isinstance(rule.head, Pair)
-        rows = run_steps(rule.steps, None, self.context).settled()
         args = rule.head.args
         bound = [at for at, arg in enumerate(args)
                  if not isinstance(arg, Variable) or arg.name in rows.columns]  # fmt: skip

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.model import FluentKind, Relation
+from cernis.check.model import FluentKind, Grounding, Relation
 from cernis.operators.bindings import is_local
 from cernis.operators.context import Context, Points
 from cernis.operators.pieces import pieces, united
 from cernis.operators.simple import Carried
-from cernis.plan.growing import functors_in, growing
+from cernis.plan.growing import growing
 from cernis.plan.links import Link
 from cernis.plan.logical import Combine, Definition, Delay, IntervalRule, Require, Stratum, parts_of
 from cernis.runtime.carrying import last_initiations
@@ -26,8 +26,10 @@ from cernis.runtime.query import evaluate_definition
 from cernis.runtime.run import Window, once
 from cernis.runtime.splicing import behind, exchanged, widened
 from cernis.runtime.stores import Places, Rows, Store, event_table, fluent_table
+from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Array
-from cernis.tables.fluents import INFINITY
+from cernis.tables.events import EventTable
+from cernis.tables.fluents import INFINITY, FluentTable
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -41,10 +43,16 @@ class Kept:
     """All that a session keeps of the relations of a program."""
 
     spaces: Spaces
+    input: frozenset[Relation] = frozenset()
+    """The relations that records are of."""
     events: dict[Relation, Store] = field(default_factory=dict)
     fluents: dict[Relation, Store] = field(default_factory=dict)
     points: dict[Relation, Store] = field(default_factory=dict)
     """What rules have fired for simple fluents: times and actions."""
+    marks: dict[Relation, Store] = field(default_factory=dict)
+    """The same, as marks on rows of one event: times and bits."""
+    bits: dict[Relation, list[int]] = field(default_factory=dict)
+    """The actions that bits of marks stand for."""
     begun: dict[Relation, Store] = field(default_factory=dict)
     """The initiations that delayed effects are counted from."""
     counted: frozenset[Relation] = frozenset()
@@ -76,6 +84,16 @@ class Kept:
 
 
 @dataclass(slots=True)
+class Shared:
+    """Dirt of a stage's keys, from its input, and tables of what lies there."""
+
+    base: Dirt
+    tables: dict[Relation, Any] = field(default_factory=dict)
+    ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
+    computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Update:
     """One query under way: what has changed so far, and what came of it."""
 
@@ -90,11 +108,45 @@ class Update:
     unsure: dict[Relation, list[Array]] = field(default_factory=dict)
     """Instances, arguments and value, that rest on a point at the query and may go on behind it."""
     outcome: Outcome = field(default_factory=Outcome)
+    shared: dict[int, Shared] = field(default_factory=dict)
+    """What units of a stage look at in common."""
 
     @property
     def bound(self) -> int:
         """The first point behind the window's edge."""
         return self.window.edge + self.context.tick
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A domain that grows, as a definition asks for it: which of its arguments are in the key.
+
+    Without such arguments a new member may affect everything. Without a predicate, it is asked for
+    by way of others.
+    """
+
+    predicate: Predicate | None
+    pairs: tuple[tuple[int, int], ...]
+
+
+def asked_members(definitions: Iterable[Definition], spaces: Spaces) -> tuple[Asked, ...]:
+    """How definitions ask for the members of domains that grow."""
+    names = growing(spaces.plan)
+    domains = {(r.name, r.arity) for r, _ in spaces.plan.checked.definitions.domains}
+    found: dict[Asked, None] = {}
+    for definition in definitions:
+        key = spaces.homes[definition.relation].positions
+        for part in (*definition.rules, *definition.groundings):
+            head = part.entity if isinstance(part, Grounding) else getattr(part, "head", None)
+            terms = [head.args[at] for at in key] if head is not None else []
+            for goal in parts_of(part):
+                if isinstance(goal, Compound) and goal.functor in names:
+                    predicate = functor(goal)
+                    pairs = tuple((goal.args.index(t), at) for at, t in enumerate(terms)
+                                  if isinstance(t, Variable) and t in goal.args)  # fmt: skip
+                    is_straight = predicate in domains
+                    found[Asked(predicate, pairs) if is_straight else Asked(None, ())] = None
+    return tuple(found)
 
 
 class Unit:
@@ -112,13 +164,16 @@ class Unit:
         own = [kept.spaces.links[relation] for relation in self.definitions]
         links = dict.fromkeys(link for every in own for link in every)
         self.links = [link for link in links if link.relation not in self.definitions]
+        self._by_relation: dict[Relation, list[Link]] = {}
+        for link in self.links:
+            self._by_relation.setdefault(link.relation, []).append(link)
+        self.reads_input = frozenset(self._by_relation) & frozenset(kept.input)
         self.has_delays = any(isinstance(part, Delay) for part in parts_of(self._rules()))
         operators = {part.operator for part in parts_of(self._rules()) if isinstance(part, Combine)}
         self.has_durations = DURATION in operators
         requires = any(isinstance(part, Require) for part in parts_of(self._rules()))
         self.looks_back = requires or bool(LOOK_BACK & operators) or not self._is_local()
-        named = set(functors_in(tuple(self.definitions.values())))
-        self.asks_members = not growing(kept.spaces.plan).isdisjoint(named)
+        self.asked = asked_members(self.definitions.values(), kept.spaces)
 
     def _rules(self) -> tuple[object, ...]:
         return tuple(rule for definition in self.definitions.values() for rule in definition.rules)
@@ -139,20 +194,45 @@ class Unit:
         if dirt:
             self.evaluate(dirt, update)
 
+    def is_affected_all(self, update: Update) -> bool:
+        """Must everything be evaluated, whatever has changed?"""
+        if update.before is None or self.looks_back:
+            return True
+        return any(not asked.pairs for asked in self._asked_now(update))
+
+    def _asked_now(self, update: Update) -> list[Asked]:
+        """What the unit asks of domains whose members have changed."""
+        return [
+            asked for asked in self.asked
+            if asked.predicate is None and update.members or asked.predicate in update.members
+        ]  # fmt: skip
+
     def affected(self, update: Update) -> Dirt:
         """The stretches on which something that the unit reads has changed, by its own keys."""
-        if update.before is None or self.looks_back or (self.asks_members and update.members):
+        if self.is_affected_all(update):
             return Dirt.all()
-        parts = [
-            self.forward(link, update.changed[link.relation], update)
-            for link in self.links
-            if link.relation in update.changed
-        ]
+        parts = [*self.by_change(update, frozenset(self._by_relation)), *self.by_time(update)]
+        parts += self.by_news(update)
+        return joined(behind(part, update.window.edge) for part in parts)
+
+    def by_news(self, update: Update) -> Iterator[Dirt]:
+        """Keys that came up for the first time, or that new members of domains are about."""
         fresh = update.fresh.get(self.stage)
         if fresh:
-            parts.append(Dirt.whole(np.concatenate(fresh), update.window.edge))
-        parts += self.by_time(update)
-        return joined(behind(part, update.window.edge) for part in parts)
+            yield Dirt.whole(np.concatenate(fresh), update.window.edge)
+        for asked in self._asked_now(update):
+            assert asked.predicate is not None
+            wanted = tuple(at for _, at in asked.pairs)
+            for columns in update.members[asked.predicate]:
+                given = [columns[own] for own, _ in asked.pairs]
+                _, groups = self.register.matching(wanted, given, len(given[0]))
+                yield Dirt.whole(groups, update.window.edge)
+
+    def by_change(self, update: Update, relations: frozenset[Relation]) -> Iterator[Dirt]:
+        """What changes of some relations affect."""
+        for link in self.links:
+            if link.relation in relations and link.relation in update.changed:
+                yield self.forward(link, update.changed[link.relation], update)
 
     def by_time(self, update: Update) -> Iterator[Dirt]:
         """What the passing of time alone may change: effects that are due, intervals that last."""
@@ -215,33 +295,38 @@ class Unit:
 
     def cut(self, dirt: Dirt, update: Update) -> Context:
         """The context with what the unit reads where there is dirt, and nothing else."""
-        wanted: dict[Relation, list[Dirt]] = {}
-        for link in self.links:
-            wanted.setdefault(link.relation, []).append(self.backward(link, dirt))
+        shared = update.shared.get(self.stage)
+        if shared is None or shared.base is not dirt:
+            shared = Shared(dirt)
         cut = replace(
             update.context,
-            events={}, fluents={}, initiations={}, terminations={}, begun={}, ordered={},
-            computed={}, past={}, unsure=set(), unsure_groups={},
+            events={}, fluents={}, initiations={}, terminations={}, begun={}, past={},
+            ordered=shared.ordered, computed=shared.computed, unsure=set(), unsure_groups={},
         )  # fmt: skip
-        for relation, parts in wanted.items():
-            self._read(relation, joined(parts), cut)
-            if relation in update.unsure and relation in cut.fluents:
+        for relation, links in self._by_relation.items():
+            if relation not in shared.tables:
+                parts = [self.backward(link, dirt) for link in links]
+                shared.tables[relation] = self._read(relation, joined(parts), cut)
+            if relation in self.kept.events:
+                cut.events[relation] = shared.tables[relation]
+                continue
+            cut.fluents[relation] = shared.tables[relation]
+            if relation in update.unsure:
                 cut.leave_open(relation, update.unsure[relation])
         return cut
 
-    def _read(self, relation: Relation, dirt: Dirt, cut: Context) -> None:
+    def _read(self, relation: Relation, dirt: Dirt, cut: Context) -> EventTable | FluentTable:
         store = self.kept.fluents.get(relation)
         if store is None:
             store = self.kept.events[relation]
             table = event_table(store, store.within(dirt))
-            cut.events[relation] = once(table) if relation in self.kept.counted else table
-            return
+            return once(table) if relation in self.kept.counted else table
         places = store.overlapping(dirt if dirt.everything else dirt.longer(cut.tick))
-        cut.fluents[relation] = fluent_table(store, self._seen(store, places, cut))
+        return fluent_table(store, self._seen(store, places, cut))
 
     def _seen(self, store: Store, places: Places, cut: Context) -> Places:
         """The intervals that reach into the window."""
-        ends = store.shelf.rows(places[0])[1]
+        ends = store.shelf.column(1, places[0])
         seen = ends > cut.edge + cut.tick
         return places if seen.all() else (places[0][seen], places[1][seen])
 
@@ -351,7 +436,7 @@ class Unit:
             places = store.overlapping(
                 Dirt(keys, np.full(len(keys), bound), np.full(len(keys), INFINITY))
             )
-        ends = store.shelf.rows(places[0])[1]
+        ends = store.shelf.column(1, places[0])
         chosen = ends > bound if is_simple else ends >= bound
         return places[0][chosen], places[1][chosen]
 
