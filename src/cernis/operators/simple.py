@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -9,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.model import Pair, Relation
+from cernis.check.model import Event, Pair, Relation
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order, order_by, placed, ranks, stable_order
@@ -20,7 +21,7 @@ from cernis.operators.heads import fired, head_column, slot_domains
 from cernis.operators.keys import InstanceKeys
 from cernis.operators.marks import Marked, Marks, marked
 from cernis.operators.pipeline import run_steps
-from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
+from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule, Scan
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
@@ -98,31 +99,34 @@ class SimpleFluent:
             self._keep(initiations[first:], terminations)
         return self._measured(marks, initiations, terminations, carried)
 
-    def actions(self, known: Callable[[list[list[Array]]], list[Array]]) -> Fired:
+    def actions(
+        self, known: Callable[[list[list[Array]]], list[Array]], rows: Marks | None
+    ) -> Fired:
         """What rules fire, as marks on rows of one table where that can be done, and as actions.
 
-        Heads that leave arguments open are about all known instances of whatever else is fired:
-        `known` is told the arguments of the latter, None for those left open.
+        The rows to be marked are given, if any are. Heads that leave arguments open are about all
+        known instances of whatever else is fired: `known` is told the arguments of the latter, None
+        for those left open.
         """
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
         is_open = [rule for rule in rules if _open_arguments(rule)]
         outcomes = [(rule, self._fired(rule)) for rule in rules if rule not in is_open]
-        marks, rest = self._marks(outcomes)
+        marks, rest = (None, outcomes) if rows is None else self._marks(outcomes, rows)
         parts: dict[str, list[Points]] = {
             "initiation": [self._initial(rule) for rule in initial], "termination": []
         }  # fmt: skip
-        for rule, rows in rest:
-            parts[rule.kind].append(self._points(rule, rows))
+        for rule, own_rows in rest:
+            parts[rule.kind].append(self._points(rule, own_rows))
         if is_open:
             fired = [(r, run_steps(r.steps, None, self.context).settled()) for r in is_open]
             given = [points.arguments for points in parts["initiation"]]
-            given += [self._bound(rule, rows) for rule, rows in fired]
+            given += [self._bound(*each) for each in fired]
             own = known(given)
             none = np.empty(len(own[0]), np.int64)
             instances = self._instances(parts["initiation"], Carried(own, none, none))
-            for rule, rows in fired:
-                parts[rule.kind].append(self._of_open(rule, rows, instances))
+            for rule, own_rows in fired:
+                parts[rule.kind].append(self._of_open(rule, own_rows, instances))
         actions = [self._actions(points) for points in parts["initiation"]]
         actions += [points.values * 2 for points in parts["termination"]]
         nothing = self._no_points()
@@ -169,21 +173,21 @@ class SimpleFluent:
         return table
 
     def _marks(
-        self, outcomes: list[tuple[PointRule, Rows]]
+        self, outcomes: list[tuple[PointRule, Rows]], marks: Marks | None = None
     ) -> tuple[Marks | None, list[tuple[PointRule, Rows]]]:
-        """The rules that mark rows of the largest table, and the others."""
+        """The rules that mark rows of the largest table, or given ones, and the others."""
         # Rules whose points others ask for, or that leave instances open, need them written out.
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         whole = self.relation in self.context.watched or any(map(_open_arguments, rules))
         if self.context.ties != "break" or whole or self._delays():
             return None, outcomes
         found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
-        largest = max(
-            (m for _, _, m in found if m is not None), key=lambda m: len(m.times), default=None
-        )
-        if largest is None:
-            return None, outcomes
-        marks = Marks(largest.times, largest.arguments)
+        if marks is None:
+            some = [own for _, _, own in found if own is not None]
+            largest = max(some, key=lambda own: len(own.times), default=None)
+            if largest is None:
+                return None, outcomes
+            marks = Marks(largest.times, largest.arguments)
         rest = []
         for rule, rows, own in found:
             if own is not None and marks.fits(own):
@@ -492,6 +496,27 @@ class SimpleFluent:
         from cernis.tables.domains import numbers
 
         return numbers(self._number_domain().decode(codes))
+
+
+def marked_event(definition: Definition) -> tuple[Relation, tuple[int, ...]] | None:
+    """The event whose happenings most rules of a fluent mark, if there is one.
+
+    With it come its arguments that are those of the fluent.
+    """
+    rules = [rule for rule in definition.rules if isinstance(rule, PointRule)]
+    if any(isinstance(rule, Delay) for rule in definition.rules):
+        return None
+    if not definition.relation.arity or any(map(_open_arguments, rules)):
+        return None
+    counts: Counter[tuple[Relation, tuple[int, ...]]] = Counter()
+    for rule in rules:
+        step = rule.steps[0]
+        if isinstance(step, Scan) and isinstance(step.occurrence, Event):
+            args = step.occurrence.args
+            if all(isinstance(arg, Variable) and arg in args for arg in rule.head.args):
+                positions = tuple(args.index(arg) for arg in rule.head.args)
+                counts[step.occurrence.relation, positions] += 1
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def leaves_open(definition: Definition) -> dict[str, bool]:

@@ -121,6 +121,7 @@ class Incremental:
             update.shared[at] = Shared(self._base(units, update))
             for unit in units:
                 unit.update(update)
+            update.shared[at].write_down(self._kept)
         self._before = window.query
         return update.outcome
 
@@ -131,7 +132,7 @@ class Incremental:
         for relation, store in self._kept.events.items():
             if relation not in self._memory.stores:
                 store.shelf.forget(update.window.edge)
-        for store in (*self._kept.points.values(), *self._kept.marks.values()):
+        for store in self._kept.points.values():
             store.shelf.forget(self._spaces_edge(update))
 
     def _spaces_edge(self, update: Update) -> int:
@@ -172,10 +173,10 @@ class Incremental:
             store = self._memory.stores[relation]
             if store.width == 1 and len(change.come):
                 own = change.groups[change.come.columns[0] > update.before]
-                found.setdefault(id(store.register), []).append(np.unique(own))
+                found.setdefault(id(store.register), []).append(own)
         news = {}
         for name, parts in found.items():
-            keys = np.unique(np.concatenate(parts))
+            keys = np.flatnonzero(np.bincount(np.concatenate(parts)))
             low, high = update.before + 1, update.window.query + 1
             news[name] = Dirt(keys, np.full(len(keys), low), np.full(len(keys), high))
         return news
@@ -192,6 +193,8 @@ class Incremental:
         groups = np.concatenate([admitted.groups, store.groups(admitted.gone)])
         starts = np.concatenate([own.columns[0] for own in rows])
         if store.width == 1:
+            if len(admitted.gone):
+                update.gone[relation] = groups[len(admitted.groups) :], admitted.gone.columns[0]
             late = starts <= (update.before if update.before is not None else INFINITY)
             own = Dirt.of(groups[late], starts[late], starts[late] + 1)
             update.changed[relation] = joined([news[id(store.register)], own] if

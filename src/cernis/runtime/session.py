@@ -55,7 +55,7 @@ class Session:
         self._policy = Policy(policy, self.tick)
         self._domains, self._memo = Domains(), Memo()
         template = self._context(Window(0, 0), 0)
-        self._spaces = Spaces(plan, template)
+        self._spaces = Spaces(plan, template, incremental)
         self._memory = self._spaces.memory()
         self._population = Population(plan.checked.definitions)
         self._scratch = Scratch(plan, self._memory, template)

@@ -2,27 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from cernis.check.model import Relation
+from cernis.kernels.order import in_order, order_by
 from cernis.kernels.stretches import cut as cut_by
 from cernis.kernels.stretches import lie_in
 from cernis.operators.context import Context
 from cernis.operators.marks import Marks
-from cernis.operators.simple import Carried, Fired, SimpleFluent, leaves_open
+from cernis.operators.simple import Carried, Fired, SimpleFluent, leaves_open, marked_event
 from cernis.plan.logical import Stratum
 from cernis.runtime.dirt import Dirt, joined
 from cernis.runtime.evaluator import told_apart
 from cernis.runtime.query import evaluate_definition
 from cernis.runtime.splicing import behind, exchanged
-from cernis.runtime.stores import Rows, Store
-from cernis.runtime.units import Kept, Unit, Update
+from cernis.runtime.stores import Rows, Store, marks_in
+from cernis.runtime.units import Kept, Shared, Unit, Update
 from cernis.tables.columns import Array
 from cernis.tables.fluents import INFINITY
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+class Changes:
+    """Points that have changed, by key."""
+
+    def __init__(self) -> None:
+        self._groups: list[Integers] = []
+        self._times: list[Integers] = []
+
+    def add(self, groups: Integers, times: Integers) -> None:
+        """Note points; of several neighbours of one key in the order of time the first will do."""
+        if not len(groups):
+            return
+        first = np.ones(len(groups), np.bool_)
+        first[1:] = (groups[1:] != groups[:-1]) | (times[1:] < times[:-1])
+        self._groups.append(groups[first])
+        self._times.append(times[first])
+
+    def first(self) -> tuple[Integers, Integers]:
+        """The keys in order, and the first point of each."""
+        if not self._groups:
+            none = np.empty(0, np.int64)
+            return none, none
+        groups, times = np.concatenate(self._groups), np.concatenate(self._times)
+        if len(self._groups) > 1 or not in_order(groups, times):
+            order = order_by(groups, times)
+            groups, times = groups[order], times[order]
+        first = np.ones(len(groups), np.bool_)
+        first[1:] = groups[1:] != groups[:-1]
+        return groups[first], times[first]
 
 
 class PointUnit(Unit):
@@ -68,8 +101,7 @@ class SimpleUnit(PointUnit):
     """A simple fluent, of which the points are kept.
 
     The intervals of a key are made anew from the first point that differs; with delayed effects,
-    from the window's edge. Points that mark rows of one event are kept as such, all marks of a row
-    in one.
+    from the window's edge. Points that mark happenings of one event are kept with these.
     """
 
     def __init__(self, stage: int, stratum: Stratum, kept: Kept) -> None:
@@ -77,73 +109,123 @@ class SimpleUnit(PointUnit):
         (self.definition,) = self.definitions.values()
         self.relation = self.definition.relation
         self.points = kept.points[self.relation] = kept.spaces.events(self.relation, 2)
-        self.marks = kept.marks[self.relation] = kept.spaces.events(self.relation, 2)
         self.bits = kept.bits.setdefault(self.relation, [])
         self.lists = kept.fluents[self.relation]
         self.has_open = leaves_open(self.definition)["termination"]
+        self.event: Relation | None = None
+        found = marked_event(self.definition)
+        if found is not None and self._is_kept_alike(found[0]):
+            self.event, self._positions = found
+            self._number = kept.spaces.marking[self.event].index(self.relation)
+
+    def _is_kept_alike(self, event: Relation) -> bool:
+        """Are the happenings of an event kept by the keys of the fluent?"""
+        store, marking = self.kept.events[event], self.kept.spaces.marking.get(event, [])
+        links = [link for link in self.links if link.relation == event]
+        return self.relation in marking and all(self._is_same(store, link) for link in links)
 
     def evaluate_all(self, passes: list[Dirt], update: Update) -> None:
         """Find the points anew where there is dirt, and the intervals behind what has changed."""
-        changed: list[Dirt] = []
+        changed = Changes()
         fluent: SimpleFluent | None = None
         while passes:
             dirt = passes.pop()
-            fluent = SimpleFluent(self.relation, self.definition, self.cut(dirt, update))
-            differs, is_new = self._points(fluent, dirt)
-            changed.append(differs)
+            shared = self.look_at(dirt, update)
+            fluent = SimpleFluent(self.relation, self.definition, self.cut(shared, update))
+            is_new = self._points(fluent, shared, changed)
+            if shared is not update.shared.get(self.stage):
+                shared.write_down(self.kept)
             if len(is_new) and not dirt.everything:
                 # What happened to such instances at other times has not been asked for yet.
                 passes.append(Dirt.whole(is_new, update.window.edge))
         if self.has_delays and update.before is not None:
-            changed += self.by_time(update)
-        where = joined(changed)
-        if where:
+            for dirt in self.by_time(update):
+                changed.add(dirt.groups, dirt.starts)
+        if self.event is not None and self.event in update.gone:
+            changed.add(*update.gone[self.event])
+        keys, since = changed.first()
+        if len(keys):
             if fluent is None:
                 fluent = SimpleFluent(self.relation, self.definition, update.context)
-            self._rebuild(fluent, where, update)
-            update.outcome.conflicts += fluent.conflicts
+            for own in self._parts(keys, since, update):
+                self._rebuild(fluent, keys[own], since[own], update)
+                update.outcome.conflicts += fluent.conflicts
+
+    def _parts(
+        self, keys: Integers, since: Integers, update: Update
+    ) -> Iterator[npt.NDArray[np.bool_] | slice]:
+        """Keys of which all that has changed is new, and the others.
+
+        The marks of the former lie at hand. Those of the latter are written down first.
+        """
+        before = update.before
+        if self.event is None or before is None or int(since.max()) <= before:
+            if self.event is not None:
+                update.shared[self.stage].write_down(self.kept)
+            yield slice(None)
+            return
+        is_new = since > before
+        yield is_new
+        if not is_new.all():
+            update.shared[self.stage].write_down(self.kept)
+            yield ~is_new
 
     # -- points -----------------------------------------------------------------------------
 
-    def _points(self, fluent: SimpleFluent, dirt: Dirt) -> tuple[Dirt, Integers]:
-        """Exchange the points in the dirt; gives where they differ, and keys with new instances."""
+    def _points(
+        self, fluent: SimpleFluent, shared: Shared, changed: Changes
+    ) -> Integers:
+        """Exchange the points in the dirt; gives the keys with new instances."""
         known: list[list[Array]] = []
 
         def recall(given: list[list[Array]]) -> list[Array]:
-            known.append(self._known(given, dirt))
+            known.append(self._known(given, shared.base))
             return known[0]
 
-        fired = fluent.actions(recall)
+        marks = None
+        if self.event is not None:
+            table = fluent.context.events[self.event]
+            marks = Marks(table.times, self._heads(table.arguments))
+        fired = fluent.actions(recall, marks)
         rows = Rows(fired.arguments, [fired.times, fired.actions])
-        differs = self._exchange(self.points, rows, dirt)
-        if fired.marks is not None or len(self.marks):
-            differs = joined([differs, self._exchange(self.marks, self._marked(fired.marks), dirt)])
+        self._exchange(rows, shared.base, changed)
+        if marks is not None:
+            self._mark(marks, shared, changed)
         if not known:
-            return differs, np.empty(0, np.int64)
+            return np.empty(0, np.int64)
         one, two = Rows(known[0], known[0][:1]), Rows(rows.arguments, rows.arguments[:1])
         _, is_new = told_apart(one, two)
         groups = self.points.groups(rows.take(is_new))
-        return differs, groups[groups >= 0]
+        return groups[groups >= 0]
 
-    def _marked(self, marks: Marks | None) -> Rows:
-        """The rows with marks; bits mean the same at each query."""
-        if marks is None:
-            none = np.empty(0, np.int64)
-            return Rows([none] * self.relation.arity, [none, none])
+    def _heads(self, arguments: list[Array]) -> list[Array]:
+        """The arguments of the fluent, from those of the event that it marks."""
+        return [arguments[at] for at in self._positions]
+
+    def _mark(self, marks: Marks, shared: Shared, changed: Changes) -> None:
+        """Let marks take the place of others on the happenings in the dirt."""
+        assert self.event is not None
+        store = self.kept.events[self.event]
+        own = marks_in(shared.marks_of(store, self._number), self._number)
+        flags = self._flags(marks)
+        rows = np.flatnonzero(own != flags)
+        own[:] = flags
+        changed.add(shared.places[self.event][1][rows], marks.times[rows])
+
+    def _flags(self, marks: Marks) -> npt.NDArray[np.uint8]:
+        """Marks whose bits mean the same at each query."""
         self.bits.extend(action for action in marks.actions if action not in self.bits)
         bits = [self.bits.index(action) for action in marks.actions]
-        flags = marks.flags
-        if bits != list(range(len(bits))):
-            table = np.zeros(256, np.uint8)
-            for at, bit in enumerate(bits):
-                table |= ((np.arange(256) >> at) & 1).astype(np.uint8) << np.uint8(bit)
-            flags = table[flags]
-        rows = np.flatnonzero(flags)
-        arguments = [column[rows] for column in marks.arguments]
-        return Rows(arguments, [marks.times[rows], flags[rows].astype(np.int64)])
+        if bits == list(range(len(bits))):
+            return marks.flags
+        table = np.zeros(256, np.uint8)
+        for at, bit in enumerate(bits):
+            table |= ((np.arange(256) >> at) & 1).astype(np.uint8) << np.uint8(bit)
+        return table[marks.flags]
 
-    def _exchange(self, store: Store, found: Rows, dirt: Dirt) -> Dirt:
-        """Let points take the place of others in the dirt; gives where they differ."""
+    def _exchange(self, found: Rows, dirt: Dirt, changed: Changes) -> None:
+        """Let points take the place of others in the dirt."""
+        store = self.points
         if dirt.everything:
             groups, _ = store.enter(found)
         else:
@@ -156,12 +238,11 @@ class SimpleUnit(PointUnit):
         gone, come = told_apart(old, found)
         if not come.all():
             found, groups = found.take(come), groups[come]
-        owners = np.concatenate([places[1][gone], groups])
-        if not len(owners):
-            return Dirt.nothing()
-        points = np.concatenate([old.columns[0][gone], found.columns[0]])
-        store.exchange((places[0][gone], places[1][gone]), groups, found)
-        return Dirt.of(owners, points, points + 1)
+        places = places[0][gone], places[1][gone]
+        if len(groups) or len(places[0]):
+            changed.add(places[1], old.columns[0][gone])
+            changed.add(groups, found.columns[0])
+            store.exchange(places, groups, found)
 
     def _known(self, given: list[list[Array]], dirt: Dirt) -> list[Array]:
         """The instances there are of keys that something was fired for."""
@@ -178,10 +259,10 @@ class SimpleUnit(PointUnit):
 
     # -- intervals --------------------------------------------------------------------------
 
-    def _rebuild(self, fluent: SimpleFluent, changed: Dirt, update: Update) -> None:
+    def _rebuild(
+        self, fluent: SimpleFluent, keys: Integers, since: Integers, update: Update
+    ) -> None:
         """Make the intervals behind the first changed point of each key anew."""
-        first = np.concatenate([[True], changed.groups[1:] != changed.groups[:-1]])
-        keys, since = changed.groups[first], changed.starts[first]
         forever = np.full(len(keys), INFINITY)
         if self.has_delays:
             since = np.full(len(keys), update.window.edge)
@@ -191,7 +272,8 @@ class SimpleUnit(PointUnit):
             carried = self._carried(keys, since, fluent.context)
             low = since
         later = Dirt(keys, since, forever)
-        arguments, values, starts, ends = fluent.intervals(self._fired(later), carried)
+        fired = self._fired(later, update)
+        arguments, values, starts, ends = fluent.intervals(fired, carried)
         new = Rows(arguments, [starts, ends, values])
         places = self.lists.overlapping(Dirt(keys, low, forever))
         old_ends = self.lists.shelf.column(1, places[0])
@@ -203,16 +285,44 @@ class SimpleUnit(PointUnit):
         groups = self.lists.groups(new)
         self.note(self.relation, *exchanged(self.lists, places, old, new, groups), update)
 
-    def _fired(self, later: Dirt) -> Fired:
+    def _fired(self, later: Dirt, update: Update) -> Fired:
         """The points kept of keys, from some point on."""
         rows = self.points.rows(self.points.within(later))
         marks = None
-        if len(self.marks):
-            own = self.marks.rows(self.marks.within(later))
-            marks = Marks(own.columns[0], own.arguments)
-            marks.flags = own.columns[1].astype(np.uint8)
+        if self.event is not None:
+            marks = self._at_hand(later, update) or self._kept(later)
             marks.actions = self.bits
         return Fired(marks, rows.arguments, *rows.columns)
+
+    def _kept(self, later: Dirt) -> Marks:
+        """Marks as they were written down."""
+        assert self.event is not None
+        store = self.kept.events[self.event]
+        places = store.within(later)
+        times = store.shelf.column(0, places[0])
+        marks = Marks(times, store.arguments(places, self._positions))
+        marks.flags = np.ascontiguousarray(store.marks(self._number, places[0]))
+        return marks
+
+    def _at_hand(self, later: Dirt, update: Update) -> Marks | None:
+        """Marks on happenings since the last query, if it is only about such."""
+        assert self.event is not None
+        shared = update.shared[self.stage]
+        if update.before is None or self.event not in shared.places:
+            return None
+        if int(later.starts.min()) <= update.before:
+            return None
+        store, table = self.kept.events[self.event], shared.tables[self.event]
+        flags = marks_in(shared.marks_of(store, self._number), self._number)
+        times, arguments = table.times, self._heads(table.arguments)
+        owners = shared.places[self.event][1]
+        own = flags != 0
+        own &= times > update.before
+        at = np.minimum(np.searchsorted(later.groups, owners), len(later.groups) - 1)
+        own &= later.groups[at] == owners
+        marks = Marks(times[own], [column[own] for column in arguments])
+        marks.flags = flags[own]
+        return marks
 
     def _carried(self, keys: Integers, since: Integers, cut: Context) -> Carried:
         """What holds at the first changed point of each key."""
@@ -231,7 +341,7 @@ class EventUnit(PointUnit):
     def evaluate(self, dirt: Dirt, update: Update) -> None:
         """Find the happenings anew where there is dirt."""
         ((relation, definition),) = self.definitions.items()
-        cut = self.cut(dirt, update)
+        cut = self.cut(self.look_at(dirt, update), update)
         evaluate_definition(definition, cut, {})
         table = cut.events[relation]
         store: Store = self.kept.events[relation]

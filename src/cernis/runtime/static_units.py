@@ -175,7 +175,7 @@ class StaticUnit(Unit):
         dirt = behind(self._widened(dirt, update), update.bound)
         if not dirt:
             return
-        cut = self.cut(dirt, update)
+        cut = self.cut(self.look_at(dirt, update), update)
         table, unsure = evaluate_static(self.relation, self.definition, cut)
         store = self.kept.fluents[self.relation]
         ((arguments, values, starts, ends),) = pieces(table)

@@ -49,8 +49,6 @@ class Kept:
     fluents: dict[Relation, Store] = field(default_factory=dict)
     points: dict[Relation, Store] = field(default_factory=dict)
     """What rules have fired for simple fluents: times and actions."""
-    marks: dict[Relation, Store] = field(default_factory=dict)
-    """The same, as marks on rows of one event: times and bits."""
     bits: dict[Relation, list[int]] = field(default_factory=dict)
     """The actions that bits of marks stand for."""
     begun: dict[Relation, Store] = field(default_factory=dict)
@@ -89,8 +87,27 @@ class Shared:
 
     base: Dirt
     tables: dict[Relation, Any] = field(default_factory=dict)
+    places: dict[Relation, Places] = field(default_factory=dict)
+    """Where the rows of events' tables are kept."""
+    marks: dict[tuple[Relation, int], Integers] = field(default_factory=dict)
+    """The marks on these rows, by column, until they are written down."""
     ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
     computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
+
+    def marks_of(self, store: Store, number: int) -> Integers:
+        """The column with the marks of a definition on the rows of an event."""
+        name = store.relation, number // 8
+        if name not in self.marks:
+            places = self.places[store.relation][0]
+            self.marks[name] = store.shelf.column(store.mark_column(number), places)
+        return self.marks[name]
+
+    def write_down(self, kept: Kept) -> None:
+        """Keep the marks with the rows they are on."""
+        for (relation, column), marks in self.marks.items():
+            store = kept.events[relation]
+            at = store.mark_column(column * 8)
+            store.shelf.write(at, self.places[relation][0], marks)
 
 
 @dataclass(slots=True)
@@ -104,6 +121,8 @@ class Update:
     changed: dict[Relation, Dirt] = field(default_factory=dict)
     fresh: dict[int, list[Integers]] = field(default_factory=dict)
     """Keys that came up for the first time, by stage."""
+    gone: dict[Relation, tuple[Integers, Integers]] = field(default_factory=dict)
+    """Keys and times of happenings that were taken back, or are no longer said to be."""
     members: Mapping[Predicate, list[list[Array]]] = field(default_factory=dict)
     unsure: dict[Relation, list[Array]] = field(default_factory=dict)
     """Instances, arguments and value, that rest on a point at the query and may go on behind it."""
@@ -293,11 +312,14 @@ class Unit:
         known = groups >= 0
         return Dirt.of(groups[known], dirt.starts[known], dirt.ends[known])
 
-    def cut(self, dirt: Dirt, update: Update) -> Context:
-        """The context with what the unit reads where there is dirt, and nothing else."""
+    def look_at(self, dirt: Dirt, update: Update) -> Shared:
+        """What others have looked at already, or a beginning."""
         shared = update.shared.get(self.stage)
-        if shared is None or shared.base is not dirt:
-            shared = Shared(dirt)
+        return shared if shared is not None and shared.base is dirt else Shared(dirt)
+
+    def cut(self, shared: Shared, update: Update) -> Context:
+        """The context with what the unit reads where there is dirt, and nothing else."""
+        dirt = shared.base
         cut = replace(
             update.context,
             events={}, fluents={}, initiations={}, terminations={}, begun={}, past={},
@@ -306,7 +328,7 @@ class Unit:
         for relation, links in self._by_relation.items():
             if relation not in shared.tables:
                 parts = [self.backward(link, dirt) for link in links]
-                shared.tables[relation] = self._read(relation, joined(parts), cut)
+                shared.tables[relation] = self._read(relation, joined(parts), shared, cut)
             if relation in self.kept.events:
                 cut.events[relation] = shared.tables[relation]
                 continue
@@ -315,11 +337,14 @@ class Unit:
                 cut.leave_open(relation, update.unsure[relation])
         return cut
 
-    def _read(self, relation: Relation, dirt: Dirt, cut: Context) -> EventTable | FluentTable:
+    def _read(
+        self, relation: Relation, dirt: Dirt, shared: Shared, cut: Context
+    ) -> EventTable | FluentTable:
         store = self.kept.fluents.get(relation)
         if store is None:
             store = self.kept.events[relation]
-            table = event_table(store, store.within(dirt))
+            places = shared.places[relation] = store.within(dirt)
+            table = event_table(store, places)
             return once(table) if relation in self.kept.counted else table
         places = store.overlapping(dirt if dirt.everything else dirt.longer(cut.tick))
         return fluent_table(store, self._seen(store, places, cut))
@@ -335,7 +360,7 @@ class Unit:
     def evaluate(self, dirt: Dirt, update: Update) -> None:
         """Evaluate all strata for the keys that have dirt, and take over what they say."""
         whole = dirt if dirt.everything else Dirt.whole(dirt.keys(), update.window.edge)
-        cut = self.cut(whole, update)
+        cut = self.cut(self.look_at(whole, update), update)
         carried: dict[Relation, Carried] = {}
         for relation, definition in self.definitions.items():
             if definition.kind == FluentKind.SIMPLE:
@@ -484,10 +509,13 @@ class Unit:
         if len(change):
             update.outcome.changes[relation] = change
             is_event = relation in self.kept.events
+            times = change.gone.columns[0]
             dirt = dirt if is_event else widened(dirt, update.context.tick)
             before = update.changed.get(relation, Dirt.nothing())
             update.changed[relation] = joined([before, dirt])
-            if not is_event:
+            if is_event:
+                update.gone[relation] = self.kept.events[relation].groups(change.gone), times
+            else:
                 self.kept.look_ahead(relation, change.come, update)
 
 
