@@ -111,7 +111,7 @@ class SimpleFluent:
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
         is_open = [rule for rule in rules if _open_arguments(rule)]
-        outcomes = [(rule, self._fired(rule)) for rule in rules if rule not in is_open]
+        outcomes = [(rule, self._fired(rule)) for rule in rules if not _open_arguments(rule)]
         marks, rest = (None, outcomes) if rows is None else self._marks(outcomes, rows)
         parts: dict[str, list[Points]] = {
             "initiation": [self._initial(rule) for rule in initial], "termination": []

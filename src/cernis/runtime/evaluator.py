@@ -18,7 +18,7 @@ from cernis.plan.links import Home, Link, homes, links
 from cernis.runtime.changes import differing
 from cernis.runtime.memory import Memory
 from cernis.runtime.run import Window, counted_events, watched_fluents
-from cernis.runtime.stores import Rows, Store
+from cernis.runtime.stores import Rows, Store, stacked
 from cernis.tables.domains import Domain, Domains
 from cernis.tables.registers import Register
 
@@ -48,6 +48,13 @@ class Outcome:
 
     changes: Changed = field(default_factory=dict)
     conflicts: int = 0
+
+    def add(self, relation: Relation, change: Change) -> None:
+        """Note what has changed of a relation, in addition to what is known by now."""
+        known = self.changes.get(relation)
+        if known is not None:
+            change = Change(stacked(known.gone, change.gone), stacked(known.come, change.come))
+        self.changes[relation] = change
 
 
 class Spaces:

@@ -197,17 +197,16 @@ class Incremental:
                 update.gone[relation] = groups[len(admitted.groups) :], admitted.gone.columns[0]
             late = starts <= (update.before if update.before is not None else INFINITY)
             own = Dirt.of(groups[late], starts[late], starts[late] + 1)
-            update.changed[relation] = joined([news[id(store.register)], own] if
-                                              id(store.register) in news else [own])
+            update.changed[relation] = joined(
+                [news[id(store.register)], own] if id(store.register) in news else [own]
+            )
             return
         self._leave_open(relation, admitted, update)
         ends = np.concatenate([own.columns[1] for own in rows])
         dirt = behind(Dirt.of(groups, starts, ends), update.bound)
         raw = store.rows(places := store.overlapping(dirt))
         found, owners = inside(dirt, Rows(raw.arguments, raw.columns[:3]), places[1])
-        change, changed = splice(
-            self._kept.fluents[relation], dirt, found, owners, update.bound
-        )
+        change, changed = splice(self._kept.fluents[relation], dirt, found, owners, update.bound)
         self._kept.look_ahead(relation, change.come, update)
         if changed:
             before = update.changed.get(relation, Dirt.nothing())

@@ -172,9 +172,7 @@ class SimpleUnit(PointUnit):
 
     # -- points -----------------------------------------------------------------------------
 
-    def _points(
-        self, fluent: SimpleFluent, shared: Shared, changed: Changes
-    ) -> Integers:
+    def _points(self, fluent: SimpleFluent, shared: Shared, changed: Changes) -> Integers:
         """Exchange the points in the dirt; gives the keys with new instances."""
         known: list[list[Array]] = []
 
@@ -188,7 +186,7 @@ class SimpleUnit(PointUnit):
             marks = Marks(table.times, self._heads(table.arguments))
         fired = fluent.actions(recall, marks)
         rows = Rows(fired.arguments, [fired.times, fired.actions])
-        self._exchange(rows, shared.base, changed)
+        rows = self._exchange(rows, shared.base, changed)
         if marks is not None:
             self._mark(marks, shared, changed)
         if not known:
@@ -223,8 +221,8 @@ class SimpleUnit(PointUnit):
             table |= ((np.arange(256) >> at) & 1).astype(np.uint8) << np.uint8(bit)
         return table[marks.flags]
 
-    def _exchange(self, found: Rows, dirt: Dirt, changed: Changes) -> None:
-        """Let points take the place of others in the dirt."""
+    def _exchange(self, found: Rows, dirt: Dirt, changed: Changes) -> Rows:
+        """Let points take the place of others in the dirt; gives those that are new there."""
         store = self.points
         if dirt.everything:
             groups, _ = store.enter(found)
@@ -243,6 +241,7 @@ class SimpleUnit(PointUnit):
             changed.add(places[1], old.columns[0][gone])
             changed.add(groups, found.columns[0])
             store.exchange(places, groups, found)
+        return found
 
     def _known(self, given: list[list[Array]], dirt: Dirt) -> list[Array]:
         """The instances there are of keys that something was fired for."""

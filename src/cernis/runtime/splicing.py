@@ -116,5 +116,3 @@ def behind(dirt: Dirt, bound: int) -> Dirt:
         return dirt
     keep = dirt.ends > bound
     return Dirt(dirt.groups[keep], np.maximum(dirt.starts[keep], bound), dirt.ends[keep])
-
-

@@ -147,7 +147,7 @@ class StaticUnit(Unit):
             groups = np.unique(places[1])
             dirt = Dirt(groups, np.zeros(len(groups), np.int64), np.ones(len(groups), np.int64))
             return self.forward(made.link, dirt, update).keys()
-        parts = [self._open(part, update) for part in made.parts[:_operands(made)]]
+        parts = [self._open(part, update) for part in made.parts[: _operands(made)]]
         found = parts[0]
         for other in parts[1:]:
             both = np.union1d if made.operator == "union_all" else np.intersect1d
@@ -215,7 +215,9 @@ class StaticUnit(Unit):
     def _lists(self, store: Store, dirt: Dirt) -> Dirt:
         """The intervals of a fluent that overlap or touch dirt."""
         places = store.overlapping(dirt)
-        return Dirt.of(places[1], store.shelf.column(0, places[0]), store.shelf.column(1, places[0]))
+        return Dirt.of(
+            places[1], store.shelf.column(0, places[0]), store.shelf.column(1, places[0])
+        )
 
     def _widened(self, dirt: Dirt, update: Update) -> Dirt:
         """The dirt with the whole of all intervals that it touches, of which durations matter."""

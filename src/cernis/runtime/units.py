@@ -223,7 +223,7 @@ class Unit:
         """What the unit asks of domains whose members have changed."""
         return [
             asked for asked in self.asked
-            if asked.predicate is None and update.members or asked.predicate in update.members
+            if (asked.predicate is None and update.members) or asked.predicate in update.members
         ]  # fmt: skip
 
     def affected(self, update: Update) -> Dirt:
@@ -507,14 +507,18 @@ class Unit:
     def note(self, relation: Relation, change: Change, dirt: Dirt, update: Update) -> None:
         """Tell others what has changed."""
         if len(change):
-            update.outcome.changes[relation] = change
+            update.outcome.add(relation, change)
             is_event = relation in self.kept.events
             times = change.gone.columns[0]
             dirt = dirt if is_event else widened(dirt, update.context.tick)
             before = update.changed.get(relation, Dirt.nothing())
             update.changed[relation] = joined([before, dirt])
             if is_event:
-                update.gone[relation] = self.kept.events[relation].groups(change.gone), times
+                groups = self.kept.events[relation].groups(change.gone)
+                known = update.gone.get(relation, (groups[:0], times[:0]))
+                update.gone[relation] = (
+                    np.concatenate([known[0], groups]), np.concatenate([known[1], times])
+                )  # fmt: skip
             else:
                 self.kept.look_ahead(relation, change.come, update)
 
