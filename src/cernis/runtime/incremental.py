@@ -214,7 +214,7 @@ class Incremental:
 
     def _leave_open(self, relation: Relation, change: Admitted, update: Update) -> None:
         """What has a point at the query may go on behind it."""
-        starts, _, values, is_point = change.come.columns
+        starts, _, _, is_point = change.come.columns
         last = (starts == update.window.query) & (is_point == 1)
         if last.any():
             own = change.come.take(last)

@@ -24,7 +24,8 @@ def splice(
 ) -> tuple[Change, Dirt]:
     """Let intervals, which lie in the dirt, take the place of what was there.
 
-    What was said of points before the bound stands, should all else be dirt. Gives how the maximal intervals have changed, and on which stretches.
+    What was said of points before the bound stands, should all else be dirt. Gives how the maximal
+    intervals have changed, and on which stretches.
     """
     places = store.overlapping(dirt)
     old = store.rows(places)

@@ -272,7 +272,7 @@ class Unit:
         if dirt.everything or self._is_same(store, link):
             return dirt
         columns = store.register.columns(dirt.groups)
-        known = {own: column for own, column in zip(store.positions, columns, strict=True)}
+        known = dict(zip(store.positions, columns, strict=True))
         pairs = [(known[own], at) for own, at in link.pairs if own in known]
         wanted = tuple(at for _, at in pairs)
         given = [column for column, _ in pairs]
