@@ -26,6 +26,7 @@ from cernis.check.model import (
 from cernis.check.patterns import consumption_of
 from cernis.errors import Diagnostic, Severity
 from cernis.knowledge import Knowledge
+from cernis.plan.linking import Linker
 from cernis.plan.logical import (
     Combine,
     Definition,
@@ -74,7 +75,7 @@ def make_plan(checked: Checked) -> Plan:
     )
     rules = list(shapes(checked.definitions))
     builder = _Builder(checked, knowledge, rules)
-    drafts, without = find_stages(checked.dependencies.components, rules)
+    drafts, without = find_stages(checked.dependencies.components, rules, Linker(checked))
     stages = tuple(builder.stage(number, draft) for number, draft in enumerate(drafts, 1))
     warnings = tuple(builder.no_key(component) for component in without)
     return Plan(stages, checked, knowledge, warnings)
@@ -93,13 +94,16 @@ class _Builder:
     def stage(self, number: int, draft: StageDraft) -> Stage:
         strata = tuple(self._stratum(component) for component in draft.components)
         keys = tuple(draft.keys.items())
-        return Stage(number, draft.key, tuple(self._exchanges(draft)), strata, keys)
+        exchanges = tuple(self._exchanges(draft))
+        linked_by = None if draft.links is None else tuple(map(str, draft.links.sources))
+        return Stage(number, draft.key, exchanges, strata, keys, linked_by)
 
     def _exchanges(self, draft: StageDraft) -> Iterable[Exchange]:
         """What the stage reads: its inputs by their keys, then what earlier stages found."""
         own = {vertex.relation for component in draft.components for vertex in component.vertices}
         derived = {vertex.relation for vertex in self.checked.dependencies.vertices}
-        read = {relation: key for relation, key in draft.keys.items() if relation not in own}
+        keys = draft.keys if draft.links is None else draft.links.positions
+        read = {relation: key for relation, key in keys.items() if relation not in own}
         for relation, key in {**read, **draft.needed}.items():
             names = self._argument_names(relation)
             demanded = draft.demands.get(relation)

@@ -58,6 +58,15 @@ def explain(plan: Plan) -> str:
     return "\n".join(_Explainer(plan).lines()) + "\n"
 
 
+def _division(stage: Stage) -> str:
+    if stage.key:
+        return f"by {', '.join(stage.key)}"
+    if stage.linked_by is None:
+        return "in one partition"
+    linking = f" linked by {' and '.join(stage.linked_by)}" if stage.linked_by else ""
+    return f"by components of entities{linking}"
+
+
 class _Explainer:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -77,10 +86,10 @@ class _Explainer:
     # -- stages and strata ------------------------------------------------------------------
 
     def _stage(self, stage: Stage) -> Iterator[str]:
-        key = f"by {', '.join(stage.key)}" if stage.key else "in one partition"
-        yield f"stage {stage.number}, {key}"
+        yield f"stage {stage.number}, {_division(stage)}"
         for exchange in stage.exchanges:
-            by = f" by {', '.join(exchange.key)}" if exchange.key else ""
+            joint = ", " if stage.linked_by is None else " and "
+            by = f" by {joint.join(exchange.key)}" if exchange.key else ""
             demand = f", as {exchange.demanded_by} demands" if exchange.demanded_by else ""
             yield self._line(1, f"read {exchange.relation} from {exchange.origin}{by}{demand}")
         for stratum in stage.strata:

@@ -290,7 +290,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Strata evaluated with one partition key; without a key, in one partition."""
+    """Strata evaluated with one partition key; without a key, by links or in one partition."""
 
     number: int
     key: tuple[str, ...]
@@ -298,6 +298,8 @@ class Stage:
     strata: tuple[Stratum, ...]
     keys: tuple[tuple[Relation, tuple[int, ...]], ...] = ()
     """The arguments of relations that are the key, of those that carry all of it."""
+    linked_by: tuple[str, ...] | None = None
+    """Evaluated by components of entities: the input whose records link them."""
 
 
 def parts_of(what: object) -> Iterator[object]:
