@@ -141,6 +141,17 @@ kin(k, l). kin(k, m). kin(3, k). kin(7, 7.5). kin(ann, bob). kin(o, 5). kin(5, 6
         (("lends", "e", "WW"), ("pays", "e", "WW"), ("flees", "e", "W"), ("asks", "e", "WW"),
          ("win", "e", "W"), ("lose", "e", "W"), ("near", "i", "WW")),
     ),
+    "looking back": Keyed(
+        ":- memory(9)." + _ONE + """
+holdsFor(later(X, Y)=true, I) :-
+    holdsFor(near(X, Y)=true, N), holdsFor(rich(X)=true, A), before(A, N, target, I).
+holdsFor(touching(X, Y)=true, I) :-
+    holdsFor(near(X, Y)=true, N), holdsFor(happy(Y)=true, A), overlaps(A, N, union, I).
+holdsFor(again(X)=true, I) :-
+    holdsFor(rich(X)=true, A), holdsFor(at(X)=pub, B), allen(before, A, B, complement_inv, I).
+""",
+        (*_BASE, ("near", "i", "PP")),
+    ),
     "two kinds linked": Keyed(
         """
 happensAt(boards(P, B), T) :- happensAt(ticket(P, B, N), T), N > 0.

@@ -321,6 +321,8 @@ class Settings:
 
     tick: int = 1
     ties: str = "break"
+    memory: int | None = 0
+    """How far back from a window's edge relations between intervals see; None for all the way."""
     consumption: str = "unrestricted"
     consumption_of: tuple[tuple[str, str], ...] = ()
 

@@ -164,6 +164,7 @@ class Run:
                 members.fill(context, given)
                 self.before_query(answer.queries, context)
                 outcome = evaluate(self.plan, context, state.carried())
+                state.see(context)
                 self.after_query(answer.queries, context)
                 state.settle(context)
                 answer.queries += 1
@@ -198,6 +199,7 @@ class Run:
         )  # fmt: skip
         context.watched = self.watched
         context.memo = self.memo
+        context.remembered = state.remembered()
         context.profile = self.profile
         for relation, events in given.events.items():
             table = _visible_events(events, window)

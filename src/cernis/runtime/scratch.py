@@ -35,6 +35,7 @@ class Scratch:
         state.advance(window.edge)
         self._fill(window, context)
         found = evaluate(self._plan, context, state.carried())
+        state.see(context)
         state.settle(context)
         outcome = Outcome(conflicts=found.conflicts)
         for relation in self._fluents():
@@ -90,6 +91,7 @@ class Scratch:
     def _fill(self, window: Window, context: Context) -> None:
         """Give the context all that the window holds, and what was said before it."""
         context.watched = self._watched
+        context.remembered = self._state.remembered()
         for relation, store in self._memory.stores.items():
             if store.width == 1:
                 table = event_table(store, store.shelf.everything())
