@@ -207,7 +207,20 @@ class Author:
         else:
             self.clauses.append(f"ft({pair}, {delay}){computed}.")
         if chance(self.random, 0.4) and f"p({pair})." not in self.clauses:
-            self.clauses.append(f"p({pair}).")
+            self.clauses.append(self._postponed(relation, args, before))
+
+    def _postponed(self, relation: Signature, args: list[str], value: str) -> str:
+        """Of all instances, of those with some argument, or of those that a body says."""
+        # Drawn apart, so that the rest of a program stays what it was.
+        random = Random(f"{relation} {len(self.clauses)}")
+        own, body = list(args), ""
+        if args and chance(random, 0.4):
+            at = random.randrange(len(args))
+            own[at] = random.choice(CONSTANTS[relation.slots[at]])
+        if "person" in relation.slots and chance(random, 0.25):
+            self.below.predicates.add(FACTS[2])
+            body = f" :- adult({own[relation.slots.index('person')]})"
+        return f"p({relation.text(own, value)}){body}."
 
     def _is_told_apart(self, pair: str, delay: str) -> bool:
         """Is it clear which effect of the pair is the shorter, for all instances alike?"""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from cernis.check.catalogue import pattern_head
@@ -13,6 +13,7 @@ from cernis.check.goals import named
 from cernis.check.model import (
     ChangeRule,
     Condition,
+    DelayedEffect,
     EventRule,
     FluentKind,
     HoldsFor,
@@ -20,6 +21,7 @@ from cernis.check.model import (
     IntervalOperation,
     NotEmpty,
     Pair,
+    Postponable,
     Relation,
     StaticRule,
 )
@@ -185,11 +187,21 @@ class _Builder:
             if static.pair.relation == relation and static.pair.value_name in values:
                 yield self._static(static)
         if kind is FluentKind.SIMPLE:
-            postponed = {p.pair.value_name for p in definitions.postponables
-                         if p.pair.relation == relation}  # fmt: skip
             for effect in definitions.effects:
                 if effect.source.relation == relation:
-                    yield Delay(effect, effect.source.value_name in postponed, effect.span)
+                    yield Delay(effect, tuple(self._moved_by(effect)), effect.span)
+
+    def _moved_by(self, effect: DelayedEffect) -> Iterator[Postponable]:
+        """For which instances a further initiation moves an effect."""
+        definitions = self.checked.definitions
+        alone = sum(_same(other.source, effect.source) for other in definitions.effects) == 1
+        for each in definitions.postponables:
+            if not _same(each.pair, effect.source):
+                continue
+            if alone and (each.pair, each.goals) == (effect.source, effect.goals):
+                # Where the goals have no answer there is no effect to move.
+                each = replace(each, goals=())
+            yield each
 
     # -- rules ------------------------------------------------------------------------------
 
@@ -248,6 +260,10 @@ class _Builder:
             pipeline.run(ready)
             steps.extend(pipeline.steps[before:])  # type: ignore[arg-type]
         return [goal for goal in waiting if goal not in ready]
+
+
+def _same(one: Pair, other: Pair) -> bool:
+    return (one.relation, one.value_name) == (other.relation, other.value_name)
 
 
 def _alone(rule: StaticRule) -> set[str]:

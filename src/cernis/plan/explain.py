@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from cernis.check.dependencies import EdgeKind
-from cernis.check.model import Boundary, Changes, Event
+from cernis.check.model import Boundary, Changes, Event, Postponable
 from cernis.plan.builder import Plan
 from cernis.plan.logical import (
     Aggregate,
@@ -207,9 +207,18 @@ class _Explainer:
 def _delay(rule: Delay) -> str:
     effect = rule.effect
     then = f"-> {effect.target}" if effect.target else "ends"
-    moved = ", moved by each initiation" if rule.postponable else ""
+    moved = ", moved by each initiation" + _of_some(rule.moved_by) if rule.moved_by else ""
     computed = f" where {', '.join(map(show, effect.goals))}" if effect.goals else ""
     return f"Delay {effect.source} {then} after {show(effect.delay)}{computed}{moved}"
+
+
+def _of_some(moved_by: tuple[Postponable, ...]) -> str:
+    """Of which instances, if not of all."""
+    if any(each.is_of_all for each in moved_by):
+        return ""
+    pairs = [f"{p.pair}" + (f" where {', '.join(map(show, p.goals))}" if p.goals else "")
+             for p in moved_by]  # fmt: skip
+    return f" of {' or '.join(pairs)}"
 
 
 def _occurrence(occurrence: Occurrence) -> str:

@@ -18,6 +18,7 @@ from cernis.check.model import (
     Event,
     Grounding,
     Pair,
+    Postponable,
     Relation,
 )
 from cernis.source import NOWHERE, Span
@@ -227,7 +228,8 @@ class Delay:
     """A delayed effect of the initiations of a pair."""
 
     effect: DelayedEffect
-    postponable: bool
+    moved_by: tuple[Postponable, ...]
+    """For which instances a further initiation moves it: those that any of these is about."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
