@@ -101,3 +101,22 @@ def test_lengths_of_time_may_have_units() -> None:
         (":- memory(inf).", None),
     ):
         assert cernis.load(text + rules).checked.definitions.settings.memory == seconds
+
+
+def test_sessions_look_back_too() -> None:
+    for seed in range(25):
+        own = scenario(Random(seed))
+        program = cernis.load(own.rules)
+        result = program.run(list(own.lines), per_query=True, **own.settings)
+        session = program.session(start=result.summary.start, **own.settings)  # type: ignore[arg-type]
+        session.insert(list(own.lines))
+        held: set[tuple[object, ...]] = set()
+        for query, _ in result.as_of:
+            for row in session.query(query).table().to_pylist():
+                change = held.add if row["change"] == "insert" else held.discard
+                change(_interval(row))
+        assert held == {_interval(row) for row in result.intervals.to_pylist()}, f"seed {seed}"
+
+
+def _interval(row: dict[str, object]) -> tuple[object, ...]:
+    return tuple(str(row[name]) for name in ("fluent", "args", "value", "start", "end"))
