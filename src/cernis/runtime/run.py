@@ -164,7 +164,6 @@ class Run:
                 members.fill(context, given)
                 self.before_query(answer.queries, context)
                 outcome = evaluate(self.plan, context, state.carried())
-                state.see(context)
                 self.after_query(answer.queries, context)
                 state.settle(context)
                 answer.queries += 1

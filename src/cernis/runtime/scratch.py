@@ -35,7 +35,6 @@ class Scratch:
         state.advance(window.edge)
         self._fill(window, context)
         found = evaluate(self._plan, context, state.carried())
-        state.see(context)
         state.settle(context)
         outcome = Outcome(conflicts=found.conflicts)
         for relation in self._fluents():

@@ -82,10 +82,6 @@ class State:
             parts = [chosen(part, part[3] > least) for part in parts]
         self._remembered[relation] = united(parts, relation, self._context)
 
-    def see(self, context: Context) -> None:
-        """Take note of what later queries may look back at."""
-        self._seen = {r: context.fluents[r] for r in self._wanted if r in context.fluents}
-
     def remembered(self) -> dict[Relation, FluentTable]:
         """What ended before the edge, and rules look back at."""
         return self._remembered
@@ -107,6 +103,7 @@ class State:
         """Take over the result of a query."""
         self._context = context
         self._live = dict(context.fluents)
+        self._seen = {r: context.seen[r] for r in self._wanted if r in context.seen}
         self._begun = dict(context.begun)
         for relation, past in context.past.items():
             for piece in past:
