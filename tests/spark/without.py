@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -21,12 +22,12 @@ from cernis.spark.answers import answer_of
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
-from cernis.spark.pack import pack
+from cernis.spark.pack import pack, pack_links
 from cernis.spark.places import Places, sources_of
 from cernis.spark.results import summary_of
 from cernis.spark.rows import LAST, SCHEMA, Kind, batches
 from cernis.spark.stage import evaluate
-from cernis.spark.survey import survey_step, together
+from cernis.spark.survey import survey_step, together, with_components
 
 Batches = list[pa.RecordBatch]
 
@@ -72,7 +73,7 @@ def run(
     job = job_of(program.plan, settings, buckets, at_once)
     tick = settings.tick or program.checked.definitions.settings.tick
     parts = parts_of(lines, splits, job)
-    job = surveyed(job, parts, tick, random)
+    job = linked(surveyed(job, parts, tick, random), parts, tick)
     rows = packed(parts, job, tick, True)
     size = -(-len(lines) // splits) or 1
     places = Places(names=lambda split: ("events", split * size))
@@ -103,6 +104,15 @@ def surveyed(job: Job, parts: list[Records], tick: int, random: Random) -> Job:
 
     job = replace(job, survey=found(job)[0])
     return replace(job, members=found(job)[1]) if keys else job
+
+
+def linked(job: Job, parts: list[Records], tick: int) -> Job:
+    if job.buckets == 1 or not job.loaded.routes.linked:
+        return job
+    rows = [row for part in parts for row in pack_links(part, job, tick)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return with_components(job, ((row.step, row.content) for row in rows))
 
 
 def outcome(rows: Batches) -> Outcome:

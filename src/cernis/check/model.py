@@ -286,6 +286,18 @@ class Postponable:
     goals: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)
 
+    @property
+    def is_of_all(self) -> bool:
+        """Is it about all instances?"""
+        return not self.goals and has_open_arguments(self.pair)
+
+
+def has_open_arguments(pair: Pair) -> bool:
+    """Are the arguments of a pair variables, each another one?"""
+    names = [arg.name for arg in pair.args if isinstance(arg, Variable)]
+    named = [name for name in names if name != "_"]
+    return len(names) == len(pair.args) and len(named) == len(set(named))
+
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
@@ -321,6 +333,8 @@ class Settings:
 
     tick: int = 1
     ties: str = "break"
+    memory: int | None = 0
+    """How far back from a window's edge relations between intervals see; None for all the way."""
     consumption: str = "unrestricted"
     consumption_of: tuple[tuple[str, str], ...] = ()
 

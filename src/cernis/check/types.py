@@ -231,6 +231,10 @@ class _Inference:
             self._enter()
             self._pair(effect.source)
             self._goals(effect.goals)
+        for postponable in definitions.postponables:
+            self._enter()
+            self._pair(postponable.pair)
+            self._goals(postponable.goals)
 
     def _goals(self, goals: Iterable[Term]) -> None:
         for goal in goals:

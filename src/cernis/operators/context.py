@@ -118,6 +118,10 @@ class Context:
     """Of those fluents, which groups."""
     watched: frozenset[Relation] = frozenset()
     """Fluents whose initiations or terminations are conditions of other rules."""
+    remembered: dict[Relation, FluentTable] = field(default_factory=dict)
+    """Intervals that ended before the window's edge, for rules that look back so far."""
+    seen: dict[Relation, FluentTable] = field(default_factory=dict)
+    """All fluents when the query has been evaluated, for later ones that look back."""
     past: dict[Relation, list[Any]] = field(default_factory=dict)
     """Intervals that end at the window's edge: they stand, and the window does not see them."""
     entities: Any = None

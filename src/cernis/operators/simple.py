@@ -426,20 +426,15 @@ class SimpleFluent:
     ) -> tuple[Any, ...]:  # fmt: skip
         """Intervals with delayed effects; keeps the initiations that later windows count from."""
         # Programs without deadlines do not wait for this kernel to be compiled or fetched.
-        from cernis.kernels.delays import hold_delayed
-        from cernis.operators.effects import effects_of
+        from cernis.operators.delayed import DelayedFluent
 
-        known = _all_of(actions[0], held)
-        arguments = keys.arguments(known)
-        effects = effects_of(
-            self._delays(), arguments, self.domains, self.value_domain or self._number_domain(),
-            self.definition.groundings, self.context,
+        fluent = DelayedFluent(
+            self._delays(), self.definition.groundings, keys.arguments, self.domains,
+            self.value_domain or self._number_domain(), self.relation in self.context.watched,
         )  # fmt: skip
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
-        found = hold_delayed(
-            known, *actions, *before, since[order], effects, self.context.query,
-            self.context.tick, self.context.ties, self.relation in self.context.watched,
-        )  # fmt: skip
+        known = _all_of(actions[0], held)
+        found = fluent.hold(known, actions, (*before, since[order]), self.context)
         groups, values, times = found[4:7]
         self.context.begun[self.relation] = Points(keys.arguments(groups), values, times)
         if self.relation in self.context.watched:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from cernis.check.dependencies import EdgeKind
-from cernis.check.model import Boundary, Changes, Event
+from cernis.check.model import Boundary, Changes, Event, Postponable
 from cernis.plan.builder import Plan
 from cernis.plan.logical import (
     Aggregate,
@@ -58,6 +58,15 @@ def explain(plan: Plan) -> str:
     return "\n".join(_Explainer(plan).lines()) + "\n"
 
 
+def _division(stage: Stage) -> str:
+    if stage.key:
+        return f"by {', '.join(stage.key)}"
+    if stage.linked_by is None:
+        return "in one partition"
+    linking = f" linked by {' and '.join(stage.linked_by)}" if stage.linked_by else ""
+    return f"by components of entities{linking}"
+
+
 class _Explainer:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -77,10 +86,10 @@ class _Explainer:
     # -- stages and strata ------------------------------------------------------------------
 
     def _stage(self, stage: Stage) -> Iterator[str]:
-        key = f"by {', '.join(stage.key)}" if stage.key else "in one partition"
-        yield f"stage {stage.number}, {key}"
+        yield f"stage {stage.number}, {_division(stage)}"
         for exchange in stage.exchanges:
-            by = f" by {', '.join(exchange.key)}" if exchange.key else ""
+            joint = ", " if stage.linked_by is None else " and "
+            by = f" by {joint.join(exchange.key)}" if exchange.key else ""
             demand = f", as {exchange.demanded_by} demands" if exchange.demanded_by else ""
             yield self._line(1, f"read {exchange.relation} from {exchange.origin}{by}{demand}")
         for stratum in stage.strata:
@@ -198,9 +207,18 @@ class _Explainer:
 def _delay(rule: Delay) -> str:
     effect = rule.effect
     then = f"-> {effect.target}" if effect.target else "ends"
-    moved = ", moved by each initiation" if rule.postponable else ""
+    moved = ", moved by each initiation" + _of_some(rule.moved_by) if rule.moved_by else ""
     computed = f" where {', '.join(map(show, effect.goals))}" if effect.goals else ""
     return f"Delay {effect.source} {then} after {show(effect.delay)}{computed}{moved}"
+
+
+def _of_some(moved_by: tuple[Postponable, ...]) -> str:
+    """Of which instances, if not of all."""
+    if any(each.is_of_all for each in moved_by):
+        return ""
+    pairs = [f"{p.pair}" + (f" where {', '.join(map(show, p.goals))}" if p.goals else "")
+             for p in moved_by]  # fmt: skip
+    return f" of {' or '.join(pairs)}"
 
 
 def _occurrence(occurrence: Occurrence) -> str:

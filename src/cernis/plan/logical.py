@@ -18,6 +18,7 @@ from cernis.check.model import (
     Event,
     Grounding,
     Pair,
+    Postponable,
     Relation,
 )
 from cernis.source import NOWHERE, Span
@@ -227,7 +228,8 @@ class Delay:
     """A delayed effect of the initiations of a pair."""
 
     effect: DelayedEffect
-    postponable: bool
+    moved_by: tuple[Postponable, ...]
+    """For which instances a further initiation moves it: those that any of these is about."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -290,7 +292,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Strata evaluated with one partition key; without a key, in one partition."""
+    """Strata evaluated with one partition key; without a key, by links or in one partition."""
 
     number: int
     key: tuple[str, ...]
@@ -298,6 +300,8 @@ class Stage:
     strata: tuple[Stratum, ...]
     keys: tuple[tuple[Relation, tuple[int, ...]], ...] = ()
     """The arguments of relations that are the key, of those that carry all of it."""
+    linked_by: tuple[str, ...] | None = None
+    """Evaluated by components of entities: the input whose records link them."""
 
 
 def parts_of(what: object) -> Iterator[object]:

@@ -6,13 +6,13 @@ positions of the head: then what belongs together meets in one partition. Input 
 an earlier stage may carry only part of the key, if another literal carries all of it and so says
 what is demanded; for a head that leaves part of its key open, its own instances say so. The search
 is greedy: each component goes into the earliest stage it fits, and a stage's key is as short as
-possible.
+possible. Where no key fits, a stage may still have links.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
 from cernis.check.catalogue import pattern_head, pattern_uses
@@ -27,6 +27,7 @@ from cernis.check.model import (
     Temporal,
     temporal,
 )
+from cernis.plan.linking import Linker, Links
 from cernis.plan.pipeline import all_names, entity_names
 from cernis.syntax.tree import Term, Variable
 
@@ -78,25 +79,32 @@ class StageDraft:
     components: list[Component] = field(default_factory=list)
     demands: dict[Relation, Relation] = field(default_factory=dict)
     needed: dict[Relation, Key] = field(default_factory=dict)
+    links: Links | None = None
+    """Where there is no key: how the data fall apart."""
+
+    @property
+    def relations(self) -> frozenset[Relation]:
+        """What the stage defines."""
+        return frozenset(v.relation for c in self.components for v in c.vertices)
 
 
 def find_stages(
-    components: Iterable[Component], rules: list[RuleShape]
+    components: Iterable[Component], rules: list[RuleShape], linker: Linker
 ) -> tuple[list[StageDraft], list[Component]]:
-    """Put every component into a stage; also gives the components that no key fits."""
+    """Put every component into a stage; also gives those that neither a key fits nor links."""
     stages: list[StageDraft] = []
     stage_of: dict[Vertex, int] = {}
     without: list[Component] = []
     for component in components:
         relations = {vertex.relation for vertex in component.vertices}
         own = [rule for rule in rules if rule.head.relation in relations]
-        search = _Search(component, own, {v.relation: at for v, at in stage_of.items()})
+        search = _Search(component, own, {v.relation: at for v, at in stage_of.items()}, linker)
         at, draft = search.place(stages)
         if at == len(stages):
             stages.append(draft)
         else:
             stages[at] = draft
-        if not draft.key:
+        if not draft.key and draft.links is None:
             without.append(component)
         draft.components.append(component)
         stage_of.update(dict.fromkeys(component.vertices, at))
@@ -121,6 +129,7 @@ class _Search:
     component: Component
     rules: list[RuleShape]
     stage_of: dict[Relation, int]
+    linker: Linker | None = None
 
     def place(self, stages: list[StageDraft]) -> tuple[int, StageDraft]:
         needed = [self.stage_of[use.relation] for rule in self.rules for use in rule.uses
@@ -137,14 +146,22 @@ class _Search:
         return self._without_key(stages, max(needed, default=0))
 
     def _without_key(self, stages: list[StageDraft], first: int) -> tuple[int, StageDraft]:
-        """One partition for all: the last such stage if nothing needed comes later."""
+        """By links, or one partition for all: the first such stage that takes the component."""
+        alone = self._links(StageDraft(()))
         for at in range(first, len(stages)):
-            if not stages[at].key:
-                return at, self._unkeyed(stages[at])
-        return len(stages), self._unkeyed(StageDraft(()))
+            if stages[at].key or (stages[at].links is None) != (alone is None):
+                continue
+            links = self._links(stages[at])
+            if (links is None) == (alone is None):
+                return at, self._unkeyed(stages[at], links)
+        return len(stages), self._unkeyed(StageDraft(()), alone)
 
-    def _unkeyed(self, stage: StageDraft) -> StageDraft:
-        draft = _copy(stage)
+    def _links(self, stage: StageDraft) -> Links | None:
+        """The links of a stage with the component in it."""
+        return None if self.linker is None else self.linker.links(stage.relations | self._own())
+
+    def _unkeyed(self, stage: StageDraft, links: Links | None) -> StageDraft:
+        draft = replace(_copy(stage), links=links)
         for rule in self.rules:
             for entity in (rule.head, *rule.uses):
                 draft.keys.setdefault(entity.relation, ())
@@ -208,8 +225,8 @@ class _Search:
             draft.demands[relation] = driver
         return True
 
-    def _own(self) -> set[Relation]:
-        return {vertex.relation for vertex in self.component.vertices}
+    def _own(self) -> frozenset[Relation]:
+        return frozenset(vertex.relation for vertex in self.component.vertices)
 
 
 def _driver(rule: RuleShape, wanted: list[Term]) -> Relation | None:
@@ -221,9 +238,10 @@ def _driver(rule: RuleShape, wanted: list[Term]) -> Relation | None:
 
 
 def _copy(stage: StageDraft) -> StageDraft:
-    return StageDraft(
-        stage.key, dict(stage.keys), list(stage.components), dict(stage.demands), dict(stage.needed)
-    )
+    return replace(
+        stage, keys=dict(stage.keys), components=list(stage.components),
+        demands=dict(stage.demands), needed=dict(stage.needed),
+    )  # fmt: skip
 
 
 def _candidates(relation: Relation, stage: StageDraft) -> Iterator[Key]:

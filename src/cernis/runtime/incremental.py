@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
+from cernis.operators.remembered import needed_later
 from cernis.operators.simple import leaves_open
 from cernis.plan.links import Link
 from cernis.plan.logical import Delay, PointRule, Stratum
@@ -93,7 +94,8 @@ class Incremental:
     @staticmethod
     def fits(spaces: Spaces) -> bool:
         """Can a program be evaluated so?"""
-        if not spaces.are_coded:
+        # What a rule looks back at before the window's edge is not kept by key.
+        if not spaces.are_coded or needed_later(spaces.plan.checked.definitions):
             return False
         known: set[Relation] = set()
         for stage in spaces.plan.stages:

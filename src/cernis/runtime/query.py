@@ -39,6 +39,7 @@ def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> 
                 outcome.conflicts += cycle.settle(carried)
             else:
                 outcome.conflicts += _once(stratum, context, carried)
+    context.seen = dict(context.fluents)
     return outcome
 
 

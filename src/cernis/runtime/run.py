@@ -198,6 +198,7 @@ class Run:
         )  # fmt: skip
         context.watched = self.watched
         context.memo = self.memo
+        context.remembered = state.remembered()
         context.profile = self.profile
         for relation, events in given.events.items():
             table = _visible_events(events, window)

@@ -90,6 +90,7 @@ class Scratch:
     def _fill(self, window: Window, context: Context) -> None:
         """Give the context all that the window holds, and what was said before it."""
         context.watched = self._watched
+        context.remembered = self._state.remembered()
         for relation, store in self._memory.stores.items():
             if store.width == 1:
                 table = event_table(store, store.shelf.everything())

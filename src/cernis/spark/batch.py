@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,10 +23,10 @@ from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
 from cernis.spark.frames import Frame, records_of, wanted_columns
 from cernis.spark.job import Job, job_of
-from cernis.spark.pack import pack
+from cernis.spark.pack import pack, pack_links
 from cernis.spark.places import Places
 from cernis.spark.results import Recognised
-from cernis.spark.rows import DDL, LAST, batches
+from cernis.spark.rows import DDL, LAST, Row, batches
 from cernis.spark.session import cores_of
 from cernis.spark.splits import (
     Split,
@@ -37,7 +38,7 @@ from cernis.spark.splits import (
     tasks_of,
 )
 from cernis.spark.stage import evaluate
-from cernis.spark.survey import survey_step, together
+from cernis.spark.survey import survey_step, together, with_components
 from cernis.spark.typed import kind_of
 from cernis.spark.whole import whole
 
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Batches = Iterator[pa.RecordBatch]
+Packing = Callable[[Records, Job, int], Iterator[Row]]
 
 _SMALL: Final = 256 << 20
 """Files of fewer bytes in all are read and evaluated by one task, without an exchange."""
@@ -114,8 +116,9 @@ def _pipeline(
     if at_once is not None and source.has_at_most(at_once):
         at_once = None
     job = _surveyed(job_of(plan, chosen, buckets, at_once), source)
+    job = _linked(job, source)
     job = replace(job, counter=_counter(source.session))
-    rows = source.packed(job, True)
+    rows = source.packed(job, pack)
     places = source.places
     steps = job.loaded.routes.steps
     for number in steps[:-1]:
@@ -167,7 +170,7 @@ def _surveyed(job: Job, source: Source) -> Job:
         yield from survey_step(given, job, tick)
 
     def found() -> Any:
-        rows = _exchange(source.packed(job, False), job).mapInArrow(run, DDL)
+        rows = _exchange(source.packed(job, partial(pack, home=False)), job).mapInArrow(run, DDL)
         return together((loads(row.blob) for row in rows.select("blob").collect()), keys)
 
     survey, _ = found()
@@ -176,6 +179,14 @@ def _surveyed(job: Job, source: Source) -> Job:
         _, members = found()
         job = replace(job, members=members)
     return job
+
+
+def _linked(job: Job, source: Source) -> Job:
+    """The job with the components of the entities that records link, where stages need them."""
+    if not job.loaded.routes.linked or job.buckets == 1:
+        return job
+    rows = source.packed(job, pack_links).select("step", "blob").collect()
+    return with_components(job, ((row.step, loads(row.blob)) for row in rows))
 
 
 def _tick(job: Job) -> int:
@@ -239,37 +250,37 @@ class Source:
         }
         return found | parquet_schemas(self.splits)
 
-    def packed(self, job: Job, home: bool) -> DataFrame:
-        """All records as rows for their buckets."""
-        parts = [self._packed_frame(frame, own, job, home) for frame, own in self.frames]
-        parts.append(self._packed_splits(job, home) if self.splits else self._nothing(job, home))
+    def packed(self, job: Job, how: Packing) -> DataFrame:
+        """All records as rows for their buckets, or what else there is to tell of them."""
+        parts = [self._packed_frame(frame, own, job, how) for frame, own in self.frames]
+        parts.append(self._packed_splits(job, how) if self.splits else self._nothing(job, how))
         found = parts[0]
         for part in parts[1:]:
             found = found.unionAll(part)
         return found
 
-    def _nothing(self, job: Job, home: bool) -> DataFrame:
+    def _nothing(self, job: Job, how: Packing) -> DataFrame:
         """A row for each bucket, so that buckets without records are evaluated too."""
         tick = _tick(job)
 
         def run(given: Batches) -> Batches:
             for _ in given:
-                yield from batches(pack(Records(), job, tick, home))
+                yield from batches(how(Records(), job, tick))
 
         return self.session.range(0, 1, 1, 1).mapInArrow(run, DDL)
 
-    def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, home: bool) -> DataFrame:
+    def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, how: Packing) -> DataFrame:
         columns = wanted_columns(frame, own.columns, job.loaded.shapes)
         tick = _tick(job)
 
         def run(given: Batches) -> Batches:
             for records in records_of(given, frame, partition_number(), job.loaded.shapes):
                 job.tell_read(records.count)
-                yield from batches(pack(records, job, tick, home))
+                yield from batches(how(records, job, tick))
 
         return own.select(*(f"`{column}`" for column in columns)).mapInArrow(run, DDL)
 
-    def _packed_splits(self, job: Job, home: bool) -> DataFrame:
+    def _packed_splits(self, job: Job, how: Packing) -> DataFrame:
         splits, mappings, tick = self.splits, self.mappings, _tick(job)
         tasks = tasks_of(splits)
 
@@ -279,7 +290,7 @@ class Source:
                     shapes = job.loaded.shapes
                     records = read_together(splits, tasks[number], shapes, mappings)
                     job.tell_read(records.count)
-                    yield from batches(pack(records, job, tick, home))
+                    yield from batches(how(records, job, tick))
 
         numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1))
         return numbers.mapInArrow(run, DDL)

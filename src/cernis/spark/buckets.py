@@ -7,7 +7,7 @@ with them. Text and terms are hashed once for each distinct value, numbers array
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -33,11 +33,11 @@ def bucket_of(columns: Sequence[Column], length: int, buckets: int) -> Integers:
         return np.zeros(length, np.int64)
     found = np.zeros(length, np.uint64)
     for column in columns:
-        found = _mixed(found * np.uint64(31) + _hashes(column))
+        found = mixed(found * np.uint64(31) + _hashes(column))
     return (found % np.uint64(buckets)).astype(np.int64)
 
 
-def _mixed(bits: Hashes) -> Hashes:
+def mixed(bits: Hashes) -> Hashes:
     """Spread 64 bits (the finaliser of splitmix64)."""
     bits = bits + _SEED
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
@@ -49,15 +49,25 @@ def _hashes(column: Column) -> Hashes:
     if isinstance(column, Coded):
         table = np.fromiter((_hash(value) for value in column.values), np.uint64)
         return table[column.codes] if len(table) else np.empty(0, np.uint64)
+    return number_bits(column)
+
+
+def number_bits(column: npt.NDArray[Any]) -> Hashes:
+    """Numbers as the bits of floats."""
     # Adding zero makes the negative zero positive.
     return (column.astype(np.float64) + 0.0).view(np.uint64)
 
 
 def _hash(value: Value) -> int:
     if isinstance(value, int | float):
-        return int(np.float64(_float(value) + 0.0).view(np.uint64))
+        return bits_of_number(value)
     text = value if isinstance(value, str) else shown(value)
     return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def bits_of_number(number: int | float) -> int:
+    """One number as the bits of a float."""
+    return int(np.float64(_float(number) + 0.0).view(np.uint64))
 
 
 def _float(number: int | float) -> float:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan, Spare
-from cernis.runtime.columns import Form
+from cernis.runtime.columns import Column, Form, Integers
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
+from cernis.spark.buckets import bucket_of
+from cernis.spark.components import Components
 from cernis.spark.routes import Routes, find_routes
 from cernis.spark.slices import Sliced, sliced
 
@@ -65,6 +67,8 @@ class Job:
     """What a survey of the input found, where one was needed beforehand."""
     members: Mapping[tuple[str, int], Mapping[Member, int]] | None = None
     """Domains that the input fills: since which query each member is there."""
+    components: Mapping[int, Components] = field(default_factory=dict)
+    """By step: which bucket linked entities belong to."""
     at_once: int | None = None
     """How many records a bucket evaluates at once, where the rules allow slices; None for all."""
     counter: Any = field(default=None, compare=False, repr=False)
@@ -76,6 +80,14 @@ class Job:
     def loaded(self) -> Loaded:
         """The plan, unpacked once a process."""
         return self.here if self.here is not None else _loaded(self.plan)
+
+    def placed(
+        self, step: int, columns: Sequence[Column], length: int, kinds: Sequence[int] = ()
+    ) -> Integers:
+        """The bucket of each row at a step: by its values, or, of some kind, by its component."""
+        if kinds and self.buckets > 1:
+            return self.components[step].bucket_of(columns[0], kinds[0], self.buckets)
+        return bucket_of(columns, length, self.buckets)
 
     def tell_read(self, records: int) -> None:
         """Tell the driver of records that have been read. For show only: tasks may be repeated."""

@@ -21,6 +21,7 @@ from cernis.runtime.columns import (
 )
 from cernis.spark.blobs import packed_column, packed_records
 from cernis.spark.buckets import bucket_of
+from cernis.spark.components import linked_by
 from cernis.spark.job import Job, Survey
 from cernis.spark.routes import Ask, Demand, Positions, Way
 from cernis.spark.rows import LAST, Row
@@ -57,6 +58,12 @@ def pack(records: Records, job: Job, tick: int, home: bool = True) -> Iterator[R
     yield Row(0, LAST, Blob.REPORT, report_of(records, job))
 
 
+def pack_links(records: Records, job: Job, tick: int) -> Iterator[Row]:
+    """What some records link, for each step with links."""
+    for step, links in job.loaded.routes.linked.items():
+        yield Row(0, step, Blob.LINKS, linked_by(records, links).packed())
+
+
 def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int, Piece]]:
     """The records of one form by step and bucket."""
     delivery = job.loaded.routes.home(part.form.relation)
@@ -67,8 +74,9 @@ def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int,
     elif delivery.way is Way.EVERYWHERE:
         yield from ((delivery.step, own) for own in to_all(part, job))
     else:
-        links = delivery.links[0] if delivery.way is Way.KEYED else ()
-        where = bucket_of(arguments_at(part, links), len(part), job.buckets)
+        links = () if delivery.way is Way.ONE else delivery.links[0]
+        arguments = arguments_at(part, links)
+        where = job.placed(delivery.step, arguments, len(part), delivery.kinds)
         yield from ((delivery.step, own) for own in by_bucket(part, where, job))
 
 
@@ -144,7 +152,7 @@ def _demands(records: Records, job: Job) -> Iterator[Row]:
             if ask.driver == form.relation and len(part):
                 found.setdefault(ask.demand, []).append(_asked(part, ask, job.buckets))
     for demand, parts in found.items():
-        yield from _demand_rows(demand, parts, job.buckets)
+        yield from _demand_rows(demand, parts, job)
 
 
 def _asked(part: RecordColumns, ask: Ask, buckets: int) -> tuple[list[Column], Integers]:
@@ -153,7 +161,7 @@ def _asked(part: RecordColumns, ask: Ask, buckets: int) -> tuple[list[Column], I
 
 
 def _demand_rows(
-    demand: Demand, parts: list[tuple[list[Column], Integers]], buckets: int
+    demand: Demand, parts: list[tuple[list[Column], Integers]], job: Job
 ) -> Iterator[Row]:
     from cernis.runtime.columns import joined
 
@@ -161,7 +169,8 @@ def _demand_rows(
     targets = np.concatenate([own for _, own in parts])
     once = distinct_rows([*columns, targets])
     columns, targets = [taken(column, once) for column in columns], targets[once]
-    where = bucket_of([columns[at] for at in demand.hashed], len(targets), buckets)
+    hashed = [columns[at] for at in demand.hashed]
+    where = job.placed(demand.home, hashed, len(targets), demand.kinds)
     for bucket in np.unique(where).tolist():
         rows = np.flatnonzero(where == bucket)
         own = [packed_column(taken(column, rows)) for column in columns]

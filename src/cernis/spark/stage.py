@@ -34,7 +34,7 @@ from cernis.spark.job import Job, Survey
 from cernis.spark.pack import MOST_ROWS, Piece, arguments_at, by_bucket, first_of, to_all
 from cernis.spark.places import Places
 from cernis.spark.resolved import enter
-from cernis.spark.routes import Delivery, Demand, Routes, Way
+from cernis.spark.routes import Delivery, Demand, Positions, Routes, Way
 from cernis.spark.rows import LAST, SCHEMA, Kind, Row, batches
 from cernis.spark.runs import StageRun
 from cernis.spark.slicing import Parts, Slicing, nothing, stacked_records
@@ -300,8 +300,8 @@ class _Step:
         if delivery.way is Way.EVERYWHERE:
             return np.repeat(np.arange(length), buckets), np.tile(np.arange(buckets), length)
         pairs = [
-            np.arange(length) * buckets + bucket_of([arguments[at] for at in link], length, buckets)
-            for link in delivery.links
+            np.arange(length) * buckets + self._bucket(link, arguments, length, delivery, at)
+            for at, link in enumerate(delivery.links)
         ]
         for demand, positions in delivery.demands:
             rows, targets = self._asked(demand, [arguments[at] for at in positions], length)
@@ -309,6 +309,12 @@ class _Step:
         chosen = pairs[0] if len(pairs) == 1 and not delivery.demands else None
         chosen = np.unique(np.concatenate(pairs)) if chosen is None else chosen
         return chosen // buckets, chosen % buckets
+
+    def _bucket(
+        self, link: Positions, arguments: list[Column], length: int, delivery: Delivery, at: int
+    ) -> Integers:
+        kinds = delivery.kinds[at : at + 1]
+        return self.job.placed(delivery.step, [arguments[p] for p in link], length, kinds)
 
     def _asked(
         self, demand: Demand, columns: list[Column], length: int
@@ -372,24 +378,26 @@ class _Step:
             fluent, event = answer.fluents.get(relation), answer.events.get(relation)
             if fluent is not None:
                 columns = [decoded(fluent.arguments[at], fluent.domains[at]) for at in key or ()]
-                mine = self._mine(columns, len(fluent), key is None)
+                mine = self._mine(relation, columns, len(fluent))
                 found.fluents[relation] = fluent if mine is None else fluent.take(mine)
             if event is not None:
                 columns = [decoded(event.arguments[at], event.domains[at]) for at in key or ()]
-                mine = self._mine(columns, len(event), key is None)
+                mine = self._mine(relation, columns, len(event))
                 found.events[relation] = event if mine is None else event.take(mine)
         return found
 
-    def _mine(self, columns: list[Column], length: int, everything: bool) -> Integers | None:
+    def _mine(self, relation: Relation, columns: list[Column], length: int) -> Integers | None:
         """The rows whose key belongs to this bucket; None for all."""
-        if everything or self.job.buckets == 1:
+        key = self._routes.owned[self.step][relation]
+        if key is None or self.job.buckets == 1:
             return None
-        own = bucket_of(columns, length, self.job.buckets) == self.bucket
+        kinds = self._routes.kinds(self.step, relation, key)
+        own = self.job.placed(self.step, columns, length, kinds) == self.bucket
         return None if own.all() else np.flatnonzero(own)
 
     def _found_rows(self, found: Found) -> Iterator[Row]:
         key = self._routes.owned[self.step][found.relation]
-        mine = self._mine([found.columns[at] for at in key or ()], len(found), key is None)
+        mine = self._mine(found.relation, [found.columns[at] for at in key or ()], len(found))
         found = found if mine is None else found.take(mine)
         for delivery in self._routes.onward.get(found.relation, ()):
             rows, targets = self._targets(found.columns, len(found), delivery)
