@@ -95,7 +95,7 @@ class Numbering:
         return found
 
     def find(self, keys: Integers) -> Integers:
-        """The number of each key, or -1."""
+        """The number of each key, or -1; none is numbered."""
         found = np.empty(len(keys), np.int64)
         _find(np.ascontiguousarray(keys), self._slots, self._bits, found)
         return found

@@ -29,6 +29,7 @@ from cernis.operators.simple import Carried
 from cernis.plan.logical import Definition, Stratum
 from cernis.runtime.carrying import cut_at
 from cernis.runtime.changes import Difference, changed_rows, difference, earliest
+from cernis.runtime.ordered import in_order
 from cernis.runtime.snapshots import (
     Entities,
     Keys,
@@ -48,6 +49,9 @@ CarriedOver: TypeAlias = dict[Relation, Carried]
 Evaluate: TypeAlias = Callable[[Definition, Context, CarriedOver], int]
 """Evaluates a definition once, in a context; gives the conflicts between values."""
 
+IN_ORDER = True
+"""Cycles whose rules allow it are decided in one walk through time."""
+
 MOST_ROUNDS = 12
 """After so many rounds what is right by then is put by."""
 
@@ -56,6 +60,7 @@ class Cycle:
     """Brings the relations of one cyclic stratum to what no round changes."""
 
     def __init__(self, stratum: Stratum, evaluate: Evaluate, context: Context) -> None:
+        self._stratum = stratum
         self._definitions = {own.relation: own for own in stratum.definitions}
         self._relations = list(self._definitions)
         self._evaluate = evaluate
@@ -71,6 +76,9 @@ class Cycle:
     def settle(self, carried: CarriedOver) -> int:
         """Leave the answer in the context; gives the conflicts between values."""
         context = self._context
+        conflicts = in_order(self._stratum, context, carried) if IN_ORDER else None
+        if conflicts is not None:
+            return conflicts
         self._settled(context, carried).enter(context)
         if self._conflicts and self._is_cut:
             # Rounds about some instances only do not tell the conflicts of all.
