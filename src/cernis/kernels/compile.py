@@ -39,6 +39,7 @@ _ARGUMENTS = {
     "writable-bytes": types.uint8[::1],
     "writable-floats": types.float64[::1],
     "writable-matrix": types.int64[:, ::1],
+    "writable-records": types.int32[:, ::1],
 }
 _RESULTS = {
     "integers": types.int64[::1],

@@ -14,6 +14,8 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """An odd number without a pattern: multiplying by it spreads keys over the high bits."""
 
+_FEWEST_BITS = 4
+
 
 @part
 def _slot(key: int, slots: Integers, shift: Place, last: Place) -> Place:
@@ -45,13 +47,21 @@ def _find(wanted: Integers, slots: Integers, bits: int, found: Integers) -> None
         found[row] = slots[(slot << ONE) + ONE] - 1
 
 
-@kernel("integers writable-integers integer writable-integers writable-integers integer", "integer")
+@kernel(
+    "integers integer writable-integers integer writable-integers writable-integers integer",
+    "integer integer",
+)
 def _intern(
-    keys: Integers, slots: Integers, bits: int, known: Integers, found: Integers, count: int
-) -> int:
-    """Number keys that are new, in the order they come; gives how many are known then."""
+    keys: Integers, begin: int, slots: Integers, bits: int, known: Integers, found: Integers,
+    count: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Number keys that are new, in the order they come, while there is room for more.
+
+    Gives the row it came to, and how many keys are known then.
+    """
     shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
-    for row in range(Place(len(keys))):
+    row, rows = Place(begin), Place(len(keys))
+    while row < rows and count < len(known):
         slot = _slot(keys[row], slots, shift, last)
         if slots[(slot << ONE) + ONE] == 0:
             slots[slot << ONE] = keys[row]
@@ -59,7 +69,8 @@ def _intern(
             known[Place(count)] = keys[row]
             count += 1
         found[row] = slots[(slot << ONE) + ONE] - 1
-    return count
+        row += ONE
+    return int(row), count
 
 
 class Numbering:
@@ -72,9 +83,10 @@ class Numbering:
 
     def __init__(self) -> None:
         self._count = 0
-        self._bits = 4
+        self._bits = _FEWEST_BITS
         self._slots = np.zeros(2 << self._bits, np.int64)
-        self._known = np.empty(0, np.int64)
+        # At most half of the slots are taken.
+        self._known = np.empty(1 << (self._bits - 1), np.int64)
 
     def __len__(self) -> int:
         return self._count
@@ -86,12 +98,15 @@ class Numbering:
 
     def of(self, keys: Integers) -> Integers:
         """The number of each key; new ones are numbered."""
-        self._make_room(len(keys))
+        keys = np.ascontiguousarray(keys)
         found = np.empty(len(keys), np.int64)
-        self._count = int(
-            _intern(np.ascontiguousarray(keys), self._slots, self._bits, self._known, found,
-                    self._count)
-        )  # fmt: skip
+        row = 0
+        while row < len(keys):
+            if self._count == len(self._known):
+                self._grow()
+            row, self._count = _intern(
+                keys, row, self._slots, self._bits, self._known, found, self._count
+            )
         return found
 
     def find(self, keys: Integers) -> Integers:
@@ -100,16 +115,12 @@ class Numbering:
         _find(np.ascontiguousarray(keys), self._slots, self._bits, found)
         return found
 
-    def _make_room(self, more: int) -> None:
-        """Let at most half of the slots be taken, should all be new."""
-        most = self._count + more
-        if most > len(self._known):
-            self._known = np.concatenate([self.keys, np.empty(2 * most - self._count, np.int64)])
-        bits = most.bit_length() + 1
-        if bits > self._bits:
-            self._bits = bits
-            self._slots = np.zeros(2 << bits, np.int64)
-            _enter(self.keys, self._slots, bits)
+    def _grow(self) -> None:
+        """Make room for four times as many; few keys of many rows stay in a small table."""
+        self._bits += 2
+        self._known = np.concatenate([self.keys, np.empty(3 * self._count, np.int64)])
+        self._slots = np.zeros(2 << self._bits, np.int64)
+        _enter(self.keys, self._slots, self._bits)
 
 
 class RowTable:

@@ -13,12 +13,12 @@ event drives wait for its *class*, a slot for each instance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel, part
+from cernis.kernels.compile import kernel, part, shortened
 from cernis.kernels.delays import ALL, NEVER, NO_ACTION
 from cernis.kernels.soonest import Heap, drop_first, enter, put_off_first
 
@@ -70,10 +70,10 @@ ALWAYS, ONCE = 1, 2
 class Causes:
     """The records of a cycle, and what they are about.
 
-    `records` are in any order; `order` sorts them by group, time and rank, and `times` has their
-    times in that order. Group g has the records `ends[g-1]:ends[g]` of it, and the instances
-    `own[own_ends[g-1]:own_ends[g]]`; what happens in one depends on no other. `inner` are records
-    that wait, those of slot s being `triggers[s]:triggers[s+1]`.
+    `records` are sorted by group, time and rank, and `times` are theirs. Group g has the records
+    `ends[g-1]:ends[g]` and the instances `own[own_ends[g-1]:own_ends[g]]`; what happens in one
+    depends on no other. `inner` are records that wait, those of slot s being
+    `triggers[s]:triggers[s+1]`.
     """
 
     rules: Matrix
@@ -82,7 +82,6 @@ class Causes:
     relation_of: Integers
     effects: Effects
     records: Records
-    order: Integers
     times: Integers
     ends: Integers
     own: Integers
@@ -97,13 +96,28 @@ class Causes:
 class Unfolded:
     """What came about, in the order it did, group by group."""
 
-    intervals: list[Integers] = field(default_factory=list)
+    intervals: list[Integers]
     """Instances, values, starts and ends."""
-    begun: list[Integers] = field(default_factory=list)
+    begun: list[Integers]
     """Instances, values and times of initiations that postponable effects count from."""
-    happened: list[Integers] = field(default_factory=list)
+    happened: list[Integers]
     """Instances, actions and times of what relations keep: initiations, terminations, events."""
     conflicts: int = 0
+
+
+@kernel("records integers writable-records", "nothing")
+def _put(records: Records, rank: Integers, found: Records) -> None:
+    for row in range(Place(len(rank))):
+        place = Place(rank[row])
+        for column in range(Place(records.shape[1])):
+            found[place, column] = records[row, column]
+
+
+def placed_records(records: Records, rank: Integers) -> Records:
+    """Records, each at its rank."""
+    found = np.empty_like(records)
+    _put(records, rank, found)
+    return found
 
 
 # -- conditions ------------------------------------------------------------------------------
@@ -345,14 +359,14 @@ def _change(
 
 @part
 def _rows_of_rank(
-    rank: int, now: int, stop: int, records: Records, order: Integers, times: Integers,
-    tables: Tables, state: Matrix, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
+    rank: int, now: int, stop: int, records: Records, times: Integers, tables: Tables,
+    state: Matrix, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
     progress: Integers,
 ) -> None:  # fmt: skip
     """Decide what events drive and what waits, of one rank."""
     row = progress[ROW]
     while row < stop and times[Place(row)] == now:
-        at = Place(order[Place(row)])
+        at = Place(row)
         if tables[0][Place(records[at, RULE]), RANK] > rank:
             progress[HIGHEST] = max(progress[HIGHEST], rank + 1)
             break
@@ -395,7 +409,7 @@ def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Ma
 
 @kernel(
     "matrix matrix matrix integers " + "integers " * 5 + "records integers integers integers "
-    "integers integers records integers integer integer integer writable-matrix "
+    "integers records integers integer integer integer writable-matrix "
     + "writable-integers "
     * 20,
     "boolean",
@@ -403,7 +417,7 @@ def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Ma
 def _unfold(
     rules: Matrix, relations: Matrix, classes: Matrix, relation_of: Integers, slots: Integers,
     delays: Integers, told: Integers, done: Integers, postponable: Integers, records: Records,
-    order: Integers, times: Integers, ends: Integers, own: Integers, own_ends: Integers,
+    times: Integers, ends: Integers, own: Integers, own_ends: Integers,
     inner_records: Records, triggers: Integers, query: int, tick: int, room: int, state: Matrix,
     happened: Integers, waiting: Integers, by_rank: Integers, actions: Integers, links: Integers,
     touched: Integers, keys: Integers, entries: Integers, places: Integers,
@@ -443,8 +457,8 @@ def _unfold(
             rank = 0
             while rank <= progress[HIGHEST]:
                 _rows_of_rank(
-                    rank, now, stop, records, order, times, tables, state, happened, inner, agenda,
-                    kept, progress,
+                    rank, now, stop, records, times, tables, state, happened, inner, agenda, kept,
+                    progress,
                 )  # fmt: skip
                 rank += 1
             for at in range(progress[TOUCHED]):
@@ -461,7 +475,9 @@ def _unfold(
     return True
 
 
-def unfold(causes: Causes, held: Integers, starts: Integers, dues: Integers) -> Unfolded:
+def unfold(
+    causes: Causes, held: Integers, starts: Integers, dues: Integers, room: int | None = None
+) -> Unfolded:
     """All that comes about from what instances hold at first, since when, and until which effect.
 
     `held` is a value, or `NOTHING`; `dues` are times, or `NEVER`. Ties are broken by the rule
@@ -471,8 +487,9 @@ def unfold(causes: Causes, held: Integers, starts: Integers, dues: Integers) -> 
     """
     instances, inner = len(causes.relation_of), len(causes.inner)
     layers = int(causes.relations[:, LAYERS].max(initial=0))
-    most = len(causes.order) + inner + instances * max(layers, 1)
-    room = len(causes.order) + instances + 65_536
+    most = len(causes.times) + inner + instances * max(layers, 1)
+    # Memory that is not written to costs nothing; where it is too little, the walk makes a halt.
+    room = room or 4 * (len(causes.times) + instances) + 65_536
     state = np.full((instances, 4), -1, np.int64)
     state[:, HELD], state[:, START], state[:, DUE] = held, starts, dues
     scratch = [
@@ -484,21 +501,19 @@ def unfold(causes: Causes, held: Integers, starts: Integers, dues: Integers) -> 
     found = [np.empty(room + 1 + length, np.int64) for length in [instances] * 7 + [most] * 3]
     progress = np.zeros(11, np.int64)
     scratch += [*found, progress]
-    unfolded, is_done = Unfolded(), False
-    chunks: list[list[list[Integers]]] = [[], [], []]
-    while not is_done:
-        is_done = _unfold(
-            causes.rules, causes.relations, causes.classes, causes.relation_of, *causes.effects,
-            causes.records, causes.order, causes.times, causes.ends, causes.own, causes.own_ends,
-            causes.inner, causes.triggers, causes.query, causes.tick, room, state, *scratch,
-        )  # fmt: skip
-        for part_, columns, count in zip(
-            chunks, (found[:4], found[4:7], found[7:]), (INTERVALS, BEGUN, HAPPENED), strict=True
-        ):
-            part_.append([column[: progress[count]].copy() for column in columns])
-            progress[count] = 0
-    unfolded.intervals, unfolded.begun, unfolded.happened = (
-        [np.concatenate(own) for own in zip(*part_, strict=True)] for part_ in chunks
-    )
-    unfolded.conflicts = int(progress[CONFLICTS])
-    return unfolded
+    parts: list[list[Integers]] = [[] for _ in found]
+    kinds = [INTERVALS] * 4 + [BEGUN] * 3 + [HAPPENED] * 3
+    while not _unfold(
+        causes.rules, causes.relations, causes.classes, causes.relation_of, *causes.effects,
+        causes.records, causes.times, causes.ends, causes.own, causes.own_ends, causes.inner,
+        causes.triggers, causes.query, causes.tick, room, state, *scratch,
+    ):  # fmt: skip
+        for own, column, kind in zip(parts, found, kinds, strict=True):
+            own.append(column[: progress[kind]].copy())
+        progress[[INTERVALS, BEGUN, HAPPENED]] = 0
+    del scratch
+    last = [shortened(own, progress[kind]) for own, kind in zip(found, kinds, strict=True)]
+    columns = [
+        np.concatenate([*own, rest]) if own else rest for own, rest in zip(parts, last, strict=True)
+    ]
+    return Unfolded(columns[:4], columns[4:7], columns[7:], int(progress[CONFLICTS]))

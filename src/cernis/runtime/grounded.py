@@ -67,6 +67,8 @@ class Condition:
     length: int
     value: Integers | int | None
     """None for whatever value."""
+    found: Integers = field(default_factory=lambda: np.empty(0, np.int64))
+    """The number of each instance, or -1; known when all have been collected."""
 
     @property
     def wanted(self) -> int:
@@ -132,6 +134,9 @@ class Grounded:
                 self._add(cause, rows, rows.at)
         self._driven()
         self._input()
+        for batch in self.batches:
+            for each in batch.conditions:
+                each.found = each.of.instances.find(each.columns, each.length)
 
     # -- rows -------------------------------------------------------------------------------
 

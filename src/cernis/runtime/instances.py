@@ -32,6 +32,7 @@ class Instances:
         if sum(self._bits) > _MOST_BITS:
             raise UnfitError
         self._numbering = Numbering()
+        self._met: dict[tuple[int, ...], tuple[list[Array], Integers]] = {}
 
     def __len__(self) -> int:
         return len(self._numbering)
@@ -48,10 +49,19 @@ class Instances:
 
     def of(self, columns: list[Array], length: int) -> Integers:
         """The number of each row; new ones are numbered."""
-        return self._numbering.of(self._packed(columns, length))
+        if not columns:
+            return self._numbering.of(self._packed(columns, length))
+        # The columns are kept beside their numbers, so that their identities stay theirs.
+        key = tuple(map(id, columns))
+        if key not in self._met:
+            self._met[key] = columns, self._numbering.of(self._packed(columns, length))
+        return self._met[key][1]
 
     def find(self, columns: list[Array], length: int) -> Integers:
         """The number of each row, or -1."""
+        known = self._met.get(tuple(map(id, columns))) if columns else None
+        if known is not None:
+            return known[1]
         return self._numbering.find(self._packed(columns, length))
 
     def arguments(self, numbers: Integers | slice) -> list[Array]:

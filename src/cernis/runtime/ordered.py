@@ -7,7 +7,7 @@ time. No point is looked at twice, however long the chains of causes are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -17,7 +17,8 @@ import numpy.typing as npt
 from cernis.check.model import Relation
 from cernis.kernels.delays import NEVER, NO_EFFECT
 from cernis.kernels.delays import Effects as EffectTables
-from cernis.kernels.order import ranks, stable_order
+from cernis.kernels.linked import linked
+from cernis.kernels.order import placed, ranks
 from cernis.kernels.unfold import (
     ALWAYS,
     ANY_INITIATION,
@@ -27,6 +28,7 @@ from cernis.kernels.unfold import (
     Causes,
     Effects,
     Unfolded,
+    placed_records,
     unfold,
 )
 from cernis.operators.context import Context, Points
@@ -51,6 +53,8 @@ from cernis.tables.fluents import FluentTable
 Integers: TypeAlias = npt.NDArray[np.int64]
 Matrix: TypeAlias = npt.NDArray[np.int64]
 Records: TypeAlias = npt.NDArray[np.int32]
+
+_NONE = np.empty(0, np.int64)
 
 
 def in_order(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int | None:
@@ -113,11 +117,11 @@ class _Walk:
         inner, triggers = self._inner(driven, len(timed), width)
         relations, effects = self._relations()
         groups, count = self._parts()
-        order, times, ends = self._order(timed, groups, count)
-        own = np.argsort(groups, kind="stable")
+        records, times, ends = self._sorted(timed, records, groups, count)
+        rank, first = ranks(groups, count)
         causes = Causes(
-            rules, relations, self._class_table(), self._relation_of(), effects, records, order,
-            times, ends, own, np.cumsum(np.bincount(groups, minlength=count)), inner, triggers,
+            rules, relations, self._class_table(), self._relation_of(), effects, records, times,
+            ends, placed(np.arange(len(groups)), rank), first[1:], inner, triggers,
             self.context.query, self.context.tick,
         )  # fmt: skip
         held, starts, dues, begun = self._before()
@@ -297,12 +301,11 @@ class _Walk:
 
     def _targets(self, condition: Condition) -> Integers:
         """The instance of each record, or its slot, or -1."""
-        found = condition.of.instances.find(condition.columns, condition.length)
         if condition.asked.kind == HOLDS:
             base = self._bases[id(condition.of)]
         else:
             base = self._slots_of(condition.asked, condition.of, condition.value)
-        return np.where(found >= 0, found + base, -1) if base else found
+        return np.where(condition.found >= 0, condition.found + base, -1)
 
     def _inner(self, batches: list[Batch], first: int, width: int) -> tuple[Records, Integers]:
         """Records by the slot that drives them."""
@@ -314,36 +317,49 @@ class _Walk:
             base = self._slots_of(driver, group, self._driver_value(driver, group))
             drivers.append(base + instances)
         slots = np.concatenate(drivers)
-        triggers = np.zeros(self._slots + 1, np.int64)
-        np.cumsum(np.bincount(slots, minlength=self._slots), out=triggers[1:])
-        return records[stable_order(slots, self._slots)], triggers
+        rank, triggers = ranks(slots, self._slots)
+        return placed_records(records, rank), triggers
 
     # -- order ------------------------------------------------------------------------------
 
     def _parts(self) -> tuple[Integers, int]:
         """For each instance the part of the cycle it belongs to, and how many parts there are.
 
-        Where the rules fall apart by a key, so does the walk: it has little to keep at hand.
+        What records link hangs together; the rest can be walked through part by part, with little
+        to keep at hand.
         """
         count = sum(len(own.instances) for own in self._groups)
-        return np.zeros(count, np.int64), 1
+        return linked(count, self._links())
 
-    def _order(
-        self, timed: list[Batch], groups: Integers, count: int
-    ) -> tuple[Integers, Integers, Integers]:
-        """The order of records by group, time and rank; their times; where groups end."""
-        if not timed:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(count, np.int64)
-        times = np.concatenate([own.times for own in timed if own.times is not None])
-        heads = np.concatenate([own.heads + self._bases[id(own.of)] for own in timed])
-        part = groups[heads]
-        low = int(times.min(initial=0))
-        span = int(times.max(initial=0)) - low + 1
-        if count * span >= 1 << 62:
-            order = np.lexsort((times, part))
-        else:
-            order = stable_order(part * span + (times - low), count * span)
-        return order, times[order], np.cumsum(np.bincount(part, minlength=count))
+    def _links(self) -> Iterator[tuple[Integers, Integers]]:
+        for batch in self.grounded.batches:
+            heads = batch.heads + self._bases[id(batch.of)]
+            if batch.driver is not None:
+                group = self.grounded.groups[batch.driver[0].relation]
+                yield heads, batch.driver[1] + self._bases[id(group)]
+            for own in batch.conditions:
+                base = self._bases[id(own.of)]
+                if own.of is not batch.of or own.found is not batch.heads:
+                    yield heads, np.where(own.found >= 0, own.found + base, -1)
+
+    def _sorted(
+        self, timed: list[Batch], records: Records, groups: Integers, count: int
+    ) -> tuple[Records, Integers, Integers]:
+        """Records by group and time, as they are otherwise; their times; where groups end."""
+        times = np.concatenate([_NONE, *(own.times for own in timed if own.times is not None)])
+        if not len(times):
+            return records, times, np.zeros(count, np.int64)
+        part = groups[records[:, 1]]
+        ends = np.cumsum(np.bincount(part, minlength=count))
+        low = int(times.min())
+        span = int(times.max()) - low + 1
+        if max(span, count) <= 4 * len(times) + 65_536:
+            # By time first; then by group, which leaves those of one group in the order of time.
+            first, _ = ranks(times - low, span)
+            rank = ranks(placed(part, first), count)[0][first]
+            return placed_records(records, rank), placed(times, rank), ends
+        order = np.lexsort((times, part))
+        return records[order], times[order], ends
 
     # -- what is found ----------------------------------------------------------------------
 
@@ -351,9 +367,7 @@ class _Walk:
         """Leave relations in the context."""
         count = sum(len(own.instances) for own in self._groups)
         rank, first = ranks(found.intervals[0], count)
-        order = np.empty(len(rank), np.int64)
-        order[rank] = np.arange(len(rank))
-        columns = [column[order] for column in found.intervals]
+        columns = [placed(column, rank) for column in found.intervals]
         for group in self.grounded.groups.values():
             base = self._bases[id(group)]
             own = slice(int(first[base]), int(first[base + len(group.instances)]))
