@@ -50,11 +50,18 @@ class Group:
     """Of an input event: the arguments that are asked for."""
     reached: int = 0
     """So many instances have driven what they drive."""
+    _given: tuple[int, int, list[Array]] = (0, 0, [])
 
     @property
     def is_event(self) -> bool:
         """Is it an event and no fluent?"""
         return self.value_domain is None
+
+    def arguments(self, low: int, high: int) -> list[Array]:
+        """The arguments of some instances; the same arrays if asked for again."""
+        if self._given[:2] != (low, high):
+            self._given = (low, high, self.instances.arguments(slice(low, high)))
+        return self._given[2]
 
 
 @dataclass(slots=True)
@@ -288,9 +295,11 @@ class Grounded:
     def _drive(self, cause: Cause, driver: Asked, low: int, high: int) -> None:
         group = self.groups[driver.relation]
         rows = Rows(high - low, {ROW: Column(np.arange(low, high))})
-        given = group.instances.arguments(slice(low, high))
+        given = group.arguments(low, high)
         for arg, data, domain in zip(driver.args, given, group.instances.domains, strict=True):
-            column = Column(data, domain, rows.columns[ROW].values - low)
+            # As long as all instances are there, columns stay what they are for other causes.
+            is_whole = rows.length == high - low
+            column = Column(data, domain, None if is_whole else rows.columns[ROW].values - low)
             if not isinstance(arg, Variable):
                 wanted = constant_column(arg, domain).data[0]
                 rows = rows.where(column.values == wanted).settled()
