@@ -21,18 +21,19 @@ VALUES = 3
 def unfold_plain(causes: Causes, held: Integers, starts: Integers, dues: Integers) -> Unfolded:
     """The twin of `unfold`: every point of time that something may happen at, one by one."""
     found: list[list[tuple[int, ...]]] = [[], [], []]
-    conflicts, low, own_low = 0, 0, 0
+    conflicts, decided, low, own_low = 0, 0, 0, 0
     for high, own_high in zip(causes.ends.tolist(), causes.own_ends.tolist(), strict=True):
         plain = _Plain(causes, held, starts, dues, found)
         own = causes.own[own_low:own_high].tolist()
         plain.group(range(low, high), own)
         conflicts += plain.conflicts
+        decided += plain.decided
         low, own_low = high, own_high
     columns = [
         np.array(own, np.int64).reshape(-1, width).T
         for own, width in zip(found, (4, 3, 3), strict=True)
     ]
-    return Unfolded(*(list(own) for own in columns), conflicts)
+    return Unfolded(*(list(own) for own in columns), conflicts, decided)
 
 
 class _Plain:
@@ -42,7 +43,7 @@ class _Plain:
         self.causes = causes
         self.held, self.starts, self.dues = held.tolist(), starts.tolist(), dues.tolist()
         self.intervals, self.begun, self.happened = found
-        self.conflicts = 0
+        self.conflicts = self.decided = 0
 
     def group(self, rows: range, own: list[int]) -> None:
         """All points of a group."""
@@ -100,6 +101,7 @@ class _Plain:
 
     def decide(self, record: Any, now: int) -> list[tuple[int, Any]]:
         rule, woken = self.causes.rules[record[0]].tolist(), []
+        self.decided += 1
         told, done, value_at, _, count, *conditions = rule
         for at in range(count):
             wanted, column = conditions[2 * at : 2 * at + 2]
@@ -274,6 +276,7 @@ def test_a_walk_is_its_plain_twin(first: int) -> None:
         assert _told(one.begun) == _told(other.begun), f"seed {seed}"
         assert _told(one.happened) == _told(other.happened), f"seed {seed}"
         assert one.conflicts == other.conflicts, f"seed {seed}"
+        assert one.decided == other.decided, f"seed {seed}"
         some += len(one.happened[0]) > 0
     assert some > 100
 

@@ -40,6 +40,8 @@ _ARGUMENTS = {
     "writable-floats": types.float64[::1],
     "writable-matrix": types.int64[:, ::1],
     "writable-records": types.int32[:, ::1],
+    "small": types.Array(types.int32, 1, "C", readonly=True),
+    "writable-small": types.int32[::1],
 }
 _RESULTS = {
     "integers": types.int64[::1],

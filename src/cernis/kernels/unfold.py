@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel, part, shortened
+from cernis.kernels.compile import body, kernel, shortened
 from cernis.kernels.delays import ALL, NEVER, NO_ACTION
 from cernis.kernels.soonest import Heap, drop_first, enter, put_off_first
 
@@ -58,7 +58,8 @@ HELD, START, DUE, ACTIONS = (np.uint64(at) for at in range(4))
 # Columns of progress.
 (
     GROUP, OPENED, ROW, INTERVALS, BEGUN, HAPPENED, CONFLICTS, WAITING, HIGHEST, TOUCHED, AGENDA,
-) = (np.uint64(at) for at in range(11))  # fmt: skip
+    DECIDED,
+) = (np.uint64(at) for at in range(12))  # fmt: skip
 
 NEGATED, OF_POINT, VALUE = 1, 2, 2
 """What is wanted: a bit for negation, one for what happens at the point; then 1 + the value."""
@@ -102,7 +103,9 @@ class Unfolded:
     """Instances, values and times of initiations that postponable effects count from."""
     happened: list[Integers]
     """Instances, actions and times of what relations keep: initiations, terminations, events."""
-    conflicts: int = 0
+    conflicts: int
+    decided: int
+    """So many records were decided, each for one point."""
 
 
 @kernel("records integers writable-records", "nothing")
@@ -123,7 +126,7 @@ def placed_records(records: Records, rank: Integers) -> Records:
 # -- conditions ------------------------------------------------------------------------------
 
 
-@part
+@body
 def _is_so(target: int, wanted: int, now: int, state: Matrix, happened: Integers) -> bool:
     """Is what a condition wants the case, negation aside?"""
     if target < 0:
@@ -135,7 +138,7 @@ def _is_so(target: int, wanted: int, now: int, state: Matrix, happened: Integers
     return bool(held >= 0 if value == 0 else held == value - 1)
 
 
-@part
+@body
 def _fires(
     at: Place, records: Records, now: int, rules: Matrix, state: Matrix, happened: Integers
 ) -> bool:
@@ -158,14 +161,14 @@ def _fires(
 # -- what happens at a point -----------------------------------------------------------------
 
 
-@part
+@body
 def _note(to: Three, count: Place, instance: int, about: int, time: int) -> None:
     to[0][count] = instance
     to[1][count] = about
     to[2][count] = time
 
 
-@part
+@body
 def _wake(slot: Place, rules: Matrix, inner: Inner, progress: Integers) -> None:
     """Let the records that a slot drives wait for the turn of their rank."""
     at = Place(inner[1][slot])
@@ -177,7 +180,7 @@ def _wake(slot: Place, rules: Matrix, inner: Inner, progress: Integers) -> None:
         at += ONE
 
 
-@part
+@body
 def _tell(
     instance: int, told: int, now: int, tables: Tables, happened: Integers, inner: Inner,
     kept: Three, progress: Integers,
@@ -201,7 +204,7 @@ def _tell(
         progress[HAPPENED] += 1
 
 
-@part
+@body
 def _plan(instance: int, action: int, state: Matrix, agenda: Agenda, progress: Integers) -> None:
     """Something is done to an instance when the point is over."""
     at = progress[AGENDA]
@@ -215,13 +218,14 @@ def _plan(instance: int, action: int, state: Matrix, agenda: Agenda, progress: I
     state[Place(instance), ACTIONS] = at
 
 
-@part
+@body
 def _decide(
     at: Place, records: Records, now: int, tables: Tables, state: Matrix, happened: Integers,
     inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
 ) -> None:  # fmt: skip
     """Decide a record, and let happen what it says."""
     rules = tables[0]
+    progress[DECIDED] += 1
     if not _fires(at, records, now, rules, state, happened):
         return
     rule, head = Place(records[at, RULE]), records[at, HEAD]
@@ -236,7 +240,7 @@ def _decide(
         _plan(head, done, state, agenda, progress)
 
 
-@part
+@body
 def _take_effect(
     instance: int, now: int, tables: Tables, effects: Effects, state: Matrix, happened: Integers,
     inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
@@ -257,7 +261,7 @@ def _take_effect(
         at += width
 
 
-@part
+@body
 def _effects_due(
     now: int, query: int, tables: Tables, effects: Effects, state: Matrix, happened: Integers,
     inner: Inner, agenda: Agenda, kept: Three, heap: Heap, progress: Integers,
@@ -279,7 +283,7 @@ def _effects_due(
 # -- what a point does to what holds ---------------------------------------------------------
 
 
-@part
+@body
 def _begins(first: int, agenda: Agenda) -> tuple[int, bool]:
     """The value that the actions of an instance initiate, and whether there is another."""
     begun, many = NOTHING, False
@@ -292,7 +296,7 @@ def _begins(first: int, agenda: Agenda) -> tuple[int, bool]:
     return begun, many
 
 
-@part
+@body
 def _ends(first: int, value: int, agenda: Agenda) -> bool:
     """Do the actions of an instance end a value?"""
     ended = False
@@ -303,7 +307,7 @@ def _ends(first: int, value: int, agenda: Agenda) -> bool:
     return ended
 
 
-@part
+@body
 def _until(
     value: int, instance: int, now: int, tables: Tables, effects: Effects
 ) -> tuple[int, int]:
@@ -319,7 +323,7 @@ def _until(
     return now + delay if delay >= 0 else NEVER, moved
 
 
-@part
+@body
 def _emit(to: Four, count: Place, instance: int, held: int, start: int, end: int) -> None:
     to[0][count] = instance
     to[1][count] = held
@@ -327,7 +331,7 @@ def _emit(to: Four, count: Place, instance: int, held: int, start: int, end: int
     to[3][count] = end
 
 
-@part
+@body
 def _change(
     instance: int, now: int, query: int, tick: int, tables: Tables, effects: Effects,
     state: Matrix, agenda: Agenda, heap: Heap, intervals: Four, begins: Three, progress: Integers,
@@ -357,7 +361,7 @@ def _change(
         progress[BEGUN] += 1
 
 
-@part
+@body
 def _rows_of_rank(
     rank: int, now: int, stop: int, records: Records, times: Integers, tables: Tables,
     state: Matrix, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
@@ -382,7 +386,7 @@ def _rows_of_rank(
         waiting = inner[2][Place(waiting)]
 
 
-@part
+@body
 def _close(group: Place, own: Integers, own_ends: Integers, state: Matrix, intervals: Four,
            progress: Integers) -> None:  # fmt: skip
     """Write what a group still holds as open intervals."""
@@ -395,7 +399,7 @@ def _close(group: Place, own: Integers, own_ends: Integers, state: Matrix, inter
         at += ONE
 
 
-@part
+@body
 def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Matrix, heap: Heap,
           progress: Integers) -> None:  # fmt: skip
     """Enter the effects of what a group holds already."""
@@ -499,7 +503,7 @@ def unfold(
         np.full(instances, -1),
     ]  # fmt: skip
     found = [np.empty(room + 1 + length, np.int64) for length in [instances] * 7 + [most] * 3]
-    progress = np.zeros(11, np.int64)
+    progress = np.zeros(12, np.int64)
     scratch += [*found, progress]
     parts: list[list[Integers]] = [[] for _ in found]
     kinds = [INTERVALS] * 4 + [BEGUN] * 3 + [HAPPENED] * 3
@@ -516,4 +520,6 @@ def unfold(
     columns = [
         np.concatenate([*own, rest]) if own else rest for own, rest in zip(parts, last, strict=True)
     ]
-    return Unfolded(columns[:4], columns[4:7], columns[7:], int(progress[CONFLICTS]))
+    return Unfolded(
+        columns[:4], columns[4:7], columns[7:], int(progress[CONFLICTS]), int(progress[DECIDED])
+    )

@@ -69,6 +69,8 @@ def run_steps(
                 # Rows ruled out are left out at once, so that what is counted is what is left.
                 rows = _run_step(step, rows, context).settled()
                 cost.rows_out += rows.length
+            if isinstance(step, Scan):
+                context.profile.evaluated(step, rows.length)
     return rows if rows is not None else Rows(1)
 
 

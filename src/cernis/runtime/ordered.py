@@ -125,10 +125,22 @@ class _Walk:
             self.context.query, self.context.tick,
         )  # fmt: skip
         held, starts, dues, begun = self._before()
-        found = unfold(causes, held, starts, dues)
+        found = self._unfolded(causes, held, starts, dues)
         found.begun = [np.concatenate(both) for both in zip(begun, found.begun, strict=True)]
         self._leave(found)
         return found.conflicts
+
+    def _unfolded(
+        self, causes: Causes, held: Integers, starts: Integers, dues: Integers
+    ) -> Unfolded:
+        profile = self.context.profile
+        if profile is None:
+            return unfold(causes, held, starts, dues)
+        span, rows = self.stratum.definitions[0].rules[0].span, len(causes.records)
+        with profile.measured(f"Walk {self.stratum.relations[0]}", span, rows) as cost:
+            found = unfold(causes, held, starts, dues)
+            cost.rows_out += found.decided
+        return found
 
     # -- what there is before ---------------------------------------------------------------
 
