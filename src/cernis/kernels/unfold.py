@@ -109,17 +109,17 @@ class Unfolded:
 
 
 @kernel("records integers writable-records", "nothing")
-def _put(records: Records, rank: Integers, found: Records) -> None:
-    for row in range(Place(len(rank))):
-        place = Place(rank[row])
+def _pick(records: Records, order: Integers, found: Records) -> None:
+    for row in range(Place(len(order))):
+        place = Place(order[row])
         for column in range(Place(records.shape[1])):
-            found[place, column] = records[row, column]
+            found[row, column] = records[place, column]
 
 
-def placed_records(records: Records, rank: Integers) -> Records:
-    """Records, each at its rank."""
+def picked(records: Records, order: Integers) -> Records:
+    """Records in another order."""
     found = np.empty_like(records)
-    _put(records, rank, found)
+    _pick(records, order, found)
     return found
 
 

@@ -102,10 +102,11 @@ def _lengths(
     context: Context,
 ) -> Integers:  # fmt: skip
     """The delay of each instance, or one of all; endless for those the effect is not about."""
-    if _is_of_all(effect):
-        return _checked(effect, reckon(effect.delay, Rows(1)))
+    is_of_all = _is_of_all(effect)
+    count = 1 if is_of_all else count
     rows = Rows(count, {ROW: Column(np.arange(count))})
-    for arg, data, domain in zip(effect.source.args, arguments, domains, strict=True):
+    given = [] if is_of_all else [*zip(effect.source.args, arguments, domains, strict=True)]
+    for arg, data, domain in given:
         numbers = rows.columns[ROW].values
         column = Column(data, domain, numbers)
         if not isinstance(arg, Variable):
@@ -125,11 +126,12 @@ def _lengths(
 
 
 def _is_of_all(effect: DelayedEffect) -> bool:
-    """Is the effect about all instances, with one delay?"""
+    """Is the effect about all instances, with a delay that does not depend on which it is?"""
     args = effect.source.args
     names = [arg.name for arg in args if isinstance(arg, Variable) and arg.name != "_"]
     is_open = all(isinstance(arg, Variable) for arg in args) and len(names) == len(set(names))
-    return is_open and not effect.goals and not any(True for _ in variables(effect.delay))
+    asked = {own.name for term in (effect.delay, *effect.goals) for own in variables(term)}
+    return is_open and not asked & set(names)
 
 
 def _checked(effect: DelayedEffect, values: Array) -> Integers:

@@ -13,14 +13,16 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 def grouped(
-    instances: Integers, values: Integers, starts: Integers, ends: Integers, size: int
-) -> tuple[Integers, Integers, Integers, Integers, Integers]:
+    instances: Integers, values: Integers, starts: Integers, ends: Integers, size: int,
+    is_sorted: bool = True,
+) -> tuple[Integers, Integers, Integers, Integers, Integers]:  # fmt: skip
     """Intervals sorted by instance and start, as one list for each instance and value.
 
-    Instances lie below `size`. Gives the instance and the value of each list, where lists begin and
-    the last ends, and the starts and ends of all, list by list.
+    If they are not sorted by instance, those of each one still come by start. Instances lie below
+    `size`. Gives the instance and the value of each list, where lists begin and the last ends, and
+    the starts and ends of all, list by list.
     """
-    if len(values) and values.min() != values.max():
+    if len(values) and (not is_sorted or values.min() != values.max()):
         columns = instances, values, starts, ends
         instances, values, starts, ends = _by_value(columns, size)
     new = np.ones(len(instances), np.bool_)
@@ -33,7 +35,7 @@ def grouped(
 def _by_value(
     columns: tuple[Integers, Integers, Integers, Integers], size: int
 ) -> tuple[Integers, ...]:
-    """Intervals sorted by instance, of which there are so many, then by value; sorted by start."""
+    """Intervals sorted by instance, of which there are so many, then by value; as they are else."""
     instances, values = columns[:2]
     width = int(values.max()) + 1
     if size * width <= 4 * len(instances) + 65_536:

@@ -18,7 +18,7 @@ from cernis.check.model import Relation
 from cernis.kernels.delays import NEVER, NO_EFFECT
 from cernis.kernels.delays import Effects as EffectTables
 from cernis.kernels.linked import linked
-from cernis.kernels.order import placed, ranks
+from cernis.kernels.order import placed, ranks, stable_order
 from cernis.kernels.unfold import (
     ALWAYS,
     ANY_INITIATION,
@@ -28,7 +28,7 @@ from cernis.kernels.unfold import (
     Causes,
     Effects,
     Unfolded,
-    placed_records,
+    picked,
     unfold,
 )
 from cernis.operators.context import Context, Points
@@ -330,7 +330,7 @@ class _Walk:
             drivers.append(base + instances)
         slots = np.concatenate(drivers)
         rank, triggers = ranks(slots, self._slots)
-        return placed_records(records, rank), triggers
+        return picked(records, placed(np.arange(len(rank)), rank)), triggers
 
     # -- order ------------------------------------------------------------------------------
 
@@ -365,43 +365,37 @@ class _Walk:
         ends = np.cumsum(np.bincount(part, minlength=count))
         low = int(times.min())
         span = int(times.max()) - low + 1
-        if max(span, count) <= 4 * len(times) + 65_536:
-            # By time first; then by group, which leaves those of one group in the order of time.
-            first, _ = ranks(times - low, span)
-            rank = ranks(placed(part, first), count)[0][first]
-            return placed_records(records, rank), placed(times, rank), ends
-        order = np.lexsort((times, part))
-        return records[order], times[order], ends
+        if count * span < 1 << 62:
+            order = stable_order(part * span + (times - low), count * span)
+        else:
+            order = np.lexsort((times, part))
+        return picked(records, order), times[order], ends
 
     # -- what is found ----------------------------------------------------------------------
 
     def _leave(self, found: Unfolded) -> None:
         """Leave relations in the context."""
-        count = sum(len(own.instances) for own in self._groups)
-        rank, first = ranks(found.intervals[0], count)
-        columns = [placed(column, rank) for column in found.intervals]
         for group in self.grounded.groups.values():
-            base = self._bases[id(group)]
-            own = slice(int(first[base]), int(first[base + len(group.instances)]))
-            happened = _within(found.happened, base, len(group.instances))
+            base, size = self._bases[id(group)], len(group.instances)
+            if group.is_event or group.relation in self.context.watched:
+                happened = _within(found.happened, base, size)
+                (self._leave_event if group.is_event else self._leave_changes)(group, happened)
             if group.is_event:
-                self._leave_event(group, happened)
                 continue
-            local = columns[0][own] - base
             self.context.fluents[group.relation] = self._table(
-                group, local, *(column[own] for column in columns[1:])
+                group, *_within(found.intervals, base, size)
             )
-            if group.relation in self.context.watched:
-                self._leave_changes(group, happened)
             if id(group) in self._effects:
-                begun = _within(found.begun, base, len(group.instances))
+                begun = _within(found.begun, base, size)
                 self.context.begun[group.relation] = self._points(group, *begun)
 
     def _table(
         self, group: Group, instances: Integers, values: Integers, starts: Integers, ends: Integers
     ) -> FluentTable:
         size = len(group.instances)
-        instances, values, offsets, starts, ends = grouped(instances, values, starts, ends, size)
+        instances, values, offsets, starts, ends = grouped(
+            instances, values, starts, ends, size, is_sorted=False
+        )
         return FluentTable(
             group.instances.arguments(instances), values, list(group.instances.domains),
             group.value_domain, offsets, starts, ends,
