@@ -1,4 +1,7 @@
-"""Definitions that depend on one another: rounds until nothing changes.
+"""Definitions that depend on one another: a walk through time, or rounds until nothing changes.
+
+Where rules allow it, all points are decided in the order of time, once (`ordered`). The rest of
+this is about rounds.
 
 What a rule says of a point depends on what held there, which earlier points decide. So each round
 makes at least one more point of every causal chain right, and keeps right what is: the number of
@@ -29,7 +32,6 @@ from cernis.operators.simple import Carried
 from cernis.plan.logical import Definition, Stratum
 from cernis.runtime.carrying import cut_at
 from cernis.runtime.changes import Difference, changed_rows, difference, earliest
-from cernis.runtime.ordered import in_order
 from cernis.runtime.snapshots import (
     Entities,
     Keys,
@@ -54,6 +56,14 @@ IN_ORDER = True
 
 MOST_ROUNDS = 12
 """After so many rounds what is right by then is put by."""
+
+
+def in_order(stratum: Stratum, context: Context, carried: CarriedOver) -> int | None:
+    """Evaluate a cycle in one walk through time; None if its rules do not allow that."""
+    # Programs without cycles do not wait for this kernel to be compiled or fetched.
+    from cernis.runtime import ordered
+
+    return ordered.in_order(stratum, context, carried)
 
 
 class Cycle:
