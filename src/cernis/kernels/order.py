@@ -49,13 +49,15 @@ def order_by(major: Integers, minor: Integers) -> Integers:
 
 def stable_order(codes: Integers, size: int) -> Integers:
     """The permutation that sorts rows by codes from 0 on, below size; equal ones as they were."""
-    count = max(len(codes), 1)
-    if size * count >= _MOST:
+    bits = len(codes).bit_length()
+    if size << bits >= _MOST:
         return np.argsort(codes, kind="stable")
     # To sort keys that tell their rows is quicker than to sort rows by their keys.
-    keys = codes * count + np.arange(len(codes))
+    keys = codes << bits
+    keys |= np.arange(len(codes))
     keys.sort()
-    return np.asarray(keys % count)
+    keys &= (1 << bits) - 1
+    return keys
 
 
 def ranks(codes: Integers, size: int) -> tuple[Integers, Integers]:

@@ -118,7 +118,7 @@ def _lengths(
 ) -> Integers:  # fmt: skip
     """The delay of each instance, or one of all; endless for those the effect is not about."""
     if _is_of_all(effect):
-        return _checked(effect, reckon(effect.delay, Rows(1)))
+        count = 1
     rows = _instances(effect, arguments, domains, count, context)
     values = _checked(effect, np.broadcast_to(reckon(effect.delay, rows), rows.length))
     lengths = np.full(count, _FAR)
@@ -131,10 +131,15 @@ def _instances(
     about: DelayedEffect | Postponable, arguments: list[Array], domains: list[Domain | None],
     count: int, context: Context,
 ) -> Rows:  # fmt: skip
-    """The instances that something is about, once for each answer to its goals."""
+    """The instances that something is about, once for each answer to its goals.
+
+    An effect with one delay for all is asked for once.
+    """
     pair = about.source if isinstance(about, DelayedEffect) else about.pair
+    is_of_all = isinstance(about, DelayedEffect) and _is_of_all(about)
     rows = Rows(count, {ROW: Column(np.arange(count))})
-    for arg, data, domain in zip(pair.args, arguments, domains, strict=True):
+    given = [] if is_of_all else [*zip(pair.args, arguments, domains, strict=True)]
+    for arg, data, domain in given:
         numbers = rows.columns[ROW].values
         column = Column(data, domain, numbers)
         if not isinstance(arg, Variable):
@@ -149,9 +154,11 @@ def _instances(
 
 
 def _is_of_all(effect: DelayedEffect) -> bool:
-    """Is the effect about all instances, with one delay?"""
-    is_open = has_open_arguments(effect.source) and not effect.goals
-    return is_open and not any(True for _ in variables(effect.delay))
+    """Is the effect about all instances, with a delay that does not depend on which it is?"""
+    args = effect.source.args
+    names = {arg.name for arg in args if isinstance(arg, Variable) and arg.name != "_"}
+    asked = {own.name for term in (effect.delay, *effect.goals) for own in variables(term)}
+    return has_open_arguments(effect.source) and not asked & names
 
 
 # -- postponing ------------------------------------------------------------------------------

@@ -16,6 +16,25 @@ from cernis.tables.fluents import INFINITY, FluentTable
 
 def scan_exec(step: Scan, context: Context) -> Rows:
     """One row a happening inside the window."""
+    if isinstance(step.occurrence, Boundary):
+        return _scanned_edges(step, step.occurrence, context)
+    return _scanned(step, context)
+
+
+def _scanned_edges(step: Scan, boundary: Boundary, context: Context) -> Rows:
+    """Rules that begin with the same starts or ends share their rows."""
+    fluent, pair = context.fluents.get(boundary.pair.relation), boundary.pair
+    if pair.relation in context.unsure:
+        return _scanned(step, context)
+    key = ("edges", boundary.edge, pair.relation, pair.args, pair.value, step.time)
+    found = context.computed.get(key)
+    if found is None or found[1] is not fluent:
+        found = context.computed[key] = (_scanned(step, context), fluent)
+    rows: Rows = found[0]
+    return rows
+
+
+def _scanned(step: Scan, context: Context) -> Rows:
     table, args = occurrence_table(step.occurrence, context)
     times = Column(table.times)
     rows = Rows(len(table), {step.time: times} if step.time else {}, times)

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from cernis.check.model import Event, Pair, Relation
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
-from cernis.kernels.order import in_order, order_by, placed, ranks, stable_order
+from cernis.kernels.order import in_order, order_by, placed, ranks
 from cernis.kernels.rows import Stretches, hold_rows, stretches
 from cernis.operators.context import Context, Points, constant_column
 from cernis.operators.grounding import allowed, allowed_values, distinct, grounded
+from cernis.operators.grouped import grouped
 from cernis.operators.heads import fired, head_column, slot_domains
 from cernis.operators.keys import InstanceKeys
 from cernis.operators.marks import Marked, Marks, marked
@@ -473,16 +474,12 @@ class SimpleFluent:
         ends: Integers,
     ) -> FluentTable:
         """Intervals sorted by instance and start, as lists by instance and value."""
-        if len(values) and values.min() != values.max():
-            columns = instances, values, starts, ends
-            instances, values, starts, ends = _by_value(columns, keys.size)
-        new = np.ones(len(instances), np.bool_)
-        new[1:] = (instances[1:] != instances[:-1]) | (values[1:] != values[:-1])
-        first = np.flatnonzero(new)
-        offsets = np.append(first, len(instances)).astype(np.int64)
+        instances, values, offsets, starts, ends = grouped(
+            instances, values, starts, ends, keys.size
+        )
         return FluentTable(
-            keys.arguments(instances[first]), self._shown(values[first]), self.domains,
-            self.value_domain, offsets, starts, ends,
+            keys.arguments(instances), self._shown(values), self.domains, self.value_domain,
+            offsets, starts, ends,
         )  # fmt: skip
 
     def _shown(self, codes: Integers) -> Array:
@@ -548,19 +545,6 @@ def _all_of(one: Integers, other: Integers) -> Integers:
     new = np.ones(len(both), np.bool_)
     new[1:] = both[1:] != both[:-1]
     return both[new]
-
-
-def _by_value(
-    columns: tuple[Integers, Integers, Integers, Integers], size: int
-) -> tuple[Integers, ...]:
-    """Intervals sorted by instance, of which there are so many, then by value; sorted by start."""
-    instances, values = columns[:2]
-    width = int(values.max()) + 1
-    if size * width <= 4 * len(instances) + 65_536:
-        rank, _ = ranks(instances * width + values, size * width)
-        return tuple(placed(column, rank) for column in columns)
-    order = stable_order(instances * width + values, size * width)
-    return tuple(column[order] for column in columns)
 
 
 _Actions = tuple[Integers, Integers, Integers]

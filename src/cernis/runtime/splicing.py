@@ -48,7 +48,8 @@ def inside(dirt: Dirt, found: Rows, groups: Integers) -> tuple[Rows, Integers]:
     if dirt.everything:
         return found, groups
     stretches = dirt.groups, dirt.starts, dirt.ends
-    rows, starts, ends = cut(groups, *found.columns[:2], *stretches, inside=True)
+    starts, ends = found.columns[:2]
+    rows, starts, ends = cut(groups, starts, ends, *stretches, inside=True)
     parts = found.take(rows)
     parts.columns[:2] = [starts, ends]
     return parts, groups[rows]

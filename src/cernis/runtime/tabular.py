@@ -322,8 +322,11 @@ def _dictionary(column: pa.ChunkedArray, what: str) -> Column:
     if not column.num_chunks:
         return Coded([], np.empty(0, np.int64))
     whole = column.unify_dictionaries()
-    values = argument_column(pa.chunked_array([whole.chunk(0).dictionary]), what)
+    dictionary = whole.chunk(0).dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks], dtype=np.int64)
+    if _is_text(dictionary.type) and not dictionary.null_count:
+        return Coded(Texts(pc.cast(dictionary, pa.large_string())), codes)
+    values = argument_column(pa.chunked_array([dictionary]), what)
     if isinstance(values, Coded):
         return Coded(values.values, values.codes[codes])
     return values[codes]
