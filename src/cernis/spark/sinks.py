@@ -132,6 +132,29 @@ def line_of(row: Mapping[str, Any]) -> str:
     return f"{sign} {what} [{row['start']},{end}) at {row['query_time']}"
 
 
+def fold(changes: pa.Table) -> pa.Table:
+    """The answer that changes come to: what was inserted and not deleted.
+
+    >>> rows = {"fluent": ["f", "f"], "args": [["a"], ["a"]], "value": ["true", "true"],
+    ...     "start": [1, 1], "end": [None, None], "change": ["insert", "delete"]}
+    >>> len(fold(pa.table(rows)))
+    0
+    """
+    count: dict[tuple[Any, ...], int] = {}
+    columns = [changes[title].to_pylist() for title in ("fluent", "args", "value", "start", "end")]
+    for change, fluent, args, *rest in zip(changes["change"].to_pylist(), *columns, strict=True):
+        key = (fluent, tuple(args), *rest)
+        count[key] = count.get(key, 0) + (1 if change == "insert" else -1)
+    kept = [key for key, number in count.items() if number > 0]
+    titles = ("fluent", "args", "value", "start", "end")
+    kinds = (pa.string(), pa.list_(pa.string()), pa.string(), pa.int64(), pa.int64())
+    values = list(zip(*kept, strict=True)) if kept else [()] * len(titles)
+    return pa.table({
+        title: pa.array(list(own), kind)
+        for title, own, kind in zip(titles, values, kinds, strict=True)
+    })  # fmt: skip
+
+
 @dataclass
 class SparkSink:
     """Any format that Spark can append to, as Kafka's. Whether that is once depends on it."""

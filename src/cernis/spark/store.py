@@ -25,6 +25,9 @@ FORMAT: Final = 1
 
 _MAGIC: Final = b"cernis-state\n"
 _HEAD, _LASTING = ".state", ".parts"
+_WASTE: Final = 4
+_LITTLE: Final = 1 << 16
+"""Files are written anew when they are larger than so many times what is needed of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +131,16 @@ class Shelf:
                 return head
             length = len(head)
 
+    def is_wasteful(self, kept: Mapping[str, Place]) -> bool:
+        """Do the files of parts that stay hold mostly what nobody needs any more?"""
+        files = {place.file for place in kept.values()}
+        sizes = sum((self._own / file).stat().st_size for file in files)
+        return sizes > _WASTE * sum(place.size for place in kept.values()) + _LITTLE
+
     def forget(self, keep: Iterable[int]) -> None:
         """Remove all files but those that some versions need."""
         needed = set()
+        keep = list(keep)
         for version in keep:
             stem = f"{version:012}"
             if (self._own / (stem + _HEAD)).exists():
