@@ -66,14 +66,14 @@ class Broker:
             self.process.wait(20)
             self.process = None
 
-    def send(self, topic: str, messages: list[str]) -> None:
+    def send(self, topic: str, messages: list[str], retain: bool = False) -> None:
         """Send messages; when it returns the broker has them all."""
         from paho.mqtt.client import CallbackAPIVersion, Client
 
         client = Client(CallbackAPIVersion.VERSION2)
         client.connect("127.0.0.1", self.port)
         client.loop_start()
-        for sent in [client.publish(topic, message, qos=1) for message in messages]:
+        for sent in [client.publish(topic, message, 1, retain) for message in messages]:
             sent.wait_for_publish(20)
         client.disconnect()
         client.loop_stop()
