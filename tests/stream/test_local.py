@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cernis.runtime.session import Session
 from tests.spark.keyed import PROGRAMS, stream
 
 from .local import LocalStream, stream_of
@@ -37,7 +38,9 @@ class InProcess:
 
     def __init__(self, own: LocalStream) -> None:
         self.own = own
-        self.session = own.program.session(window=own.window, step=own.step, policy=own.policy)
+        self.session = Session(
+            own.program.plan, own.window, own.step, policy=own.policy, incremental=False
+        )
         self.clock = -(1 << 60)
         self.start: int | None = None
 

@@ -33,7 +33,7 @@ class StageSession(Session):
     Of what rules derive here, only what belongs to the bucket by its key is reported.
     """
 
-    _evaluator: StageScratch
+    _scratch: StageScratch
 
     def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
         """Say of which stage and bucket it is; without a step, of all stages."""
@@ -47,12 +47,12 @@ class StageSession(Session):
             owned = {relation for own in routes.owned.values() for relation in own}
             earlier = tuple(sorted(routes.reads[step] & owned))
             later = frozenset(self._keys) & frozenset(routes.onward)
-        self._evaluator = StageScratch(self.plan, self._memory, self._spaces.context)
-        self._evaluator.serve(earlier, later)
+        self._scratch = StageScratch(self.plan, self._memory, self._spaces.context)
+        self._scratch.serve(earlier, later)
 
     def put_in(self, found: Iterable[Found]) -> None:
         """Take what earlier stages found, as of each query of a micro-batch."""
-        self._evaluator.put_in(found)
+        self._scratch.put_in(found)
 
     def answered(self, time: int) -> Feed:
         """Answer the next query of a micro-batch: what has changed of the bucket's own."""
@@ -62,7 +62,7 @@ class StageSession(Session):
 
     def taken_out(self) -> list[Found]:
         """What later stages have to know of the queries of a micro-batch, which is over."""
-        return [self._mine(each) for each in self._evaluator.taken_out()]
+        return [self._mine(each) for each in self._scratch.taken_out()]
 
     def counted(self) -> Counts:
         """What became of records since it was asked last."""
@@ -102,7 +102,7 @@ class StageSession(Session):
     @property
     def open_intervals(self) -> int:
         """How many intervals are open, as the last query has it."""
-        return self._evaluator.open_intervals()
+        return self._scratch.open_intervals()
 
 
 class StageScratch(Scratch):

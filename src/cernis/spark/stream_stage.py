@@ -148,8 +148,9 @@ class Bucket:
         job = self.job
         settings = job.job.settings
         session = StageSession(
-            self._plan, job.window, job.step, None, settings.tick, settings.ties, job.policy
-        )
+            self._plan, job.window, job.step, None, settings.tick, settings.ties, job.policy,
+            incremental=False,
+        )  # fmt: skip
         step = None if job.is_whole else self.step
         session.serve(job.job.loaded, step, self.bucket, job.job.buckets)
         return session
