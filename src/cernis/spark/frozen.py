@@ -14,11 +14,17 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 
 from cernis.errors import DataError
-from cernis.operators.context import Memo
+from cernis.operators.context import Context, Memo
 from cernis.plan.builder import Plan
+from cernis.runtime.columns import RecordColumns
+from cernis.spark.blobs import narrow, packed_records, unpacked_records, widen
+from cernis.tables.domains import Domain, Texts, Value
+from cernis.tables.fluents import FluentTable
+from cernis.tables.shelves import Shelf
 
 MAIN: Final = "main"
 """The part that tells what the others are."""
@@ -26,7 +32,9 @@ MAIN: Final = "main"
 _LARGE: Final = 4096
 """Arrays of fewer bytes stand in the main part."""
 
-_BUILTINS: Final = frozenset({"set", "frozenset", "complex", "slice", "range", "bytearray", "dict"})
+_BUILTINS: Final = frozenset(
+    {"list", "set", "frozenset", "complex", "slice", "range", "bytearray", "dict"}
+)
 _CODEC: Final = "lz4"
 
 
@@ -75,6 +83,52 @@ def _known(plan: Plan) -> dict[str, object]:
     }  # fmt: skip
 
 
+def _context(*given: Any) -> Context:
+    """A context without the tables of its query, which are made anew by the next."""
+    *first, memo = given
+    found = Context(*first)
+    found.memo = memo
+    return found
+
+
+def _packed(values: list[Value]) -> Any:
+    if values and all(type(value) is int and abs(value) < 1 << 63 for value in values):
+        return np.array(values, np.int64)
+    return values
+
+
+def _domain(values: Any) -> Domain:
+    """A domain in which each value has the code it had."""
+    if not isinstance(values, np.ndarray):
+        keys = ((value,) if isinstance(value, float) else value for value in values)
+        return Domain(values, {key: code for code, key in enumerate(keys)})
+    known = values.tolist()
+    found = Domain(known, dict(zip(known, range(len(known)), strict=True)))
+    if found._covers(int(values.min()), int(values.max()), len(values)):
+        found._table[values - found._low] = np.arange(len(values))
+    return found
+
+
+def _shelved(shelf: Shelf) -> tuple[Any, ...]:
+    places, owners = shelf.everything()
+    columns = [narrow(column) for column in shelf.rows(places)]
+    counts = narrow(np.bincount(owners, minlength=shelf.groups))
+    return shelf.width, shelf._reach >= 0, list(shelf._is_float), counts, columns
+
+
+def _shelf(
+    width: int, has_intervals: bool, is_float: list[bool], counts: Any, columns: list[Any]
+) -> Shelf:
+    """A shelf with these rows, and no more room than they need."""
+    found = Shelf(width, has_intervals)
+    found._is_float = is_float
+    none = np.empty(0, np.int64)
+    own = widen(counts)
+    groups = np.repeat(np.arange(len(own)), own)
+    found.exchange((none, none), groups, [widen(column) for column in columns])
+    return found
+
+
 class _Writer(pickle.Pickler):
     def __init__(self, stream: io.BytesIO, plan: Plan, take: Any) -> None:
         super().__init__(stream, protocol=5, buffer_callback=take)
@@ -84,8 +138,28 @@ class _Writer(pickle.Pickler):
         return self._names.get(id(given))
 
     def reducer_override(self, given: object) -> Any:
-        # What a memo knows it knows of objects of this process.
-        return (Memo, ()) if isinstance(given, Memo) else NotImplemented
+        if isinstance(given, Memo):
+            # What a memo knows it knows of objects of this process.
+            return Memo, ()
+        if isinstance(given, Context):
+            return _context, (
+                given.knowledge, given.modes, given.types, given.catalogue, given.domains,
+                given.tick, given.ties, given.start, given.edge, given.query, given.memo,
+            )  # fmt: skip
+        if isinstance(given, Domain):
+            return _domain, (_packed(given.values),)
+        if isinstance(given, FluentTable):
+            return FluentTable, (
+                given.arguments, given.values, given.domains, given.value_domain, given.offsets,
+                given.starts, given.ends,
+            )  # fmt: skip
+        if isinstance(given, RecordColumns):
+            return unpacked_records, (packed_records(given),)
+        if isinstance(given, Shelf):
+            return _shelf, _shelved(given)
+        if isinstance(given, Texts):
+            return list, (list(given),)
+        return NotImplemented
 
 
 class _Reader(pickle.Unpickler):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
@@ -31,6 +31,10 @@ _HELP: Final[Mapping[str, tuple[str, str]]] = {
     "open_intervals": ("gauge", "Intervals that were open at the last query"),
     "state_bytes": ("gauge", "Bytes of state that the next micro-batch reads"),
     "written_bytes": ("counter", "Bytes of state that were written"),
+    "reading_seconds": ("counter", "Processor time of reading, and sending to buckets"),
+    "restoring_seconds": ("counter", "Processor time of taking up state"),
+    "evaluating_seconds": ("counter", "Processor time of queries, and of their changes"),
+    "saving_seconds": ("counter", "Processor time of leaving state"),
     "batch_seconds": ("gauge", "How long the last micro-batch took"),
     "events_per_second": ("gauge", "Records a second, over the last ten seconds"),
     "spark_input_rows": ("gauge", "Rows of the last micro-batch, as Spark counts them"),
@@ -57,6 +61,10 @@ class Metrics:
     open_intervals: int = 0
     state_bytes: int = 0
     written_bytes: int = 0
+    reading_seconds: float = 0.0
+    restoring_seconds: float = 0.0
+    evaluating_seconds: float = 0.0
+    saving_seconds: float = 0.0
     batch_seconds: float = 0.0
     spark_input_rows: int = 0
     spark_batch_seconds: float = 0.0
@@ -64,7 +72,7 @@ class Metrics:
     _seen: list[tuple[float, int]] = field(default_factory=list, repr=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def add(self, told: Mapping[str, int | None], seconds: float) -> None:
+    def add(self, told: Mapping[str, float | None], seconds: float) -> None:
         """Take over what came of a micro-batch: totals grow, states are replaced."""
         with self._guard:
             self.batches += 1
@@ -175,8 +183,3 @@ def serve(text: Callable[[], str], port: int) -> ThreadingHTTPServer:
     server = ThreadingHTTPServer(("", port), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
-
-
-def known_figures() -> frozenset[str]:
-    """The figures that a micro-batch may tell."""
-    return frozenset(each.name for each in fields(Metrics)) & frozenset(_HELP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -93,7 +94,9 @@ class Bucket:
         yield from self._told_on()
         if not self._is_in_charge():
             return
+        times = [time.process_time()]
         clock, session = self._taken_up()
+        times.append(time.process_time())
         clock = clock.heard(self.inbox.told, self.job)
         session.start = clock.start
         session.insert(self.inbox.records())
@@ -103,10 +106,14 @@ class Bucket:
         clock = clock.asked(clock.due(self.job))
         yield self._changes(feeds)
         report = self._counted(session)
+        times.append(time.process_time())
+        report |= self._left(clock, session)
+        times.append(time.process_time())
+        restoring, evaluating, saving = np.diff(times).tolist()
         yield Row(self.bucket, LAST, Kind.REPORT, {
-            **report, **self._left(clock, session), "queries": len(feeds),
-            "conflicts": sum(feed.conflicts for feed in feeds), "query_time": clock.query,
-            "clock": clock.time,
+            **report, "queries": len(feeds), "query_time": clock.query, "clock": clock.time,
+            "conflicts": sum(feed.conflicts for feed in feeds), "restoring_seconds": restoring,
+            "evaluating_seconds": evaluating, "saving_seconds": saving,
         })  # fmt: skip
 
     def _is_in_charge(self) -> bool:

@@ -32,7 +32,7 @@ from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import job_of
 from cernis.spark.metrics import Metrics, MetricsListener
-from cernis.spark.rows import DDL, Kind, batches
+from cernis.spark.rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.session import cores_of
 from cernis.spark.sinks import Sink, sink_of, stream_name
 from cernis.spark.store import Checkpoint
@@ -243,8 +243,11 @@ def _rows(frame: DataFrame, job: StreamJob) -> DataFrame:
 
 def _read(job: StreamJob) -> Callable[[Batches], Batches]:
     def run(given: Batches) -> Batches:
+        began = time.process_time()
         found = read(given, job.input, partition_number(), job.job.loaded.shapes)
         yield from batches(packed(found, job))
+        report = {"reading_seconds": time.process_time() - began}
+        yield from batches([Row(0, LAST, Kind.REPORT, report)])
 
     return run
 
