@@ -59,6 +59,25 @@ def frozen(content: object, plan: Plan) -> dict[str, bytes]:
     return parts
 
 
+def frozen_whole(content: object, plan: Plan) -> bytes:
+    """Something as one part."""
+    stream = io.BytesIO()
+    _Writer(stream, plan, None).dump(content)
+    whole = stream.getvalue()
+    packed: bytes = pa.compress(whole, _CODEC, asbytes=True)
+    return len(whole).to_bytes(8, "little") + packed
+
+
+def thawed_whole(part: bytes | memoryview, plan: Plan) -> Any:
+    """What was frozen as one part; else a DataError."""
+    try:
+        size = int.from_bytes(part[:8], "little")
+        whole = pa.decompress(part[8:], size, _CODEC, asbytes=True)
+        return _Reader(io.BytesIO(whole), plan, None).load()
+    except (pickle.UnpicklingError, EOFError, KeyError, TypeError, pa.ArrowException) as error:
+        raise DataError(f"the state cannot be read: {error}") from error
+
+
 def thawed(parts: Mapping[str, bytes | memoryview], plan: Plan) -> Any:
     """What was frozen; a DataError if it cannot be, or is no such thing."""
     try:

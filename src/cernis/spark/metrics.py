@@ -82,7 +82,7 @@ class Metrics:
                     value += getattr(self, name)
                 setattr(self, name, value)
             now = time.monotonic()
-            self._seen.append((now, told.get("events") or 0))
+            self._seen.append((now, int(told.get("events") or 0)))
             self._seen = [(at, count) for at, count in self._seen if at > now - _RECENT]
 
     @property

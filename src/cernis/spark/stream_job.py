@@ -23,6 +23,7 @@ from cernis.spark.pack import Piece, arguments_at, by_bucket, to_all
 from cernis.spark.routes import Delivery, Routes, Way
 from cernis.spark.rows import LAST, Kind, Row
 from cernis.spark.store import Checkpoint
+from cernis.spark.stream_demands import asking
 from cernis.spark.stream_input import Input, Read
 
 FUTURE = "it is of the future: farther ahead of the stream than is allowed"
@@ -138,6 +139,8 @@ def packed(given: Read, job: StreamJob) -> Iterator[Row]:
             for bucket, _, own in _addressed(part, step, job):
                 yield Row(bucket, step, Kind.RECORDS, packed_records(own))
     # When all that arrived up to a time has come, the next arrival is later.
+    if not job.is_whole:
+        yield from asking(records, job.job)
     told = told_of(records, None if given.clock is None else given.clock + 1)
     for bucket in range(job.job.buckets):
         yield Row(bucket, job.steps[0], Kind.SURVEY, told)

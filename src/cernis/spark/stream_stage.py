@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from cernis.errors import DataError
-from cernis.plan.builder import Plan
 from cernis.runtime.columns import (
+    INFINITE,
     Column,
     Form,
     Integers,
@@ -21,16 +19,17 @@ from cernis.runtime.columns import (
     one_below_the_other,
 )
 from cernis.runtime.feed import FEED, Feed
+from cernis.runtime.run import Window
 from cernis.spark.blobs import loads, unpacked_records
 from cernis.spark.buckets import bucket_of
 from cernis.spark.found import Found, unpacked
-from cernis.spark.frozen import MAIN, frozen, thawed
 from cernis.spark.routes import Delivery, Way
 from cernis.spark.rows import LAST, Kind, Row, batches
 from cernis.spark.stage import others
-from cernis.spark.store import Part, Place, Shelf
+from cernis.spark.stream_demands import Asked, Demands, unpacked_asked
 from cernis.spark.stream_job import Clock, StreamJob, Told
-from cernis.spark.stream_session import StageSession, table_of
+from cernis.spark.stream_session import table_of
+from cernis.spark.stream_state import BucketState, Standing
 
 
 def evaluate(
@@ -53,6 +52,7 @@ class Inbox:
     told: Told = field(default_factory=Told)
     parts: dict[Form, list[RecordColumns]] = field(default_factory=dict)
     found: list[Found] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
 
     def take(self, batch: pa.RecordBatch, step: int) -> None:
         """Take the rows of a batch that are for the step."""
@@ -65,6 +65,8 @@ class Inbox:
                 self.told += content
             elif kinds[row] == Kind.FOUND:
                 self.found.append(unpacked(content))
+            elif kinds[row] == Kind.DEMAND:
+                self.asked.append(unpacked_asked(content))
             else:
                 part = unpacked_records(content)
                 self.parts.setdefault(part.form, []).append(part)
@@ -86,32 +88,53 @@ class Bucket:
     step: int
     bucket: int
     inbox: Inbox
-    places: dict[str, Place] = field(default_factory=dict)
-    """Where the parts of the state are that the work began with."""
 
     def rows(self) -> Iterator[Row]:
         """All rows that come of it."""
         yield from self._told_on()
         if not self._is_in_charge():
             return
+        state = BucketState(self.job, self.step, self.bucket)
+        standing = state.standing()
+        clock = standing.clock.heard(self.inbox.told, self.job)
+        demands = state.demands()
+        if demands.enter(self.inbox.asked, self._forgotten(clock)):
+            state.put_demands(demands)
+        due = clock.due(self.job)
+        if due:
+            yield from self._answered(state, clock, due, demands)
+        else:
+            state.put_waiting(self.inbox.records())
+            sizes = state.leave(Standing(clock, standing.held, standing.open_intervals))
+            yield Row(self.bucket, LAST, Kind.REPORT, {
+                "held": standing.held, "open_intervals": standing.open_intervals, "queries": 0,
+                "query_time": clock.query, "clock": clock.time, **sizes,
+            })  # fmt: skip
+
+    def _answered(
+        self, state: BucketState, clock: Clock, due: list[Window], demands: Demands
+    ) -> Iterator[Row]:
+        """Answer queries: their changes, what goes on to later steps, and a report."""
         times = [time.process_time()]
-        clock, session = self._taken_up()
+        session = state.session()
         times.append(time.process_time())
-        clock = clock.heard(self.inbox.told, self.job)
         session.start = clock.start
         session.insert(self.inbox.records())
         session.put_in(self.inbox.found)
-        feeds = [session.answered(window.query) for window in clock.due(self.job)]
-        yield from self._sent_on(session.taken_out())
-        clock = clock.asked(clock.due(self.job))
+        feeds = [session.answered(window.query) for window in due]
+        yield from self._sent_on(session.taken_out(), demands)
         yield self._changes(feeds)
-        report = self._counted(session)
+        counts = session.counted()
         times.append(time.process_time())
-        report |= self._left(clock, session)
+        state.put_session(session)
+        standing = Standing(clock.asked(due), len(session), session.open_intervals)
+        sizes = state.leave(standing)
         times.append(time.process_time())
         restoring, evaluating, saving = np.diff(times).tolist()
         yield Row(self.bucket, LAST, Kind.REPORT, {
-            **report, "queries": len(feeds), "query_time": clock.query, "clock": clock.time,
+            "aside": counts.set_aside, "late": counts.too_late, "held": standing.held,
+            "open_intervals": standing.open_intervals, "queries": len(feeds),
+            "query_time": standing.clock.query, "clock": clock.time, **sizes,
             "conflicts": sum(feed.conflicts for feed in feeds), "restoring_seconds": restoring,
             "evaluating_seconds": evaluating, "saving_seconds": saving,
         })  # fmt: skip
@@ -123,66 +146,19 @@ class Bucket:
         keys = self.job.routes.owned[self.step].values()
         return self.bucket == 0 or any(key is not None for key in keys)
 
+    def _forgotten(self, clock: Clock) -> int:
+        """Up to where every query to come has forgotten all."""
+        if clock.query is None:
+            return -INFINITE
+        return clock.query - self.job.window
+
+    # -- what goes on -----------------------------------------------------------------------
+
     def _told_on(self) -> Iterator[Row]:
         """Let the same bucket of the next step know what readers have told."""
         following = [step for step in self.job.steps if step > self.step]
         if following:
             yield Row(self.bucket, following[0], Kind.SURVEY, self.inbox.told)
-
-    # -- state ------------------------------------------------------------------------------
-
-    @property
-    def _shelf(self) -> Shelf:
-        return self.job.checkpoint.shelf(self.step, self.bucket)
-
-    @property
-    def _plan(self) -> Plan:
-        loaded = self.job.job.loaded
-        return loaded.plan if self.job.is_whole else loaded.stage(self.step)
-
-    def _taken_up(self) -> tuple[Clock, StageSession]:
-        """The state as the micro-batch before has left it; at the beginning, nothing."""
-        if self.job.previous < 0:
-            return Clock(), self._begun()
-        self.places = self._shelf.places(self.job.previous)
-        try:
-            clock, session = thawed(self._shelf.read(self.places), self._plan)
-        except DataError as error:
-            raise DataError(f"bucket {self.bucket} of stage {self.step}: {error}") from error
-        return clock, session
-
-    def _begun(self) -> StageSession:
-        job = self.job
-        settings = job.job.settings
-        session = StageSession(
-            self._plan, job.window, job.step, None, settings.tick, settings.ties, job.policy,
-            incremental=False,
-        )  # fmt: skip
-        step = None if job.is_whole else self.step
-        session.serve(job.job.loaded, step, self.bucket, job.job.buckets)
-        return session
-
-    def _left(self, clock: Clock, session: StageSession) -> dict[str, int]:
-        """Leave the state to the next micro-batch; gives how large it is."""
-        parts = frozen((clock, session), self._plan)
-        kept = {name: place for name, place in self.places.items() if name in parts}
-        kept.pop(MAIN, None)
-        if self._shelf.is_wasteful(kept):
-            kept = {}
-        new = {name: Part(own, name != MAIN) for name, own in parts.items() if name not in kept}
-        places = self._shelf.write(self.job.batch, new, kept)
-        self._shelf.forget((self.job.previous, self.job.batch))
-        return {
-            "state_bytes": sum(place.size for place in places.values()),
-            "written_bytes": sum(places[name].size for name in new), "held": len(session),
-            "open_intervals": session.open_intervals,
-        }  # fmt: skip
-
-    def _counted(self, session: StageSession) -> dict[str, Any]:
-        counts = session.counted()
-        return {"aside": counts.set_aside, "late": counts.too_late}
-
-    # -- what goes on ------------------------------------------------------------------------
 
     def _changes(self, feeds: list[Feed]) -> Row:
         table = pa.concat_tables([FEED.empty_table(), *map(table_of, feeds)])
@@ -191,27 +167,30 @@ class Bucket:
             writer.write_table(table)
         return Row(self.bucket, LAST, Kind.ANSWER, stream.getvalue().to_pybytes())
 
-    def _sent_on(self, found: list[Found]) -> Iterator[Row]:
+    def _sent_on(self, found: list[Found], demands: Demands) -> Iterator[Row]:
         """What later steps have to know, for the buckets of theirs that may ask for it."""
         for each in found:
             for delivery in self.job.routes.onward.get(each.relation, ()):
-                rows, targets = self._targets(each.columns, len(each), delivery)
+                rows, targets = self._targets(each.columns, len(each), delivery, demands)
                 for bucket in np.unique(targets).tolist():
                     own = each.take(rows[targets == bucket])
                     yield Row(bucket, delivery.step, Kind.FOUND, own.packed())
 
     def _targets(
-        self, columns: list[Column], length: int, delivery: Delivery
+        self, columns: list[Column], length: int, delivery: Delivery, demands: Demands
     ) -> tuple[Integers, Integers]:
         """Which rows go to which buckets, each pair once."""
         buckets = self.job.job.buckets
         if delivery.way is Way.ONE:
             return np.arange(length), np.zeros(length, np.int64)
-        if delivery.way is not Way.KEYED:
+        if delivery.way is Way.EVERYWHERE:
             return np.repeat(np.arange(length), buckets), np.tile(np.arange(buckets), length)
         pairs = [
             np.arange(length) * buckets + bucket_of([columns[at] for at in link], length, buckets)
             for link in delivery.links
         ]
+        for demand, positions in delivery.demands:
+            rows, targets = demands.met(demand, [columns[at] for at in positions], length)
+            pairs.append(rows * buckets + targets)
         chosen = np.unique(np.concatenate(pairs))
         return chosen // buckets, chosen % buckets

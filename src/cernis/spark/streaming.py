@@ -13,7 +13,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +30,7 @@ from cernis.runtime.settings import Length, Point, length, settings
 from cernis.spark.batch import partition_number
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
-from cernis.spark.job import job_of
+from cernis.spark.job import Job, job_of
 from cernis.spark.metrics import Metrics, MetricsListener
 from cernis.spark.rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.session import cores_of
@@ -97,7 +97,7 @@ def stream(
         "partitions": partitions or _partitions_before(folder) or _spread(what, frame),
     })  # fmt: skip
     _see_whole(folder)
-    job = job_of(what, chosen, told["partitions"])
+    job = _spread_plan(job_of(what, chosen, told["partitions"]), frame)
     assert chosen.window is not None
     assert chosen.step is not None
     own = StreamJob(
@@ -106,6 +106,12 @@ def stream(
     made = Stream(own, sink_of(sink, stream_name(folder.folder), frame.sparkSession))
     made.begin(frame, every, until_done)
     return made
+
+
+def _spread_plan(job: Job, frame: DataFrame) -> Job:
+    """The job with its plan sent to the workers once, and not with every task of a micro-batch."""
+    context = getattr(frame.sparkSession, "_sc", None)
+    return job if context is None else replace(job, plan=context.broadcast(job.plan))
 
 
 def _spread(plan: Plan, frame: DataFrame) -> int:
