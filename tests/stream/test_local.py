@@ -57,6 +57,8 @@ class InProcess:
             )
             self.last = self.start
         if records:
+            # Of one arrival, retractions come last: which reader is first does not matter.
+            records = sorted(records, key=lambda line: line.startswith("-"))
             self.session.insert("\n".join(records) + "\n")
         found: list[dict[str, Any]] = []
         while self.start is not None and self.last + self.own.step + self.own.lateness < self.clock:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from cernis.runtime.columns import (
     Integers,
     RecordColumns,
     Records,
+    SetAside,
     one_below_the_other,
 )
 from cernis.runtime.feed import FEED, Feed
@@ -23,6 +25,7 @@ from cernis.runtime.run import Window
 from cernis.spark.blobs import loads, unpacked_records
 from cernis.spark.buckets import bucket_of
 from cernis.spark.found import Found, unpacked
+from cernis.spark.places import FIRST_LINES
 from cernis.spark.routes import Delivery, Way
 from cernis.spark.rows import LAST, Kind, Row, batches
 from cernis.spark.stage import others
@@ -30,6 +33,9 @@ from cernis.spark.stream_demands import Asked, Demands, unpacked_asked
 from cernis.spark.stream_job import Clock, StreamJob, Told
 from cernis.spark.stream_session import table_of
 from cernis.spark.stream_state import BucketState, Standing
+
+LAST_PLACE: Final = 1 << 62
+"""Behind the places of all records of a micro-batch."""
 
 
 def evaluate(
@@ -75,9 +81,18 @@ class Inbox:
         """The records, as a session takes them."""
         records = Records()
         for form, parts in sorted(self.parts.items(), key=lambda each: str(each[0])):
-            records.relations[form] = one_below_the_other(parts)
-            records.count += len(records.relations[form])
+            whole = one_below_the_other(parts)
+            if whole.retracts is not None:
+                # Which reader was first says nothing: of one arrival, retractions come last.
+                whole.places = np.where(whole.retracts, whole.places | LAST_PLACE, whole.places)
+            records.relations[form] = whole
+            records.count += len(whole)
         return records
+
+
+def told(asides: list[SetAside]) -> list[SetAside]:
+    """Records set aside, by their lines in what a reader had."""
+    return [replace(aside, line=aside.line & (FIRST_LINES - 1)) for aside in asides]
 
 
 @dataclass(slots=True)
@@ -132,7 +147,7 @@ class Bucket:
         times.append(time.process_time())
         restoring, evaluating, saving = np.diff(times).tolist()
         yield Row(self.bucket, LAST, Kind.REPORT, {
-            "aside": counts.set_aside, "late": counts.too_late, "held": standing.held,
+            "aside": told(counts.set_aside), "late": told(counts.too_late), "held": standing.held,
             "open_intervals": standing.open_intervals, "queries": len(feeds),
             "query_time": standing.clock.query, "clock": clock.time, **sizes,
             "conflicts": sum(feed.conflicts for feed in feeds), "restoring_seconds": restoring,
