@@ -312,7 +312,7 @@ def test_from_a_broker_that_goes_away(spark: SparkSession, tmp_path: Path) -> No
     try:
         source = f"mqtt://127.0.0.1:{broker.port}/ships/#"
         running = stream(
-            TOY, source_of(spark, source, tmp_path / "spool"), checkpoint=tmp_path / "c",
+            TOY, source_of(source, tmp_path / "spool").stream(spark), checkpoint=tmp_path / "c",
             window=100, step=10, partitions=2,
         )  # fmt: skip
         # Who subscribes gets what is retained.

@@ -119,12 +119,15 @@ def stream(
         rules, facts, sink, port, master, conf, window=window, step=step, lateness=lateness,
         policy=policy, start=start, tick=tick, future=future, partitions=partitions, **more,
     )  # fmt: skip
-    with _session(asked) as spark:
-        from cernis.spark.stream_sources import source_of
+    from cernis.spark.stream_sources import source_of
 
+    try:
+        events = source_of(source, checkpoint / "spool")
+    except DataError as error:
+        stop(str(error), 2)
+    with _session(asked) as spark:
         with said():
-            events = source_of(spark, source, checkpoint / "spool")
-            running = _started(asked, events)
+            running = _started(asked, events.stream(spark))
         _watch(running, asked.port)
 
 
@@ -184,9 +187,23 @@ def _asked(
     if settings["lateness"] == "0":
         settings["lateness"] = 0
     try:
+        _look_ahead(settings, sink)
         return Asked(program, settings, sink, port, master, spark_settings(conf))
     except DataError as error:
         stop(str(error), 2)
+
+
+def _look_ahead(given: dict[str, Any], sink: str) -> None:
+    """Find out before Spark is started whether settings and sink can be."""
+    from cernis.runtime.settings import length
+    from cernis.runtime.settings import settings as checked
+    from cernis.spark.sinks import sink_of
+
+    checked(given["window"], given["step"], given["start"], None, given["tick"])
+    for name in ("lateness", "future"):
+        if given[name]:
+            length(given[name], name)
+    sink_of(sink, "", None)
 
 
 @contextmanager

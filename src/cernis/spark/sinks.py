@@ -159,7 +159,7 @@ def fold(changes: pa.Table) -> pa.Table:
 class SparkSink:
     """Any format that Spark can append to, as Kafka's. Whether that is once depends on it."""
 
-    spark: SparkSession
+    spark: SparkSession | None
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Any], Any] = lambda frame: frame
@@ -167,7 +167,7 @@ class SparkSink:
 
     def write(self, batch: int, changes: pa.Table) -> None:
         """Append the changes."""
-        if changes.num_rows:
+        if changes.num_rows and self.spark is not None:
             frame = self.prepare(self.spark.createDataFrame(changes))
             frame.write.format(self.format).options(**self.options).mode("append").save()
 
@@ -183,7 +183,7 @@ class CallSink:
         self.call(batch, changes)
 
 
-def sink_of(given: object, stream: str, spark: SparkSession) -> Sink:
+def sink_of(given: object, stream: str, spark: SparkSession | None) -> Sink:
     """The sink that is meant.
 
     A sink, or a function of batch number and table; `memory`, `console`, `parquet:FOLDER`,
@@ -200,7 +200,7 @@ def sink_of(given: object, stream: str, spark: SparkSession) -> Sink:
     raise DataError("a sink is a name such as parquet:FOLDER, a function, or has a method write")
 
 
-def _named(given: str, stream: str, spark: SparkSession) -> Sink:
+def _named(given: str, stream: str, spark: SparkSession | None) -> Sink:
     kind, _, rest = given.partition(":")
     if given == "memory":
         return MemorySink()
