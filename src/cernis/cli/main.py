@@ -1,4 +1,4 @@
-"""The command line: `cernis check`, `fmt`, `run`, `plan`, `graph`, `explain-code`.
+"""The command line: `cernis check`, `fmt`, `run`, `stream`, `replay`, `plan`, `graph`....
 
 Exit codes: 0 all is well, 1 the program has errors (or is not formatted), 2 the command itself
 is wrong.
@@ -17,6 +17,7 @@ from cernis import __version__
 from cernis.cli.output import accept_any_character, drop, is_coloured, say, stop
 from cernis.cli.program import Facts, Rules, load_program
 from cernis.cli.run import run
+from cernis.cli.stream import replay, stream
 from cernis.errors import CernisError
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def fmt(
 
 
 app.command()(run)
+app.command()(stream)
+app.command()(replay)
 
 
 @app.command()

@@ -193,6 +193,8 @@ class RecordColumns:
 
 def shown(value: Value) -> str:
     """A value as the field of a line."""
+    if type(value) is int:
+        return str(value)
     return value if isinstance(value, str) else show(term_of(value))
 
 

@@ -59,8 +59,8 @@ def _most(one: int | None, other: int | None) -> int | None:
 class Job:
     """A run of a plan on Spark. It travels to the workers with every task."""
 
-    plan: bytes
-    """The pickled plan."""
+    plan: Any
+    """The pickled plan, or what Spark has spread it as to all workers."""
     settings: Settings
     buckets: int
     survey: Survey | None = None
@@ -79,7 +79,9 @@ class Job:
     @property
     def loaded(self) -> Loaded:
         """The plan, unpacked once a process."""
-        return self.here if self.here is not None else _loaded(self.plan)
+        if self.here is not None:
+            return self.here
+        return _loaded(self.plan if isinstance(self.plan, bytes) else self.plan.value)
 
     def placed(
         self, step: int, columns: Sequence[Column], length: int, kinds: Sequence[int] = ()
