@@ -321,6 +321,8 @@ class Settings:
 
     tick: int = 1
     ties: str = "break"
+    ties_said: bool = False
+    """Did a directive say so?"""
     consumption: str = "unrestricted"
     consumption_of: tuple[tuple[str, str], ...] = ()
 

@@ -18,13 +18,13 @@ def stab_exec(step: Stab, rows: Rows, context: Context) -> Rows:
     fluent = context.fluents.get(step.pair.relation)
     if fluent is None or not len(fluent):
         return _bind_nothing(step.pair, rows, context)
-    chosen, groups, is_whole = _candidates(step.pair, rows, fluent)
+    chosen, groups, is_whole = candidates(step.pair, rows, fluent)
     times = rows.at if is_whole else rows.at[chosen]
     holds = stab(groups, times, fluent.offsets, fluent.starts, fluent.ends)
     if is_whole and not step.binds:
         return rows.where(holds)
     kept = np.flatnonzero(holds)
-    return _bind(step.pair, rows.take(chosen[kept]), fluent, groups[kept])
+    return bind_groups(step.pair, rows.take(chosen[kept]), fluent, groups[kept])
 
 
 def anti_stab_exec(step: AntiStab, rows: Rows, context: Context) -> Rows:
@@ -32,7 +32,7 @@ def anti_stab_exec(step: AntiStab, rows: Rows, context: Context) -> Rows:
     fluent = context.fluents.get(step.pair.relation)
     if fluent is None or not len(fluent):
         return rows
-    chosen, groups, is_whole = _candidates(step.pair, rows, fluent)
+    chosen, groups, is_whole = candidates(step.pair, rows, fluent)
     times = rows.at if is_whole else rows.at[chosen]
     holds = stab(groups, times, fluent.offsets, fluent.starts, fluent.ends)
     if is_whole:
@@ -42,7 +42,7 @@ def anti_stab_exec(step: AntiStab, rows: Rows, context: Context) -> Rows:
     return rows.where(mask)
 
 
-def _candidates(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array, bool]:
+def candidates(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array, bool]:
     """For each row the groups that match its known values; whole if there is exactly one each."""
     args: list[Term] = [*pair.args, pair.value]
     positions = tuple(
@@ -64,7 +64,8 @@ def _candidates(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Arr
     return (*finder.all(wanted, rows.length), False)
 
 
-def _bind(pair: Pair, rows: Rows, fluent: FluentTable, groups: Array) -> Rows:
+def bind_groups(pair: Pair, rows: Rows, fluent: FluentTable, groups: Array) -> Rows:
+    """Rows with the variables of a pair that have no value yet, as the group of each row says."""
     args: list[Term] = [*pair.args, pair.value]
     more: dict[str, Column] = {}
     keep = np.ones(rows.length, np.bool_)

@@ -33,13 +33,16 @@ def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> 
     outcome = Outcome()
     for stage in plan.stages:
         for stratum in stage.strata:
-            refuse(stratum)
-            if stratum.immediate:
-                cycle = Cycle(stratum, evaluate_definition, context)
-                outcome.conflicts += cycle.settle(carried)
-            else:
-                outcome.conflicts += _once(stratum, context, carried)
+            outcome.conflicts += evaluate_stratum(stratum, context, carried)
     return outcome
+
+
+def evaluate_stratum(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
+    """Evaluate the definitions of a stratum; gives the conflicts."""
+    refuse(stratum)
+    if stratum.immediate:
+        return Cycle(stratum, evaluate_definition, context).settle(carried)
+    return _once(stratum, context, carried)
 
 
 def _once(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
