@@ -10,8 +10,8 @@ import pytest
 import cernis
 from cernis.runtime.recognise import recognise_uncertain
 from cernis.runtime.settings import settings
-from cernis.runtime.uncertain import UncertainSettings
 from cernis.runtime.uncertain_result import UncertainResult
+from cernis.runtime.uncertain_settings import UncertainSettings
 
 CASES = Path(__file__).parents[1] / "cases"
 

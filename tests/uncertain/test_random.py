@@ -1,4 +1,4 @@
-"""Random programs over uncertain records: against possible worlds, ProbLog, and the crisp engine."""
+"""Random programs over uncertain records: against worlds, ProbLog, and the crisp engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Drawn:
         self.chance = random.Random(seed)
         self.cyclic = cyclic
         ties = self.chance.choice(["", ":- ties(break).", ":- ties(initiation)."])
-        clauses = [ties] + self._derived()
+        clauses = [ties, *self._derived()]
         for place, fluent in enumerate(FLUENTS):
             clauses += self._fluent(fluent, FLUENTS if cyclic else FLUENTS[:place])
         # Rules may leave a relation without a rule that mentions it.
@@ -119,7 +119,7 @@ def test_as_the_sum_over_possible_worlds(seed: int, cyclic: bool) -> None:
     for pair, series in expected.items():
         for time, chance in series.items():
             assert found.get(pair, {}).get(time, 0) == pytest.approx(chance, abs=1e-9), pair
-    assert {pair for pair in found} <= expected.keys()
+    assert set(found) <= expected.keys()
 
 
 @pytest.mark.parametrize("seed", range(40))

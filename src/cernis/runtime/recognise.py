@@ -28,8 +28,8 @@ from cernis.runtime.shapes import Shapes
 from cernis.runtime.sources import Events, Progress, read_events, refuse_set_aside
 
 if TYPE_CHECKING:
-    from cernis.runtime.uncertain import UncertainSettings
     from cernis.runtime.uncertain_result import UncertainResult
+    from cernis.runtime.uncertain_settings import UncertainSettings
 
 _MOST_QUERIES: Final = 10_000_000
 TOO_LATE: Final = "too late: it arrived when this time was forgotten"
@@ -173,4 +173,4 @@ def recognise_uncertain(
         records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
         outside, tuple(remarks(records, plan)), start, end, 1, 0, time.perf_counter() - began,
     )  # fmt: skip
-    return UncertainResult(answer, summary)
+    return UncertainResult(answer, plan.checked.catalogue, summary)

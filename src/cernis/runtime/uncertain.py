@@ -22,18 +22,17 @@ from cernis.runtime.members import Members
 from cernis.runtime.query import evaluate_stratum, refuse
 from cernis.runtime.run import Run, Window, undisturbed
 from cernis.runtime.state import State
+from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import INFINITY, FluentTable
 from cernis.uncertain.circuits import Circuits
 from cernis.uncertain.courses import (
     Courses,
     Credible,
-    Recognition,
     certain_course,
     credible_intervals,
 )
 from cernis.uncertain.cycles import evaluate_cycle
-from cernis.uncertain.durations import Durations
 from cernis.uncertain.events import evaluate_event
 from cernis.uncertain.fluents import evaluate_fluent
 from cernis.uncertain.proofs import Uncertainty
@@ -42,30 +41,6 @@ from cernis.uncertain.records import FluentRecords, add_events, add_fluent
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class UncertainSettings:
-    """How intervals are recognised from probabilities.
-
-    Thresholds and durations may be given for fluents by name, with or without the number of
-    arguments; durations are in time-points. Without `memory` a whole course is looked at at once;
-    with it, point by point, and so many possible starts of each pair are remembered.
-    """
-
-    threshold: float = 0.5
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    memory: int | None = None
-    durations: Mapping[str, Durations] = field(default_factory=dict)
-    seed: int = 0
-
-    def of(self, relation: Relation) -> Recognition:
-        """How intervals of one fluent are recognised."""
-        threshold = _named(self.thresholds, relation)
-        return Recognition(
-            self.threshold if threshold is None else threshold, self.memory,
-            _named(self.durations, relation), self.seed,
-        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -204,12 +179,9 @@ class _Evaluation:
         """The credible intervals of an uncertain fluent, with their means."""
         if relation not in self._credible:
             courses, tick = self._courses[relation], self._context.tick
-            first, last = self._window.edge + tick, self._window.query + tick
-            chosen = self._chosen.of(relation)
-            found = credible_intervals(
-                courses, first, last, tick, chosen, _seeds(relation, courses, chosen.seed)
-            )
-            self._credible[relation] = _table(courses, found, last + tick)
+            start, end = self._window.edge, self._window.query
+            found = credible(relation, courses, start, end, tick, self._chosen)
+            self._credible[relation] = _table(courses, found, end + 2 * tick)
         return self._credible[relation]
 
     def _answer(self, defined: Mapping[Relation, Definition]) -> UncertainAnswer:
@@ -231,8 +203,17 @@ class _Evaluation:
         return answer
 
 
-def _named(given: Mapping[str, object], relation: Relation):  # type: ignore[no-untyped-def]
-    return next((given[name] for name in (str(relation), relation.name) if name in given), None)
+def credible(
+    relation: Relation, courses: Courses, start: int, end: int, tick: int,
+    chosen: UncertainSettings,
+) -> Credible:  # fmt: skip
+    """The most credible intervals of a fluent in a run from start, exclusive, to end.
+
+    What the last records bring about shows a tick behind the end, which is the last point.
+    """
+    own = chosen.of(relation)
+    seeds = None if own.durations is None else _seeds(relation, courses, own.seed)
+    return credible_intervals(courses, start + tick, end + tick, tick, own, seeds)
 
 
 def _seen(own: InputEvents | InputFluent, window: Window, inside: Booleans) -> Integers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Final
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
 from cernis.runtime.answer_lines import (
     argument_text,
@@ -21,8 +22,8 @@ from cernis.runtime.answer_lines import (
     value_text,
 )
 from cernis.runtime.arrow import as_arrow, as_text, as_texts
-from cernis.runtime.frames import INTERVALS, all_intervals
-from cernis.runtime.result import Summary
+from cernis.runtime.frames import INTERVALS, all_intervals, fluent_frame
+from cernis.runtime.result import Summary, find_relation
 from cernis.runtime.run import Answer
 from cernis.runtime.uncertain import UncertainAnswer
 from cernis.tables.fluents import INFINITY, FluentTable
@@ -44,9 +45,10 @@ PROBABILITIES: Final = pa.schema([
 class UncertainResult:
     """Credible intervals of all fluents that rules define, and their probabilities over time."""
 
-    def __init__(self, answer: UncertainAnswer, summary: Summary) -> None:
+    def __init__(self, answer: UncertainAnswer, catalogue: Catalogue, summary: Summary) -> None:
         self.answer = answer
         self.summary = summary
+        self._catalogue = catalogue
 
     def __repr__(self) -> str:
         return (
@@ -65,9 +67,7 @@ class UncertainResult:
         parts = [CREDIBLE.empty_table()]
         for relation, table in sorted(self.answer.fluents.items()):
             means = self.answer.means.get(relation)
-            parts.append(
-                _with_numbers(relation, table, means, "probability").select(CREDIBLE.names)
-            )
+            parts.append(_numbered(_all_of(relation), table, means).select(CREDIBLE.names))
         return pa.concat_tables(parts)
 
     @cached_property
@@ -80,9 +80,21 @@ class UncertainResult:
         parts = [PROBABILITIES.empty_table()]
         for relation, courses in sorted(self.answer.courses.items()):
             table, chances = courses.segments()
-            own = _with_numbers(relation, table, chances, "probability")
+            own = _numbered(_all_of(relation), table, chances)
             parts.append(own.select(PROBABILITIES.names))
         return pa.concat_tables(parts)
+
+    def fluent(self, name: str) -> pa.Table:
+        """The intervals of one fluent, with typed columns.
+
+        The columns are its arguments, called as in the rules, then `value, start, end, open` and
+        `probability`.
+        """
+        relation, table = find_relation(name, self.answer.fluents, "fluent")
+        means = self.answer.means.get(relation)
+        return _numbered(
+            lambda marked: fluent_frame(relation, marked, self._catalogue), table, means
+        )
 
     def text(self) -> str:
         """One line a pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.
@@ -157,19 +169,24 @@ def _digits(chances: Floats) -> pa.Array:
     return as_texts(texts).take(as_arrow(codes.astype(np.int64)))
 
 
-def _with_numbers(
-    relation: Relation, table: FluentTable, numbers: Floats | None, title: str
+def _all_of(relation: Relation) -> Callable[[FluentTable], pa.Table]:
+    return lambda table: all_intervals(Answer({relation: table}))
+
+
+def _numbered(
+    frame: Callable[[FluentTable], pa.Table], table: FluentTable, numbers: Floats | None
 ) -> pa.Table:
-    """The intervals of one fluent in order, with a number each; null if there are none."""
+    """The intervals of one fluent in the order of a frame, with a probability each, or null."""
     # Intervals are told apart by their places while they are put in order.
     places = np.arange(len(table.starts))
-    marked = FluentTable(
-        table.arguments, table.values, table.domains, table.value_domain, table.offsets, places,
-        table.ends,
+    found = frame(
+        FluentTable(
+            table.arguments, table.values, table.domains, table.value_domain, table.offsets,
+            places, table.ends,
+        )
     )  # fmt: skip
-    found = all_intervals(Answer({relation: marked}))
     order = found["start"].to_numpy()
     column = pa.nulls(len(order), pa.float64()) if numbers is None else as_arrow(numbers[order])
     at = found.schema.get_field_index("start")
     found = found.set_column(at, "start", as_arrow(table.starts[order]))
-    return found.append_column(title, column)
+    return found.append_column("probability", column)

@@ -51,7 +51,12 @@ def deletion_probabilities(durations: Durations) -> Floats:
 
 
 def learned(lengths: npt.NDArray[np.int64]) -> Durations | None:
-    """The durations of a training set; None if it has no intervals."""
+    """The durations of a training set; None if it has no intervals.
+
+    Each interval counts as often as it has points: what is forgotten too early costs points, and
+    the many short flickers of a noisy stream would else outnumber what is to be recognised.
+    """
     if not len(lengths):
         return None
-    return Durations(float(lengths.mean()), float(lengths.std()))
+    mean = float(np.average(lengths, weights=lengths))
+    return Durations(mean, float(np.sqrt(np.average((lengths - mean) ** 2, weights=lengths))))
