@@ -166,6 +166,8 @@ def _text(term: Term) -> str:
 
 
 def _rows(pair: Term, intervals: Term, name: str) -> Iterable[Mapping[str, Any]]:
+    if intervals == Atom("[]"):
+        return
     if functor(pair) != ("=", 2) or not isinstance(intervals, Sequence):
         raise DataError(f"{name}: {show(pair)} is no fluent with a value and a list of intervals")
     assert isinstance(pair, Compound)

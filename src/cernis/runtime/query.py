@@ -15,7 +15,7 @@ from cernis.operators.pieces import pieces, reaching, united
 from cernis.operators.simple import Carried, SimpleFluent
 from cernis.operators.static import evaluate_static
 from cernis.plan.builder import Plan
-from cernis.plan.logical import Definition, Match, PointRule, Stratum
+from cernis.plan.logical import Definition, InitialPoints, Match, PointRule, Stratum
 from cernis.runtime.cycles import Cycle
 from cernis.tables.columns import Array
 from cernis.tables.events import by_time
@@ -50,9 +50,15 @@ def _once(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) 
     return sum(evaluate_definition(definition, context, carried) for definition in stratum.definitions)
 
 
-def refuse(stratum: Stratum) -> None:
-    """Say what this version cannot evaluate."""
+def refuse(stratum: Stratum, uncertain: bool = False) -> None:
+    """Say what this version, or a run over certain records, cannot evaluate."""
     for definition in stratum.definitions:
+        for rule in definition.rules:
+            if isinstance(rule, InitialPoints) and rule.probability is not None and not uncertain:
+                raise UnsupportedError(
+                    f"{definition.relation}: what holds initially has a probability; that needs a "
+                    "run over uncertain records"
+                )
         if any(isinstance(rule, Match) for rule in definition.rules):
             raise UnsupportedError(f"{definition.relation}: event patterns are not supported yet")
 

@@ -137,7 +137,7 @@ class _Evaluation:
     # -- strata -----------------------------------------------------------------------------
 
     def _stratum(self, stratum: Stratum) -> None:
-        refuse(stratum)
+        refuse(stratum, uncertain=True)
         context, uncertainty = self._context, self._uncertainty
         if not any(map(self._is_uncertain, stratum.definitions)):
             evaluate_stratum(stratum, context, {})
@@ -159,7 +159,7 @@ class _Evaluation:
     def _is_uncertain(self, definition: Definition) -> bool:
         return any(
             self._uncertainty.is_about(rule)
-            or (isinstance(rule, InitialPoints) and (rule.probability or 1) < 1)
+            or (isinstance(rule, InitialPoints) and rule.probability is not None)
             for rule in definition.rules
         )
 
