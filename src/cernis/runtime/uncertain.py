@@ -72,8 +72,13 @@ class UncertainRun(Run):
         )
         self.chosen = chosen
 
-    def over_uncertain(self, records: Records, start: int, end: int) -> UncertainAnswer:
-        """Run over records from start, exclusive, to end."""
+    def over_uncertain(
+        self, records: Records, start: int, end: int, *, intervals: bool = True
+    ) -> UncertainAnswer:
+        """Run over records from start, exclusive, to end; without intervals if none are wanted.
+
+        Those that statically determined fluents are made of are looked for in any case.
+        """
         workspace = self._prepared()
         self._enter(workspace)
         given = Encoder(self.checked, self.domains, self.tick).encode_records(records)
@@ -82,7 +87,7 @@ class UncertainRun(Run):
             state = State(self.checked, self.domains, self.tick)
             context = self._context(given, window, start, state)
             Members(self.checked.definitions).fill(context, given)
-            answer = _Evaluation(self, context, window).evaluate(given)
+            answer = _Evaluation(self, context, window).evaluate(given, intervals)
         if workspace.is_worth_keeping():
             self.plan.spare.append(workspace)
         return answer
@@ -105,14 +110,14 @@ class _Evaluation:
         self._credible: dict[Relation, tuple[FluentTable, Floats]] = {}
         self._thresholded: set[Relation] = set()
 
-    def evaluate(self, given: Input) -> UncertainAnswer:
+    def evaluate(self, given: Input, intervals: bool) -> UncertainAnswer:
         self._input(given)
         defined: dict[Relation, Definition] = {}
         for stage in self._plan.stages:
             for stratum in stage.strata:
                 self._stratum(stratum)
                 defined |= {definition.relation: definition for definition in stratum.definitions}
-        return self._answer(defined)
+        return self._answer(defined, intervals)
 
     def _input(self, given: Input) -> None:
         context, uncertainty = self._context, self._uncertainty
@@ -184,7 +189,7 @@ class _Evaluation:
             self._credible[relation] = _table(courses, found, end + 2 * tick)
         return self._credible[relation]
 
-    def _answer(self, defined: Mapping[Relation, Definition]) -> UncertainAnswer:
+    def _answer(self, defined: Mapping[Relation, Definition], intervals: bool) -> UncertainAnswer:
         answer = UncertainAnswer(circuits=len(self._circuits))
         hidden = self._plan.checked.definitions.auxiliary
         for relation, definition in defined.items():
@@ -192,7 +197,8 @@ class _Evaluation:
                 continue
             if relation in self._courses:
                 answer.courses[relation] = self._courses[relation]
-                answer.fluents[relation], answer.means[relation] = self._intervals(relation)
+                if intervals:
+                    answer.fluents[relation], answer.means[relation] = self._intervals(relation)
             elif definition.kind != "event" and relation in self._context.fluents:
                 table = answer.fluents[relation] = self._context.fluents[relation]
                 if relation not in self._thresholded:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.hashing import RowTable
+from cernis.kernels.hashing import RowTable, time_keys
 from cernis.kernels.order import ascending, placed, ranks, stable_order
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
@@ -93,7 +93,7 @@ class TimeIndex:
         if self._span > _LONGEST:
             self._ranks = np.unique(table.times)
             self._span = len(self._ranks) + 1
-        keys = self._wanted([column for column, _ in columns], table.times)
+        keys = self._keys([column for column, _ in columns], table.times)
         self._order: Integers | None = None
         if not ascending(keys):
             self._order = stable_order(keys, int(keys.max()) + 1)
@@ -112,7 +112,7 @@ class TimeIndex:
 
     def find(self, columns: list[Array], times: Integers) -> tuple[Integers, Integers]:
         """All matches: the row asked for, and the row of the table, in the order asked."""
-        found = self._rows.find(self._wanted(columns, times))
+        found = self._rows.find(self._keys(columns, times))
         if self._is_unique:
             rows = np.flatnonzero(found >= 0)
             places = found[rows]
@@ -126,15 +126,12 @@ class TimeIndex:
 
     def exists(self, columns: list[Array], times: Integers) -> npt.NDArray[np.bool_]:
         """For each row asked for: is there a match?"""
-        return np.asarray(self._rows.find(self._wanted(columns, times)) >= 0)
+        return np.asarray(self._rows.find(self._keys(columns, times)) >= 0)
 
-    def _wanted(self, columns: list[Array], times: Integers) -> Integers:
+    def _keys(self, columns: list[Array], times: Integers) -> Integers:
         """The key of each row; -1 where there can be no match."""
         own = self._number(columns, len(times))
         if self._ranks is not None:
             at = np.minimum(np.searchsorted(self._ranks, times), len(self._ranks) - 1)
-            known = (self._ranks[at] == times) & (own >= 0)
-        else:
-            at = times - self._least
-            known = (at >= 0) & (at < self._span) & (own >= 0)
-        return np.where(known, own * self._span + at, -1)
+            return np.where((self._ranks[at] == times) & (own >= 0), own * self._span + at, -1)
+        return time_keys(own, times, self._least, self._span)
