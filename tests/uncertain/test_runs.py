@@ -218,6 +218,30 @@ def test_static_fluents_are_made_of_credible_intervals() -> None:
     assert (known["start"], known["probability"]) == (4, 0.5)
 
 
+def test_background_facts_with_probabilities() -> None:
+    rules = """
+        0.8::tug(a). 0.5::tug(b). tug(c). 0.5::tug(b). 0.4::pilot(a, x). 0.0::tug(d).
+        tows(X) :- tug(X), \\+ pilot(X, _).
+        initiatedAt(towing(X)=true, T) :- happensAt(pulls(X), T), tows(X).
+        initiatedAt(other(X)=true, T) :- happensAt(pulls(X), T), \\+ tug(X).
+        initiatedAt(one(Y)=true, T) :- happensAt(sees(X), T), tug(Y), X \\= Y.
+    """
+    text = "".join(f"0.5::pulls|1|1|{x}\n" for x in "abcd") + "sees|3|3|a\n"
+    result = cernis.load(rules).run_uncertain(text)
+    assert result.probability_text() == (
+        "probability(one(b)=true, [(4,0.75)]).\n"
+        "probability(one(c)=true, [(4,1)]).\n"
+        "probability(other(a)=true, [(2,0.1)]).\n"
+        "probability(other(b)=true, [(2,0.125)]).\n"
+        "probability(other(d)=true, [(2,0.5)]).\n"
+        "probability(towing(a)=true, [(2,0.24)]).\n"
+        "probability(towing(b)=true, [(2,0.375)]).\n"
+        "probability(towing(c)=true, [(2,0.5)]).\n"
+    )
+    with pytest.raises(CernisError, match="tug/1: has facts with a probability"):
+        cernis.load(rules).run("pulls|1|1|a\n")
+
+
 def test_input_fluents_on_intervals_that_overlap() -> None:
     rules = """
         collectIntervals(near(_)=true).

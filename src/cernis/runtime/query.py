@@ -47,7 +47,9 @@ def evaluate_stratum(stratum: Stratum, context: Context, carried: dict[Relation,
 
 def _once(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
     """Evaluate the definitions of a stratum in order; gives the conflicts."""
-    return sum(evaluate_definition(definition, context, carried) for definition in stratum.definitions)
+    return sum(
+        evaluate_definition(definition, context, carried) for definition in stratum.definitions
+    )
 
 
 def refuse(stratum: Stratum, uncertain: bool = False) -> None:
@@ -63,7 +65,9 @@ def refuse(stratum: Stratum, uncertain: bool = False) -> None:
             raise UnsupportedError(f"{definition.relation}: event patterns are not supported yet")
 
 
-def evaluate_definition(definition: Definition, context: Context, carried: dict[Relation, Carried]) -> int:
+def evaluate_definition(
+    definition: Definition, context: Context, carried: dict[Relation, Carried]
+) -> int:
     """Evaluate one definition; gives the number of conflicts between its values."""
     relation = definition.relation
     if definition.kind == "event":

@@ -36,7 +36,7 @@ from cernis.uncertain.cycles import evaluate_cycle
 from cernis.uncertain.events import evaluate_event
 from cernis.uncertain.fluents import evaluate_fluent
 from cernis.uncertain.proofs import Uncertainty
-from cernis.uncertain.records import FluentRecords, add_events, add_fluent
+from cernis.uncertain.records import FluentRecords, add_events, add_fluent, add_predicates
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -121,6 +121,7 @@ class _Evaluation:
 
     def _input(self, given: Input) -> None:
         context, uncertainty = self._context, self._uncertainty
+        add_predicates(context, uncertainty)
         for relation, events in given.events.items():
             if events.chances is not None:
                 seen = _seen(events, self._window, events.times > self._window.edge)

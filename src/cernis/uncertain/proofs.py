@@ -28,13 +28,15 @@ from cernis.plan.logical import (
     EventAntiJoin,
     EventJoin,
     Except,
+    Exclude,
+    Lookup,
     Occurrence,
     PointOperator,
     Scan,
     Stab,
     parts_of,
 )
-from cernis.syntax.tree import Variable
+from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Column, Rows
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
@@ -94,6 +96,8 @@ class Uncertainty:
     facts: Facts = field(default_factory=Facts)
     events: set[Relation] = field(default_factory=set)
     fluents: dict[Relation, Segments] = field(default_factory=dict)
+    predicates: dict[tuple[str, int], Segments] = field(default_factory=dict)
+    """Background predicates whose facts have probabilities; as of a fluent that always holds."""
     watched: set[Relation] = field(default_factory=set)
     """Uncertain fluents whose initiations and terminations are tables of their own."""
 
@@ -104,6 +108,8 @@ class Uncertainty:
     def _is_uncertain(self, part: object) -> bool:
         if isinstance(part, Event):
             return part.relation in self.events
+        if isinstance(part, Lookup | Exclude):
+            return functor(part.goal) in self.predicates
         return isinstance(part, Pair) and part.relation in self.fluents
 
 
@@ -179,6 +185,10 @@ class Prover:
             return self._unless((EventJoin(step.occurrence, (), step.span),), rows)
         if isinstance(step, Except):
             return self._unless(step.body, rows)
+        if isinstance(step, Lookup):
+            return self._look_up(step, rows)
+        if isinstance(step, Exclude):
+            return self._unless((Lookup(step.goal, (), (), step.span),), rows)
         if isinstance(step, Branches):
             return self._branches(step, rows)
         assert isinstance(step, Aggregate)
@@ -220,6 +230,16 @@ class Prover:
         rows = rows.take(kept if is_whole else chosen[kept])
         rows = rows.with_columns({self._name(): Column(literals)})
         return rows if is_whole else bind_groups(step.pair, rows, table, groups[kept])
+
+    def _look_up(self, step: Lookup, rows: Rows) -> Rows:
+        """Rows joined with uncertain facts, with the literal of each."""
+        key = functor(step.goal)
+        own = self._uncertainty.predicates[key]
+        args = step.goal.args if isinstance(step.goal, Compound) else ()
+        pair = Pair(Relation(*key), args, Variable("_"))
+        chosen, groups, _ = candidates(pair, rows, own.table)
+        rows = rows.take(chosen).with_columns({self._name(): Column(own.literals[groups])})
+        return bind_groups(pair, rows, own.table, groups)
 
     def _literals(
         self, own: Segments, groups: Integers, times: Integers, found: Integers

@@ -36,6 +36,23 @@ def add_events(
     uncertainty.events.add(relation)
 
 
+def add_predicates(context: Context, uncertainty: Uncertainty) -> None:
+    """The background predicates whose facts have probabilities, each fact a fact of its own."""
+    for key, predicate in context.knowledge.predicates.items():
+        if predicate.chances is not None:
+            known = context.background(*key)
+            chances = np.ones(known.length)
+            chances[: len(predicate.chances)] = predicate.chances
+            some = np.flatnonzero(chances > 0)
+            literals = uncertainty.facts.add(chances[some])
+            edges = np.arange(len(some) + 1)
+            table = FluentTable(
+                [column[some] for column in known.columns], np.zeros(len(some), np.int64),
+                known.domains, None, edges, edges[:-1], edges[1:],
+            )  # fmt: skip
+            uncertainty.predicates[key] = Segments(table, literals)
+
+
 @dataclass(slots=True)
 class FluentRecords:
     """Records of an input fluent: it has the value in `[start, end)`, with a probability."""
