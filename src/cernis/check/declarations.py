@@ -203,7 +203,7 @@ def _choice(options: tuple[str, ...], term: Term, report: Report) -> str | None:
 def _ties(goal: Compound, definitions: Definitions, report: Report) -> None:
     choice = _choice(("break", "initiation"), goal.args[0], report)
     if choice:
-        definitions.settings = replace(definitions.settings, ties=choice)
+        definitions.settings = replace(definitions.settings, ties=choice, ties_said=True)
 
 
 def _memory(goal: Compound, definitions: Definitions, report: Report) -> None:

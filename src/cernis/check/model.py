@@ -335,6 +335,8 @@ class Settings:
     ties: str = "break"
     memory: int | None = 0
     """How far back from a window's edge relations between intervals see; None for all the way."""
+    ties_said: bool = False
+    """Did a directive say so?"""
     consumption: str = "unrestricted"
     consumption_of: tuple[tuple[str, str], ...] = ()
 

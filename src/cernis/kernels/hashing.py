@@ -84,6 +84,31 @@ def _find_numbers(
         found[row] = slots[_place(wanted[row], slots, known, shift, last)] - 1
 
 
+@kernel("integers integers integer integer writable-integers", "nothing")
+def _time_keys(groups: Integers, times: Integers, least: int, span: int, keys: Integers) -> None:
+    for row in range(Place(len(times))):
+        at = times[row] - least
+        is_known = at >= 0 and at < span and groups[row] >= 0
+        keys[row] = groups[row] * span + at if is_known else -1
+
+
+def time_keys(groups: Integers, times: Integers, least: int, span: int) -> Integers:
+    """One number for a group and a time that lies in `[least, least + span)`; else -1.
+
+    A group below 0 has none.
+    """
+    keys = np.empty(len(times), np.int64)
+    _time_keys(np.ascontiguousarray(groups), np.ascontiguousarray(times), least, span, keys)
+    return keys
+
+
+def time_keys_plain(groups: Integers, times: Integers, least: int, span: int) -> Integers:
+    """The twin of `time_keys`."""
+    rows = zip(groups.tolist(), times.tolist(), strict=True)
+    keys = [g * span + t - least if g >= 0 and 0 <= t - least < span else -1 for g, t in rows]
+    return np.array(keys, np.int64)
+
+
 class Numbering:
     """Numbers keys densely, in the order they are met.
 

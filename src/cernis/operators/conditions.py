@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cernis.errors import UnsupportedError
+from cernis.errors import KnowledgeError, UnsupportedError
+from cernis.knowledge.knowledge import UNCERTAIN
+from cernis.knowledge.values import label
 from cernis.operators.context import Background, Context, constant_column, recoded
 from cernis.operators.expressions import (
     COMPARISONS,
@@ -245,6 +247,9 @@ def _matched(
 
 def _table(goal: Term, context: Context) -> Background:
     name, arity = (goal.functor, len(goal.args)) if isinstance(goal, Compound) else (show(goal), 0)
+    predicate = context.knowledge.predicates.get((name, arity))
+    if predicate is not None and predicate.chances is not None:
+        raise KnowledgeError(label((name, arity)), UNCERTAIN)
     return context.background(name, arity)
 
 

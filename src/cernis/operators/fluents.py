@@ -23,7 +23,7 @@ def stab_exec(step: Stab, rows: Rows, context: Context) -> Rows:
     if is_whole and not step.binds:
         return rows.where(holds)
     kept = np.flatnonzero(holds)
-    return _bind(step.pair, rows.take(chosen[kept]), fluent, groups[kept])
+    return bind_groups(step.pair, rows.take(chosen[kept]), fluent, groups[kept])
 
 
 def anti_stab_exec(step: AntiStab, rows: Rows, context: Context) -> Rows:
@@ -42,10 +42,10 @@ def anti_stab_exec(step: AntiStab, rows: Rows, context: Context) -> Rows:
 def _holding(
     pair: Pair, rows: Rows, fluent: FluentTable, context: Context
 ) -> tuple[Array, Array, bool, Array]:
-    """As `_candidates`, and whether each holds at the time of its row."""
+    """As `candidates`, and whether each holds at the time of its row."""
 
     def find() -> tuple[Array, Array, bool, Array]:
-        chosen, groups, is_whole = _candidates(pair, rows, fluent)
+        chosen, groups, is_whole = candidates(pair, rows, fluent)
         times = rows.at if is_whole else rows.at[chosen]
         holds = stab(groups, times, fluent.offsets, fluent.starts, fluent.ends)
         return chosen, groups, is_whole, holds
@@ -65,7 +65,7 @@ def _holding(
     return shared(what, columns, [fluent], rows, context.computed, find)
 
 
-def _candidates(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array, bool]:
+def candidates(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array, bool]:
     """For each row the groups that match its known values; whole if there is exactly one each."""
     args: list[Term] = [*pair.args, pair.value]
     positions = tuple(
@@ -87,7 +87,8 @@ def _candidates(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Arr
     return (*finder.all(wanted, rows.length), False)
 
 
-def _bind(pair: Pair, rows: Rows, fluent: FluentTable, groups: Array) -> Rows:
+def bind_groups(pair: Pair, rows: Rows, fluent: FluentTable, groups: Array) -> Rows:
+    """Rows with the variables of a pair that have no value yet, as the group of each row says."""
     args: list[Term] = [*pair.args, pair.value]
     more: dict[str, Column] = {}
     keep = np.ones(rows.length, np.bool_)

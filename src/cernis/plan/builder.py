@@ -222,7 +222,7 @@ class _Builder:
     def _initial(self, rule: InitialRule) -> InitialPoints:
         goals = [Condition(goal, False, goal.span) for goal in rule.goals]
         pipeline = self._pipeline(entity_names(rule.pair))
-        return InitialPoints(rule.pair, pipeline.run(goals), rule.span)
+        return InitialPoints(rule.pair, pipeline.run(goals), rule.span, rule.probability)
 
     def _static(self, rule: StaticRule) -> IntervalRule:
         """Lists of intervals keep the author's order; conditions come as soon as they can run."""

@@ -221,6 +221,7 @@ class InitialPoints:
     head: Pair
     steps: tuple[PointOperator, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ def _fluent_lines(relation: Relation, table: FluentTable) -> Iterator[pa.Array]:
     for low in range(0, len(order), _SLICE):
         rows = order[low : low + _SLICE]
         own = table.take(rows)
-        yield _joined([*pieces, ", [("], columns, rows, _intervals(own), ")]).\n")
+        yield joined_lines([*pieces, ", [("], columns, rows, _intervals(own), ")]).\n")
 
 
 def _intervals(table: FluentTable) -> pa.Array:
@@ -174,7 +174,7 @@ def _intervals(table: FluentTable) -> pa.Array:
     is_open = table.ends == INFINITY
     if is_open.any():
         ends = pc.if_else(as_arrow(is_open), as_text("inf"), ends)
-    return _lists(pc.binary_join_element_wise(starts, ends, as_text(",")), table.offsets, "),(")
+    return text_lists(pc.binary_join_element_wise(starts, ends, as_text(",")), table.offsets, "),(")
 
 
 def _event_lines(relation: Relation, table: EventTable) -> Iterator[pa.Array]:
@@ -192,18 +192,20 @@ def _event_lines(relation: Relation, table: EventTable) -> Iterator[pa.Array]:
     for low in range(0, len(firsts), _SLICE):
         cut = bounds[low : low + _SLICE + 1]
         times = pc.cast(as_arrow(table.times[order[cut[0] : cut[-1]]]), pa.string())
-        lists = _lists(times, cut - cut[0], ",")
-        yield _joined(pieces, columns, order[cut[:-1]], lists, "]).\n")
+        lists = text_lists(times, cut - cut[0], ",")
+        yield joined_lines(pieces, columns, order[cut[:-1]], lists, "]).\n")
 
 
-def _lists(texts: pa.Array, offsets: Integers, between: str) -> pa.Array:
+def text_lists(texts: pa.Array, offsets: Integers, between: str) -> pa.Array:
+    """Texts that follow one another, joined: those from one offset to the next."""
     lists = pa.ListArray.from_arrays(as_arrow(offsets.astype(np.int32)), texts)
     return pc.binary_join(lists, as_text(between))
 
 
-def _joined(
+def joined_lines(
     pieces: list[str], columns: list[Ranked], rows: Integers, lists: pa.Array, behind: str
 ) -> pa.Array:
+    """Lines: the texts of columns for some rows, between pieces of text, then the lists."""
     parts: list[pa.Array | pa.Scalar] = [as_text(pieces[0])]
     for column, piece in zip(columns, pieces[1:], strict=True):
         parts += [as_texts(column.texts).take(as_arrow(column.ranks[rows])), as_text(piece)]

@@ -15,7 +15,7 @@ from cernis.operators.pieces import pieces, reaching, united
 from cernis.operators.simple import Carried, SimpleFluent
 from cernis.operators.static import evaluate_static
 from cernis.plan.builder import Plan
-from cernis.plan.logical import Definition, Match, PointRule, Stratum
+from cernis.plan.logical import Definition, InitialPoints, Match, PointRule, Stratum
 from cernis.runtime.cycles import Cycle
 from cernis.tables.columns import Array
 from cernis.tables.events import by_time
@@ -33,14 +33,17 @@ def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> 
     outcome = Outcome()
     for stage in plan.stages:
         for stratum in stage.strata:
-            refuse(stratum)
-            if stratum.immediate:
-                cycle = Cycle(stratum, evaluate_definition, context)
-                outcome.conflicts += cycle.settle(carried)
-            else:
-                outcome.conflicts += _once(stratum, context, carried)
+            outcome.conflicts += evaluate_stratum(stratum, context, carried)
     context.seen = dict(context.fluents)
     return outcome
+
+
+def evaluate_stratum(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
+    """Evaluate the definitions of a stratum; gives the conflicts."""
+    refuse(stratum)
+    if stratum.immediate:
+        return Cycle(stratum, evaluate_definition, context).settle(carried)
+    return _once(stratum, context, carried)
 
 
 def _once(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
@@ -50,9 +53,15 @@ def _once(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) 
     )
 
 
-def refuse(stratum: Stratum) -> None:
-    """Say what this version cannot evaluate."""
+def refuse(stratum: Stratum, uncertain: bool = False) -> None:
+    """Say what this version, or a run over certain records, cannot evaluate."""
     for definition in stratum.definitions:
+        for rule in definition.rules:
+            if isinstance(rule, InitialPoints) and rule.probability is not None and not uncertain:
+                raise UnsupportedError(
+                    f"{definition.relation}: what holds initially has a probability; that needs a "
+                    "run over uncertain records"
+                )
         if any(isinstance(rule, Match) for rule in definition.rules):
             raise UnsupportedError(f"{definition.relation}: event patterns are not supported yet")
 

@@ -8,12 +8,16 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.order import ascending, placed, ranks
+from cernis.kernels.hashing import RowTable, time_keys
+from cernis.kernels.order import ascending, placed, ranks, stable_order
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import Finder
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+
+_LONGEST = 1 << 31
+"""Times that lie within so many points are numbered as they are, others by rank."""
 
 
 @dataclass(slots=True)
@@ -75,17 +79,30 @@ def by_time(arguments: list[Array], domains: list[Domain | None], times: Integer
 
 
 class TimeIndex:
-    """Finds happenings by their time and some of their arguments."""
+    """Finds happenings by their time and some of their arguments.
+
+    A key is a number for the arguments and the time together; the rows of each are found by hash.
+    """
 
     def __init__(self, table: EventTable, positions: tuple[int, ...]) -> None:
         columns = [(table.arguments[at], table.domains[at]) for at in positions]
         self._groups = Finder(columns, len(table))
-        own = self._number([column for column, _ in columns], len(table))
-        self._times = np.unique(table.times)
-        keys = own * (len(self._times) + 1) + np.searchsorted(self._times, table.times)
-        order = np.argsort(keys, kind="stable")
-        self._keys = keys[order]
-        self._order = order.astype(np.int64)
+        self._least = int(table.times.min()) if len(table) else 0
+        self._span = int(table.times.max()) - self._least + 1 if len(table) else 1
+        self._ranks: Integers | None = None
+        if self._span > _LONGEST:
+            self._ranks = np.unique(table.times)
+            self._span = len(self._ranks) + 1
+        keys = self._keys([column for column, _ in columns], table.times)
+        self._order: Integers | None = None
+        if not ascending(keys):
+            self._order = stable_order(keys, int(keys.max()) + 1)
+            keys = keys[self._order]
+        new = np.ones(len(keys), np.bool_)
+        np.not_equal(keys[1:], keys[:-1], out=new[1:])
+        self._first = np.append(np.flatnonzero(new), len(keys)).astype(np.int64)
+        self._is_unique = len(self._first) == len(keys) + 1
+        self._rows = RowTable(keys[self._first[:-1]])
 
     def _number(self, columns: list[Array], length: int) -> Integers:
         """A number for each combination of values; -1 for one that never occurs."""
@@ -95,27 +112,26 @@ class TimeIndex:
 
     def find(self, columns: list[Array], times: Integers) -> tuple[Integers, Integers]:
         """All matches: the row asked for, and the row of the table, in the order asked."""
-        keys = self._wanted(columns, times)
-        low = np.searchsorted(self._keys, keys, "left")
-        high = np.searchsorted(self._keys, keys, "right")
-        counts = np.where(keys >= 0, high - low, 0)
+        found = self._rows.find(self._keys(columns, times))
+        if self._is_unique:
+            rows = np.flatnonzero(found >= 0)
+            places = found[rows]
+            return rows, places if self._order is None else self._order[places]
+        low = self._first[found]
+        counts = np.where(found >= 0, self._first[found + 1] - low, 0)
         rows = np.repeat(np.arange(len(times)), counts)
         behind = np.cumsum(counts) - counts
-        places = np.arange(len(rows)) - np.repeat(behind, counts) + np.repeat(low, counts)
-        return rows, self._order[places]
+        places = np.arange(len(rows)) + np.repeat(low - behind, counts)
+        return rows, places if self._order is None else self._order[places]
 
     def exists(self, columns: list[Array], times: Integers) -> npt.NDArray[np.bool_]:
         """For each row asked for: is there a match?"""
-        keys = self._wanted(columns, times)
-        if not len(self._keys):
-            return np.zeros(len(times), np.bool_)
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.asarray((keys >= 0) & (self._keys[at] == keys))
+        return np.asarray(self._rows.find(self._keys(columns, times)) >= 0)
 
-    def _wanted(self, columns: list[Array], times: Integers) -> Integers:
+    def _keys(self, columns: list[Array], times: Integers) -> Integers:
+        """The key of each row; -1 where there can be no match."""
         own = self._number(columns, len(times))
-        if not len(self._times):
-            return np.full(len(times), -1, np.int64)
-        at = np.minimum(np.searchsorted(self._times, times), len(self._times) - 1)
-        known = (self._times[at] == times) & (own >= 0)
-        return np.where(known, own * (len(self._times) + 1) + at, -1)
+        if self._ranks is not None:
+            at = np.minimum(np.searchsorted(self._ranks, times), len(self._ranks) - 1)
+            return np.where((self._ranks[at] == times) & (own >= 0), own * self._span + at, -1)
+        return time_keys(own, times, self._least, self._span)
