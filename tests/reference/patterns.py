@@ -11,8 +11,9 @@ so it is settled when it is asked for.
 The policies `recent` and `chronological` select among the matches that could be combined, so the
 order in which occurrences come matters. Each `op` and each `not(..)[..]` of a rule is a step with
 two inputs. Matches reach a step in the order of their end, then start, then left before right,
-then standard order of their values. A new match is combined with matches that reached the other
-input before it:
+then standard order of their values, variables in the order in which the pattern first has them
+(one without a value comes behind all values). A new match is combined with matches that reached
+the other input before it:
 
 - unrestricted: with each that fits, and all stay;
 - recent: with the fitting one of latest end, of those the one of latest start; all stay;
@@ -23,7 +24,8 @@ What is left of a tie goes to the match that came last (recent) or first (chrono
 means: variables agree, the operator's relation holds, and so do the `where` and `within` that are
 written around just this step. A `within` counts for each part of its pattern too, since a part is
 never longer than the whole. The absent part of `not` is never used up: it is asked for by
-definition among all that occurred. At one end-point a rule comes after the rules it builds upon.
+definition among all that occurred. At one end-point a rule comes after the rules it builds upon,
+when these have nothing more to give.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ from cernis.syntax.tree import (
     Where,
     Within,
     functor,
+    variables,
 )
 from cernis.syntax.tree import Sequence as TermList
 
@@ -394,7 +397,8 @@ class Step:
         if self.is_or:
             return sides[0] + sides[1]
         arrivals = sorted(
-            ((match, side) for side in (0, 1) for match in sides[side]), key=_arrival_order
+            ((match, side) for side in (0, 1) for match in sides[side]),
+            key=lambda arrival: _arrival_order(*arrival, self.below[arrival[1]].names),
         )
         return [made for match, side in arrivals for made in self._arrive(match, side, meaning)]
 
@@ -417,12 +421,23 @@ class Step:
         fine = [match for match in matches if length(match.interval) <= self.limit]
         for pattern in self.around:
             fine = [kept for match in fine for kept in meaning.refined(pattern, match)]
-        return sorted(fine, key=lambda match: _arrival_order((match, 0)))
+        return sorted(fine, key=lambda match: _arrival_order(match, 0, self.names))
+
+    @property
+    def names(self) -> list[str]:
+        """The variables of its matches, in the order in which they are first met."""
+        if isinstance(self.pattern, EventAtom):
+            own = [variable.name for variable in variables(self.pattern.term)]
+        else:
+            own = [name for step in self.below for name in step.names]
+        conditions = (c for each in self.around if isinstance(each, Where) for c in each.conditions)
+        own += [variable.name for condition in conditions for variable in variables(condition)]
+        return list(dict.fromkeys(own))
 
 
-def _arrival_order(arrival: tuple[Match, int]) -> tuple[object, ...]:
-    match, side = arrival
-    values = tuple(order_key(value) for _, value in match.values)
+def _arrival_order(match: Match, side: int, names: Sequence[str]) -> tuple[object, ...]:
+    env = match.env
+    values = tuple((0, order_key(env[name])) if name in env else (1, ()) for name in names)
     return (match.interval[1], match.interval[0], side, values)
 
 
@@ -440,27 +455,33 @@ def _step_by_step(
 ) -> None:
     given = meaning.known
     meaning.known = {}
-    ranked = sorted(rules, key=_ranks(rules))
+    rank = _ranks(rules)
+    ranked = sorted(rules, key=rank)
     steps = [(rule, Step.build(rule.pattern, policy.of(rule), float("inf"))) for rule in ranked]
+    levels = sorted({rank(rule) for rule in rules})
     for end in ends:
         now = {event: {pair for pair in given[event] if pair[1] == end} for event in given}
         for event, intervals in now.items():
             meaning.known.setdefault(event, set()).update(intervals)
         waiting = [{event: set(found) for event, found in now.items()} for _ in steps]
-        for _ in _rounds():
-            _round(steps, waiting, end, meaning)
-            if not any(any(events.values()) for events in waiting):
-                break
+        for level in levels:
+            own = [at for at, (rule, _) in enumerate(steps) if rank(rule) == level]
+            for _ in _rounds():
+                _round(steps, own, waiting, end, meaning)
+                if not any(any(waiting[at].values()) for at in own):
+                    break
 
 
 def _round(
     steps: Sequence[tuple[PatternRule, Step]],
+    own: Sequence[int],
     waiting: list[dict[Term, set[Interval]]],
     end: Time,
     meaning: Meaning,
 ) -> None:
-    """Each rule takes what waits for it; what it gives waits for all rules."""
-    for at, (rule, step) in enumerate(steps):
+    """Each of some rules takes what waits for it; what it gives waits for all rules."""
+    for at in own:
+        rule, step = steps[at]
         taken, waiting[at] = waiting[at], {}
         for match in step.take(taken, end, meaning):
             head = meaning.add(rule, match)
@@ -557,11 +578,11 @@ def compact(term: Term) -> str:
 
 
 def answer_text(found: Mapping[Term, Sequence[Interval]]) -> str:
-    """One line an event, sorted: `occurs(e(x,3), [(1,4),(2,4)]).`"""
+    """One line an event, sorted: `occurs(e(x, 3), [(1,4),(2,4)]).`"""
     lines = []
     for event, intervals in found.items():
         pairs = ",".join(f"({start},{end})" for start, end in intervals)
-        lines.append(f"occurs({compact(event)}, [{pairs}]).\n")
+        lines.append(f"occurs({show(event)}, [{pairs}]).\n")
     return "".join(sorted(lines))
 
 

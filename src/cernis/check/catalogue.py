@@ -22,6 +22,7 @@ from cernis.check.model import (
     flatten,
     temporal,
 )
+from cernis.knowledge.arithmetic import FUNCTIONS
 from cernis.source import Span
 from cernis.syntax.tree import (
     Absence,
@@ -197,8 +198,8 @@ def _ground(entity: Event | Pair, entries: Catalogue) -> None:
 
 
 def pattern_head(rule: PatternRule) -> Event:
-    """The event a pattern rule defines."""
-    relation, args = flatten(rule.head)
+    """The event a pattern rule defines; its arguments may be computed."""
+    relation, args = flatten(rule.head, FUNCTIONS)
     return Event(relation, args, rule.head.span, rule.head)
 
 
