@@ -365,7 +365,7 @@ def _least(step: Join, right: Rows, absent: list[Rows], context: Context) -> Int
 def _latest_start(
     absent: Absent, rows: Rows, points: Integers, others: Rows, context: Context
 ) -> Integers:
-    shared = sorted(name for name in _outer(absent) if name in others.columns)
+    shared = sorted(_outer(absent) & others.columns.keys() & rows.columns.keys())
     other_groups, groups, size = shared_groups(others, rows, shared, context)
     own = ordered(others, other_groups, size)
     return match.latest_start_before(groups, _contiguous(points), own.offsets, own.starts, own.ends)
@@ -396,7 +396,7 @@ def _blocked(
     context: Context, refine: Refining,
 ) -> Integers:  # fmt: skip
     """The rows in whose gap something lies that satisfies the conditions on what is absent."""
-    shared = sorted(name for name in _outer(absent) if name in others.columns)
+    shared = sorted(_outer(absent) & others.columns.keys() & rows.columns.keys())
     other_groups, groups, size = shared_groups(others, rows, shared, context)
     own = ordered(others, other_groups, size)
     places, gaps = match.pairs(
