@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cernis.kernels import match, queues
+from cernis.kernels import match, order, queues
 
 Integers = match.Integers
 
@@ -48,6 +48,8 @@ class Drawn:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pairs(seed: int) -> None:
     drawn = Drawn(seed)
+    if seed % 8 == 0:
+        drawn.relation = match.AFTER
     given = (drawn.relation, drawn.limit, *drawn.arguments())
     found = sorted(zip(*map(np.ndarray.tolist, match.pairs(*given)), strict=True))  # type: ignore[arg-type]
     expected = zip(*map(np.ndarray.tolist, match.pairs_plain(*given)), strict=True)  # type: ignore[arg-type]
@@ -100,6 +102,14 @@ def test_latest_start_before(seed: int) -> None:
     given = (groups, points, offsets, starts, ends)
     found = match.latest_start_before(*given)  # type: ignore[arg-type]
     expected = match.latest_start_before_plain(*given)  # type: ignore[arg-type]
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_ties(seed: int) -> None:
+    columns = np.random.default_rng(seed).integers(0, 2, (3, 20))
+    found, expected = np.zeros(20, np.bool_), np.zeros(20, np.bool_)
+    assert order.mark_ties(*columns, found) == order.mark_ties_plain(*columns, expected)
     assert found.tolist() == expected.tolist()
 
 

@@ -31,6 +31,9 @@ BOTH = 5
 OVERLAP = 6
 """They share more than a point: max(a, c) < min(b, d), and either may come first."""
 
+AFTER = 7
+"""The other starts behind the end of the trigger: d < a."""
+
 UNLIMITED = -1
 """The limit of what may be of any length."""
 
@@ -55,6 +58,8 @@ def fits(relation: int, limit: int, a: int, b: int, c: int, d: int) -> bool:
         return a < c
     if relation == OVERLAP:
         return max(a, c) < min(b, d)
+    if relation == AFTER:
+        return d < a
     return True
 
 
@@ -94,6 +99,8 @@ def _reach(relation: int, limit: int, least: int, c: int, d: int) -> tuple[int, 
         high = d - 1
     elif relation == OVERLAP:
         low = max(low, c + 1)
+    elif relation == AFTER:
+        low = d + 1
     return max(low, least), high
 
 
@@ -190,7 +197,7 @@ def fits_plain(relation: int, limit: int, a: int, b: int, c: int, d: int) -> boo
     near = limit < 0 or max(b, d) - min(a, c) <= limit
     holds = {
         BEFORE: b < c, INSIDE: c < a and b < d, ENDS_BEFORE: b < d, STARTS_BEFORE: a < c,
-        ANY: True, BOTH: True, OVERLAP: max(a, c) < min(b, d),
+        ANY: True, BOTH: True, OVERLAP: max(a, c) < min(b, d), AFTER: d < a,
     }  # fmt: skip
     return bool(near and holds[relation])
 
@@ -213,6 +220,34 @@ def _behind(
         while place < stop and other_ends[place] == d and other_starts[place] + strict <= c:
             place += 1
     return place
+
+
+@kernel(
+    "integer integers integers integers integers integers integers integers writable-integers",
+    "nothing",
+)
+def _latest_before(
+    limit: int, groups: Integers, starts: Integers, ends: Integers, least: Integers,
+    offsets: Integers, other_starts: Integers, other_ends: Integers, found: Integers,
+) -> None:  # fmt: skip
+    """As `_latest` for BEFORE, which is what most patterns are made of."""
+    group, begin, stop, at = -1, 0, 0, 0
+    for row in range(len(groups)):
+        if groups[row] != group:
+            group = groups[row]
+            begin, stop = offsets[group], offsets[group + 1]
+            at = begin
+        c = starts[row]
+        if at > begin and other_ends[at - 1] >= c:
+            at = _seek(other_ends, at, begin, stop, c)
+        while at < stop and other_ends[at] < c:
+            at += 1
+        low = ends[row] - limit if limit >= 0 else -FAR
+        floor = max(low, least[row]) if len(least) else low
+        place = at - 1
+        while place >= begin and other_ends[place] >= floor and other_starts[place] < low:
+            place -= 1
+        found[row] = place if place >= begin and other_ends[place] >= floor else -1
 
 
 @kernel(
@@ -254,6 +289,9 @@ def latest(
     very interval of the trigger came before it, unless `strict` is 1.
     """
     found = np.empty(len(groups), np.int64)
+    if relation == BEFORE:
+        _latest_before(limit, groups, starts, ends, least, offsets, other_starts, other_ends, found)
+        return found
     _latest(
         relation, limit, strict, groups, starts, ends, least, offsets, other_starts, other_ends,
         found,

@@ -108,6 +108,33 @@ def _put(column: Integers, rank: Integers, found: Integers) -> None:
         found[Place(rank[row])] = column[row]
 
 
+@kernel("integers integers integers writable-booleans", "integer")
+def mark_ties(
+    major: Integers, middle: Integers, minor: Integers, same: npt.NDArray[np.bool_]
+) -> int:
+    """Mark the rows that are in all three as the row before them; gives how many there are."""
+    count = 0
+    for row in range(1, len(major)):
+        tied = (
+            minor[row] == minor[row - 1]
+            and middle[row] == middle[row - 1]
+            and major[row] == major[row - 1]
+        )
+        same[row] = tied
+        count += tied
+    return count
+
+
+def mark_ties_plain(
+    major: Integers, middle: Integers, minor: Integers, same: npt.NDArray[np.bool_]
+) -> int:
+    """The twin of `mark_ties`."""
+    rows = list(zip(major.tolist(), middle.tolist(), minor.tolist(), strict=True))
+    for at in range(1, len(rows)):
+        same[at] = rows[at] == rows[at - 1]
+    return int(same.sum())
+
+
 @kernel("integers", "boolean")
 def ascending(values: Integers) -> bool:
     """Does no value lie below the one before it?"""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.kernels.hashing import Numbering
-from cernis.kernels.order import in_order, order_by
+from cernis.kernels.order import in_order, mark_ties, order_by
 from cernis.operators.context import Context, recoded
 from cernis.operators.keys import InstanceKeys
 from cernis.plan.steps import Part
@@ -27,6 +27,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 START = "<start>"
 """The column with the start of each match."""
 
+_FEW = 1000
 _LAST = np.iinfo(np.int64).max
 
 
@@ -135,22 +136,57 @@ def _in(
     return Ordered(order, np.ascontiguousarray(groups), starts, ends, offsets)
 
 
-def arriving(rows: Rows, groups: Integers, size: int, names: Iterable[str]) -> Ordered:
-    """As `ordered`, and equal ones by the standard order of their values, first name first."""
+def arriving(
+    rows: Rows, groups: Integers, size: int, names: Iterable[str], unique: bool = False
+) -> Ordered:
+    """As `ordered`, and equal ones by the standard order of their values, first name first.
+
+    Variables that matches of one group share need not be among the names. If so asked, matches of
+    the same values on the same interval are there once.
+    """
     found = ordered(rows, groups, size)
-    same = (np.diff(found.groups) == 0) & (np.diff(found.ends) == 0) & (np.diff(found.starts) == 0)
-    if not same.any():
+    names = [name for name in names if name in rows.columns]
+    if not names and not unique:
         return found
-    tied = np.zeros(rows.length, np.bool_)
-    tied[1:] |= same
-    tied[:-1] |= same
+    same = np.zeros(rows.length, np.bool_)
+    if not mark_ties(found.groups, found.ends, found.starts, same):
+        return found
+    tied = same.copy()
+    tied[:-1] |= same[1:]
     places = np.flatnonzero(tied)
-    runs = np.cumsum(np.r_[True, ~same])[places]
     own = found.rows(places)
-    ranks = [values_ranked(rows.columns[name], own) for name in names if name in rows.columns]
+    ranks = [values_ranked(rows.columns[name], own) for name in names]
+    # Each run of equal ones begins with one that is not as the one before it.
+    sorting = np.lexsort((*ranks[::-1], np.cumsum(~same[places])))
     order = np.arange(rows.length) if found.order is None else found.order.copy()
-    order[places] = own[np.lexsort((*ranks[::-1], runs))]
-    return _in(order, groups, starts_of(rows), rows.at, size)
+    order[places] = own[sorting]
+    # To sort what is equal leaves groups and times as they are.
+    found = Ordered(order, found.groups, found.starts, found.ends, found.offsets)
+    if not unique:
+        return found
+    again = same[places]
+    for rank in ranks:
+        again &= np.r_[False, np.diff(rank[sorting]) == 0]
+    return _left_out(found, places[again])
+
+
+def _left_out(matches: Ordered, places: Integers) -> Ordered:
+    """The matches without those at some places."""
+    if not len(places):
+        return matches
+    assert matches.order is not None
+    offsets = matches.offsets - np.searchsorted(places, matches.offsets)
+    columns = (matches.order, matches.groups, matches.starts, matches.ends)
+    order, groups, starts, ends = (_cut_out(column, places) for column in columns)
+    return Ordered(order, groups, starts, ends, offsets)
+
+
+def _cut_out(column: Integers, places: Integers) -> Integers:
+    """A column without what is at some places: where these are few, its stretches in one piece."""
+    if len(places) > _FEW:
+        return np.delete(column, places)
+    bounds = zip([0, *(places + 1).tolist()], [*places.tolist(), len(column)], strict=True)
+    return np.concatenate([column[low:high] for low, high in bounds])
 
 
 def values_ranked(column: Column, rows: Integers) -> Array:

@@ -25,12 +25,14 @@ import numpy.typing as npt
 
 from cernis.kernels import match, queues
 from cernis.operators.context import Context
+from cernis.operators.expressions import identity
 from cernis.operators.matches import (
     START,
     Ordered,
     arrival_ranks,
     arriving,
     folded,
+    once,
     ordered,
     shared_groups,
     starts_of,
@@ -43,6 +45,9 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Refining: TypeAlias = Callable[[Around, Rows, Context], Rows]
 
 _NONE = np.empty(0, np.int64)
+
+_FEW = 8
+"""How many times fewer matches than the other side has are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +108,13 @@ class Sides:
 
     def __init__(self, step: Join, left: Rows, right: Rows, context: Context) -> None:
         self.how = _OPERATORS[step.operator]
+        self._context = context
         self.limit = step.limit
         self.left, self.right = left, right
-        self._names = (step.left.names, step.right.names)
         shared = [n for n in step.left.names if n in left.columns and n in right.columns]
+        self._names = [n for n in step.left.names if n not in shared]
+        self._right_names = [n for n in step.right.names if n not in shared]
+        self._key = [right.columns[name] for name in shared]
         groups = shared_groups(left, right, shared, context)
         for edge, right_edge in self.how.same:
             times, right_times = _edge(left, edge), _edge(right, right_edge)
@@ -115,18 +123,38 @@ class Sides:
 
     def pairs(self, least: Integers) -> tuple[Integers, Integers]:
         """Rows of the left and of the right that fit."""
-        if self.how.trigger == "left":
-            others = ordered(self.right, self.right_groups, self.size)
-            right, left = self._pairs(self.left, self.groups, others, least)
+        relation, by_left = self.how.relation, self.how.trigger == "left"
+        if relation == match.BEFORE and not len(least) and self._few_left():
+            relation, by_left = match.AFTER, True
+        if by_left:
+            others = self._ordered_right()
+            right, left = self._pairs(relation, self.left, self.groups, others, least)
             return left, right
         others = ordered(self.left, self.groups, self.size)
-        return self._pairs(self.right, self.right_groups, others, least)
+        return self._pairs(relation, self.right, self.right_groups, others, least)
+
+    def _few_left(self) -> bool:
+        """Are there so few on the left that to look for what follows each is least work?"""
+        return _FEW * self.left.length < self.right.length
+
+    def _ordered_right(self) -> Ordered:
+        """The right side in order, which the rounds of a recursion ask for again and again."""
+        if self.how.same:
+            return ordered(self.right, self.right_groups, self.size)
+        assert self.right.times is not None
+        columns = [self.right.columns[START], self.right.times, *self._key]
+        name = ("in order", self.size, *map(identity, columns))
+        if name not in self._context.computed:
+            found = ordered(self.right, self.right_groups, self.size)
+            self._context.computed[name] = (found, columns)
+        known: Ordered = self._context.computed[name][0]
+        return known
 
     def _pairs(
-        self, rows: Rows, groups: Integers, others: Ordered, least: Integers
+        self, relation: int, rows: Rows, groups: Integers, others: Ordered, least: Integers
     ) -> tuple[Integers, Integers]:
         places, triggers = match.pairs(
-            self.how.relation, self.limit, groups, _contiguous(starts_of(rows)),
+            relation, self.limit, groups, _contiguous(starts_of(rows)),
             _contiguous(rows.at), least, others.offsets, others.starts, others.ends,
         )  # fmt: skip
         return others.rows(places), triggers
@@ -135,10 +163,10 @@ class Sides:
         """Each match with the last that came before it and fits."""
         found = []
         if self.how.trigger != "left":
-            others = arriving(self.left, self.groups, self.size, self._names[0])
+            others = arriving(self.left, self.groups, self.size, self._names)
             found.append(self._latest(self.right, self.right_groups, others, least, 0))
         if self.how.trigger != "right":
-            others = arriving(self.right, self.right_groups, self.size, self._names[1])
+            others = arriving(self.right, self.right_groups, self.size, self._right_names)
             found.append(self._latest(self.left, self.groups, others, least, 1)[::-1])
         return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
 
@@ -154,8 +182,8 @@ class Sides:
 
     def first(self, least: Integers) -> tuple[Integers, Integers]:
         """Each match with the first that came before it, fits and is not used up."""
-        left = arriving(self.left, self.groups, self.size, self._names[0])
-        right = arriving(self.right, self.right_groups, self.size, self._names[1])
+        left = arriving(self.left, self.groups, self.size, self._names, unique=True)
+        right = arriving(self.right, self.right_groups, self.size, self._right_names, unique=True)
         if self.how.trigger == "either":
             return self._first_of_both(left, right)
         if self.how.trigger == "left":
@@ -266,6 +294,9 @@ def _selected_of_all(
     refine: Refining,
 ) -> list[Rows]:  # fmt: skip
     """The pairs that a policy selects among all that fit."""
+    if step.consumption == "chronological":
+        left = [once(rows, step.left.names) for rows in left]
+        right = [once(rows, step.right.names) for rows in right]
     pairs: list[tuple[Integers, Integers]] = []
     found = [
         _candidates(step, one, other, absent, context, refine, pairs)

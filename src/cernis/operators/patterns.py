@@ -10,7 +10,7 @@ import numpy as np
 from cernis.check.model import Boundary, Event, Pair
 from cernis.operators.context import Context
 from cernis.operators.expressions import reckon
-from cernis.operators.matches import START, called, once, starts_of
+from cernis.operators.matches import START, called, starts_of
 from cernis.operators.occurrences import bound_rows, closed_intervals, occurrence_table
 from cernis.operators.pairing import joined
 from cernis.operators.pipeline import concatenated, run_steps
@@ -134,8 +134,5 @@ def refined(around: Around, rows: Rows, context: Context) -> Rows:
 
 def _joined(step: Join, context: Context) -> list[Rows]:
     left, right = matches(step.left, context), matches(step.right, context)
-    if step.consumption == "chronological":
-        left = [once(rows, step.left.names) for rows in left]
-        right = [once(rows, step.right.names) for rows in right]
     absent = [] if step.absent is None else matches(step.absent.part, context)
     return joined(step, left, right, absent, context, refined)
