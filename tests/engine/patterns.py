@@ -23,7 +23,14 @@ OPERATORS = (
     "finishes",
 )  # fmt: skip
 POLICIES = ("unrestricted", "unrestricted", "recent", "chronological")
-BACKGROUND = ("near(x, y).", "near(y, z).", "near(x, x).", "size(x, 3).", "size(y, 5).")
+BACKGROUND = (
+    "combine(A, B, C) :- C is A * B.",
+    "near(x, y).",
+    "near(y, z).",
+    "near(x, x).",
+    "size(x, 3).",
+    "size(y, 5).",
+)
 
 
 class Drawing:
@@ -107,6 +114,15 @@ class Drawing:
             args.append(self.random.choice(["N", "_", "2"]))
         return f"{name}({', '.join(args)})", {arg for arg in args if arg in ("X", "Y", "N")}
 
+    def aggregates(self, value: str, key: str) -> list[str]:
+        window = self.random.choice(["last(2)", "last(3)", "past(2)", "past(5)", "all"])
+        by = self.random.choice([f"{key}, " if key else "", ""])
+        kind = self.random.choice(["sum", "max", "min", "avg"])
+        return [
+            f"A = {kind}({value}, {by}{window}), A > 2", f"A = count({by}{window}), A =:= 2",
+            f"A = fold(combine, {value}, {by}{window}), A > 5",
+        ]  # fmt: skip
+
     def condition(self, bound: set[str]) -> str:
         choices = []
         if {"X", "Y"} <= bound:
@@ -114,6 +130,7 @@ class Drawing:
         if "X" in bound:
             choices += ["size(X, S), S > 3", "not near(X, x)", "(X = x ; X = y)"]
         if "N" in bound:
+            choices += self.aggregates("N", "X" if "X" in bound else "")
             choices += ["N > 1", "M = N * 2, M < 5", "N \\= 1 + 1"]
         return self.random.choice(choices) if choices else ""
 

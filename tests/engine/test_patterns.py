@@ -11,7 +11,7 @@ from cernis.errors import KnowledgeError, ProgramError
 
 from .patterns import Drawing, by_reference, random_records
 
-SEEDS = range(400)
+SEEDS = range(300)
 END = 20
 
 

@@ -192,6 +192,8 @@ class Meaning:
             return set(matching(pattern.term, self.known, env))
         if isinstance(pattern, TimePoint):
             return {Match.of(env, (pattern.value, pattern.value))}
+        if is_aggregate(pattern):
+            return self._aggregated(pattern, env)
         if isinstance(pattern, Where | Within):
             inner = self.matches(pattern.pattern, env)
             return {fine for match in inner for fine in self.refined(pattern, match)}
@@ -205,6 +207,29 @@ class Meaning:
             for right in rights
             for match in self.combined(pattern, left, right)
         }
+
+    def _aggregated(self, pattern: Where, env: Mapping[str, Term]) -> set[Match]:
+        """Matches with their aggregates: windows are over all matches, whatever `env` says."""
+        inner = sorted(
+            self.matches(pattern.pattern, {}),
+            key=lambda match: _arrival_order(match, 0, names_of(pattern.pattern)),
+        )
+        found = set()
+        for at in range(len(inner)):
+            for match in self.aggregate(pattern, inner[: at + 1]):
+                if all(match.env.get(name, value) == value for name, value in env.items()):
+                    found.add(Match.of({**env, **match.env}, match.interval))
+        return found
+
+    def aggregate(self, pattern: Where, so_far: Sequence[Match]) -> Iterator[Match]:
+        """The last of some matches with the aggregates of its windows, if conditions leave it."""
+        last = so_far[-1]
+        env = last.env
+        for goal in filter(is_aggregate_goal, pattern.conditions):
+            env[goal.args[0].name] = Number(window_value(goal.args[1], so_far, self.solver))
+        rest = tuple(goal for goal in pattern.conditions if not is_aggregate_goal(goal))
+        for further in self._satisfying(rest, env):
+            yield Match.of(further, last.interval)
 
     def combined(self, pattern: Binary | Absence, left: Match, right: Match) -> Iterator[Match]:
         """The match of a two-input pattern made of two matches: one or none."""
@@ -358,6 +383,9 @@ class Step:
     @staticmethod
     def build(pattern: Pattern, policy: str, limit: Time) -> Step:
         """The steps of a pattern."""
+        if is_aggregate(pattern):
+            inner = Step.build(pattern.pattern, policy, float("inf"))
+            return Step(pattern, policy, limit, (inner,))
         if isinstance(pattern, Where | Within):
             if isinstance(pattern, Within) and is_ground(pattern.duration):
                 limit = min(limit, evaluate(pattern.duration, {}))
@@ -394,6 +422,8 @@ class Step:
             at_now = {match for match in meaning.matches(pattern, {}) if match.interval[1] == now}
             return self._fitting(at_now, meaning)
         sides = [step.take(events, now, meaning) for step in self.below]
+        if isinstance(pattern, Where):
+            return self._fitting(self._slid(sides[0], meaning), meaning)
         if self.is_or:
             return sides[0] + sides[1]
         arrivals = sorted(
@@ -401,6 +431,13 @@ class Step:
             key=lambda arrival: _arrival_order(*arrival, self.below[arrival[1]].names),
         )
         return [made for match, side in arrivals for made in self._arrive(match, side, meaning)]
+
+    def _slid(self, new: list[Match], meaning: Meaning) -> Iterator[Match]:
+        assert isinstance(self.pattern, Where)
+        names = self.below[0].names
+        for match in sorted(new, key=lambda match: _arrival_order(match, 0, names)):
+            self.came[0].append(match)
+            yield from meaning.aggregate(self.pattern, self.came[0])
 
     def _arrive(self, match: Match, side: int, meaning: Meaning) -> list[Match]:
         others = self.came[1 - side]
@@ -426,13 +463,25 @@ class Step:
     @property
     def names(self) -> list[str]:
         """The variables of its matches, in the order in which they are first met."""
-        if isinstance(self.pattern, EventAtom):
-            own = [variable.name for variable in variables(self.pattern.term)]
-        else:
-            own = [name for step in self.below for name in step.names]
-        conditions = (c for each in self.around if isinstance(each, Where) for c in each.conditions)
-        own += [variable.name for condition in conditions for variable in variables(condition)]
+        own = names_of(self.pattern)
+        for each in self.around:
+            own += names_of(replace(each, pattern=self.pattern))
         return list(dict.fromkeys(own))
+
+
+def names_of(pattern: Pattern) -> list[str]:
+    """The variables of a pattern's matches, in the order in which they are first met."""
+    if isinstance(pattern, EventAtom):
+        return list(dict.fromkeys(variable.name for variable in variables(pattern.term)))
+    if isinstance(pattern, TimePoint):
+        return []
+    if isinstance(pattern, Where | Within):
+        own = names_of(pattern.pattern)
+        conditions = pattern.conditions if isinstance(pattern, Where) else ()
+        own += [variable.name for condition in conditions for variable in variables(condition)]
+    else:
+        own = [name for part in inputs(pattern) for name in names_of(part)]
+    return list(dict.fromkeys(own))
 
 
 def _arrival_order(match: Match, side: int, names: Sequence[str]) -> tuple[object, ...]:
@@ -547,6 +596,40 @@ def sliding(
             seen = [(then, value) for then, value in seen if time - then <= span]
         result.append((time, AGGREGATES[aggregate]([value for _, value in seen])))
     return result
+
+
+def is_aggregate_goal(goal: Term) -> bool:
+    """Is a condition `R = kind(..., Window)`, the window being `last(N)`, `past(D)` or `all`?"""
+    if functor(goal) != ("=", 2) or not isinstance(goal.args[1], Compound):
+        return False
+    window = goal.args[1].args[-1]
+    return functor(window) in (("last", 1), ("past", 1), ("all", 0))
+
+
+def is_aggregate(pattern: Pattern) -> bool:
+    """Is it a `where` with an aggregate?"""
+    return isinstance(pattern, Where) and any(map(is_aggregate_goal, pattern.conditions))
+
+
+def window_value(term: Compound, so_far: Sequence[Match], solver: Solver) -> Time:
+    """The value of an aggregate over the window that ends with the last of some matches."""
+    *args, window = term.args
+    leading = {"count": 0, "fold": 2}.get(term.functor, 1)
+    keys = args[leading:]
+    last = so_far[-1]
+    mine = [m for m in so_far if all(substitute(k, m.env) == substitute(k, last.env) for k in keys)]
+    if functor(window) == ("last", 1):
+        mine = mine[-window.args[0].value :]
+    elif functor(window) == ("past", 1):
+        mine = [m for m in mine if last.interval[1] - m.interval[1] <= evaluate(window.args[0], {})]
+    values = [evaluate(args[leading - 1], m.env) if leading else 1 for m in mine]
+    if term.functor != "fold":
+        return AGGREGATES[term.functor](values)
+    folded = values[0]
+    for value in values[1:]:
+        goal = Compound(args[0].name, (Number(folded), Number(value), Variable("Both")))
+        folded = next(iter(solver.solve([goal], {})))["Both"].value
+    return folded
 
 
 def consumption_of(items: Iterable[Item]) -> Consumption:

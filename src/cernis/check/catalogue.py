@@ -32,7 +32,6 @@ from cernis.syntax.tree import (
     Pattern,
     PatternRule,
     Term,
-    TimePoint,
     Variable,
     Where,
     Within,
@@ -207,16 +206,17 @@ def pattern_uses(pattern: Pattern) -> Iterator[Event | Pair | Boundary]:
     """The events and fluents a pattern speaks of."""
     if isinstance(pattern, EventAtom):
         yield pattern_atom(pattern.term, pattern.span)
-    elif isinstance(pattern, (Where, Within)):
-        yield from pattern_uses(pattern.pattern)
-    elif isinstance(pattern, Binary):
-        yield from pattern_uses(pattern.left)
-        yield from pattern_uses(pattern.right)
-    elif isinstance(pattern, Absence):
-        for part in (pattern.absent, pattern.first, pattern.last):
-            yield from pattern_uses(part)
-    else:
-        assert isinstance(pattern, TimePoint)
+    for part in pattern_parts(pattern):
+        yield from pattern_uses(part)
+
+
+def pattern_parts(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The patterns that a pattern is made of directly."""
+    if isinstance(pattern, (Where, Within)):
+        return (pattern.pattern,)
+    if isinstance(pattern, Binary):
+        return pattern.left, pattern.right
+    return (pattern.absent, pattern.first, pattern.last) if isinstance(pattern, Absence) else ()
 
 
 def pattern_atom(term: Term, span: Span) -> Event | Pair | Boundary:

@@ -31,6 +31,7 @@ from cernis.check.model import (
     Unless,
 )
 from cernis.check.report import Report
+from cernis.check.sliding import Sliding, is_sliding, sliding
 from cernis.errors import Note
 from cernis.knowledge.builtins import builtin
 from cernis.source import NOWHERE, Span
@@ -248,7 +249,9 @@ class _Inference:
             self._atom(pattern_atom(pattern.term, pattern.span))
         elif isinstance(pattern, Where):
             self._pattern(pattern.pattern)
-            self._goals(pattern.conditions)
+            self._goals(goal for goal in pattern.conditions if not is_sliding(goal))
+            for aggregate in filter(None, map(sliding, filter(is_sliding, pattern.conditions))):
+                self._aggregate(aggregate)
         elif isinstance(pattern, Within):
             self._pattern(pattern.pattern)
             self._number(pattern.duration, "a duration is a number")
@@ -258,6 +261,15 @@ class _Inference:
         elif isinstance(pattern, Absence):
             for part in (pattern.absent, pattern.first, pattern.last):
                 self._pattern(part)
+
+    def _aggregate(self, aggregate: Sliding) -> None:
+        if aggregate.kind == "fold":
+            both = Compound(aggregate.fold, (aggregate.result,) * 3, aggregate.span)
+            self._goal(both)
+        else:
+            self._number(aggregate.result, "an aggregate is a number")
+        if aggregate.value is not None:
+            self._number(aggregate.value, f"{aggregate.kind} is of numbers")
 
     def _atom(self, atom: Event | Boundary | Pair) -> None:
         if isinstance(atom, Event):

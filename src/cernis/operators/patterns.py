@@ -14,15 +14,18 @@ from cernis.operators.matches import START, called, starts_of
 from cernis.operators.occurrences import bound_rows, closed_intervals, occurrence_table
 from cernis.operators.pairing import joined
 from cernis.operators.pipeline import concatenated, run_steps
+from cernis.operators.sliding import slide_exec
 from cernis.plan.steps import (
     Around,
     Choice,
     Conditions,
     Instant,
     Join,
+    Longest,
     Occurrences,
     Part,
     Refine,
+    Slide,
     Step,
 )
 from cernis.tables.columns import Column, Rows
@@ -120,7 +123,11 @@ def _either(step: Choice, context: Context) -> list[Rows]:
 def _refined(step: Refine, context: Context) -> list[Rows]:
     found = matches(step.part, context)
     for around in step.around:
-        found = [refined(around, rows, context) for rows in found]
+        if isinstance(around, Slide):
+            names = step.part.names
+            found = [slide_exec(around, concatenated(found, context), names, context)]
+        else:
+            found = [refined(around, rows, context) for rows in found]
     return found
 
 
@@ -128,6 +135,7 @@ def refined(around: Around, rows: Rows, context: Context) -> Rows:
     """What `where` or `within` leaves of matches."""
     if isinstance(around, Conditions):
         return run_steps(around.steps, rows, context).settled()
+    assert isinstance(around, Longest)
     short = rows.at - starts_of(rows) <= reckon(around.duration, rows)
     return rows.where(np.broadcast_to(short, rows.length)).settled()
 

@@ -41,7 +41,7 @@ from cernis.plan.logical import (
 )
 from cernis.plan.patterns import renamed
 from cernis.plan.shown import absence, arounds, in_words, shared_steps, title
-from cernis.plan.steps import Around, Longest, Part, Step, parts_below
+from cernis.plan.steps import Around, Longest, Part, Slide, Step, parts_below
 from cernis.source import Span
 from cernis.syntax.printer import show
 
@@ -192,6 +192,8 @@ class _Explainer:
     def _around(self, depth: int, around: Around, called: dict[str, str]) -> Iterator[str]:
         if isinstance(around, Longest):
             yield self._line(depth, f"Within {show(renamed(around.duration, called))}")
+        elif isinstance(around, Slide):
+            yield self._line(depth, _slide(in_words(around, called)))
         else:
             yield from self._steps(depth, in_words(around.steps, called))
 
@@ -213,6 +215,16 @@ def _matches(plan: Plan) -> Iterator[Step]:
     strata = (stratum for stage in plan.stages for stratum in stage.strata)
     for definition in (own for stratum in strata for own in stratum.definitions):
         yield from (rule.part.step for rule in definition.rules if isinstance(rule, Match))
+
+
+def _slide(around: Slide) -> str:
+    of = "" if around.value is None else f" of {show(around.value)}"
+    window = "all so far"
+    if around.last is not None:
+        window = f"the last {around.last}"
+    elif around.past is not None:
+        window = f"the past {around.past}"
+    return f"Slide {around.result} = {around.kind}{of}{_names('for each', around.key)} in {window}"
 
 
 def _delay(rule: Delay) -> str:

@@ -16,10 +16,15 @@ from dataclasses import replace
 from cernis.check.catalogue import pattern_atom
 from cernis.check.goals import Binder, Modes, named
 from cernis.check.model import Boundary, Event, Pair
+from cernis.check.sliding import is_sliding, sliding
 from cernis.errors import UnsupportedError
 from cernis.knowledge import Knowledge
+from cernis.plan.logical import PointOperator
 from cernis.plan.pipeline import EXPRESSIONS, Pipeline, literals_of
 from cernis.plan.steps import (
+    BOTH,
+    ONE,
+    OTHER,
     UNLIMITED,
     Absent,
     Around,
@@ -31,6 +36,7 @@ from cernis.plan.steps import (
     Occurrences,
     Part,
     Refine,
+    Slide,
     Step,
 )
 from cernis.syntax.printer import show
@@ -61,6 +67,8 @@ class Patterns:
         self._modes = modes
         self._steps: dict[Step, Step] = {}
         self._count = 0
+        self._counting = 0
+        """In how many aggregates the pattern that is being planned stands."""
 
     def plan(self, pattern: Pattern, consumption: str) -> Part:
         """The steps of a rule's pattern, by the names of its variables."""
@@ -74,6 +82,12 @@ class Patterns:
             around.insert(0, pattern)
             if isinstance(pattern, Within):
                 limit = min(limit, _length(pattern.duration))
+            if _has_aggregate(pattern):
+                # The window is over the matches as they are without what is around them.
+                self._counting += 1
+                part = self._part(pattern.pattern, consumption, math.inf)
+                self._counting -= 1
+                return self._refined(part, around, pattern)
             pattern = pattern.pattern
         if isinstance(pattern, EventAtom):
             return self._refined(self._occurrences(pattern, consumption), around, pattern)
@@ -95,7 +109,7 @@ class Patterns:
                     f"{show(pattern.term)}: an argument of an event in a pattern is a variable or "
                     f"a value; compare it with {show(arg)} behind where"
                 )
-        if consumption != "unrestricted":
+        if consumption != "unrestricted" or self._counting:
             # What differs in an argument that nobody names still counts as two.
             args = [self._distinct(arg) for arg in args]
         names = _met(args)
@@ -165,10 +179,15 @@ class Patterns:
     def _absent(self, pattern: Absence, names: tuple[str, ...]) -> Absent:
         """What is absent, and conditions of it that speak of what is around it."""
         inner, around = pattern.absent, list[Where | Within]()
-        while isinstance(inner, (Where, Within)):
+        while isinstance(inner, (Where, Within)) and not _has_aggregate(inner):
             around.insert(0, inner)
             inner = inner.pattern
         part = self._part(inner, "unrestricted", math.inf)
+        if isinstance(inner, Where) and named(inner.conditions) & set(names) - set(part.names):
+            raise UnsupportedError(
+                f"{show(pattern.absent)}: beside an aggregate, conditions on what must be absent "
+                "are about its own variables; put a further where around it"
+            )
         own = [each for each in around if named(_terms(each)) <= set(part.names)]
         if own:
             part = self._part(_wrapped(inner, own), "unrestricted", math.inf)
@@ -196,13 +215,28 @@ class Patterns:
                 planned.append(Longest(renamed(each.duration, called)))
                 continue
             bound = {called[name] for name in names}
-            goals = self._computing([renamed(goal, called) for goal in each.conditions], bound)
+            for aggregate in filter(is_sliding, each.conditions):
+                planned.append(self._slide(renamed(aggregate, called)))
+                bound.add(planned[-1].result)  # type: ignore[union-attr]
+            rest = [goal for goal in each.conditions if not is_sliding(goal)]
+            goals = self._computing([renamed(goal, called) for goal in rest], bound)
             pipeline = Pipeline(self._knowledge, self._modes, set(bound), set(called.values()))
             literals = [own for goal in goals for own in literals_of(goal, goal.span)]
             planned.append(Conditions(pipeline.run(literals)))
             more = (name for name in called if called[name] in pipeline.bound)
             names = _together(names, more)
         return tuple(planned), names
+
+    def _slide(self, goal: Term) -> Slide:
+        given = sliding(goal)
+        assert given is not None
+        fold: tuple[PointOperator, ...] = ()
+        if given.fold:
+            combining = Compound(given.fold, tuple(map(Variable, (ONE, OTHER, BOTH))), goal.span)
+            pipeline = Pipeline(self._knowledge, self._modes, {ONE, OTHER}, {ONE, OTHER, BOTH})
+            fold = pipeline.run(literals_of(combining, goal.span))
+        key = tuple(variable.name for variable in given.key)
+        return Slide(given.kind, given.result.name, given.value, key, given.last, given.past, fold)
 
     def _computing(self, goals: list[Term], bound: set[str]) -> list[Term]:
         """Conditions in which `=` computes: it gives a value or, where there is one, compares."""
@@ -277,6 +311,10 @@ def _wrapped(pattern: Pattern, around: Iterable[Where | Within]) -> Pattern:
 
 def _terms(around: Where | Within) -> tuple[Term, ...]:
     return around.conditions if isinstance(around, Where) else (around.duration,)
+
+
+def _has_aggregate(around: Where | Within) -> bool:
+    return isinstance(around, Where) and any(map(is_sliding, around.conditions))
 
 
 def _is_constant(around: Where | Within) -> bool:

@@ -42,7 +42,27 @@ class Longest:
     duration: Term
 
 
-Around: TypeAlias = Conditions | Longest
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """An aggregate over a window that slides along the matches, in the order of their ends.
+
+    A window is of matches with the same values of `key`. Without `last` and `past` it has all
+    matches so far. `fold` combines the columns `one` and `other` to `both`.
+    """
+
+    kind: str
+    result: str
+    value: Term | None
+    key: tuple[str, ...]
+    last: int | None
+    past: int | None
+    fold: tuple[PointOperator, ...] = ()
+
+
+ONE, OTHER, BOTH = "One", "Other", "Both"
+"""The variables of a fold: two values, and what they make together."""
+
+Around: TypeAlias = Conditions | Longest | Slide
 
 
 @dataclass(frozen=True, slots=True)
