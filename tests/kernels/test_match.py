@@ -113,6 +113,27 @@ def test_ties(seed: int) -> None:
     assert found.tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_order_of_three(seed: int) -> None:
+    columns = np.random.default_rng(seed).integers(0, 3, (3, seed % 6))
+    in_order = columns[:, np.lexsort(columns[::-1])]
+    for own in (columns, in_order):
+        given = [np.ascontiguousarray(each) for each in own]
+        assert order.in_threefold_order(*given) == order.in_threefold_order_plain(*given)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_runs_are_sorted(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    count = int(random.integers(0, 200))
+    same = random.random(count) < random.choice([0.2, 0.9, 1.0])
+    same[:1] = False
+    keys = random.integers(0, random.choice([2, 50]), (2, count))
+    found, expected = order.sorted_runs(same, keys), order.sorted_runs_plain(same, keys)
+    assert keys[:, found].tolist() == keys[:, expected].tolist()
+    assert sorted(found.tolist()) == list(range(count))
+
+
 def test_nothing_to_match() -> None:
     none = np.empty(0, np.int64)
     empty = (none, none, none, none, np.zeros(2, np.int64), none, none)

@@ -16,7 +16,7 @@ from cernis.plan.pipeline import EXPRESSIONS
 from cernis.syntax.tree import Compound, Term
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
-from cernis.tables.events import EventTable, by_time, first_rows, stacked
+from cernis.tables.events import EventTable, by_time, distinct_rows, stacked
 
 
 def evaluate_event(relation: Relation, definition: Definition, context: Context) -> EventTable:
@@ -30,10 +30,12 @@ def evaluate_event(relation: Relation, definition: Definition, context: Context)
     tables += [
         _occurring(rule, rows, domains) for rule in patterns for rows in _ended(rule, context)
     ]
-    table = stacked([_no_occurrence(domains), *tables])
+    table = stacked(tables) if tables else _no_occurrence(domains)
+    if table.starts is None:
+        table.starts = table.times
     assert table.starts is not None
-    first = first_rows([*table.arguments, table.starts, table.times])
-    return table if len(first) == len(table) else table.take(first)
+    first = distinct_rows(table.arguments, table.starts, table.times)
+    return table if first is None else table.take(first)
 
 
 def _fired(

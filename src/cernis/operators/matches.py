@@ -15,7 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.kernels.hashing import Numbering
-from cernis.kernels.order import in_order, mark_ties, order_by
+from cernis.kernels.order import (
+    in_order,
+    in_threefold_order,
+    mark_ties,
+    order_by,
+    sorted_runs,
+)
 from cernis.operators.context import Context, recoded
 from cernis.operators.keys import InstanceKeys
 from cernis.plan.steps import Part
@@ -115,11 +121,14 @@ class Ordered:
 def ordered(rows: Rows, groups: Integers, size: int) -> Ordered:
     """Matches in the order of groups, ends and starts; equal ones in any order."""
     starts, ends = starts_of(rows), rows.at
+    starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
     points = are_points(rows)
-    if points and in_order(groups, np.ascontiguousarray(ends)):
+    if points and in_order(groups, ends):
         order = None
     elif points:
         order = order_by(groups, ends)
+    elif in_threefold_order(groups, ends, starts):
+        order = None
     else:
         order = np.lexsort((starts, ends, groups))
     return _in(order, groups, starts, ends, size)
@@ -155,9 +164,11 @@ def arriving(
     tied[:-1] |= same[1:]
     places = np.flatnonzero(tied)
     own = found.rows(places)
-    ranks = [values_ranked(rows.columns[name], own) for name in names]
+    ranks = np.empty((len(names), len(own)), np.int64)
+    for at, name in enumerate(names):
+        ranks[at] = as_integers(values_ranked(rows.columns[name], own))
     # Each run of equal ones begins with one that is not as the one before it.
-    sorting = np.lexsort((*ranks[::-1], np.cumsum(~same[places])))
+    sorting = sorted_runs(same[places], ranks)
     order = np.arange(rows.length) if found.order is None else found.order.copy()
     order[places] = own[sorting]
     # To sort what is equal leaves groups and times as they are.
@@ -202,6 +213,15 @@ def values_ranked(column: Column, rows: Integers) -> Array:
     ranks = np.empty(len(column.domain), np.int64)
     ranks[used[order]] = np.arange(len(used))
     return ranks[codes]
+
+
+def as_integers(values: Array) -> Integers:
+    """Integers that compare as numbers do."""
+    if values.dtype.kind != "f":
+        return np.ascontiguousarray(values, dtype=np.int64)
+    # The bits of a float compare as it does; those of negative ones the other way round.
+    bits = np.ascontiguousarray(values + 0.0).view(np.int64)
+    return np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
 
 
 def arrival_ranks(matches: Sequence[Rows], names: Sequence[str]) -> Integers:

@@ -114,7 +114,7 @@ class Sides:
         shared = [n for n in step.left.names if n in left.columns and n in right.columns]
         self._names = [n for n in step.left.names if n not in shared]
         self._right_names = [n for n in step.right.names if n not in shared]
-        self._key = [right.columns[name] for name in shared]
+        self._shared = shared
         groups = shared_groups(left, right, shared, context)
         for edge, right_edge in self.how.same:
             times, right_times = _edge(left, edge), _edge(right, right_edge)
@@ -127,25 +127,25 @@ class Sides:
         if relation == match.BEFORE and not len(least) and self._few_left():
             relation, by_left = match.AFTER, True
         if by_left:
-            others = self._ordered_right()
+            others = self._ordered(self.right, self.right_groups)
             right, left = self._pairs(relation, self.left, self.groups, others, least)
             return left, right
-        others = ordered(self.left, self.groups, self.size)
+        others = self._ordered(self.left, self.groups)
         return self._pairs(relation, self.right, self.right_groups, others, least)
 
     def _few_left(self) -> bool:
         """Are there so few on the left that to look for what follows each is least work?"""
         return _FEW * self.left.length < self.right.length
 
-    def _ordered_right(self) -> Ordered:
-        """The right side in order, which the rounds of a recursion ask for again and again."""
+    def _ordered(self, rows: Rows, groups: Integers) -> Ordered:
+        """A side in order. Several rules may ask for it, and the rounds of a recursion do."""
         if self.how.same:
-            return ordered(self.right, self.right_groups, self.size)
-        assert self.right.times is not None
-        columns = [self.right.columns[START], self.right.times, *self._key]
+            return ordered(rows, groups, self.size)
+        assert rows.times is not None
+        columns = [rows.columns[START], rows.times, *(rows.columns[n] for n in self._shared)]
         name = ("in order", self.size, *map(identity, columns))
         if name not in self._context.computed:
-            found = ordered(self.right, self.right_groups, self.size)
+            found = ordered(rows, groups, self.size)
             self._context.computed[name] = (found, columns)
         known: Ordered = self._context.computed[name][0]
         return known

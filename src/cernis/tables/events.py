@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.kernels.hashing import Numbering
-from cernis.kernels.order import ascending, placed, ranks
+from cernis.kernels.order import ascending, in_order, mark_ties, placed, ranks
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import Finder
@@ -128,6 +128,32 @@ def first_rows(columns: Sequence[Array]) -> Integers:
     first = np.empty(len(numbering), np.int64)
     first[which[::-1]] = np.arange(len(which))[::-1]
     return np.sort(first)
+
+
+def distinct_rows(arguments: list[Array], starts: Integers, ends: Integers) -> Integers | None:
+    """The first row of each distinct combination; None if all rows are distinct.
+
+    Rows mostly come in the order of an argument and their end. Equal ones are then neighbours but
+    for others of the same end.
+    """
+    starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
+    majors = [np.zeros(1, np.int64)] if not len(starts) else [np.zeros_like(ends)]
+    majors += [np.ascontiguousarray(own) for own in arguments if own.dtype == np.int64]
+    major = next((own for own in majors if len(own) == len(ends) and in_order(own, ends)), None)
+    if major is None:
+        first = first_rows([*arguments, starts, ends])
+        return None if len(first) == len(ends) else first
+    same = np.zeros(len(ends), np.bool_)
+    if not mark_ties(major, ends, ends, same):
+        return None
+    tied = same.copy()
+    tied[:-1] |= same[1:]
+    places = np.flatnonzero(tied)
+    first = first_rows([*(own[places] for own in arguments), starts[places], ends[places]])
+    if len(first) == len(places):
+        return None
+    tied[places[first]] = False
+    return np.flatnonzero(~tied)
 
 
 class TimeIndex:
