@@ -67,7 +67,7 @@ def _no_occurrence(domains: list[Domain | None]) -> EventTable:
 def _ended(rule: Match, context: Context) -> list[Rows]:
     """The matches of a rule's pattern that end inside of the window: those before it stand."""
     found = matches(rule.part, context)
-    if not context.history:
+    if context.edge == context.start:
         return found
     return [rows.where(rows.at > context.edge).settled() for rows in found]
 

@@ -121,8 +121,9 @@ class Ordered:
 def ordered(rows: Rows, groups: Integers, size: int) -> Ordered:
     """Matches in the order of groups, ends and starts; equal ones in any order."""
     starts, ends = starts_of(rows), rows.at
-    starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
+    ends = np.ascontiguousarray(ends)
     points = are_points(rows)
+    starts = ends if points else np.ascontiguousarray(starts)
     if points and in_order(groups, ends):
         order = None
     elif points:
@@ -137,11 +138,16 @@ def ordered(rows: Rows, groups: Integers, size: int) -> Ordered:
 def _in(
     order: Integers | None, groups: Integers, starts: Integers, ends: Integers, size: int
 ) -> Ordered:
-    if order is not None:
-        groups, starts, ends = groups[order], starts[order], ends[order]
     offsets = np.zeros(size + 1, np.int64)
-    np.cumsum(np.bincount(groups, minlength=size), out=offsets[1:])
-    starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
+    if size == 1:
+        offsets[1] = len(ends)
+    else:
+        np.cumsum(np.bincount(groups, minlength=size), out=offsets[1:])
+        groups = groups if order is None else groups[order]
+    if order is not None:
+        points = starts is ends
+        ends = ends[order]
+        starts = ends if points else starts[order]
     return Ordered(order, np.ascontiguousarray(groups), starts, ends, offsets)
 
 
