@@ -22,6 +22,7 @@ from cernis.errors import KnowledgeError
 from cernis.kernels.hashing import Numbering
 from cernis.operators.context import Context
 from cernis.operators.derived import evaluate_event
+from cernis.operators.patterns import history_key, known_occurrences
 from cernis.operators.simple import Carried
 from cernis.plan.logical import Definition, Match, Stratum
 from cernis.plan.steps import Join, Occurrences, Step, steps_of
@@ -115,7 +116,7 @@ class Recursion:
         for relation in definitions:
             context.events.pop(relation, None)
         history = dict(context.history)
-        for at in range(MOST_ROUNDS):
+        for at in range(self._most_rounds()):
             self.forget()
             new = {
                 relation: seen[relation].new_of(evaluate_event(relation, own, context))
@@ -134,6 +135,17 @@ class Recursion:
         context.history.update(history)
         context.events.update({relation: stacked(own) for relation, own in found.items()})
         self.forget()
+
+    def _most_rounds(self) -> int:
+        """Each round extends intervals by an edge of something that is not being defined."""
+        atoms = {
+            history_key(step.atom): step.atom
+            for rule in _matches(self._stratum)
+            for step in steps_of(rule.part.step)
+            if isinstance(step, Occurrences) and not self._is_own(step)
+        }
+        edges = sum(2 * len(known_occurrences(atom, self._context)) for atom in atoms.values())
+        return min(edges + 10, MOST_ROUNDS)
 
     def _recursive(self, definitions: dict[Relation, Definition]) -> dict[Relation, Definition]:
         """The rules that can still give something new once the others have been evaluated."""
