@@ -38,7 +38,6 @@ _ARGUMENTS = {
     "writable-booleans": types.boolean[::1],
     "writable-bytes": types.uint8[::1],
     "writable-floats": types.float64[::1],
-    "writable-matrix": types.int64[:, ::1],
     "writable-records": types.int32[:, ::1],
     "small": types.Array(types.int32, 1, "C", readonly=True),
     "writable-small": types.int32[::1],

@@ -45,9 +45,10 @@ from cernis.plan.logical import (
     Stage,
     Stratum,
 )
+from cernis.plan.patterns import Patterns
 from cernis.plan.pipeline import Pipeline, entity_names
 from cernis.plan.stages import RuleShape, StageDraft, component_keys, find_stages, shapes
-from cernis.syntax.tree import Term, Variable, variables
+from cernis.syntax.tree import PatternRule, Term, Variable, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def make_plan(checked: Checked) -> Plan:
         {(relation.name, relation.arity): table for relation, table in checked.tables.items()},
     )
     rules = list(shapes(checked.definitions))
-    builder = _Builder(checked, knowledge, rules)
+    builder = _Builder(checked, knowledge, rules, Patterns(knowledge, checked.modes))
     drafts, without = find_stages(checked.dependencies.components, rules, Linker(checked))
     stages = tuple(builder.stage(number, draft) for number, draft in enumerate(drafts, 1))
     warnings = tuple(builder.no_key(component) for component in without)
@@ -90,6 +91,7 @@ class _Builder:
     checked: Checked
     knowledge: Knowledge
     shapes: list[RuleShape]
+    patterns: Patterns
 
     # -- stages and strata ------------------------------------------------------------------
 
@@ -157,9 +159,7 @@ class _Builder:
                 self._event(rule) for rule in definitions.events if rule.event.relation == relation
             ]
             rules += [
-                Match(
-                    pattern_head(rule), rule.pattern, consumption_of(rule, definitions), rule.span
-                )
+                self._match(rule)
                 for rule in definitions.patterns
                 if pattern_head(rule).relation == relation
             ]
@@ -218,6 +218,11 @@ class _Builder:
     def _event(self, rule: EventRule) -> PointRule:
         steps = self._pipeline(entity_names(rule.event), rule.time).run(rule.body)
         return PointRule("event", rule.event, steps, (), rule.span)
+
+    def _match(self, rule: PatternRule) -> Match:
+        consumption = consumption_of(rule, self.checked.definitions)
+        part = self.patterns.plan(rule.pattern, consumption)
+        return Match(pattern_head(rule), part, consumption, rule.span)
 
     def _initial(self, rule: InitialRule) -> InitialPoints:
         goals = [Condition(goal, False, goal.span) for goal in rule.goals]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cernis.check.model import (
     Boundary,
@@ -22,7 +22,10 @@ from cernis.check.model import (
     Relation,
 )
 from cernis.source import NOWHERE, Span
-from cernis.syntax.tree import Pattern, Term, Variable
+from cernis.syntax.tree import Term, Variable
+
+if TYPE_CHECKING:
+    from cernis.plan.steps import Part
 
 Occurrence: TypeAlias = Event | Boundary | Changes
 """What can happen at a point: an event, a fluent's start or end, an initiation or termination."""
@@ -239,7 +242,7 @@ class Match:
     """Occurrences of an event pattern."""
 
     head: Event
-    pattern: Pattern
+    part: Part
     consumption: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 

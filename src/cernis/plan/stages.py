@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
-from cernis.check.catalogue import pattern_head, pattern_uses
+from cernis.check.catalogue import pattern_head, pattern_parts, pattern_uses
 from cernis.check.dependencies import Component, Vertex
 from cernis.check.model import (
     Definitions,
@@ -27,9 +27,10 @@ from cernis.check.model import (
     Temporal,
     temporal,
 )
+from cernis.check.sliding import is_sliding, sliding
 from cernis.plan.linking import Linker, Links
 from cernis.plan.pipeline import all_names, entity_names
-from cernis.syntax.tree import Term, Variable
+from cernis.syntax.tree import Pattern, Term, Variable, Where
 
 Key = tuple[int, ...]
 
@@ -45,6 +46,8 @@ class RuleShape:
     uses: tuple[Event | Pair, ...]
     is_open: bool = False
     """Does the head leave arguments open, to range over the instances there are?"""
+    windows: tuple[frozenset[str], ...] = ()
+    """By which variables windows are told apart: what shares one must not be parted."""
 
 
 def shapes(definitions: Definitions) -> Iterator[RuleShape]:
@@ -60,8 +63,18 @@ def shapes(definitions: Definitions) -> Iterator[RuleShape]:
         yield RuleShape(static.pair, tuple(fetched))
     for pattern in definitions.patterns:
         yield RuleShape(
-            pattern_head(pattern), tuple(_entity(use) for use in pattern_uses(pattern.pattern))
-        )
+            pattern_head(pattern), tuple(_entity(use) for use in pattern_uses(pattern.pattern)),
+            windows=tuple(_windows(pattern.pattern)),
+        )  # fmt: skip
+
+
+def _windows(pattern: Pattern) -> Iterator[frozenset[str]]:
+    """The variables that tell the windows of each aggregate in a pattern apart."""
+    if isinstance(pattern, Where):
+        for aggregate in filter(None, map(sliding, filter(is_sliding, pattern.conditions))):
+            yield frozenset(variable.name for variable in aggregate.key)
+    for part in pattern_parts(pattern):
+        yield from _windows(part)
 
 
 def _entity(literal: Temporal | Event | Pair) -> Event | Pair:
@@ -203,6 +216,9 @@ class _Search:
         """Can a rule be evaluated by the key its head has? Enters the keys of its literals."""
         wanted = [rule.head.args[position] for position in draft.keys[rule.head.relation]]
         if not all(isinstance(term, Variable) and term.name != "_" for term in wanted):
+            return False
+        names = {term.name for term in wanted if isinstance(term, Variable)}
+        if not all(names <= window for window in rule.windows):
             return False
         driver = _driver(rule, wanted)
         return all(self._use(use, wanted, driver, draft, at) for use in rule.uses)

@@ -107,6 +107,11 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
     for own in [*records.relations.values(), *records.retractions]:
         arrival, start = own.times[:2]
         last = _last(own, tick)
+        if not len(start) or (
+            max(arrival.max(), start.max()) <= times[-1] and last.min() > edges[-1]
+        ):
+            # Nothing is so late, or so far out, that it must be looked at one by one.
+            continue
         first = np.searchsorted(times, arrival)
         beyond = (first == len(times)) | (last <= edges[0]) | (start > times[-1])
         outside += int(beyond.sum())

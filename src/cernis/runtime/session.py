@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from cernis.check.model import FluentKind, Relation
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 from cernis.operators.context import Context, Memo
 from cernis.operators.heads import slot_domains
 from cernis.plan.builder import Plan
@@ -43,6 +43,8 @@ class Session:
     ) -> None:  # fmt: skip
         if policy not in POLICIES:
             raise DataError(f"a policy is one of {', '.join(POLICIES)}, not {policy}")
+        if plan.checked.definitions.patterns:
+            raise UnsupportedError("event patterns are not supported in sessions yet; use run")
         settings = plan.checked.definitions.settings
         self.plan = plan
         self.window = window

@@ -12,7 +12,7 @@ from cernis.operators.remembered import needed_later
 from cernis.operators.simple import Carried
 from cernis.runtime.carrying import cut_at
 from cernis.tables.domains import Domains
-from cernis.tables.events import EventTable, by_time
+from cernis.tables.events import EventTable, by_time, stacked
 from cernis.tables.fluents import FluentTable
 
 
@@ -144,10 +144,10 @@ class State:
         for relation, table in self._happened.items():
             if relation in hidden:
                 continue
-            parts = [*self._past.get(relation, []), table]
-            answer[relation] = by_time(
-                [np.concatenate(c) for c in zip(*(p.arguments for p in parts), strict=True)],
-                table.domains,
-                np.concatenate([part.times for part in parts]),
+            whole = stacked([*self._past.get(relation, []), table])
+            answer[relation] = (
+                whole
+                if whole.starts is not None
+                else by_time(whole.arguments, whole.domains, whole.times)
             )
         return answer

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.hashing import RowTable, time_keys
-from cernis.kernels.order import ascending, placed, ranks, stable_order
+from cernis.kernels.hashing import Numbering, RowTable, time_keys
+from cernis.kernels.order import ascending, in_order, mark_ties, placed, ranks, stable_order
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import Finder
@@ -18,6 +19,8 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 _LONGEST = 1 << 31
 """Times that lie within so many points are numbered as they are, others by rank."""
+_MOST = 1 << 62
+"""Keys packed from several columns stay below this number."""
 
 
 @dataclass(slots=True)
@@ -26,11 +29,15 @@ class EventTable:
 
     Input is sorted by entity, the first argument that is no number to reckon with, and then by
     time: what is filtered from it stays so, and what is looked up for it is walked along.
+
+    Occurrences of patterns have a start, too: they are closed intervals, and happen at their end.
     """
 
     arguments: list[Array]
     domains: list[Domain | None]
     times: Integers
+    starts: Integers | None = None
+    _points: EventTable | None = field(default=None, repr=False)
     _indexes: dict[tuple[int, ...], TimeIndex] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -38,7 +45,19 @@ class EventTable:
 
     def take(self, rows: Integers) -> EventTable:
         """The table of some of its rows, in order."""
-        return EventTable([c[rows] for c in self.arguments], self.domains, self.times[rows])
+        starts = None if self.starts is None else self.starts[rows]
+        return EventTable([c[rows] for c in self.arguments], self.domains, self.times[rows], starts)
+
+    def points(self) -> EventTable:
+        """The table without starts: what occurs several times up to one point happens once."""
+        if self.starts is None:
+            return self
+        if self._points is None:
+            first = first_rows([*self.arguments, self.times])
+            self._points = EventTable(
+                [c[first] for c in self.arguments], self.domains, self.times[first]
+            )
+        return self._points
 
     def index(self, positions: tuple[int, ...]) -> TimeIndex:
         """A way from times and the values at some positions to the rows that have them."""
@@ -76,6 +95,67 @@ def by_time(arguments: list[Array], domains: list[Domain | None], times: Integer
         order = np.argsort(times, kind="stable")
         arguments, times = [column[order] for column in arguments], times[order]
     return EventTable(arguments, domains, times)
+
+
+def stacked(tables: list[EventTable]) -> EventTable:
+    """Tables of one relation behind one another; points are their own starts beside intervals."""
+    starts = None
+    if any(table.starts is not None for table in tables):
+        each = [table.times if table.starts is None else table.starts for table in tables]
+        starts = np.concatenate(each)
+    columns = zip(*(table.arguments for table in tables), strict=True)
+    return EventTable(
+        [np.concatenate(own) for own in columns], tables[0].domains,
+        np.concatenate([table.times for table in tables]), starts,
+    )  # fmt: skip
+
+
+def first_rows(columns: Sequence[Array]) -> Integers:
+    """The first row of each distinct combination of values, in the order of rows."""
+    key, size = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        if column.dtype.kind == "f":
+            column = np.unique(column, return_inverse=True)[1].ravel()
+        low = int(column.min(initial=0))
+        width = int(column.max(initial=0)) - low + 1
+        if size * width >= _MOST:
+            numbering = Numbering()
+            key = numbering.of(key)
+            size = len(numbering)
+        key, size = key * width + (column - low), size * width
+    numbering = Numbering()
+    which = numbering.of(key)
+    if len(numbering) == len(key):
+        return np.arange(len(key))
+    first = np.empty(len(numbering), np.int64)
+    first[which[::-1]] = np.arange(len(which))[::-1]
+    return np.sort(first)
+
+
+def distinct_rows(arguments: list[Array], starts: Integers, ends: Integers) -> Integers | None:
+    """The first row of each distinct combination; None if all rows are distinct.
+
+    Rows mostly come in the order of an argument and their end. Equal ones are then neighbours but
+    for others of the same end.
+    """
+    starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
+    majors = [np.zeros(1, np.int64)] if not len(starts) else [np.zeros_like(ends)]
+    majors += [np.ascontiguousarray(own) for own in arguments if own.dtype == np.int64]
+    major = next((own for own in majors if len(own) == len(ends) and in_order(own, ends)), None)
+    if major is None:
+        first = first_rows([*arguments, starts, ends])
+        return None if len(first) == len(ends) else first
+    same = np.zeros(len(ends), np.bool_)
+    if not mark_ties(major, ends, ends, same):
+        return None
+    tied = same.copy()
+    tied[:-1] |= same[1:]
+    places = np.flatnonzero(tied)
+    first = first_rows([*(own[places] for own in arguments), starts[places], ends[places]])
+    if len(first) == len(places):
+        return None
+    tied[places[first]] = False
+    return np.flatnonzero(~tied)
 
 
 class TimeIndex:
