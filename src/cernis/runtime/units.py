@@ -10,13 +10,26 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Grounding, Relation
-from cernis.operators.bindings import is_local
+from cernis.operators.bindings import alternatives, is_local
 from cernis.operators.context import Context, Points
 from cernis.operators.pieces import pieces, united
 from cernis.operators.simple import Carried
 from cernis.plan.growing import growing
 from cernis.plan.links import Link
-from cernis.plan.logical import Combine, Definition, Delay, IntervalRule, Require, Stratum, parts_of
+from cernis.plan.logical import (
+    Combine,
+    Definition,
+    Delay,
+    EventJoin,
+    Fetch,
+    IntervalRule,
+    PointRule,
+    Require,
+    Scan,
+    Stab,
+    Stratum,
+    parts_of,
+)
 from cernis.runtime.carrying import last_initiations
 from cernis.runtime.cycles import Cycle
 from cernis.runtime.dirt import Dirt, joined
@@ -25,6 +38,7 @@ from cernis.runtime.population import Predicate
 from cernis.runtime.query import evaluate_definition
 from cernis.runtime.run import Window, once
 from cernis.runtime.splicing import behind, exchanged, widened
+from cernis.runtime.spreading import literals
 from cernis.runtime.stores import Places, Rows, Store, event_table, fluent_table
 from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Array
@@ -148,6 +162,24 @@ class Asked:
     pairs: tuple[tuple[int, int], ...]
 
 
+def is_anchored(rule: object, key: tuple[int, ...]) -> bool:
+    """Does something that must happen or hold for a rule carry all of the key?
+
+    If not, the rule may speak of keys that nothing was ever heard of.
+    """
+    if isinstance(rule, IntervalRule):
+        lists = {step.output: step.pair.args for step in rule.steps if isinstance(step, Fetch)}
+        wanted = [rule.head.args[at] for at in key]
+        return all(
+            any(set(wanted) <= set(lists[name]) for name in needed) for needed in alternatives(rule)
+        )
+    if not isinstance(rule, PointRule):
+        return True
+    wanted = [rule.head.args[at] for at in key]
+    steps = [step for step in rule.steps if isinstance(step, (Scan, EventJoin, Stab))]
+    return any(set(wanted) <= set(own.terms) for own in literals(steps))
+
+
 def asked_members(definitions: Iterable[Definition], spaces: Spaces) -> tuple[Asked, ...]:
     """How definitions ask for the members of domains that grow."""
     names = growing(spaces.plan)
@@ -192,6 +224,11 @@ class Unit:
         self.has_durations = DURATION in operators
         requires = any(isinstance(part, Require) for part in parts_of(self._rules()))
         self.looks_back = requires or bool(LOOK_BACK & operators) or not self._is_local()
+        self.is_anchored = all(
+            is_anchored(rule, kept.spaces.homes[relation].positions)
+            for relation, definition in self.definitions.items()
+            for rule in definition.rules
+        )
         self.asked = asked_members(self.definitions.values(), kept.spaces)
 
     def _rules(self) -> tuple[object, ...]:
@@ -282,7 +319,7 @@ class Unit:
             if len(fresh):
                 update.fresh.setdefault(self.stage, []).append(fresh)
             return Dirt.of(groups, dirt.starts, dirt.ends)
-        if not pairs:
+        if not pairs or not self.is_anchored:
             return Dirt.all()
         rows, groups = self.register.matching(wanted, given, len(dirt.groups))
         return Dirt.of(groups, dirt.starts[rows], dirt.ends[rows])
