@@ -4,8 +4,8 @@
 
 Windows of 1 to 16 steps, of which the longest holds that many events; 0 to 80 % of the events are
 late by a gamma-distributed time (shape 2, scale 2 steps). Prints, for each cell, processor time of
-a query (records taken in, evaluated, changes told) both ways, and their ratio. With --late-event: one
-late event into windows of a tenth, once and ten times the size.
+a query (records taken in, evaluated, changes told) both ways, and their ratio. With --late-event:
+one late event into windows of a tenth, once and ten times the size.
 """
 
 from __future__ import annotations
