@@ -56,15 +56,16 @@ def count_within(
 
 
 @kernel(
-    "writable-matrix integers integers integers integers integers "
+    "writable-matrix integers integers integers integers integers integers "
     "writable-integers writable-integers",
     "nothing",
 )
 def find_within(
     pool: Matrix, firsts: Integers, counts: Integers,
-    groups: Integers, starts: Integers, ends: Integers, places: Integers, owners: Integers,
+    groups: Integers, starts: Integers, ends: Integers, names: Integers,
+    places: Integers, owners: Integers,
 ) -> None:  # fmt: skip
-    """The places of these rows, and the group of each."""
+    """The places of these rows, and the name of the stretch that each is in."""
     found = 0
     for at in range(len(groups)):
         first = firsts[groups[at]]
@@ -72,7 +73,7 @@ def find_within(
         low = _first_late(pool, 0, first, stop, starts[at])
         while low < stop and pool[0, low] < ends[at]:
             places[found] = low
-            owners[found] = groups[at]
+            owners[found] = names[at]
             found += 1
             low += 1
 
@@ -302,3 +303,17 @@ def find_reaching(
                 total += 1
             at -= 1
     return total
+
+
+@kernel(
+    "writable-matrix integers integers integers integers writable-integers", "nothing"
+)  # fmt: skip
+def find_covering(
+    pool: Matrix, firsts: Integers, counts: Integers, groups: Integers, points: Integers,
+    places: Integers,
+) -> None:  # fmt: skip
+    """The interval of each group that holds a point, or -1; intervals of a group are disjoint."""
+    for at in range(len(groups)):
+        first = firsts[groups[at]]
+        low = _first_late(pool, 0, first, first + counts[groups[at]], points[at] + 1) - 1
+        places[at] = low if low >= first and pool[1, low] > points[at] else -1

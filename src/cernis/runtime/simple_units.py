@@ -14,7 +14,7 @@ from cernis.kernels.stretches import cut as cut_by
 from cernis.kernels.stretches import lie_in
 from cernis.operators.context import Context
 from cernis.operators.marks import Marks
-from cernis.operators.simple import Carried, Fired, SimpleFluent, leaves_open, marked_event
+from cernis.operators.simple import Carried, Fired, Held, SimpleFluent, leaves_open, marked_event
 from cernis.plan.logical import Stratum
 from cernis.runtime.dirt import Dirt, joined
 from cernis.runtime.evaluator import told_apart
@@ -31,21 +31,26 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 class Changes:
     """Points that have changed, by key."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: int | None) -> None:
+        self._before = before
         self._groups: list[Integers] = []
         self._times: list[Integers] = []
 
     def add(self, groups: Integers, times: Integers) -> None:
-        """Note points; of several neighbours of one key in the order of time the first will do."""
+        """Note points; behind the last query the first of several neighbours of a key will do."""
         if not len(groups):
             return
         first = np.ones(len(groups), np.bool_)
         first[1:] = (groups[1:] != groups[:-1]) | (times[1:] < times[:-1])
+        if self._before is not None:
+            late = times <= self._before
+            first |= late
+            first[1:] |= late[:-1]
         self._groups.append(groups[first])
         self._times.append(times[first])
 
-    def first(self) -> tuple[Integers, Integers]:
-        """The keys in order, and the first point of each."""
+    def points(self) -> tuple[Integers, Integers]:
+        """All points, by key and time."""
         if not self._groups:
             none = np.empty(0, np.int64)
             return none, none
@@ -53,9 +58,14 @@ class Changes:
         if len(self._groups) > 1 or not in_order(groups, times):
             order = order_by(groups, times)
             groups, times = groups[order], times[order]
-        first = np.ones(len(groups), np.bool_)
-        first[1:] = groups[1:] != groups[:-1]
-        return groups[first], times[first]
+        return groups, times
+
+
+def _first(groups: Integers, times: Integers) -> tuple[Integers, Integers]:
+    """The keys in order, and the first point of each."""
+    first = np.ones(len(groups), np.bool_)
+    first[1:] = groups[1:] != groups[:-1]
+    return groups[first], times[first]
 
 
 class PointUnit(Unit):
@@ -112,6 +122,8 @@ class SimpleUnit(PointUnit):
         self.bits = kept.bits.setdefault(self.relation, [])
         self.lists = kept.fluents[self.relation]
         self.has_open = leaves_open(self.definition)["termination"]
+        is_exclusive = kept.spaces.context.ties == "break"
+        self._is_alone = is_exclusive and len(self.lists.positions) == self.relation.arity
         self.event: Relation | None = None
         found = marked_event(self.definition)
         if found is not None and self._is_kept_alike(found[0]):
@@ -126,7 +138,7 @@ class SimpleUnit(PointUnit):
 
     def evaluate_all(self, passes: list[Dirt], update: Update) -> None:
         """Find the points anew where there is dirt, and the intervals behind what has changed."""
-        changed = Changes()
+        changed = Changes(update.before)
         fluent: SimpleFluent | None = None
         while passes:
             dirt = passes.pop()
@@ -143,13 +155,73 @@ class SimpleUnit(PointUnit):
                 changed.add(dirt.groups, dirt.starts)
         if self.event is not None and self.event in update.gone:
             changed.add(*update.gone[self.event])
-        keys, since = changed.first()
-        if len(keys):
+        groups, times = changed.points()
+        if len(groups):
             if fluent is None:
                 fluent = SimpleFluent(self.relation, self.definition, update.context)
+            keys, since = _first(*self._that_matter(fluent, groups, times, update))
             for own in self._parts(keys, since, update):
                 self._rebuild(fluent, keys[own], since[own], update)
                 update.outcome.conflicts += fluent.conflicts
+
+    def _that_matter(
+        self, fluent: SimpleFluent, groups: Integers, times: Integers, update: Update
+    ) -> tuple[Integers, Integers]:
+        """The changed points but for late ones that leave all as it was.
+
+        What a late message says mostly was so already. Then nothing behind it has to be looked at.
+        """
+        before = update.before
+        if before is None or self.has_delays or not self._is_alone or int(times.min()) > before:
+            return groups, times
+        late = np.flatnonzero(times <= before)
+        if self.event is not None:
+            update.shared[self.stage].write_down(self.kept)
+        same = self._is_same_after(fluent, groups[late], times[late])
+        keep = np.ones(len(groups), np.bool_)
+        keep[late[same]] = False
+        return groups[keep], times[keep]
+
+    def _is_same_after(
+        self, fluent: SimpleFluent, groups: Integers, times: Integers
+    ) -> npt.NDArray[np.bool_]:
+        """For points: does what happens there now do what has been done so far?"""
+        tick = fluent.context.tick
+        lists, points = self.lists.shelf, self.points.shelf
+        held, after = lists.covering(groups, times), lists.covering(groups, times + tick)
+        some = np.flatnonzero(held >= 0)
+        values = self.codes(self.relation, lists.column(2, held[some]), fluent.context)
+        starts = lists.column(0, held[some])
+        places, owners = points.at(groups, times)
+        actions = owners, points.column(0, places), points.column(1, places)
+        marks = None
+        if self.event is not None:
+            store = self.kept.events[self.event]
+            places, owners = store.shelf.at(groups, times)
+            flags = np.ascontiguousarray(store.marks(self._number, places))
+            marks = owners, store.shelf.column(0, places), flags, self.bits
+        found = fluent.held_after(marks, actions, (some, values, starts))
+        return self._agree(found, held, after, times + tick, fluent.context)
+
+    def _agree(
+        self, found: Held, held: Integers, after: Integers, next_points: Integers, cut: Context
+    ) -> npt.NDArray[np.bool_]:
+        """For points: do intervals made anew go on, end and begin as those that are kept?"""
+        lists = self.lists.shelf
+        owners, values, starts, ends = found
+        is_open = ends == INFINITY
+        new = np.full((2, len(held)), -1)
+        new[0, owners[is_open]], new[1, owners[is_open]] = values[is_open], starts[is_open]
+        old = np.full((2, len(held)), -1)
+        some = np.flatnonzero(after >= 0)
+        old[0, some] = self.codes(self.relation, lists.column(2, after[some]), cut)
+        old[1, some] = lists.column(0, after[some])
+        is_broken = np.zeros(len(held), np.bool_)
+        is_broken[owners[~is_open]] = True
+        was_broken = np.zeros(len(held), np.bool_)
+        some = np.flatnonzero(held >= 0)
+        was_broken[some] = lists.column(1, held[some]) == next_points[some]
+        return np.asarray((new == old).all(axis=0) & (is_broken == was_broken))
 
     def _parts(
         self, keys: Integers, since: Integers, update: Update
@@ -159,6 +231,8 @@ class SimpleUnit(PointUnit):
         The marks of the former lie at hand. Those of the latter are written down first.
         """
         before = update.before
+        if not len(keys):
+            return
         if self.event is None or before is None or int(since.max()) <= before:
             if self.event is not None:
                 update.shared[self.stage].write_down(self.kept)
@@ -315,10 +389,9 @@ class SimpleUnit(PointUnit):
         flags = marks_in(shared.marks_of(store, self._number), self._number)
         times, arguments = table.times, self._heads(table.arguments)
         owners = shared.places[self.event][1]
-        own = flags != 0
-        own &= times > update.before
-        at = np.minimum(np.searchsorted(later.groups, owners), len(later.groups) - 1)
-        own &= later.groups[at] == owners
+        is_meant = np.zeros(int(max(owners.max(initial=0), later.groups[-1])) + 1, np.bool_)
+        is_meant[later.groups] = True
+        own = (flags != 0) & (times > update.before) & is_meant[owners]
         marks = Marks(times[own], [column[own] for column in arguments])
         marks.flags = flags[own]
         return marks
