@@ -35,7 +35,7 @@ from cernis.kernels.unfold import (
     unfold,
 )
 from cernis.operators.context import Context, Points
-from cernis.operators.effects import effects_of
+from cernis.operators.effects import effects_of, moved_alike
 from cernis.operators.grouped import grouped
 from cernis.operators.simple import Carried
 from cernis.plan.logical import Delay, Stratum
@@ -54,6 +54,7 @@ from cernis.runtime.causes import (
     causes_of,
 )
 from cernis.runtime.grounded import HAPPENS, Batch, Condition, Grounded, Group
+from cernis.tables.domains import Domain
 from cernis.tables.events import by_time
 from cernis.tables.fluents import FluentTable
 
@@ -246,9 +247,14 @@ class _Walk:
     def _effects_of(self, group: Group) -> EffectTables:
         assert group.value_domain is not None
         assert group.definition is not None
+        arguments = group.instances.arguments(slice(None))
+        delays = _delays(group)
+        domains: list[Domain | None] = [*group.instances.domains]
+        if moved_alike(delays, arguments, domains, self.context) is not None:
+            raise UnfitError
         found = effects_of(
-            _delays(group), group.instances.arguments(slice(None)), list(group.instances.domains),
-            group.value_domain, group.definition.groundings, self.context,
+            delays, arguments, domains, group.value_domain, group.definition.groundings,
+            self.context,
         )  # fmt: skip
         known = found.delays[found.delays != NO_EFFECT]
         if self.context.tick > 1:
