@@ -84,6 +84,8 @@ class Drawn:
     def __init__(self, random: Random) -> None:
         self.random = random
         self.has_pairs = random.random() < 0.5
+        self.has_edges = random.random() < 0.4
+        self.has_outside = random.random() < 0.4
 
     def head(self, fluent: str, one: str, other: str) -> str:
         """A fluent of an entity; `h` may be of two."""
@@ -99,6 +101,10 @@ class Drawn:
         """A condition on what holds, or on what happens at the same point."""
         negation = self.random.choice(("", "", "\\+ "))
         choice = self.random.random()
+        if choice < 0.15 and self.has_edges:
+            return f"{negation}holdsAt(k(X)=a, T)"
+        if choice < 0.3 and self.has_outside:
+            return f"{negation}holdsAt(outside(X)={self.random.choice('ab')}, T)"
         if choice < 0.6:
             return f"{negation}holdsAt({self.pair()}, T)"
         if choice < 0.7:
@@ -120,6 +126,17 @@ class Drawn:
     def clauses(self) -> tuple[str, ...]:
         found = [":- event([e1(x:text, y:text), e2(x:text, y:text), e3(x:text, y:text)])."]
         found.append(f"happensAt(shown(X, Y), T) :- {self.body(0)}, holdsAt({self.pair()}, T).")
+        if self.has_edges:
+            start, end = (self.random.choice(("f(X)=a", "f(X)=b", "g(X)=_V")) for _ in range(2))
+            found.append(f"initiatedAt(k(X)=a, T) :- happensAt(start({start}), T).")
+            found.append(
+                f"terminatedAt(k(X)=a, T) :- happensAt(end({end}), T), "
+                "\\+ happensAt(start(g(X)=c), T)."
+            )
+        if self.has_outside:
+            found.append("initiatedAt(outside(X)=a, T) :- happensAt(e1(X, _), T).")
+            found.append("initiatedAt(outside(X)=b, T) :- happensAt(e2(X, _), T).")
+            found.append("terminatedAt(outside(X)=_V, T) :- happensAt(e3(X, X), T).")
         for fluent in FLUENTS:
             own = self.head(fluent, "X", "Y")
             for rank in range(len(VALUES)):

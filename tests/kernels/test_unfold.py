@@ -16,6 +16,12 @@ from cernis.kernels.unfold import Causes, Unfolded, unfold
 
 Integers = npt.NDArray[np.int64]
 VALUES = 3
+CLASSES = (
+    (1, 3, walk.ANY_TERMINATION, walk.EDGE | 1, walk.ANY_END),
+    (0, walk.ANY_INITIATION, walk.ANY_START, walk.EDGE | 2),
+    (1,),
+)
+"""Of two fluents and an event."""
 
 
 def unfold_plain(causes: Causes, held: Integers, starts: Integers, dues: Integers) -> Unfolded:
@@ -76,10 +82,24 @@ class _Plain:
                     self.actions.setdefault(instance, []).append(done)
         waiting += [(self.rank(self.causes.records[row]), self.causes.records[row]) for row in rows]
         for rank in range(int(self.causes.rules[:, 3].max()) + 1):
+            if now > self.causes.edge:
+                waiting += self.edges(rank, now)
             for _, record in [each for each in waiting if each[0] == rank]:
                 waiting += self.decide(record, now)
         for instance, actions in self.actions.items():
             self.change(instance, actions, now)
+
+    def edges(self, rank: int, now: int) -> list[tuple[int, Any]]:
+        """What starts or ends, told at the rank of its relation."""
+        woken = []
+        for instance, actions in list(self.actions.items()):
+            relation = self.causes.relations[self.causes.relation_of[instance]]
+            before, after = self.held[instance], self.then(instance, actions)
+            if rank and relation[11] == rank and before != after:
+                told = [walk.EDGE | before << 1] * (before >= 0)
+                told += [walk.EDGE | after << 1 | 1] * (after >= 0)
+                woken += [own for action in told for own in self.tell(instance, action, now)]
+        return woken
 
     def rank(self, record: Any) -> int:
         return int(self.causes.rules[record[0], 3])
@@ -88,14 +108,16 @@ class _Plain:
         relation = self.causes.relations[self.causes.relation_of[instance]]
         woken, is_new = [], False
         for action, base in self.causes.classes[relation[0] : relation[1]].tolist():
-            of_kind = walk.ANY_INITIATION if told & 1 else walk.ANY_TERMINATION
+            kinds = (walk.ANY_TERMINATION, walk.ANY_INITIATION, walk.ANY_END, walk.ANY_START)
+            of_kind = kinds[(told & 1) + 2 * (told >= walk.EDGE)]
             slot = base + instance - int(relation[2])
             if action in (told, of_kind) and slot not in self.slots:
                 self.slots.add(slot)
                 is_new = True
                 low, high = self.causes.triggers[slot : slot + 2]
                 woken += [(self.rank(own), own) for own in self.causes.inner[low:high]]
-        if relation[3] == walk.ALWAYS or (relation[3] == walk.ONCE and is_new):
+        is_kept = relation[3] == walk.ALWAYS or (relation[3] == walk.ONCE and is_new)
+        if is_kept and told < walk.EDGE:
             self.happened.append((instance, told, now))
         return woken
 
@@ -141,15 +163,17 @@ class _Plain:
         ]
         return [(told, done) for told, done in pairs if told != NO_ACTION]
 
-    def change(self, instance: int, actions: list[int], now: int) -> None:
+    def then(self, instance: int, actions: list[int]) -> int:
+        """What an instance holds after some actions."""
         begun = {action >> 1 for action in actions if action & 1}
         ended = {action >> 1 for action in actions if not action & 1}
-        self.conflicts += len(begun) > 1
-        before = self.held[instance]
-        after = begun.pop() if len(begun) == 1 else (-1 if begun else before)
-        is_begun = after != before or any(action & 1 for action in actions)
-        if after in ended or -1 in ended or (after == -1 and is_begun):
-            after = -1
+        after = begun.pop() if len(begun) == 1 else (-1 if begun else self.held[instance])
+        return -1 if after in ended or -1 in ended else after
+
+    def change(self, instance: int, actions: list[int], now: int) -> None:
+        self.conflicts += len({action for action in actions if action & 1}) > 1
+        before, after = self.held[instance], self.then(instance, actions)
+        is_begun = any(action & 1 for action in actions)
         tick = self.causes.tick
         if after != before:
             if before >= 0:
@@ -175,7 +199,7 @@ def drawn(random: Random) -> tuple[Causes, Integers, Integers, Integers]:
     counts = [random.randint(1, 4) for _ in range(3)]
     bases = np.cumsum([0, *counts]).tolist()
     at, table, ends, limits = 0, [], [], [0]
-    for relation, own in enumerate(([1, 3, walk.ANY_TERMINATION], [0, walk.ANY_INITIATION], [1])):
+    for relation, own in enumerate(CLASSES):
         for action in own:
             table.append([action, at])
             at += counts[relation]
@@ -191,7 +215,8 @@ def drawn(random: Random) -> tuple[Causes, Integers, Integers, Integers]:
         row += [0] * 7
         if relation < 2:
             row[4:] = _effects(random, effects, counts[relation], is_tall[relation])
-        rows.append(row)
+        # All that changes the fluents has the rank of their number.
+        rows.append([*row, random.choice((0, relation + 1)) if relation < 2 else 0])
     rules, records = _rules(random, bases, limits)
     wide = max(len(own) for own in records)
     matrix = np.array([[*own, *[-1] * (wide - len(own))] for own in records], np.int32)
@@ -212,7 +237,7 @@ def drawn(random: Random) -> tuple[Causes, Integers, Integers, Integers]:
         np.repeat(np.arange(3), counts), tuple(np.array(own, np.int64) for own in effects),
         np.ascontiguousarray(matrix[given[order]]), times, np.array([len(times)]),
         np.arange(total), np.array([total]), np.ascontiguousarray(matrix[inner]), triggers,
-        random.randint(10, 30), 1,
+        0, random.randint(10, 30), 1,
     )  # fmt: skip
     dues = np.array([random.choice((NEVER, random.randint(1, 20))) for _ in held], np.int64)
     dues[(held < 0) | (np.arange(total) >= bases[2])] = NEVER

@@ -3,7 +3,8 @@
 What a rule says of a point depends on what held there, which earlier points decide. So all rows of
 all rules of a cycle can be decided in one walk through time that keeps what holds: at each point
 first the effects that are due, then rows in the order of their ranks, and last what all this does
-to what holds, which no rule has seen at that point.
+to what holds, which no rule has seen at that point. That a value starts or ends is known when all
+that may initiate or terminate one of the fluent has been decided.
 
 Everything is numbered before. An *instance* is the arguments of one fluent or derived event. A
 *record* is a rule for certain arguments: its head and the instances its conditions ask about. The
@@ -40,8 +41,10 @@ Agenda = tuple[Integers, Integers, Integers]
 NOTHING = -1
 """Held where no value is."""
 LONG_AGO = int(np.iinfo(np.int64).min)
-ANY_INITIATION, ANY_TERMINATION = -5, -6
-"""Classes of all initiations, or terminations, of a fluent."""
+ANY_INITIATION, ANY_TERMINATION, ANY_START, ANY_END = -5, -6, -7, -8
+"""Classes of all initiations, terminations, starts or ends of a fluent."""
+EDGE = 1 << 40
+"""Added to the initiation or termination of a value, it makes its start or end."""
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 # Columns of rules; from the last on, two for each condition: what is wanted, and the column of the
@@ -51,8 +54,8 @@ TOLD, DONE, VALUE_AT, RANK, CONDITIONS, FIRST = (np.uint64(at) for at in range(6
 RULE, HEAD, TARGETS = (np.uint64(at) for at in range(3))
 # Columns of relations.
 (
-    CLASSES, NO_CLASS, BASE, KEPT, SLOTS, LINES, WIDTH, LAYERS, EFFECTS, IS_TALL, MOVED,
-) = (np.uint64(at) for at in range(11))  # fmt: skip
+    CLASSES, NO_CLASS, BASE, KEPT, SLOTS, LINES, WIDTH, LAYERS, EFFECTS, IS_TALL, MOVED, EDGES,
+) = (np.uint64(at) for at in range(12))  # fmt: skip
 # Columns of the state of instances.
 HELD, START, DUE, ACTIONS = (np.uint64(at) for at in range(4))
 # Columns of progress.
@@ -89,6 +92,7 @@ class Causes:
     own_ends: Integers
     inner: Records
     triggers: Integers
+    edge: int
     query: int
     tick: int
 
@@ -191,6 +195,8 @@ def _tell(
     at, stop = Place(relations[relation, CLASSES]), Place(relations[relation, NO_CLASS])
     local, is_new = instance - relations[relation, BASE], False
     of_kind = ANY_INITIATION if told & 1 else ANY_TERMINATION
+    if told >= EDGE:
+        of_kind = ANY_START if told & 1 else ANY_END
     while at < stop:
         if classes[at, ZERO] == told or classes[at, ZERO] == of_kind:
             slot = Place(classes[at, ONE] + local)
@@ -199,7 +205,8 @@ def _tell(
                 is_new = True
                 _wake(slot, rules, inner, progress)
         at += ONE
-    if relations[relation, KEPT] == ALWAYS or (relations[relation, KEPT] == ONCE and is_new):
+    is_kept = relations[relation, KEPT] == ALWAYS or (relations[relation, KEPT] == ONCE and is_new)
+    if is_kept and told < EDGE:
         _note(kept, Place(progress[HAPPENED]), instance, told, now)
         progress[HAPPENED] += 1
 
@@ -332,6 +339,35 @@ def _emit(to: Four, count: Place, instance: int, held: int, start: int, end: int
 
 
 @body
+def _then(first: int, held: int, agenda: Agenda) -> tuple[int, int, bool]:
+    """What an instance holds after its actions, what they initiate, and whether in conflict."""
+    begun, many = _begins(first, agenda)
+    is_ended = _ends(first, held if begun == NOTHING else begun, agenda)
+    after = held if begun == NOTHING else begun
+    return NOTHING if is_ended or many else after, begun, many
+
+
+@body
+def _tell_edges(
+    rank: int, now: int, tables: Tables, state: Matrix, happened: Integers, inner: Inner,
+    agenda: Agenda, kept: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """What starts or ends at a point, of relations all of whose causes have been decided."""
+    relations, relation_of = tables[1], tables[3]
+    for at in range(progress[TOUCHED]):
+        instance = agenda[2][Place(at)]
+        if relations[Place(relation_of[Place(instance)]), EDGES] == rank:
+            held = state[Place(instance), HELD]
+            after, _, _ = _then(state[Place(instance), ACTIONS], held, agenda)
+            for value, kind in ((held, 0), (after, 1)):
+                if after != held and value != NOTHING:
+                    _tell(
+                        instance, EDGE | value << 1 | kind, now, tables, happened, inner, kept,
+                        progress,
+                    )  # fmt: skip
+
+
+@body
 def _change(
     instance: int, now: int, query: int, tick: int, tables: Tables, effects: Effects,
     state: Matrix, agenda: Agenda, heap: Heap, intervals: Four, begins: Three, progress: Integers,
@@ -340,11 +376,8 @@ def _change(
     own, first = Place(instance), state[Place(instance), ACTIONS]
     state[own, ACTIONS] = -1
     held = state[own, HELD]
-    begun, many = _begins(first, agenda)
-    is_ended = _ends(first, held if begun == NOTHING else begun, agenda)
+    after, begun, many = _then(first, held, agenda)
     progress[CONFLICTS] += many
-    after = held if begun == NOTHING else begun
-    after = NOTHING if is_ended or many else after
     if after != held:
         _emit(intervals, Place(progress[INTERVALS]), instance, held, state[own, START], now + tick)
         progress[INTERVALS] += held != NOTHING
@@ -413,16 +446,14 @@ def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Ma
 
 @kernel(
     "matrix matrix matrix integers " + "integers " * 5 + "records integers integers integers "
-    "integers records integers integer integer integer writable-matrix "
-    + "writable-integers "
-    * 20,
+    "integers records integers " + "integer " * 5 + "writable-matrix " + "writable-integers " * 20,
     "boolean",
 )
 def _unfold(
     rules: Matrix, relations: Matrix, classes: Matrix, relation_of: Integers, slots: Integers,
     delays: Integers, told: Integers, done: Integers, postponable: Integers, records: Records,
-    times: Integers, ends: Integers, own: Integers, own_ends: Integers,
-    inner_records: Records, triggers: Integers, query: int, tick: int, room: int, state: Matrix,
+    times: Integers, ends: Integers, own: Integers, own_ends: Integers, inner_records: Records,
+    triggers: Integers, edge: int, query: int, tick: int, edges: int, room: int, state: Matrix,
     happened: Integers, waiting: Integers, by_rank: Integers, actions: Integers, links: Integers,
     touched: Integers, keys: Integers, entries: Integers, places: Integers,
     found_instances: Integers, found_values: Integers, found_starts: Integers,
@@ -455,11 +486,14 @@ def _unfold(
                 break
             if progress[INTERVALS] > room or progress[BEGUN] > room or progress[HAPPENED] > room:
                 return False
+            progress[HIGHEST] = edges
             _effects_due(
                 now, query, tables, effects, state, happened, inner, agenda, kept, heap, progress
             )
             rank = 0
             while rank <= progress[HIGHEST]:
+                if 0 < rank <= edges and now > edge:
+                    _tell_edges(rank, now, tables, state, happened, inner, agenda, kept, progress)
                 _rows_of_rank(
                     rank, now, stop, records, times, tables, state, happened, inner, agenda, kept,
                     progress,
@@ -470,7 +504,7 @@ def _unfold(
                     touched[Place(at)], now, query, tick, tables, effects, state, agenda, heap,
                     intervals, begins, progress,
                 )  # fmt: skip
-            progress[HIGHEST] = progress[TOUCHED] = progress[AGENDA] = 0
+            progress[TOUCHED] = progress[AGENDA] = 0
         if progress[INTERVALS] > room:
             return False
         _close(group, own, own_ends, state, intervals, progress)
@@ -490,6 +524,8 @@ def unfold(
     the query are left out. Open intervals end at `NEVER`.
     """
     instances, inner = len(causes.relation_of), len(causes.inner)
+    # Where a relation tells no starts and ends, its rank for them is 0.
+    edges = int(causes.relations[:, EDGES].max(initial=0))
     layers = int(causes.relations[:, LAYERS].max(initial=0))
     most = len(causes.times) + inner + instances * max(layers, 1)
     # Memory that is not written to costs nothing; where it is too little, the walk makes a halt.
@@ -498,7 +534,7 @@ def unfold(
     state[:, HELD], state[:, START], state[:, DUE] = held, starts, dues
     scratch = [
         np.full(causes.triggers.size - 1, LONG_AGO), np.empty(inner, np.int64),
-        np.full(int(causes.rules[:, RANK].max(initial=0)) + 1, -1),
+        np.full(max(edges, int(causes.rules[:, RANK].max(initial=0))) + 1, -1),
         *(np.empty(length, np.int64) for length in (most, most, instances, instances, instances)),
         np.full(instances, -1),
     ]  # fmt: skip
@@ -510,7 +546,7 @@ def unfold(
     while not _unfold(
         causes.rules, causes.relations, causes.classes, causes.relation_of, *causes.effects,
         causes.records, causes.times, causes.ends, causes.own, causes.own_ends, causes.inner,
-        causes.triggers, causes.query, causes.tick, room, state, *scratch,
+        causes.triggers, causes.edge, causes.query, causes.tick, edges, room, state, *scratch,
     ):  # fmt: skip
         for own, column, kind in zip(parts, found, kinds, strict=True):
             own.append(column[: progress[kind]].copy())

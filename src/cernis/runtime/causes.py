@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from cernis.check.model import Boundary, Changes, Event, FluentKind, Pair, Relation
+from cernis.check.model import Boundary, Event, FluentKind, Pair, Relation
 from cernis.plan.logical import (
     AntiStab,
     Branches,
@@ -31,9 +31,13 @@ from cernis.plan.logical import (
 )
 from cernis.syntax.tree import Atom, Term, Text, Variable
 
-INITIATION, TERMINATION, EVENT, HOLDS, INPUT = (
-    "initiation", "termination", "event", "holds", "input",
+INITIATION, TERMINATION, EVENT, HOLDS, START, END = (
+    "initiation", "termination", "event", "holds", "start", "end",
 )  # fmt: skip
+INPUT, STATE = "input", "state"
+"""Conditions on what the cycle does not define: that an event happens, that a fluent holds."""
+
+_OF_STATE = (HOLDS, STATE)
 
 _MOST_BRANCHES = 64
 """A rule whose choices give more alternatives is not written out."""
@@ -60,7 +64,9 @@ class Asked:
     negated: bool = False
 
     def can_be(self, other: Asked) -> bool:
-        """Can what one speaks of be what the other does?"""
+        """Can what one speaks of be what the other does, or depend on it?"""
+        if self.kind in (START, END) and self.relation == other.relation:
+            return True
         if (self.kind, self.relation) != (other.kind, other.relation):
             return False
         values = [_plain(own.value) for own in (self, other)]
@@ -93,7 +99,7 @@ class Cause:
     def needs(self) -> tuple[Asked, ...]:
         """What must be known of its own point before it is decided."""
         drivers = (self.driver,) if self.driver is not None else ()
-        return (*drivers, *(own for own in self.asks if own.kind != HOLDS))
+        return (*drivers, *(own for own in self.asks if own.kind not in _OF_STATE))
 
 
 def causes_of(stratum: Stratum) -> list[Cause]:
@@ -193,9 +199,10 @@ def _driver(step: PointOperator, rule: PointRule) -> Asked:
 def _happening(occurrence: Occurrence, negated: bool) -> Asked:
     if isinstance(occurrence, Event):
         return Asked(EVENT, occurrence.relation, occurrence.args, None, negated)
-    if isinstance(occurrence, Boundary):
-        raise UnfitError
     pair = occurrence.pair
+    if isinstance(occurrence, Boundary):
+        kind = START if occurrence.edge == "start" else END
+        return Asked(kind, pair.relation, pair.args, pair.value, negated)
     kind = INITIATION if occurrence.initiates else TERMINATION
     return Asked(kind, pair.relation, pair.args, pair.value, negated)
 
@@ -203,16 +210,15 @@ def _happening(occurrence: Occurrence, negated: bool) -> Asked:
 def _asked(step: PointOperator, own: frozenset[Relation]) -> Asked:
     """A condition, as what it asks about an instance."""
     if isinstance(step, (Stab, AntiStab)):
-        if step.pair.relation not in own:
-            raise UnfitError
         pair = step.pair
-        return Asked(HOLDS, pair.relation, pair.args, pair.value, isinstance(step, AntiStab))
+        kind = HOLDS if pair.relation in own else STATE
+        return Asked(kind, pair.relation, pair.args, pair.value, isinstance(step, AntiStab))
     if not isinstance(step, (EventJoin, EventAntiJoin)):
         raise UnfitError
     found = _happening(step.occurrence, isinstance(step, EventAntiJoin))
     if found.relation in own:
         return found
-    if isinstance(step.occurrence, Changes):
+    if not isinstance(step.occurrence, Event):
         raise UnfitError
     return replace(found, kind=INPUT)
 

@@ -23,11 +23,21 @@ from cernis.operators.heads import head_column, slot_domains
 from cernis.operators.pipeline import ROW, run_steps
 from cernis.operators.simple import Carried
 from cernis.plan.logical import Definition, InitialPoints, names_in
-from cernis.runtime.causes import EVENT, HOLDS, INITIATION, INPUT, Asked, Cause, UnfitError
+from cernis.runtime.causes import (
+    EVENT,
+    HOLDS,
+    INITIATION,
+    INPUT,
+    STATE,
+    Asked,
+    Cause,
+    UnfitError,
+)
 from cernis.runtime.instances import Instances
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
+from cernis.tables.fluents import INFINITY
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -81,6 +91,8 @@ class Condition:
     def wanted(self) -> int:
         """As the kernel has it; a value of its own for each record is left out."""
         wanted = NEGATED * self.asked.negated
+        if self.asked.kind == STATE:
+            return wanted
         if self.asked.kind != HOLDS:
             return wanted | OF_POINT
         return wanted | ((self.value + 1) << VALUE if isinstance(self.value, int) else 0)
@@ -110,6 +122,7 @@ class Grounded:
     context: Context
     groups: dict[Relation, Group] = field(default_factory=dict)
     inputs: dict[tuple[Relation, tuple[int, ...]], Group] = field(default_factory=dict)
+    states: dict[Relation, Group] = field(default_factory=dict)
     batches: list[Batch] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -141,6 +154,7 @@ class Grounded:
                 self._add(cause, rows, rows.at)
         self._driven()
         self._input()
+        self._state()
         for batch in self.batches:
             for each in batch.conditions:
                 each.found = each.of.instances.find(each.columns, each.length)
@@ -225,6 +239,8 @@ class Grounded:
     # -- conditions -------------------------------------------------------------------------
 
     def _condition(self, asked: Asked, rows: Rows) -> Condition:
+        if asked.kind == STATE:
+            return self._of_state(asked, rows)
         is_input = asked.kind == INPUT
         group = self._of_input(asked, rows) if is_input else self.groups[asked.relation]
         args = asked.args
@@ -251,6 +267,21 @@ class Grounded:
         if isinstance(term, Variable):
             return recoded(rows.columns[term.name], group.value_domain, rows.length)
         return int(constant_column(term, group.value_domain).data[0])
+
+    def _of_state(self, asked: Asked, rows: Rows) -> Condition:
+        """What is asked of a fluent that the cycle does not define; a value is an argument."""
+        relation = asked.relation
+        if relation not in self.states:
+            domains, value_domain = slot_domains(relation, self.context)
+            self.states[relation] = Group(relation, None, Instances([*domains, value_domain]))
+        group = self.states[relation]
+        assert asked.value is not None
+        args = (*asked.args, asked.value)
+        columns = [
+            self._known(arg, domain, rows)
+            for arg, domain in zip(args, group.instances.domains, strict=True)
+        ]
+        return Condition(asked, group, columns, rows.length, None)
 
     def _of_input(self, asked: Asked, rows: Rows) -> Group:
         """What is asked of an input event: the arguments that have values."""
@@ -322,7 +353,7 @@ class Grounded:
         """Let what is asked of the input be told when it happens."""
         for batch in self.batches:
             for own in batch.conditions:
-                if own.asked.kind == INPUT:
+                if own.asked.kind in (INPUT, STATE):
                     own.of.instances.of(own.columns, own.length)
         for (relation, positions), group in self.inputs.items():
             table = self.context.events.get(relation)
@@ -334,6 +365,23 @@ class Grounded:
             self.batches.append(
                 Batch(0, group, found[rows], HAPPENS, NO_ACTION, None, (), table.times[rows])
             )
+
+    def _state(self) -> None:
+        """Let what is asked of other fluents hold when it does.
+
+        It is initiated and terminated a tick before it shows, as what the cycle defines is.
+        """
+        for relation, group in self.states.items():
+            table = self.context.fluents.get(relation)
+            if table is None:
+                continue
+            found = group.instances.find([*table.arguments, table.values], len(table))
+            owners = np.repeat(found, np.diff(table.offsets))
+            for times, done in ((table.starts, 1), (table.ends, 0)):
+                rows = np.flatnonzero((owners >= 0) & (times != INFINITY))
+                batch = Batch(0, group, owners[rows], NO_ACTION, done)
+                batch.times = times[rows] - self.context.tick
+                self.batches.append(batch)
 
 
 def _part(batch: Batch, rows: Integers, done: int) -> Batch:

@@ -21,8 +21,11 @@ from cernis.kernels.linked import linked
 from cernis.kernels.order import placed, ranks, stable_order
 from cernis.kernels.unfold import (
     ALWAYS,
+    ANY_END,
     ANY_INITIATION,
+    ANY_START,
     ANY_TERMINATION,
+    EDGE,
     NOTHING,
     ONCE,
     Causes,
@@ -32,21 +35,26 @@ from cernis.kernels.unfold import (
     unfold,
 )
 from cernis.operators.context import Context, Points
-from cernis.operators.effects import effects_of
+from cernis.operators.effects import effects_of, moved_alike
 from cernis.operators.grouped import grouped
 from cernis.operators.simple import Carried
 from cernis.plan.logical import Delay, Stratum
 from cernis.runtime.causes import (
+    END,
     EVENT,
     HOLDS,
     INITIATION,
     INPUT,
+    START,
+    STATE,
+    TERMINATION,
     Asked,
     Cause,
     UnfitError,
     causes_of,
 )
 from cernis.runtime.grounded import HAPPENS, Batch, Condition, Grounded, Group
+from cernis.tables.domains import Domain
 from cernis.tables.events import by_time
 from cernis.tables.fluents import FluentTable
 
@@ -55,6 +63,9 @@ Matrix: TypeAlias = npt.NDArray[np.int64]
 Records: TypeAlias = npt.NDArray[np.int32]
 
 _NONE = np.empty(0, np.int64)
+_ANY = {
+    INITIATION: ANY_INITIATION, TERMINATION: ANY_TERMINATION, START: ANY_START, END: ANY_END,
+}  # fmt: skip
 
 
 def in_order(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int | None:
@@ -97,7 +108,8 @@ class _Walk:
     _effects: dict[int, EffectTables] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._groups = [*self.grounded.groups.values(), *self.grounded.inputs.values()]
+        own = self.grounded
+        self._groups = [*own.groups.values(), *own.inputs.values(), *own.states.values()]
         ends = np.cumsum([0, *(len(own.instances) for own in self._groups)]).tolist()
         self._bases = {id(own): base for own, base in zip(self._groups, ends, strict=False)}
         self._classes = [{} for _ in self._groups]
@@ -122,7 +134,7 @@ class _Walk:
         causes = Causes(
             rules, relations, self._class_table(), self._relation_of(), effects, records, times,
             ends, placed(np.arange(len(groups)), rank), first[1:], inner, triggers,
-            self.context.query, self.context.tick,
+            self.context.edge, self.context.query, self.context.tick,
         )  # fmt: skip
         held, starts, dues, begun = self._before()
         found = self._unfolded(causes, held, starts, dues)
@@ -187,11 +199,11 @@ class _Walk:
     def _number_classes(self) -> None:
         """A class for each kind of happening that something waits for or asks about."""
         for at, group in enumerate(self._groups):
-            if group.is_event:
+            if group.is_event and group.relation not in self.grounded.states:
                 self._class_of(at, HAPPENS)
         for batch in self.grounded.batches:
             for own in batch.conditions:
-                if own.asked.kind != HOLDS:
+                if own.asked.kind not in (HOLDS, STATE):
                     self._slots_of(own.asked, own.of, own.value)
             if batch.driver is not None:
                 driver, group = batch.driver[0], self.grounded.groups[batch.driver[0].relation]
@@ -217,12 +229,12 @@ class _Walk:
         at = next(at for at, own in enumerate(self._groups) if own is group)
         if asked.kind in (EVENT, INPUT):
             return self._class_of(at, HAPPENS)
-        starts = asked.kind == INITIATION
         if value is None:
-            return self._class_of(at, ANY_INITIATION if starts else ANY_TERMINATION)
+            return self._class_of(at, _ANY[asked.kind])
         if not isinstance(value, int):
             raise UnfitError
-        return self._class_of(at, value << 1 | starts)
+        action = value << 1 | (asked.kind in (INITIATION, START))
+        return self._class_of(at, action | EDGE * (asked.kind in (START, END)))
 
     def _class_table(self) -> Matrix:
         rows = [[action, base] for own in self._classes for action, base in own.items()]
@@ -235,9 +247,14 @@ class _Walk:
     def _effects_of(self, group: Group) -> EffectTables:
         assert group.value_domain is not None
         assert group.definition is not None
+        arguments = group.instances.arguments(slice(None))
+        delays = _delays(group)
+        domains: list[Domain | None] = [*group.instances.domains]
+        if moved_alike(delays, arguments, domains, self.context) is not None:
+            raise UnfitError
         found = effects_of(
-            _delays(group), group.instances.arguments(slice(None)), list(group.instances.domains),
-            group.value_domain, group.definition.groundings, self.context,
+            delays, arguments, domains, group.value_domain, group.definition.groundings,
+            self.context,
         )  # fmt: skip
         known = found.delays[found.delays != NO_EFFECT]
         if self.context.tick > 1:
@@ -251,6 +268,7 @@ class _Walk:
         for group, classes in zip(self._groups, self._classes, strict=True):
             kept = ONCE if group.is_event else ALWAYS * (group.relation in self.context.watched)
             row = [first, first + len(classes), self._bases[id(group)], kept, *[0] * 7]
+            edges = self._edges(group)
             first += len(classes)
             own = self._effects.get(id(group))
             if own is not None:
@@ -264,9 +282,18 @@ class _Walk:
                     parts, (own.slots, own.delays, own.told, own.done, own.postponable), strict=True
                 ):
                     part.append(np.ascontiguousarray(table).reshape(-1))
-            rows.append(row)
+            rows.append([*row, edges])
         slots, delays, told, done, moved = (np.concatenate(part) for part in parts)
-        return np.array(rows, np.int64).reshape(-1, 11), (slots, delays, told, done, moved)
+        return np.array(rows, np.int64).reshape(-1, 12), (slots, delays, told, done, moved)
+
+    def _edges(self, group: Group) -> int:
+        """The rank at which starts and ends are known; 0 if nobody asks for them."""
+        kinds = {own.kind for cause in self.grounded.causes for own in cause.needs
+                 if own.relation == group.relation}  # fmt: skip
+        if not kinds & {START, END}:
+            return 0
+        own = [cause.rank for cause in self.grounded.causes if cause.relation == group.relation]
+        return 1 + max(own, default=0)
 
     # -- records ----------------------------------------------------------------------------
 
@@ -313,7 +340,7 @@ class _Walk:
 
     def _targets(self, condition: Condition) -> Integers:
         """The instance of each record, or its slot, or -1."""
-        if condition.asked.kind == HOLDS:
+        if condition.asked.kind in (HOLDS, STATE):
             base = self._bases[id(condition.of)]
         else:
             base = self._slots_of(condition.asked, condition.of, condition.value)
