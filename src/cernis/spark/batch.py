@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,6 +40,7 @@ from cernis.spark.splits import (
 from cernis.spark.stage import evaluate
 from cernis.spark.survey import survey_step, together
 from cernis.spark.typed import kind_of
+from cernis.spark.weights import spread_by_weight
 from cernis.spark.whole import whole
 
 if TYPE_CHECKING:
@@ -100,28 +102,39 @@ def recognise_plan(
         raise DataError("there must be at least one partition")
     if at_once is not None and at_once < 1:
         raise DataError("at least one record must be evaluated at once")
-    return _pipeline(plan, _source(events, mapping, spark), chosen, partitions, at_once)
+    return _recognised(plan, _source(events, mapping, spark), chosen, partitions, at_once)
 
 
-def _pipeline(
+def _recognised(
     plan: Plan, source: Source, chosen: Settings, partitions: int | None, at_once: int | None
 ) -> Recognised:
     cores = cores_of(source.session)
     if partitions is None and source.is_small:
         job = replace(job_of(plan, chosen, 1), counter=_counter(source.session))
-        return Recognised(*source.in_one_task(job), plan, source.schemas, job, 0)
+        return Recognised(source.in_one_task, plan, source.schemas, job, 0)
     buckets = partitions or max(_PER_CORE * cores, -(-source.size // _PER_BUCKET))
-    if at_once is not None and source.has_at_most(at_once):
-        at_once = None
-    job = _surveyed(job_of(plan, chosen, buckets, at_once), source)
+    job = job_of(plan, chosen, buckets, at_once)
+    for frame, own in source.frames:
+        # What is missing is told now, and not when the result is used.
+        wanted_columns(frame, own.columns, job.loaded.shapes)
+    spreads, fullest = spread_by_weight(job, source.splits, source.mappings)
+    if job.at_once is not None and source.has_at_most(job.at_once, fullest):
+        job = replace(job, at_once=None)
+    job = _surveyed(replace(job, spreads=spreads), source)
     job = replace(job, counter=_counter(source.session))
+    pipeline = partial(_pipeline, source)
+    return Recognised(pipeline, plan, source.schemas, job, len(job.loaded.routes.steps))
+
+
+def _pipeline(source: Source, job: Job) -> tuple[DataFrame, Callable[[Batches], Batches]]:
+    """The rows that the last step of a job starts from, and the last step."""
     rows = source.packed(job, True)
     places = source.places
     steps = job.loaded.routes.steps
     for number in steps[:-1]:
         rows = _exchange(rows, job).mapInArrow(_step(job, number, places), DDL)
     last = _step(job, steps[-1], places) if steps else _nothing_to_do
-    return Recognised(_exchange(rows, job), last, plan, source.schemas, job, len(steps))
+    return _exchange(rows, job), last
 
 
 def _nothing_to_do(given: Batches) -> Batches:
@@ -206,13 +219,12 @@ class Source:
         """Is it so little that one task can have it all?"""
         return not self.frames and self.size < _SMALL
 
-    def has_at_most(self, records: int) -> bool:
-        """Is it known that there are no more records than so many?"""
-        return (
-            not self.frames
-            and all(s.groups for s in self.splits)
-            and (sum(split.high - split.low for split in self.splits) <= records)
-        )
+    def has_at_most(self, records: int, fullest: float) -> bool:
+        """Can it be taken that no bucket has more records than so many?"""
+        if self.frames or not all(split.groups for split in self.splits):
+            return False
+        total = sum(split.high - split.low for split in self.splits)
+        return total <= records or 0 < 1.25 * fullest <= records
 
     @property
     def may_retract(self) -> bool:

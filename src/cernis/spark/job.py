@@ -14,6 +14,7 @@ from cernis.plan.builder import Plan, Spare
 from cernis.runtime.columns import Form
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
+from cernis.spark.buckets import Spread
 from cernis.spark.routes import Routes, find_routes
 from cernis.spark.slices import Sliced, sliced
 
@@ -67,6 +68,10 @@ class Job:
     """Domains that the input fills: since which query each member is there."""
     at_once: int | None = None
     """How many records a bucket evaluates at once, where the rules allow slices; None for all."""
+    spreads: Mapping[int, Spread] = field(default_factory=dict, compare=False, repr=False)
+    """By step: how keys are spread over its buckets, where it is not by hash alone."""
+    folder: str | None = None
+    """Where answers are written to by those who find them; None if they are passed on."""
     counter: Any = field(default=None, compare=False, repr=False)
     """An accumulator of Spark's for the records that are read; None where there is none."""
     here: Loaded | None = field(default=None, compare=False, repr=False)
@@ -76,6 +81,10 @@ class Job:
     def loaded(self) -> Loaded:
         """The plan, unpacked once a process."""
         return self.here if self.here is not None else _loaded(self.plan)
+
+    def spread(self, step: int) -> Spread:
+        """How keys are spread over the buckets of a step."""
+        return self.spreads.get(step) or Spread(self.buckets)
 
     def tell_read(self, records: int) -> None:
         """Tell the driver of records that have been read. For show only: tasks may be repeated."""

@@ -20,7 +20,6 @@ from cernis.runtime.columns import (
     taken,
 )
 from cernis.spark.blobs import packed_column, packed_records
-from cernis.spark.buckets import bucket_of
 from cernis.spark.job import Job, Survey
 from cernis.spark.routes import Ask, Demand, Positions, Way
 from cernis.spark.rows import LAST, Row
@@ -62,13 +61,13 @@ def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int,
     delivery = job.loaded.routes.home(part.form.relation)
     if not home:
         columns = [*part.times[1:], *part.columns]
-        where = bucket_of(columns, len(part), job.buckets)
+        where = job.spread(0).of(columns, len(part))
         yield from ((0, own) for own in by_bucket(part, where, job))
     elif delivery.way is Way.EVERYWHERE:
         yield from ((delivery.step, own) for own in to_all(part, job))
     else:
         links = delivery.links[0] if delivery.way is Way.KEYED else ()
-        where = bucket_of(arguments_at(part, links), len(part), job.buckets)
+        where = job.spread(delivery.step).of(arguments_at(part, links), len(part))
         yield from ((delivery.step, own) for own in by_bucket(part, where, job))
 
 
@@ -142,18 +141,18 @@ def _demands(records: Records, job: Job) -> Iterator[Row]:
     for form, part in records.relations.items():
         for ask in job.loaded.routes.asks:
             if ask.driver == form.relation and len(part):
-                found.setdefault(ask.demand, []).append(_asked(part, ask, job.buckets))
+                found.setdefault(ask.demand, []).append(_asked(part, ask, job))
     for demand, parts in found.items():
-        yield from _demand_rows(demand, parts, job.buckets)
+        yield from _demand_rows(demand, parts, job)
 
 
-def _asked(part: RecordColumns, ask: Ask, buckets: int) -> tuple[list[Column], Integers]:
-    targets = bucket_of(arguments_at(part, ask.key), len(part), buckets)
+def _asked(part: RecordColumns, ask: Ask, job: Job) -> tuple[list[Column], Integers]:
+    targets = job.spread(ask.demand.step).of(arguments_at(part, ask.key), len(part))
     return arguments_at(part, ask.positions), targets
 
 
 def _demand_rows(
-    demand: Demand, parts: list[tuple[list[Column], Integers]], buckets: int
+    demand: Demand, parts: list[tuple[list[Column], Integers]], job: Job
 ) -> Iterator[Row]:
     from cernis.runtime.columns import joined
 
@@ -161,7 +160,8 @@ def _demand_rows(
     targets = np.concatenate([own for _, own in parts])
     once = distinct_rows([*columns, targets])
     columns, targets = [taken(column, once) for column in columns], targets[once]
-    where = bucket_of([columns[at] for at in demand.hashed], len(targets), buckets)
+    asked = [columns[at] for at in demand.hashed]
+    where = job.spread(demand.home).of(asked, len(targets))
     for bucket in np.unique(where).tolist():
         rows = np.flatnonzero(where == bucket)
         own = [packed_column(taken(column, rows)) for column in columns]

@@ -41,6 +41,8 @@ class Kind(StrEnum):
     SURVEY = "survey"
     """What is known of all the input."""
     ANSWER = "answer"
+    WRITTEN = "written"
+    """What of an answer was written to files."""
     REPORT = "report"
 
 

@@ -34,7 +34,7 @@ _PARQUET: Final = (".parquet", ".pq")
 _JSON: Final = (".jsonl", ".ndjson", ".json")
 _TABLES: Final = (".csv", ".tsv")
 _INFINITE: Final = 1 << 62
-_ROW: Final = 32
+ROW: Final = 32
 """Bytes of a record, roughly."""
 
 
@@ -131,7 +131,7 @@ def _row_groups(file: Path, name: str, rows: int) -> Iterator[Split]:
         high += metadata.row_group(group).num_rows
         if high - low >= rows or group + 1 == metadata.num_row_groups:
             kind = "retracting" if retracts else "parquet"
-            yield Split(name, kind, low, high, tuple(groups), (high - low) * _ROW)
+            yield Split(name, kind, low, high, tuple(groups), (high - low) * ROW)
             groups, low = [], high
 
 

@@ -10,11 +10,11 @@ from cernis.runtime.columns import Records
 from cernis.runtime.recognise import chosen_bounds
 from cernis.runtime.run import windows
 from cernis.spark.domains import Key, Members, foreign_domains, members_of
+from cernis.spark.inbox import Inbox
 from cernis.spark.job import Job, Survey
 from cernis.spark.pack import surveyed
 from cernis.spark.resolved import enter
 from cernis.spark.rows import LAST, Kind, Row, batches
-from cernis.spark.stage import Inbox
 
 
 def survey_step(given: Iterable[pa.RecordBatch], job: Job, tick: int) -> Iterator[pa.RecordBatch]:

@@ -10,11 +10,11 @@ from cernis.runtime.columns import Records
 from cernis.runtime.mapping import Mappings
 from cernis.runtime.recognise import account, bounds
 from cernis.runtime.run import Run, windows
-from cernis.spark.answers import packed_answer
 from cernis.spark.job import Job
 from cernis.spark.pack import report_of
 from cernis.spark.resolved import enter
 from cernis.spark.rows import LAST, Kind, Row, batches
+from cernis.spark.sink import answer_row
 from cernis.spark.splits import Split, places_of, read_together
 
 
@@ -37,7 +37,7 @@ def _rows(splits: Sequence[Split], mappings: Mappings, job: Job) -> Iterator[Row
     late, outside = account(
         found, list(windows(start, end, settings.window, settings.step)), run.tick
     )
-    yield Row(0, LAST, Kind.ANSWER, packed_answer(answer))
+    yield answer_row(answer, job, 0, 0)
     yield Row(0, LAST, Kind.REPORT, {
         "set_aside": found.set_aside, "too_late": late, "outside": outside, "start": start,
         "end": end, "queries": answer.queries, "conflicts": answer.conflicts, "step": 0,

@@ -1,0 +1,73 @@
+"""What belongs to a bucket: every bucket may find what others have to tell; each tells its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cernis.runtime.columns import Booleans, Column, Integers, RecordColumns
+from cernis.runtime.run import Answer
+from cernis.spark.buckets import CodeHashes, mixed_hashes
+from cernis.spark.found import Found
+from cernis.spark.job import Job
+from cernis.spark.routes import Positions, Way
+from cernis.tables.columns import Array
+from cernis.tables.domains import Domain
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A bucket of a step."""
+
+    job: Job
+    step: int
+    bucket: int
+    _hashes: CodeHashes = field(default_factory=CodeHashes)
+
+    def owns(self, part: RecordColumns) -> Booleans:
+        """Which records are accounted for here: all, unless every bucket has them."""
+        if self.job.loaded.routes.home(part.form.relation).way is not Way.EVERYWHERE:
+            return np.ones(len(part), np.bool_)
+        where = self.job.spread(self.step).of(part.columns, len(part))
+        return np.asarray(where == self.bucket)
+
+    def records(self, part: RecordColumns) -> RecordColumns:
+        """The records that are accounted for here."""
+        own = self.owns(part)
+        return part if own.all() else part.take(own)
+
+    def answer(self, answer: Answer) -> Answer:
+        """The answer without what belongs to other buckets."""
+        found = Answer()
+        for relation, key in self.job.loaded.routes.owned[self.step].items():
+            fluent, event = answer.fluents.get(relation), answer.events.get(relation)
+            if fluent is not None:
+                mine = self._coded(fluent.arguments, fluent.domains, len(fluent), key)
+                found.fluents[relation] = fluent if mine is None else fluent.take(mine)
+            if event is not None:
+                mine = self._coded(event.arguments, event.domains, len(event), key)
+                found.events[relation] = event if mine is None else event.take(mine)
+        return found
+
+    def found(self, found: Found) -> Found:
+        """What was found without what belongs to other buckets."""
+        key = self.job.loaded.routes.owned[self.step][found.relation]
+        columns: list[Column] = [found.columns[at] for at in key or ()]
+        if key is None or self.job.buckets == 1:
+            return found
+        own = self.job.spread(self.step).of(columns, len(found)) == self.bucket
+        return found if own.all() else found.take(np.flatnonzero(own))
+
+    def _coded(
+        self, columns: list[Array], domains: list[Domain | None], length: int,
+        key: Positions | None,
+    ) -> Integers | None:  # fmt: skip
+        """The rows whose key belongs to this bucket; None for all."""
+        if key is None or self.job.buckets == 1:
+            return None
+        hashes = [self._hashes.of(columns[at], domains[at]) for at in key]
+        spread = self.job.spread(self.step)
+        where = spread.of_hashes(mixed_hashes(hashes, length)) if key else np.zeros(length)
+        own = where == self.bucket
+        return None if own.all() else np.flatnonzero(own)
