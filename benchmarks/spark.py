@@ -36,11 +36,12 @@ from cernis.plan import Plan  # noqa: E402
 from cernis.runtime.settings import Settings  # noqa: E402
 from cernis.runtime.writers import OutputFormat  # noqa: E402
 from cernis.runtime.writers import write as write_here  # noqa: E402
-from cernis.spark.batch import Source, _exchange, _source, recognise_plan  # noqa: E402
+from cernis.spark.batch import exchange, recognise_plan  # noqa: E402
 from cernis.spark.job import job_of  # noqa: E402
 from cernis.spark.output import write  # noqa: E402
 from cernis.spark.rows import DDL  # noqa: E402
 from cernis.spark.session import session  # noqa: E402
+from cernis.spark.source import Source, source_of  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
 
 TIMES = ("arrival", "occurrence", "start", "end")
@@ -161,7 +162,7 @@ class Bench:
         self.out = files[0].parents[1] / "out"
 
     def source(self) -> Source:
-        return _source(self.files, None, self.spark)  # type: ignore[arg-type]
+        return source_of(self.files, None, self.spark)  # type: ignore[arg-type]
 
     def packing(self) -> None:
         job = job_of(self.plan, Settings(), self.buckets)
@@ -171,8 +172,8 @@ class Bench:
         job = job_of(self.plan, Settings(), self.buckets)
         rows = self.source().packed(job, True)
         for _ in job.loaded.routes.steps[:-1]:
-            rows = _exchange(rows, job).mapInArrow(passed, DDL)
-        _exchange(rows, job).mapInArrow(nothing, DDL).count()
+            rows = exchange(rows, job).mapInArrow(passed, DDL)
+        exchange(rows, job).mapInArrow(nothing, DDL).count()
 
     def rows(self) -> None:
         """The plain exchange: rows by vessel."""

@@ -70,10 +70,9 @@ def run(
     """The answer that the steps of a job give."""
     random = Random(seed)
     job = job_of(program.plan, settings, buckets, at_once)
-    tick = settings.tick or program.checked.definitions.settings.tick
     parts = parts_of(lines, splits, job)
-    job = surveyed(job, parts, tick, random)
-    rows = packed(parts, job, tick, True)
+    job = surveyed(job, parts, random)
+    rows = packed(parts, job, True)
     size = -(-len(lines) // splits) or 1
     places = Places(names=lambda split: ("events", split * size))
     for step in job.loaded.routes.steps:
@@ -86,19 +85,19 @@ def run(
     return outcome(rows)
 
 
-def packed(parts: Iterable[Records], job: Job, tick: int, home: bool) -> Batches:
-    return [batch for part in parts for batch in batches(pack(part, job, tick, home))]
+def packed(parts: Iterable[Records], job: Job, home: bool) -> Batches:
+    return [batch for part in parts for batch in batches(pack(part, job, home))]
 
 
-def surveyed(job: Job, parts: list[Records], tick: int, random: Random) -> Job:
+def surveyed(job: Job, parts: list[Records], random: Random) -> Job:
     keys = foreign_domains(job.loaded.plan, job.loaded.routes)
     retracts = any(part.retracts is not None for own in parts for part in own.relations.values())
     if not keys and not retracts:
         return job
 
     def found(job: Job) -> Any:
-        arrived = exchange(packed(parts, job, tick, False), job.buckets, random)
-        rows = [row for own in arrived for row in survey_step(own, job, tick)]
+        arrived = exchange(packed(parts, job, False), job.buckets, random)
+        rows = [row for own in arrived for row in survey_step(own, job)]
         return together((loads(blob) for row in rows for blob in row["blob"].to_pylist()), keys)
 
     job = replace(job, survey=found(job)[0])

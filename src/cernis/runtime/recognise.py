@@ -103,6 +103,8 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
     for own in [*records.relations.values(), *records.retractions]:
         arrival, start = own.times[:2]
         last = _last(own, tick)
+        if _are_all_seen(arrival, start, last, queries):
+            continue
         first = np.searchsorted(times, arrival)
         beyond = (first == len(times)) | (last <= edges[0]) | (start > times[-1])
         outside += int(beyond.sum())
@@ -111,6 +113,17 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
             place = int(own.places[row])
             late.append((place, records.aside(place, TOO_LATE, own.text(row))))
     return [aside for _, aside in sorted(late, key=lambda pair: pair[0])], outside
+
+
+def _are_all_seen(
+    arrival: Integers, start: Integers, last: Integers, queries: list[Window]
+) -> bool:
+    """Does a run of one query see all records? A look at the first and the last of them tells."""
+    if len(queries) > 1 or not len(start):
+        return not len(start)
+    query = queries[0].query
+    latest = int(start.max() if arrival is start else max(start.max(), arrival.max()))
+    return latest <= query and int(last.min()) > queries[0].edge
 
 
 def _last(own: RecordColumns, tick: int) -> Integers:

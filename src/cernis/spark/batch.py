@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,41 +15,25 @@ import pyarrow.compute as pc
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.program import Program, load
-from cernis.runtime.columns import Records
-from cernis.runtime.mapping import Mappings
 from cernis.runtime.query import refuse
 from cernis.runtime.settings import Length, Point, Settings, settings
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
-from cernis.spark.frames import Frame, records_of, wanted_columns
+from cernis.spark.frames import wanted_columns
 from cernis.spark.job import Job, job_of
-from cernis.spark.pack import pack
 from cernis.spark.places import Places
 from cernis.spark.results import Recognised
-from cernis.spark.rows import DDL, LAST, batches
+from cernis.spark.rows import DDL, LAST
 from cernis.spark.session import cores_of
-from cernis.spark.splits import (
-    Split,
-    input_files,
-    parquet_schemas,
-    places_of,
-    read_together,
-    splits_of,
-    tasks_of,
-)
+from cernis.spark.source import Source, source_of
 from cernis.spark.stage import evaluate
 from cernis.spark.survey import survey_step, together
-from cernis.spark.typed import kind_of
 from cernis.spark.weights import spread_by_weight
-from cernis.spark.whole import whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Batches = Iterator[pa.RecordBatch]
-
-_SMALL: Final = 256 << 20
-"""Files of fewer bytes in all are read and evaluated by one task, without an exchange."""
 
 AT_ONCE: Final = 1 << 21
 """Records that a partition evaluates at once, unless it is said otherwise."""
@@ -102,7 +86,7 @@ def recognise_plan(
         raise DataError("there must be at least one partition")
     if at_once is not None and at_once < 1:
         raise DataError("at least one record must be evaluated at once")
-    return _recognised(plan, _source(events, mapping, spark), chosen, partitions, at_once)
+    return _recognised(plan, source_of(events, mapping, spark), chosen, partitions, at_once)
 
 
 def _recognised(
@@ -132,9 +116,9 @@ def _pipeline(source: Source, job: Job) -> tuple[DataFrame, Callable[[Batches], 
     places = source.places
     steps = job.loaded.routes.steps
     for number in steps[:-1]:
-        rows = _exchange(rows, job).mapInArrow(_step(job, number, places), DDL)
+        rows = exchange(rows, job).mapInArrow(_step(job, number, places), DDL)
     last = _step(job, steps[-1], places) if steps else _nothing_to_do
-    return _exchange(rows, job), last
+    return exchange(rows, job), last
 
 
 def _nothing_to_do(given: Batches) -> Batches:
@@ -142,7 +126,7 @@ def _nothing_to_do(given: Batches) -> Batches:
     yield from (batch.filter(pc.equal(batch.column(1), LAST)) for batch in given)
 
 
-def _exchange(rows: DataFrame, job: Job) -> DataFrame:
+def exchange(rows: DataFrame, job: Job) -> DataFrame:
     """Rows by bucket; in the order of time where slices of it are evaluated."""
     from pyspark.sql.functions import col
 
@@ -157,14 +141,6 @@ def _step(job: Job, number: int, places: Places) -> Callable[[Batches], Batches]
     return run
 
 
-def partition_number() -> int:
-    """The number of the partition that this task works on."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    return context.partitionId() if context is not None else 0
-
-
 def _surveyed(job: Job, source: Source) -> Job:
     """The job with what has to be known of all the input beforehand.
 
@@ -174,13 +150,12 @@ def _surveyed(job: Job, source: Source) -> Job:
     keys = foreign_domains(job.loaded.plan, job.loaded.routes)
     if not keys and not (source.may_retract and job.settings.end is None):
         return job
-    tick = _tick(job)
 
     def run(given: Batches) -> Batches:
-        yield from survey_step(given, job, tick)
+        yield from survey_step(given, job)
 
     def found() -> Any:
-        rows = _exchange(source.packed(job, False), job).mapInArrow(run, DDL)
+        rows = exchange(source.packed(job, False), job).mapInArrow(run, DDL)
         return together((loads(row.blob) for row in rows.select("blob").collect()), keys)
 
     survey, _ = found()
@@ -191,148 +166,7 @@ def _surveyed(job: Job, source: Source) -> Job:
     return job
 
 
-def _tick(job: Job) -> int:
-    return job.settings.tick or job.loaded.plan.checked.definitions.settings.tick
-
-
 def _counter(session: SparkSession) -> Any:
     """What workers count records with; None with Connect, which has no such thing."""
     context = getattr(session, "_sc", None)
     return None if context is None else context.accumulator(0)
-
-
-# -- sources -----------------------------------------------------------------------------------
-
-
-@dataclass
-class Source:
-    """Where the records of a run come from."""
-
-    session: SparkSession
-    frames: list[tuple[Frame, DataFrame]] = field(default_factory=list)
-    splits: list[Split] = field(default_factory=list)
-    mappings: Mappings = field(default_factory=Mappings)
-    size: int = 0
-
-    @property
-    def is_small(self) -> bool:
-        """Is it so little that one task can have it all?"""
-        return not self.frames and self.size < _SMALL
-
-    def has_at_most(self, records: int, fullest: float) -> bool:
-        """Can it be taken that no bucket has more records than so many?"""
-        if self.frames or not all(split.groups for split in self.splits):
-            return False
-        total = sum(split.high - split.low for split in self.splits)
-        return total <= records or 0 < 1.25 * fullest <= records
-
-    @property
-    def may_retract(self) -> bool:
-        """Can there be retractions among the records?"""
-        return any("retracts" in own.columns for _, own in self.frames) or any(
-            split.may_retract for split in self.splits
-        )
-
-    @property
-    def places(self) -> Places:
-        """Tells sources and lines of records."""
-        if self.splits:
-            return places_of(self.splits)
-        names = [frame.source for frame, _ in self.frames]
-        return Places(names=lambda split: (names[split >> 18] if names else "", 0))
-
-    @property
-    def schemas(self) -> dict[str, dict[str, str]]:
-        """The types of the columns of each relation that has a DataFrame or file of its own."""
-        found = {
-            frame.relation: {title: kind_of(kind) for title, kind in own.dtypes}
-            for frame, own in self.frames
-            if frame.relation
-        }
-        return found | parquet_schemas(self.splits)
-
-    def packed(self, job: Job, home: bool) -> DataFrame:
-        """All records as rows for their buckets."""
-        parts = [self._packed_frame(frame, own, job, home) for frame, own in self.frames]
-        parts.append(self._packed_splits(job, home) if self.splits else self._nothing(job, home))
-        found = parts[0]
-        for part in parts[1:]:
-            found = found.unionAll(part)
-        return found
-
-    def _nothing(self, job: Job, home: bool) -> DataFrame:
-        """A row for each bucket, so that buckets without records are evaluated too."""
-        tick = _tick(job)
-
-        def run(given: Batches) -> Batches:
-            for _ in given:
-                yield from batches(pack(Records(), job, tick, home))
-
-        return self.session.range(0, 1, 1, 1).mapInArrow(run, DDL)
-
-    def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, home: bool) -> DataFrame:
-        columns = wanted_columns(frame, own.columns, job.loaded.shapes)
-        tick = _tick(job)
-
-        def run(given: Batches) -> Batches:
-            for records in records_of(given, frame, partition_number(), job.loaded.shapes):
-                job.tell_read(records.count)
-                yield from batches(pack(records, job, tick, home))
-
-        return own.select(*(f"`{column}`" for column in columns)).mapInArrow(run, DDL)
-
-    def _packed_splits(self, job: Job, home: bool) -> DataFrame:
-        splits, mappings, tick = self.splits, self.mappings, _tick(job)
-        tasks = tasks_of(splits)
-
-        def run(given: Batches) -> Batches:
-            for batch in given:
-                for number in batch.column(0).to_pylist():
-                    shapes = job.loaded.shapes
-                    records = read_together(splits, tasks[number], shapes, mappings)
-                    job.tell_read(records.count)
-                    yield from batches(pack(records, job, tick, home))
-
-        numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1))
-        return numbers.mapInArrow(run, DDL)
-
-    def in_one_task(self, job: Job) -> tuple[DataFrame, Callable[[Batches], Batches]]:
-        """All in one task: read, evaluated, and no exchange."""
-        splits, mappings = self.splits, self.mappings
-
-        def run(given: Batches) -> Batches:
-            for _ in given:
-                yield from whole(splits, mappings, job)
-
-        return self.session.range(0, 1, 1, 1), run
-
-
-def _source(
-    events: Any, mapping: str | Path | Mapping[str, Any] | None, spark: SparkSession | None
-) -> Source:
-    from pyspark.sql import DataFrame
-
-    if isinstance(events, DataFrame):
-        return Source(events.sparkSession, [(Frame(0, None), events)])
-    if isinstance(events, Mapping):
-        wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
-        if wrong:
-            raise DataError(f"{wrong[0]} must be a DataFrame")
-        frames = [(Frame(at, str(name)), own) for at, (name, own) in enumerate(events.items())]
-        if not frames:
-            return Source(spark or _active())
-        return Source(frames[0][1].sparkSession, frames)
-    if isinstance(events, str | Path):
-        events = [events]
-    if not isinstance(events, Sequence) or not all(isinstance(e, str | Path) for e in events):
-        raise DataError("events must be DataFrames or the paths of files")
-    files = input_files(events)
-    splits, mappings = splits_of(files, mapping)
-    size = sum(file.stat().st_size for file in files)
-    return Source(spark or _active(), [], splits, mappings, size)
-
-
-def _active() -> SparkSession:
-    from cernis.spark.session import session
-
-    return session()

@@ -90,7 +90,7 @@ def widen(narrowed: Narrow) -> Array:
     if kind == _SAME:
         return np.full(number[1], number[0], np.int64)
     if kind == _TENTHS:
-        return widen(kept) / 10  # type: ignore[arg-type]
+        return _from_tenths(kept)  # type: ignore[arg-type]
     if kind == _RAW:
         return kept
     wide = kept.astype(np.int64)
@@ -98,6 +98,18 @@ def widen(narrowed: Narrow) -> Array:
         wide += number
     if kind == _OPEN:
         wide[kept == 0] = INFINITE
+    return wide
+
+
+def _from_tenths(narrowed: Narrow) -> Array:
+    kind, least, kept = narrowed
+    if kind != _WHOLE:
+        return widen(narrowed) / 10
+    # Tenths are 32 bits wide at most, so floats hold them as they are.
+    wide = kept.astype(np.float64)
+    if least:
+        wide += least
+    wide /= 10
     return wide
 
 

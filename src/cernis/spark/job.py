@@ -82,6 +82,11 @@ class Job:
         """The plan, unpacked once a process."""
         return self.here if self.here is not None else _loaded(self.plan)
 
+    @property
+    def tick(self) -> int:
+        """The clock tick of the run."""
+        return self.settings.tick or self.loaded.plan.checked.definitions.settings.tick
+
     def spread(self, step: int) -> Spread:
         """How keys are spread over the buckets of a step."""
         return self.spreads.get(step) or Spread(self.buckets)

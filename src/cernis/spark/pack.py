@@ -32,7 +32,7 @@ MOST_ROWS = 1 << 17
 """Records in one blob, so that it has a few megabytes at most."""
 
 
-def pack(records: Records, job: Job, tick: int, home: bool = True) -> Iterator[Row]:
+def pack(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
     """The rows of some records, which are not resolved: what goes where, and what it amounts to.
 
     Without `home`, equal records go to the same bucket of step 0, whatever they are.
@@ -49,7 +49,7 @@ def pack(records: Records, job: Job, tick: int, home: bool = True) -> Iterator[R
         yield Row(key[1], key[0], Blob.RECORDS, content, since[key])
     if home:
         yield from _demands(records, job)
-    survey = surveyed(records, job, tick)
+    survey = surveyed(records, job)
     first = job.loaded.routes.steps[0] if home and job.loaded.routes.steps else 0
     for bucket in range(job.buckets):
         yield Row(bucket, first, Blob.SURVEY, survey)
@@ -182,18 +182,18 @@ def distinct_rows(columns: Sequence[Column]) -> Integers:
 # -- what it amounts to ------------------------------------------------------------------------
 
 
-def surveyed(records: Records, job: Job, tick: int) -> Survey:
+def surveyed(records: Records, job: Job) -> Survey:
     """What there is to know of records, resolved or not.
 
     Of retractions that are among the records only their arrival is known to reach so far.
     """
     found = Survey()
     for form, part in records.relations.items():
-        found += _survey_of(form, part, job, tick)
+        found += _survey_of(form, part, job)
     return found
 
 
-def _survey_of(form: Form, part: RecordColumns, job: Job, tick: int) -> Survey:
+def _survey_of(form: Form, part: RecordColumns, job: Job) -> Survey:
     reach: int | None = None
     floats = frozenset(
         (form, at)
@@ -211,7 +211,7 @@ def _survey_of(form: Form, part: RecordColumns, job: Job, tick: int) -> Survey:
     lasts = [int(times[0].max()), int(times[1].max())]
     for ends in times[2:]:
         closed = ends[ends < INFINITE]
-        lasts += [int(closed.max()) - tick] if len(closed) else []
+        lasts += [int(closed.max()) - job.tick] if len(closed) else []
     if part.gone is not None:
         gone = part.gone[part.gone < INFINITE]
         lasts += [int(gone.max())] if len(gone) else []

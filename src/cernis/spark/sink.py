@@ -67,6 +67,7 @@ def _write_table(table: pa.Table, where: Path, title: str, part: str, relation: 
     parquet.write_table(
         table, unfinished, compression="zstd",
         use_dictionary=[name for name in _TEXTS if name.partition(".")[0] in table.column_names],
+        write_statistics=[name for name in _TIMES if name in table.column_names],
         column_encoding={
             name: "DELTA_BINARY_PACKED" for name in _TIMES if name in table.column_names
         },

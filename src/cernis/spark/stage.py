@@ -77,13 +77,9 @@ class _Step:
     def _survey(self) -> Survey:
         return self.job.survey or self.inbox.survey
 
-    @property
-    def _tick(self) -> int:
-        return self.job.settings.tick or self._plan.checked.definitions.settings.tick
-
     def _bounds(self) -> tuple[int, int]:
         survey = self._survey
-        return chosen_bounds(survey.first, survey.last, self.job.settings, self._tick)
+        return chosen_bounds(survey.first, survey.last, self.job.settings, self.job.tick)
 
     def rows(self) -> Iterator[Row]:
         """All rows that come of it, but for those of slices before."""
@@ -110,7 +106,7 @@ class _Step:
         if least is None or self.inbox.count < max(self.enough, least) or not self._can_slice():
             return
         start, end = self._bounds()
-        query = start + (since - 1 - start) // self._tick * self._tick
+        query = start + (since - 1 - start) // self.job.tick * self.job.tick
         edge = self.slicing.edge if self.slicing is not None else start
         if not edge < query < end or 2 * self.inbox.number_up_to(query) < least:
             self.enough = self.inbox.count + max(least // 4, 1)
@@ -173,7 +169,7 @@ class _Step:
         own.retractions = [self._owner.records(part) for part in home.retractions]
         settings = self.job.settings
         queries = list(windows(start, end, settings.window, settings.step))
-        late, outside = account(own, queries, self._tick)
+        late, outside = account(own, queries, self.job.tick)
         self.report |= {"start": start, "end": end, "step": self.step}
         self.report.setdefault("too_late", []).extend(late)
         rows = sum(map(len, home.relations.values()))
