@@ -36,9 +36,10 @@ from cernis.plan import Plan  # noqa: E402
 from cernis.runtime.settings import Settings  # noqa: E402
 from cernis.runtime.writers import OutputFormat  # noqa: E402
 from cernis.runtime.writers import write as write_here  # noqa: E402
-from cernis.spark.batch import exchange, recognise_plan  # noqa: E402
+from cernis.spark.batch import recognise_plan  # noqa: E402
 from cernis.spark.job import job_of  # noqa: E402
 from cernis.spark.output import write  # noqa: E402
+from cernis.spark.pipeline import exchange  # noqa: E402
 from cernis.spark.rows import DDL  # noqa: E402
 from cernis.spark.session import session  # noqa: E402
 from cernis.spark.source import Source, source_of  # noqa: E402

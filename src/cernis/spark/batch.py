@@ -17,17 +17,14 @@ from cernis.plan.builder import Plan
 from cernis.program import Program, load
 from cernis.runtime.query import refuse
 from cernis.runtime.settings import Length, Point, Settings, settings
-from cernis.spark.blobs import loads
-from cernis.spark.domains import foreign_domains
 from cernis.spark.frames import wanted_columns
 from cernis.spark.job import Job, job_of
-from cernis.spark.places import Places
+from cernis.spark.parts import partitioned_job
+from cernis.spark.pipeline import exchange, step_of, with_survey
 from cernis.spark.results import Recognised
 from cernis.spark.rows import DDL, LAST
 from cernis.spark.session import cores_of
 from cernis.spark.source import Source, source_of
-from cernis.spark.stage import evaluate
-from cernis.spark.survey import survey_step, together
 from cernis.spark.weights import spread_by_weight
 
 if TYPE_CHECKING:
@@ -49,7 +46,8 @@ def recognise(
     step: Length | None = None, start: Point | None = None, end: Point | None = None,
     tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
-    at_once: int | None = AT_ONCE, spark: SparkSession | None = None,
+    at_once: int | None = AT_ONCE, partitioned: bool | None = None,
+    spark: SparkSession | None = None,
 ) -> Recognised:  # fmt: skip
     """Recognise on Spark: when did what hold, given these events?
 
@@ -62,6 +60,11 @@ def recognise(
     there are cores, or more for much input. Small files are evaluated in one task unless it is
     given.
 
+    `partitioned` says that the input is partitioned by entity: all records of one lie in one folder
+    of Parquet files, or in one partition of a single DataFrame. Then it is evaluated where it lies.
+    It is checked, and a DataError if it is not so. By default, this is done for Parquet files whose
+    statistics prove it.
+
     `at_once` is how many records a partition evaluates at once, where no window is given and the
     rules allow it; None for all. No answer depends on it.
     """
@@ -70,13 +73,14 @@ def recognise(
     for diagnostic in plan.diagnostics:
         warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=2)
     chosen = settings(window, step, start, end, tick, ties)
-    return recognise_plan(plan, events, chosen, mapping, partitions, spark, at_once)
+    return recognise_plan(plan, events, chosen, mapping, partitions, spark, at_once, partitioned)
 
 
 def recognise_plan(
     plan: Plan, events: Any, chosen: Settings,
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     spark: SparkSession | None = None, at_once: int | None = AT_ONCE,
+    partitioned: bool | None = None,
 ) -> Recognised:  # fmt: skip
     """Run a plan on Spark, as `recognise` runs a program."""
     for stage in plan.stages:
@@ -86,14 +90,16 @@ def recognise_plan(
         raise DataError("there must be at least one partition")
     if at_once is not None and at_once < 1:
         raise DataError("at least one record must be evaluated at once")
-    return _recognised(plan, source_of(events, mapping, spark), chosen, partitions, at_once)
+    source = source_of(events, mapping, spark)
+    return _recognised(plan, source, chosen, partitions, at_once, partitioned)
 
 
 def _recognised(
-    plan: Plan, source: Source, chosen: Settings, partitions: int | None, at_once: int | None
-) -> Recognised:
+    plan: Plan, source: Source, chosen: Settings, partitions: int | None, at_once: int | None,
+    partitioned: bool | None,
+) -> Recognised:  # fmt: skip
     cores = cores_of(source.session)
-    if partitions is None and source.is_small:
+    if partitions is None and source.is_small and not partitioned:
         job = replace(job_of(plan, chosen, 1), counter=_counter(source.session))
         return Recognised(source.in_one_task, plan, source.schemas, job, 0)
     buckets = partitions or max(_PER_CORE * cores, -(-source.size // _PER_BUCKET))
@@ -101,13 +107,20 @@ def _recognised(
     for frame, own in source.frames:
         # What is missing is told now, and not when the result is used.
         wanted_columns(frame, own.columns, job.loaded.shapes)
+    job = replace(job, counter=_counter(source.session))
+    if partitioned is not False:
+        found = partitioned_job(source, job, bool(partitioned))
+        if found is not None:
+            job, pipeline = found
+            steps = len(job.loaded.routes.steps)
+            return Recognised(pipeline, plan, source.schemas, job, steps if steps > 1 else 0)
     spreads, fullest = spread_by_weight(job, source.splits, source.mappings)
     if job.at_once is not None and source.has_at_most(job.at_once, fullest):
         job = replace(job, at_once=None)
-    job = _surveyed(replace(job, spreads=spreads), source)
-    job = replace(job, counter=_counter(source.session))
-    pipeline = partial(_pipeline, source)
-    return Recognised(pipeline, plan, source.schemas, job, len(job.loaded.routes.steps))
+    job = with_survey(replace(job, spreads=spreads), source)
+    return Recognised(
+        partial(_pipeline, source), plan, source.schemas, job, len(job.loaded.routes.steps)
+    )
 
 
 def _pipeline(source: Source, job: Job) -> tuple[DataFrame, Callable[[Batches], Batches]]:
@@ -116,54 +129,14 @@ def _pipeline(source: Source, job: Job) -> tuple[DataFrame, Callable[[Batches], 
     places = source.places
     steps = job.loaded.routes.steps
     for number in steps[:-1]:
-        rows = exchange(rows, job).mapInArrow(_step(job, number, places), DDL)
-    last = _step(job, steps[-1], places) if steps else _nothing_to_do
+        rows = exchange(rows, job).mapInArrow(step_of(job, number, places), DDL)
+    last = step_of(job, steps[-1], places) if steps else _nothing_to_do
     return exchange(rows, job), last
 
 
 def _nothing_to_do(given: Batches) -> Batches:
     """A program that defines nothing: reports pass through."""
     yield from (batch.filter(pc.equal(batch.column(1), LAST)) for batch in given)
-
-
-def exchange(rows: DataFrame, job: Job) -> DataFrame:
-    """Rows by bucket; in the order of time where slices of it are evaluated."""
-    from pyspark.sql.functions import col
-
-    spread = rows.repartitionById(job.buckets, col("bucket"))
-    return spread if job.at_once is None else spread.sortWithinPartitions("since")
-
-
-def _step(job: Job, number: int, places: Places) -> Callable[[Batches], Batches]:
-    def run(given: Batches) -> Batches:
-        yield from evaluate(given, job, number, places)
-
-    return run
-
-
-def _surveyed(job: Job, source: Source) -> Job:
-    """The job with what has to be known of all the input beforehand.
-
-    Without retractions the buckets find out for themselves where the run starts and ends. Only
-    matched retractions count, and no bucket knows of all of them.
-    """
-    keys = foreign_domains(job.loaded.plan, job.loaded.routes)
-    if not keys and not (source.may_retract and job.settings.end is None):
-        return job
-
-    def run(given: Batches) -> Batches:
-        yield from survey_step(given, job)
-
-    def found() -> Any:
-        rows = exchange(source.packed(job, False), job).mapInArrow(run, DDL)
-        return together((loads(row.blob) for row in rows.select("blob").collect()), keys)
-
-    survey, _ = found()
-    job = replace(job, survey=survey)
-    if keys:
-        _, members = found()
-        job = replace(job, members=members)
-    return job
 
 
 def _counter(session: SparkSession) -> Any:

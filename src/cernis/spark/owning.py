@@ -8,7 +8,7 @@ import numpy as np
 
 from cernis.runtime.columns import Booleans, Column, Integers, RecordColumns
 from cernis.runtime.run import Answer
-from cernis.spark.buckets import CodeHashes, mixed_hashes
+from cernis.spark.buckets import CodeHashes, Spread, mixed_hashes
 from cernis.spark.found import Found
 from cernis.spark.job import Job
 from cernis.spark.routes import Positions, Way
@@ -23,13 +23,14 @@ class Owner:
     job: Job
     step: int
     bucket: int
+    spread: Spread
     _hashes: CodeHashes = field(default_factory=CodeHashes)
 
     def owns(self, part: RecordColumns) -> Booleans:
         """Which records are accounted for here: all, unless every bucket has them."""
         if self.job.loaded.routes.home(part.form.relation).way is not Way.EVERYWHERE:
             return np.ones(len(part), np.bool_)
-        where = self.job.spread(self.step).of(part.columns, len(part))
+        where = self.spread.of(part.columns, len(part))
         return np.asarray(where == self.bucket)
 
     def records(self, part: RecordColumns) -> RecordColumns:
@@ -54,9 +55,9 @@ class Owner:
         """What was found without what belongs to other buckets."""
         key = self.job.loaded.routes.owned[self.step][found.relation]
         columns: list[Column] = [found.columns[at] for at in key or ()]
-        if key is None or self.job.buckets == 1:
+        if key is None or self.spread.buckets == 1:
             return found
-        own = self.job.spread(self.step).of(columns, len(found)) == self.bucket
+        own = self.spread.of(columns, len(found)) == self.bucket
         return found if own.all() else found.take(np.flatnonzero(own))
 
     def _coded(
@@ -64,10 +65,9 @@ class Owner:
         key: Positions | None,
     ) -> Integers | None:  # fmt: skip
         """The rows whose key belongs to this bucket; None for all."""
-        if key is None or self.job.buckets == 1:
+        if key is None or self.spread.buckets == 1:
             return None
         hashes = [self._hashes.of(columns[at], domains[at]) for at in key]
-        spread = self.job.spread(self.step)
-        where = spread.of_hashes(mixed_hashes(hashes, length)) if key else np.zeros(length)
+        where = self.spread.of_hashes(mixed_hashes(hashes, length)) if key else np.zeros(length)
         own = where == self.bucket
         return None if own.all() else np.flatnonzero(own)

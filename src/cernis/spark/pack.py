@@ -37,6 +37,18 @@ def pack(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
 
     Without `home`, equal records go to the same bucket of step 0, whatever they are.
     """
+    yield from sent_home(records, job, home)
+    if home:
+        yield from demands(records, job)
+    survey = surveyed(records, job)
+    first = job.loaded.routes.steps[0] if home and job.loaded.routes.steps else 0
+    for bucket in range(job.buckets):
+        yield Row(bucket, first, Blob.SURVEY, survey)
+    yield Row(0, LAST, Blob.REPORT, report_of(records, job))
+
+
+def sent_home(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
+    """The rows that bring records home, or, without `home`, where equal ones meet."""
     waiting: dict[tuple[int, int, int], list[Any]] = {}
     since: dict[tuple[int, int, int], int] = {}
     for part in records.relations.values():
@@ -47,13 +59,6 @@ def pack(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
             since[key] = min(since.get(key, INFINITE), first_of(own))
     for key, content in waiting.items():
         yield Row(key[1], key[0], Blob.RECORDS, content, since[key])
-    if home:
-        yield from _demands(records, job)
-    survey = surveyed(records, job)
-    first = job.loaded.routes.steps[0] if home and job.loaded.routes.steps else 0
-    for bucket in range(job.buckets):
-        yield Row(bucket, first, Blob.SURVEY, survey)
-    yield Row(0, LAST, Blob.REPORT, report_of(records, job))
 
 
 def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int, Piece]]:
@@ -135,7 +140,7 @@ def to_all(part: RecordColumns, job: Job) -> Iterator[Piece]:
 # -- demand ------------------------------------------------------------------------------------
 
 
-def _demands(records: Records, job: Job) -> Iterator[Row]:
+def demands(records: Records, job: Job) -> Iterator[Row]:
     """What the rows of drivers ask for, each question once."""
     found: dict[Demand, list[tuple[list[Column], Integers]]] = {}
     for form, part in records.relations.items():

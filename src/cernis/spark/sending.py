@@ -11,7 +11,7 @@ from cernis.runtime.columns import Column, Integers, RecordColumns, joined, numb
 from cernis.spark.blobs import packed_records
 from cernis.spark.found import Found
 from cernis.spark.inbox import Asked
-from cernis.spark.job import Job
+from cernis.spark.job import Job, Survey
 from cernis.spark.pack import MOST_ROWS, Piece, arguments_at, by_bucket, first_of, to_all
 from cernis.spark.routes import Delivery, Demand, Way
 from cernis.spark.rows import Kind, Row
@@ -40,6 +40,12 @@ class Sender:
                 for low in range(0, len(own), MOST_ROWS):
                     part = found.take(own[low : low + MOST_ROWS])
                     yield Row(bucket, delivery.step, Kind.FOUND, part.packed())
+
+    def survey(self, bucket: int, step: int, survey: Survey) -> Iterator[Row]:
+        """The same bucket of the following step, if there is one, hears of the survey."""
+        steps = self.job.loaded.routes.steps
+        if step != steps[-1]:
+            yield Row(bucket, steps[steps.index(step) + 1], Kind.SURVEY, survey)
 
     def _spread(self, part: RecordColumns, delivery: Delivery) -> Iterator[Piece]:
         if delivery.way is Way.EVERYWHERE:

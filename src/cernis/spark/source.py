@@ -104,15 +104,19 @@ class Source:
 
         return self.session.range(0, 1, 1, 1).mapInArrow(run, DDL)
 
+    def columns(self, frame: Frame, own: DataFrame, job: Job) -> list[str]:
+        """The columns of a DataFrame that are needed."""
+        return [f"`{column}`" for column in wanted_columns(frame, own.columns, job.loaded.shapes)]
+
     def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, home: bool) -> DataFrame:
-        columns = wanted_columns(frame, own.columns, job.loaded.shapes)
+        columns = self.columns(frame, own, job)
 
         def run(given: Batches) -> Batches:
             for records in records_of(given, frame, partition_number(), job.loaded.shapes):
                 job.tell_read(records.count)
                 yield from batches(pack(records, job, home))
 
-        return own.select(*(f"`{column}`" for column in columns)).mapInArrow(run, DDL)
+        return own.select(*columns).mapInArrow(run, DDL)
 
     def _packed_splits(self, job: Job, home: bool) -> DataFrame:
         splits, mappings = self.splits, self.mappings

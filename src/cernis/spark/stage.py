@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +14,8 @@ from cernis.runtime.columns import Kind as Given
 from cernis.runtime.columns import RecordColumns, Records, as_floats
 from cernis.runtime.recognise import account, chosen_bounds
 from cernis.runtime.run import windows
+from cernis.spark.buckets import Spread
+from cernis.spark.found import Found
 from cernis.spark.inbox import Inbox, others
 from cernis.spark.job import Job, Survey
 from cernis.spark.owning import Owner
@@ -35,7 +37,7 @@ def evaluate(
     The rows tell the bucket: the number of a task would not do, as it is another one where the
     result is part of a larger query.
     """
-    work = _Step(job, step, places)
+    work = Step(job, step, places)
     for batch in given:
         work.count(batch)
         for since, take in work.inbox.each(batch, step):
@@ -46,14 +48,31 @@ def evaluate(
         yield from batches(work.rows())
 
 
+class Sends(Protocol):
+    """Sends what a step has to those behind it."""
+
+    def records(self, part: RecordColumns) -> Iterator[Row]:
+        """Records that are at home here."""
+
+    def found(self, found: Found) -> Iterator[Row]:
+        """What was found here."""
+
+    def survey(self, bucket: int, step: int, survey: Survey) -> Iterator[Row]:
+        """What is known of all the input."""
+
+
 @dataclass(slots=True)
-class _Step:
+class Step:
     """The work of one step in one bucket."""
 
     job: Job
     step: int
     places: Places
     inbox: Inbox = field(default_factory=Inbox)
+    spread: Spread | None = None
+    """How keys are spread over those who evaluate this step; None: over its buckets."""
+    sender: Sends | None = None
+    """What sends things on; None: to those who read them."""
     report: dict[str, Any] = field(default_factory=dict)
     slicing: Slicing | None = None
     """What the slices so far have come to; None as long as there are none."""
@@ -62,16 +81,17 @@ class _Step:
 
     @property
     def bucket(self) -> int:
+        """The number of the bucket."""
         assert self.inbox.bucket is not None
         return self.inbox.bucket
 
     @property
     def _owner(self) -> Owner:
-        return Owner(self.job, self.step, self.bucket)
+        return Owner(self.job, self.step, self.bucket, self.spread or self.job.spread(self.step))
 
     @property
-    def _sender(self) -> Sender:
-        return Sender(self.job, self.inbox.demands)
+    def _sends(self) -> Sends:
+        return self.sender or Sender(self.job, self.inbox.demands)
 
     @property
     def _survey(self) -> Survey:
@@ -89,9 +109,7 @@ class _Step:
         if self._evaluates():
             records = self._read(home, resolved)
             yield from self._evaluated(records, end)
-        if self.step != self._routes.steps[-1]:
-            following = self._routes.steps[self._routes.steps.index(self.step) + 1]
-            yield Row(self.bucket, following, Kind.SURVEY, self._survey)
+        yield from self._sends.survey(self.bucket, self.step, self._survey)
         yield Row(self.bucket, LAST, Kind.REPORT, self.report)
 
     def count(self, batch: pa.RecordBatch) -> None:
@@ -179,7 +197,7 @@ class _Step:
     def _sent_on(self, home: Records) -> Iterator[Row]:
         """The records of this home that later steps read."""
         for part in home.relations.values():
-            yield from self._sender.records(self._owner.records(part))
+            yield from self._sends.records(self._owner.records(part))
 
     # -- evaluation -------------------------------------------------------------------------
 
@@ -196,7 +214,7 @@ class _Step:
         self.report |= {"queries": answer.queries, "conflicts": answer.conflicts}
         yield answer_row(self._owner.answer(answer), self.job, self.bucket, self.step)
         for found in run.harvest.found():
-            yield from self._sender.found(self._owner.found(found))
+            yield from self._sends.found(self._owner.found(found))
 
     def _read(self, home: Records, resolved: Parts) -> Records:
         """The records that the stage reads, with a place for each form there is anywhere."""
