@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -19,6 +19,7 @@ from cernis.runtime.result import Summary, as_text
 from cernis.runtime.settings import Settings
 from cernis.spark.answers import answer_of
 from cernis.spark.blobs import loads
+from cernis.spark.buckets import Spread
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
 from cernis.spark.pack import pack
@@ -66,10 +67,11 @@ def parts_of(lines: Sequence[str], count: int, job: Job) -> list[Records]:
 def run(
     program: Program, lines: Sequence[str], settings: Settings, buckets: int, splits: int = 2,
     seed: int = 0, at_once: int | None = None,
+    spreads: Mapping[int, Spread] | None = None,
 ) -> Outcome:  # fmt: skip
     """The answer that the steps of a job give."""
     random = Random(seed)
-    job = job_of(program.plan, settings, buckets, at_once)
+    job = replace(job_of(program.plan, settings, buckets, at_once), spreads=spreads or {})
     parts = parts_of(lines, splits, job)
     job = surveyed(job, parts, random)
     rows = packed(parts, job, True)

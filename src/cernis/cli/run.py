@@ -106,7 +106,7 @@ def run(
         bool,
         typer.Option(
             "--partitioned",
-            help="On Spark: all records of an entity are in one folder of the input. It is checked.",
+            help="On Spark: all records of an entity are in one folder of the input (checked).",
         ),
     ] = False,
 ) -> None:

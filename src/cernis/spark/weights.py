@@ -39,7 +39,7 @@ _TEXT: Final = 1 << 20
 """Bytes of text that are looked at in one place."""
 
 _KEYS: Final = 1 << 17
-"""Keys of a Parquet file that are looked at in one place, at even distances."""
+"""Keys of a Parquet file that are looked at in one place."""
 
 _UNSEEN: Final = 0.05
 """What a slot weighs at least, of what it would if all weighed the same: it may have keys."""
@@ -153,9 +153,10 @@ def _parquet_keys(job: Job, split: Split) -> Iterator[Keys]:
             return
         chosen = [columns[form.width - form.relation.arity + at] for at in key[1]]
         table = file.read_row_groups(list(split.groups), columns=chosen).select(chosen)
-    every = -(-len(table) // _KEYS)
-    if every > 1:
-        table = table.take(pa.array(np.arange(0, len(table), every)))
+    if len(table) > _KEYS:
+        # Not at even distances: entities may take turns.
+        rows = np.random.default_rng(len(table)).integers(0, len(table), _KEYS)
+        table = table.take(pa.array(np.sort(rows)))
     table = table.drop_null()
     if len(table):
         yield key[0], [argument_column(own, name) for own in table.columns], len(table)
