@@ -1,12 +1,16 @@
 """The maritime rules on Spark: Parquet files to Parquet files, against the floor of the same job.
 
-    python benchmarks/spark.py [--events 10000000] [--vessels 20000] [--cores 2] [--skew] [--runs 2]
-    python benchmarks/spark.py --events 100000000 --parts 10 --only whole --partitions 32
+    python benchmarks/spark.py [--events 10000000] [--vessels 20000] [--cores 2] [--runs 2]
+    python benchmarks/spark.py --only floor
+    python benchmarks/spark.py --events 100000000 --parts 10 --only long --partitions 32 \
+        --directory DIRECTORY
 
 The floor is the same job, the same files through the same packing and exchanges, with an evaluator
 that does nothing. The plain exchange moves rows, not blobs, and is there for comparison. Starting
-Spark is not counted; the first run of each kind is not either. Prints one line a figure: seconds of
-the wall clock, and ratios within this run.
+Spark is not counted; the first run of each kind is not either, but for the long history, which is
+measured once. Prints a line or a few a figure: seconds of the clock and of processors, and ratios
+within this run. Files, those of Spark's among them, go into the directory given: the long history
+takes about 4 GB of it.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
@@ -37,6 +42,7 @@ from cernis.runtime.settings import Settings  # noqa: E402
 from cernis.runtime.writers import OutputFormat  # noqa: E402
 from cernis.runtime.writers import write as write_here  # noqa: E402
 from cernis.spark.batch import recognise_plan  # noqa: E402
+from cernis.spark.exchanged import Exchanged  # noqa: E402
 from cernis.spark.job import job_of  # noqa: E402
 from cernis.spark.output import write  # noqa: E402
 from cernis.spark.pipeline import exchange  # noqa: E402
@@ -67,19 +73,29 @@ class Cost:
 def processors() -> tuple[float, float]:
     """Processor seconds so far of the JVM and of Python, in this process and all it started."""
     tick = os.sysconf("SC_CLK_TCK")
-    parents, spent, names = {}, {}, {}
+    jvm = python = 0.0
+    for number, name in below():
+        try:
+            fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        spent = sum(map(int, fields[11:15])) / tick
+        jvm, python = (jvm + spent, python) if name == "java" else (jvm, python + spent)
+    return jvm, python
+
+
+def below() -> list[tuple[int, str]]:
+    """The numbers and names of this process and of all that it started."""
+    parents, names = {}, {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, _, rest = path.read_text().partition("(")[2].rpartition(")")
         except OSError:
             continue
-        fields = rest.split()
         number = int(path.parent.name)
-        parents[number], names[number] = int(fields[1]), name
-        spent[number] = sum(map(int, fields[11:15])) / tick
+        parents[number], names[number] = int(rest.split()[1]), name
     own = [number for number in parents if _is_below(number, os.getpid(), parents)]
-    jvm = sum(spent[number] for number in own if names[number] == "java")
-    return jvm, sum(spent[number] for number in own) - jvm
+    return [(number, names[number]) for number in own]
 
 
 def _is_below(number: int, top: int, parents: dict[int, int]) -> bool:
@@ -90,9 +106,10 @@ def _is_below(number: int, top: int, parents: dict[int, int]) -> bool:
     return False
 
 
-def best(work: Callable[[], object], times: int) -> Cost:
+def best(work: Callable[[], object], times: int, warm: bool = True) -> Cost:
     """The run that took the processors least, after one that does not count."""
-    work()
+    if warm:
+        work()
     found = []
     for _ in range(times):
         begun, before = time.perf_counter(), processors()
@@ -111,7 +128,7 @@ def nothing(given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def written(tables: dict[str, pa.Table], folder: Path) -> list[Path]:
-    folder.mkdir()
+    folder.mkdir(parents=True)
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
     return sorted(folder.glob("*.parquet"))
@@ -143,16 +160,31 @@ def _last(table: pa.Table) -> int:
 
 
 def skewed(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    """The same tables with every second record of one and the same vessel."""
+    """The same tables with every second record of one and the same vessel, or pair of vessels."""
     found = {}
     for name, table in tables.items():
-        if "vessel" in table.column_names and len(table):
-            vessels = table.column("vessel").to_numpy().copy()
-            vessels[::2] = vessels[0]
-            at = table.column_names.index("vessel")
-            table = table.set_column(at, "vessel", pa.array(vessels))
+        for title in ("vessel", "vessel1", "vessel2"):
+            if title in table.column_names and len(table):
+                vessels = table.column(title).to_numpy().copy()
+                vessels[::2] = vessels[0]
+                at = table.column_names.index(title)
+                table = table.set_column(at, title, pa.array(vessels))
         found[name] = table
     return found
+
+
+def by_vessel(tables: dict[str, pa.Table], folder: Path, parts: int) -> list[Path]:
+    """The same records with all of a vessel in one folder, those of pairs in another."""
+    files: list[Path] = []
+    for part in range(parts):
+        own = {
+            name: table.filter(pc.equal(pc.bit_wise_and(table["vessel"], parts - 1), part))
+            for name, table in tables.items()
+            if "vessel" in table.column_names
+        }
+        files += written(own, folder / f"part-{part}")
+    pairs = {name: table for name, table in tables.items() if "vessel" not in table.column_names}
+    return [*files, *written(pairs, folder / "pairs")]
 
 
 class Bench:
@@ -160,7 +192,8 @@ class Bench:
 
     def __init__(self, plan: Plan, files: list[Path], buckets: int, spark: object) -> None:
         self.plan, self.files, self.buckets, self.spark = plan, files, buckets, spark
-        self.out = files[0].parents[1] / "out"
+        self.out = files[0].parents[2] / "out"
+        self.told: Exchanged | None = None
 
     def source(self) -> Source:
         return source_of(self.files, None, self.spark)  # type: ignore[arg-type]
@@ -190,10 +223,13 @@ class Bench:
         ddl = "key bigint, " + ", ".join(f"c{n} double" for n in range(5))
         everything.repartition(self.buckets, "key").mapInArrow(nothing, ddl).count()
 
-    def whole(self, partitions: int | None) -> float:
-        result = recognise_plan(self.plan, self.files, Settings(), None, partitions, self.spark)  # type: ignore[arg-type]
+    def whole(self, partitions: int | None = None, partitioned: bool | None = False) -> None:
+        result = recognise_plan(
+            self.plan, self.files, Settings(), None, partitions, self.spark,  # type: ignore[arg-type]
+            partitioned=partitioned,
+        )  # fmt: skip
         shutil.rmtree(self.out, ignore_errors=True)
-        return write(result, self.out).exchanged.skew
+        self.told = write(result, self.out).exchanged
 
     def here(self) -> None:
         result = cernis.program.Program(self.plan.checked).run(self.files)
@@ -223,43 +259,122 @@ def main() -> None:
     arguments.add_argument("--partitions", type=int, default=8)
     arguments.add_argument("--memory", default="3g")
     arguments.add_argument("--runs", type=int, default=2)
-    arguments.add_argument("--skew", action="store_true")
     arguments.add_argument("--parts", type=int, default=1, help="in how many parts of time")
-    arguments.add_argument("--only", choices=("whole", "floor"), help="measure no more than these")
+    arguments.add_argument("--directory", type=Path, help="where files go; else where others do")
+    arguments.add_argument(
+        "--only", choices=("whole", "floor", "partitioned", "skew", "cores", "long"),
+        help="measure no more than this, and what it is compared with",
+    )  # fmt: skip
     given = arguments.parse_args()
-    spark = session(f"local[{given.cores}]", {"spark.driver.memory": given.memory})
+    with tempfile.TemporaryDirectory(dir=given.directory) as folder:
+        measure(given, Path(folder))
+
+
+def started(given: argparse.Namespace, folder: Path, cores: int) -> SparkSession:
+    settings = {"spark.driver.memory": given.memory, "spark.local.dir": str(folder / "spark")}
+    spark = session(f"local[{cores}]", settings)
     spark.sparkContext.setLogLevel("ERROR")
-    with tempfile.TemporaryDirectory() as folder:
-        measure(given, Path(folder), spark)
-    spark.stop()
+    return spark
 
 
-def measure(given: argparse.Namespace, folder: Path, spark: object) -> None:
+def measure(given: argparse.Namespace, folder: Path) -> None:
     (folder / "facts.cer").write_text(facts(given.vessels), "utf-8")
     plan = cernis.load(ROOT / "examples/maritime/rules.cer", [folder / "facts.cer"]).plan
     files = in_parts(given.events, given.vessels, given.parts, folder / "events")
+    spark = started(given, folder, given.cores)
     bench = Bench(plan, files, given.partitions, spark)
-    whole = best(lambda: bench.whole(given.partitions), given.runs)
-    print(f"whole job: {whole}, {given.events / whole.wall:,.0f} events a second")
-    if given.only == "whole":
-        return
-    floor = best(bench.floor, given.runs)
-    print(f"floor: {floor}; the whole job is {ratio(whole, floor)} the floor")
-    if given.only:
-        return
+    only = given.only
+    if only == "long":
+        long_history(bench, given)
+    else:
+        whole = best(lambda: bench.whole(given.partitions), given.runs)
+        print(f"whole job: {whole}, {given.events / whole.wall:,.0f} events a second")
+        assert bench.told is not None
+        print(f"  of Python's: {where(whole, bench.told)}")
+    if only in (None, "floor"):
+        floor = best(bench.floor, given.runs)
+        print(f"floor: {floor}; the whole job is {ratio(whole, floor)} the floor")
+    if only is None:
+        others(bench, given, floor)
+    if only in (None, "partitioned"):
+        lying(bench, given, folder)
+    if only in (None, "skew"):
+        uneven(bench, given, whole, folder)
+    spark.stop()
+    if only in (None, "cores"):
+        one = started(given, folder, 1)
+        alone = Bench(plan, files, given.partitions, one)
+        slow = best(lambda: alone.whole(given.partitions), given.runs)
+        print(f"one core: {slow}; {given.cores} cores are {slow.wall / whole.wall:.2f} x as fast")
+        one.stop()
+
+
+def long_history(bench: Bench, given: argparse.Namespace) -> None:
+    """The first part by itself, then all parts of time."""
+    first = bench.files[: len(bench.files) // given.parts]
+    part = Bench(bench.plan, first, given.partitions, bench.spark)
+    short = best(lambda: part.whole(given.partitions), given.runs)
+    print(f"{given.events // given.parts:,} events: {short}")
+    long = best(lambda: bench.whole(given.partitions), 1, warm=False)
+    assert bench.told is not None
+    print(f"{given.events:,} events: {long}, {ratio(long, short)} that; {peaks()}; "
+          f"{bench.told.slices} slices, {size_of(bench.out):,.0f} MB written")  # fmt: skip
+
+
+def others(bench: Bench, given: argparse.Namespace, floor: Cost) -> None:
     print(f"reading and packing: {best(bench.packing, given.runs)}")
-    print(f"plain exchange of rows: {(rows := best(bench.rows, given.runs))}, "
-          f"{ratio(rows, floor)} the floor")  # fmt: skip
+    rows = best(bench.rows, given.runs)
+    print(f"plain exchange of rows: {rows}, {ratio(rows, floor)} the floor")
+
+
+def lying(bench: Bench, given: argparse.Namespace, folder: Path) -> None:
+    """In the process; in one task; and where the input is partitioned by vessel."""
     here = best(bench.here, given.runs)
-    short = best(lambda: bench.whole(None), given.runs)
     print(f"in process, files to files: {here}")
-    print(f"shorter way: {short}, {ratio(short, here)} that")
-    if given.skew:
-        uneven = written(skewed(generate(given.events, given.vessels, 7)), folder / "skewed")
-        hot = Bench(plan, uneven, given.partitions, spark)
-        seconds = best(lambda: hot.whole(given.partitions), given.runs)
-        print(f"half of all records of one vessel: {seconds}, {ratio(seconds, whole)} the whole "
-              f"job, skew {hot.whole(given.partitions):.1f}")  # fmt: skip
+    short = best(bench.whole, given.runs)
+    print(f"one task: {short}, {ratio(short, here)} that")
+    tables = {file.stem: pq.read_table(file) for file in bench.files}
+    parts = Bench(bench.plan, by_vessel(tables, folder / "lying", 8), 8, bench.spark)
+    cost = best(lambda: parts.whole(given.partitions, True), given.runs)
+    print(f"partitioned by vessel: {cost}, {ratio(cost, here)} in process")
+    assert parts.told is not None
+    print(f"  of Python's: {where(cost, parts.told)}")
+
+
+def uneven(bench: Bench, given: argparse.Namespace, whole: Cost, folder: Path) -> None:
+    """Half of all records of one vessel, half of all intervals of one pair."""
+    tables = {file.stem: pq.read_table(file) for file in bench.files}
+    files = written(skewed(tables), folder / "skewed" / "all")
+    hot = Bench(bench.plan, files, given.partitions, bench.spark)
+    cost = best(lambda: hot.whole(given.partitions), given.runs)
+    assert hot.told is not None
+    print(f"half of all records of one vessel: {cost}, {ratio(cost, whole)} the whole job; skew "
+          f"{hot.told.skew:.1f}, {hot.told.slices} slices; {peaks()}")  # fmt: skip
+
+
+def where(cost: Cost, told: Exchanged) -> str:
+    """What processor time of Python went into; the rest is Arrow, sockets, and the driver."""
+    own = [f"{kind} {spent:.2f} s" for kind, spent in told.seconds.items()]
+    rest = cost.python - sum(told.seconds.values())
+    return f"{', '.join(own)}, Arrow, Spark's workers and the driver {rest:.2f} s"
+
+
+def peaks() -> str:
+    """The most memory that the JVM, and a Python process, had so far."""
+    found = {"java": 0, "python": 0}
+    for number, name in below():
+        try:
+            text = Path(f"/proc/{number}/status").read_text()
+        except OSError:
+            continue
+        most = next((int(line.split()[1]) for line in text.splitlines() if "VmHWM" in line), 0)
+        kind = "java" if name == "java" else "python"
+        found[kind] = max(found[kind], most >> 10)
+    return f"at most {found['java']:,} MB in the JVM, {found['python']:,} MB in a Python process"
+
+
+def size_of(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 def ratio(one: Cost, other: Cost) -> str:

@@ -19,6 +19,7 @@ from cernis.runtime.columns import Records, cell
 from cernis.runtime.settings import Settings
 from cernis.spark import recognise
 from cernis.spark.blobs import loads
+from cernis.spark.clock import Clock
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
 from cernis.spark.layout import found_layout, said_layout
@@ -82,7 +83,9 @@ def run(program: Program, lines: list[str], chosen: Settings, random: Random) ->
         return None
     job = replace(job, survey=survey)
     places = Places(names=lambda split: ("events", 0))
-    rows: Batches = [row for own in parts for row in evaluated_part(own, job, held, places)]
+    rows: Batches = [
+        row for own in parts for row in evaluated_part(own, job, held, places, Clock())
+    ]
     for number in job.loaded.routes.steps[1:]:
         if number == job.loaded.routes.steps[1]:
             arrived = exchange(rows, job.buckets, random)

@@ -28,6 +28,7 @@ from cernis.runtime.columns import (
 )
 from cernis.spark.blobs import packed_column, packed_records, unpacked_column
 from cernis.spark.buckets import Hashes, Spread, hashes_of
+from cernis.spark.clock import Clock
 from cernis.spark.found import Found
 from cernis.spark.inbox import Inbox, others
 from cernis.spark.job import Job, Survey
@@ -146,13 +147,16 @@ def _clash(
 
 
 def evaluated_part(
-    records: Records, job: Job, held: Held, places: Places
+    records: Records, job: Job, held: Held, places: Places, clock: Clock
 ) -> Iterator[pa.RecordBatch]:
     """The first step over one part of the input."""
-    yield from batches(_evaluated(records, job, held, places))
+    yield from clock.over("evaluating", batches(_evaluated(records, job, held, places, clock)))
+    yield from batches([clock.row()])
 
 
-def _evaluated(records: Records, job: Job, held: Held, places: Places) -> Iterator[Row]:
+def _evaluated(
+    records: Records, job: Job, held: Held, places: Places, clock: Clock
+) -> Iterator[Row]:
     hashes, _ = keys_of(records, job)
     # A part without keys has nothing of its own to tell.
     part = int(held.of_hashes(hashes[:1])[0]) if len(hashes) else -1
@@ -173,7 +177,7 @@ def _evaluated(records: Records, job: Job, held: Held, places: Places) -> Iterat
     yield from sent_home(elsewhere, job)
     yield from demands(records, job)
     sender = Parker(job, part == held.orphans)
-    for row in Step(job, step, places, Inbox(parts, bucket=part), held, sender).rows():
+    for row in Step(job, step, places, Inbox(parts, bucket=part), held, sender, clock=clock).rows():
         yield replace(row, bucket=row.bucket % job.buckets)
 
 

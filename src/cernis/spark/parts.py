@@ -12,6 +12,7 @@ import pyarrow as pa
 from cernis.errors import DataError
 from cernis.runtime.columns import Records
 from cernis.spark.blobs import loads
+from cernis.spark.clock import Clock
 from cernis.spark.frames import records_of
 from cernis.spark.job import Job
 from cernis.spark.layout import Layout, found_layout, said_layout
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 Ends = tuple["DataFrame", Callable[[Batches], Batches]]
 """The rows that the last step of a job starts from, and the last step."""
+Work = Callable[[Records, int, Clock], Batches]
+"""What is done with the records of a part, whose number it is told."""
 
 
 def partitioned_job(
@@ -49,7 +52,7 @@ def partitioned_job(
         return None
     job = with_survey(replace(job, at_once=None), source)
     parts = _Parts(source, layout)
-    rows = parts.each(lambda records, part: look_at(records, part, job), job).select("blob")
+    rows = parts.each(lambda records, part, clock: look_at(records, part, job), job).select("blob")
     names = [] if layout is None else layout.names
     survey, held = put_together((loads(row.blob) for row in rows.collect()), names)
     if not len(held.hashes):
@@ -74,12 +77,12 @@ class _Parts:
     def __init__(self, source: Source, layout: Layout | None) -> None:
         self.source, self.layout = source, layout
 
-    def each(self, work: Callable[[Records, int], Batches], job: Job) -> DataFrame:
+    def each(self, work: Work, job: Job) -> DataFrame:
         """What some work makes of the records of each part, whose number it is told."""
         base, run = self.ends(work, job)
         return base.mapInArrow(run, DDL)
 
-    def ends(self, work: Callable[[Records, int], Batches], job: Job) -> Ends:
+    def ends(self, work: Work, job: Job) -> Ends:
         """The same, before it is put together."""
         if self.layout is None:
             return self._partitions(work, job)
@@ -89,18 +92,23 @@ class _Parts:
         def run(given: Batches) -> Batches:
             for batch in given:
                 for part in batch.column(0).to_pylist():
-                    shapes = job.loaded.shapes
-                    yield from work(read_together(splits, parts[part], shapes, mappings), part)
+                    clock = Clock()
+                    with clock.at("reading"):
+                        shapes = job.loaded.shapes
+                        records = read_together(splits, parts[part], shapes, mappings)
+                    yield from work(records, part, clock)
 
         return source.session.range(0, len(parts), 1, len(parts)), run
 
-    def _partitions(self, work: Callable[[Records, int], Batches], job: Job) -> Ends:
+    def _partitions(self, work: Work, job: Job) -> Ends:
         ((frame, own),) = self.source.frames
         columns = self.source.columns(frame, own, job)
 
         def run(given: Batches) -> Batches:
-            part = partition_number()
-            yield from work(stacked(records_of(given, frame, part, job.loaded.shapes)), part)
+            part, clock = partition_number(), Clock()
+            with clock.at("reading"):
+                records = stacked(records_of(given, frame, part, job.loaded.shapes))
+            yield from work(records, part, clock)
 
         return own.select(*columns), run
 
@@ -108,9 +116,9 @@ class _Parts:
 def _over_parts(parts: _Parts, held: Held, job: Job) -> Ends:
     places = parts.source.places
 
-    def first(records: Records, part: int) -> Batches:
+    def first(records: Records, part: int, clock: Clock) -> Batches:
         job.tell_read(records.count)
-        return evaluated_part(records, job, held, places)
+        return evaluated_part(records, job, held, places, clock)
 
     steps = job.loaded.routes.steps
     if len(steps) == 1:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from cernis.errors import DataError
 from cernis.runtime.columns import Records
 from cernis.runtime.mapping import Mappings
+from cernis.spark.clock import Clock
 from cernis.spark.frames import Frame, records_of, wanted_columns
 from cernis.spark.job import Job
 from cernis.spark.pack import pack
@@ -112,9 +113,12 @@ class Source:
         columns = self.columns(frame, own, job)
 
         def run(given: Batches) -> Batches:
-            for records in records_of(given, frame, partition_number(), job.loaded.shapes):
+            clock = Clock()
+            read = records_of(given, frame, partition_number(), job.loaded.shapes)
+            for records in clock.over("reading", read):
                 job.tell_read(records.count)
-                yield from batches(pack(records, job, home))
+                yield from clock.over("packing", batches(pack(records, job, home)))
+            yield from batches([clock.row()])
 
         return own.select(*columns).mapInArrow(run, DDL)
 
@@ -123,12 +127,15 @@ class Source:
         tasks = tasks_of(splits)
 
         def run(given: Batches) -> Batches:
+            clock = Clock()
             for batch in given:
                 for number in batch.column(0).to_pylist():
                     shapes = job.loaded.shapes
-                    records = read_together(splits, tasks[number], shapes, mappings)
+                    with clock.at("reading"):
+                        records = read_together(splits, tasks[number], shapes, mappings)
                     job.tell_read(records.count)
-                    yield from batches(pack(records, job, home))
+                    yield from clock.over("packing", batches(pack(records, job, home)))
+            yield from batches([clock.row()])
 
         numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1))
         return numbers.mapInArrow(run, DDL)

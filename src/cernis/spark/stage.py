@@ -15,6 +15,7 @@ from cernis.runtime.columns import RecordColumns, Records, as_floats
 from cernis.runtime.recognise import account, chosen_bounds
 from cernis.runtime.run import windows
 from cernis.spark.buckets import Spread
+from cernis.spark.clock import Clock
 from cernis.spark.found import Found
 from cernis.spark.inbox import Inbox, others
 from cernis.spark.job import Job, Survey
@@ -38,14 +39,17 @@ def evaluate(
     result is part of a larger query.
     """
     work = Step(job, step, places)
+    clock = work.clock
     for batch in given:
         work.count(batch)
         for since, take in work.inbox.each(batch, step):
-            yield from batches(work.before(since))
-            take()
+            yield from clock.over("evaluating", batches(work.before(since)))
+            with clock.at("unpacking"):
+                take()
         yield from others(batch, step)
     if work.inbox.bucket is not None:
-        yield from batches(work.rows())
+        yield from clock.over("evaluating", batches(work.rows()))
+        yield from batches([clock.row()])
 
 
 class Sends(Protocol):
@@ -74,6 +78,7 @@ class Step:
     sender: Sends | None = None
     """What sends things on; None: to those who read them."""
     report: dict[str, Any] = field(default_factory=dict)
+    clock: Clock = field(default_factory=Clock)
     slicing: Slicing | None = None
     """What the slices so far have come to; None as long as there are none."""
     enough: int = 0
@@ -212,7 +217,10 @@ class Step:
             run = StageRun(self.job, self.step, self.inbox.found)
             answer = run.over(records, *self._bounds(), settings.window, settings.step)
         self.report |= {"queries": answer.queries, "conflicts": answer.conflicts}
-        yield answer_row(self._owner.answer(answer), self.job, self.bucket, self.step)
+        own = self._owner.answer(answer)
+        with self.clock.at("writing"):
+            row = answer_row(own, self.job, self.bucket, self.step)
+        yield row
         for found in run.harvest.found():
             yield from self._sends.found(self._owner.found(found))
 
