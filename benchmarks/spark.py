@@ -21,7 +21,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -70,18 +70,25 @@ class Cost:
         return f"{self.wall:.2f} s (processors: JVM {self.jvm:.2f} s, Python {self.python:.2f} s)"
 
 
-def processors() -> tuple[float, float]:
-    """Processor seconds so far of the JVM and of Python, in this process and all it started."""
+def processors() -> dict[int, tuple[bool, float]]:
+    """Of this process and all it started: is it the JVM, and its processor seconds so far."""
     tick = os.sysconf("SC_CLK_TCK")
-    jvm = python = 0.0
+    found = {}
     for number, name in below():
         try:
             fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        spent = sum(map(int, fields[11:15])) / tick
-        jvm, python = (jvm + spent, python) if name == "java" else (jvm, python + spent)
-    return jvm, python
+        found[number] = name == "java", sum(map(int, fields[11:13])) / tick
+    return found
+
+
+def cost(wall: float, before: Mapping[int, tuple[bool, float]]) -> Cost:
+    """What was spent since, but for what processes spent that are gone by now."""
+    spent = {True: 0.0, False: 0.0}
+    for number, (is_java, seconds) in processors().items():
+        spent[is_java] += seconds - before.get(number, (is_java, 0.0))[1]
+    return Cost(wall, spent[True], spent[False])
 
 
 def below() -> list[tuple[int, str]]:
@@ -114,9 +121,7 @@ def best(work: Callable[[], object], times: int, warm: bool = True) -> Cost:
     for _ in range(times):
         begun, before = time.perf_counter(), processors()
         work()
-        after = processors()
-        wall = time.perf_counter() - begun
-        found.append(Cost(wall, after[0] - before[0], after[1] - before[1]))
+        found.append(cost(time.perf_counter() - begun, before))
     return min(found, key=lambda cost: cost.cpu)
 
 
@@ -335,10 +340,10 @@ def lying(bench: Bench, given: argparse.Namespace, folder: Path) -> None:
     print(f"one task: {short}, {ratio(short, here)} that")
     tables = {file.stem: pq.read_table(file) for file in bench.files}
     parts = Bench(bench.plan, by_vessel(tables, folder / "lying", 8), 8, bench.spark)
-    cost = best(lambda: parts.whole(given.partitions, True), given.runs)
-    print(f"partitioned by vessel: {cost}, {ratio(cost, here)} in process")
+    apart = best(lambda: parts.whole(given.partitions, True), given.runs)
+    print(f"partitioned by vessel: {apart}, {ratio(apart, here)} in process")
     assert parts.told is not None
-    print(f"  of Python's: {where(cost, parts.told)}")
+    print(f"  of Python's: {where(apart, parts.told)}")
 
 
 def uneven(bench: Bench, given: argparse.Namespace, whole: Cost, folder: Path) -> None:
@@ -346,16 +351,16 @@ def uneven(bench: Bench, given: argparse.Namespace, whole: Cost, folder: Path) -
     tables = {file.stem: pq.read_table(file) for file in bench.files}
     files = written(skewed(tables), folder / "skewed" / "all")
     hot = Bench(bench.plan, files, given.partitions, bench.spark)
-    cost = best(lambda: hot.whole(given.partitions), given.runs)
+    seconds = best(lambda: hot.whole(given.partitions), given.runs)
     assert hot.told is not None
-    print(f"half of all records of one vessel: {cost}, {ratio(cost, whole)} the whole job; skew "
-          f"{hot.told.skew:.1f}, {hot.told.slices} slices; {peaks()}")  # fmt: skip
+    print(f"half of all records of one vessel: {seconds}, {ratio(seconds, whole)} the whole job; "
+          f"skew {hot.told.skew:.1f}, {hot.told.slices} slices; {peaks()}")  # fmt: skip
 
 
-def where(cost: Cost, told: Exchanged) -> str:
+def where(whole: Cost, told: Exchanged) -> str:
     """What processor time of Python went into; the rest is Arrow, sockets, and the driver."""
     own = [f"{kind} {spent:.2f} s" for kind, spent in told.seconds.items()]
-    rest = cost.python - sum(told.seconds.values())
+    rest = whole.python - sum(told.seconds.values())
     return f"{', '.join(own)}, Arrow, Spark's workers and the driver {rest:.2f} s"
 
 

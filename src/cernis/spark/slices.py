@@ -35,7 +35,6 @@ from cernis.check.model import (
 from cernis.plan.builder import Plan, Spare
 from cernis.plan.growing import functors_in, growing
 from cernis.plan.logical import Stratum, names_in
-from cernis.syntax.tree import Compound
 
 _POINTWISE = frozenset({"union_all", "intersect_all", "relative_complement_all"})
 
