@@ -47,7 +47,7 @@ def same(program: Program, lines: list[str], chosen: dict[str, int], random: Ran
 
 def _differences(found: Summary, expected: Summary) -> str:
     """Records are accounted for alike."""
-    for name in ("records", "used", "ignored", "outside", "start", "end", "queries"):
+    for name in ("records", "used", "ignored", "outside", "start", "end", "queries", "conflicts"):
         if getattr(found, name) != getattr(expected, name):
             return f"{name}: {getattr(found, name)} not {getattr(expected, name)}"
     for name in ("set_aside", "too_late"):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cernis.check.model import Relation
 from cernis.runtime.columns import Booleans, Column, Integers, RecordColumns
 from cernis.runtime.run import Answer
 from cernis.spark.buckets import CodeHashes, Spread, mixed_hashes
@@ -59,6 +60,24 @@ class Owner:
             return found
         own = self.spread.of(columns, len(found)) == self.bucket
         return found if own.all() else found.take(np.flatnonzero(own))
+
+    @property
+    def asks(self) -> bool:
+        """May the step find what belongs to other buckets, and count what is odd about it?"""
+        routes = self.job.loaded.routes
+        ways = [routes.homes[r].way for r in routes.reads[self.step] if r in routes.homes]
+        for relation in routes.reads[self.step]:
+            ways += [own.way for own in routes.onward.get(relation, ()) if own.step == self.step]
+        initials = self.job.loaded.plan.checked.definitions.initials
+        facts = any(initial.pair.relation in routes.owned[self.step] for initial in initials)
+        return self.spread.buckets > 1 and (facts or Way.EVERYWHERE in ways)
+
+    def heads(
+        self, relation: Relation, columns: list[Array], domains: list[Domain | None]
+    ) -> Integers | None:
+        """The rows of heads that belong to this bucket; None for all."""
+        key = self.job.loaded.routes.owned[self.step].get(relation)
+        return self._coded(columns, domains, len(columns[0]), key) if columns else None
 
     def _coded(
         self, columns: list[Array], domains: list[Domain | None], length: int,

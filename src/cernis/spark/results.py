@@ -189,10 +189,12 @@ class Recognised:
         return answer
 
     def _defined(self, fluents: bool) -> list[Relation]:
-        catalogue = self.plan.checked.catalogue
+        catalogue, hidden = self.plan.checked.catalogue, self.plan.checked.definitions.auxiliary
         if fluents:
-            return [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
-        return [relation for relation, e in catalogue.events.items() if not e.is_input]
+            own = [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
+        else:
+            own = [relation for relation, e in catalogue.events.items() if not e.is_input]
+        return [relation for relation in own if relation not in hidden]
 
     def _answers(self, table_of: Callable[[Answer], pa.Table], ddl: str) -> DataFrame:
         def run(given: Batches) -> Batches:

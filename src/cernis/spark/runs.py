@@ -7,13 +7,14 @@ import numpy as np
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
 from cernis.runtime.columns import Records
-from cernis.runtime.inputs import Encoder
+from cernis.runtime.inputs import Encoder, Input
 from cernis.runtime.members import Members
 from cernis.runtime.query import evaluate
 from cernis.runtime.run import Answer, Run, Window, undisturbed
 from cernis.runtime.state import State
 from cernis.spark.found import Found, Given, Harvest, What, one_below_the_other
 from cernis.spark.job import Job
+from cernis.spark.owning import Owner
 from cernis.spark.slices import Sliced
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import empty_table
@@ -24,8 +25,9 @@ FoundParts = dict[tuple[Relation, What], list[Found]]
 class StageRun(Run):
     """A run of one stage: earlier stages' tables are put in, later stages' needs taken out."""
 
-    def __init__(self, job: Job, step: int, found: FoundParts) -> None:
+    def __init__(self, job: Job, step: int, found: FoundParts, owner: Owner) -> None:
         loaded = job.loaded
+        self._owner = owner
         settings = job.settings
         super().__init__(loaded.stage(step), settings.tick, settings.ties)
         self._job = job
@@ -37,6 +39,12 @@ class StageRun(Run):
             if any(relation in there for there in owned.values())
         )  # fmt: skip
         self.harvest = Harvest(frozenset(owned[step]) & frozenset(loaded.routes.onward))
+
+    def _context(self, given: Input, window: Window, start: int, state: State) -> Context:
+        context = super()._context(given, window, start, state)
+        # Else what several buckets find would be counted as often.
+        context.owned = self._owner.heads if self._owner.asks else None
+        return context
 
     def before_query(self, number: int, context: Context) -> None:
         """Put in what earlier stages found as of this query, and who is in each domain."""
@@ -77,8 +85,10 @@ class SlicedRun(StageRun):
     Records must be visible at the end of the run; when they arrived does not matter.
     """
 
-    def __init__(self, job: Job, step: int, found: FoundParts, parts: Sliced, start: int) -> None:
-        super().__init__(job, step, found)
+    def __init__(
+        self, job: Job, step: int, found: FoundParts, owner: Owner, parts: Sliced, start: int
+    ) -> None:
+        super().__init__(job, step, found, owner)
         self._parts = parts
         self._start = self._edge = start
         self._conflicts = 0

@@ -8,6 +8,7 @@ from cernis.runtime.columns import INFINITE, Form, Kind, RecordColumns, Records
 from cernis.runtime.columns import one_below_the_other as stacked
 from cernis.runtime.run import Answer
 from cernis.spark.job import Job
+from cernis.spark.owning import Owner
 from cernis.spark.runs import FoundParts, SlicedRun
 from cernis.spark.slices import Sliced
 
@@ -18,12 +19,13 @@ class Slicing:
     """The slices of a step in one bucket. Without `parts`, nothing is evaluated in it."""
 
     def __init__(
-        self, job: Job, step: int, found: FoundParts, parts: Sliced | None, start: int, end: int
-    ) -> None:
+        self, job: Job, step: int, found: FoundParts, owner: Owner, parts: Sliced | None,
+        start: int, end: int,
+    ) -> None:  # fmt: skip
         self.edge = start
         self._end = end
         self._parts = parts
-        self._run = None if parts is None else SlicedRun(job, step, found, parts, start)
+        self._run = None if parts is None else SlicedRun(job, step, found, owner, parts, start)
         self._lasting: Parts = {}
         self._kept: Parts = {}
 

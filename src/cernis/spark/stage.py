@@ -152,7 +152,9 @@ class Step:
         yield from self._sent_on(home)
         if self.slicing is None:
             parts = self.job.loaded.sliced(self.step) if self._evaluates() else None
-            self.slicing = Slicing(self.job, self.step, self.inbox.found, parts, start, end)
+            self.slicing = Slicing(
+                self.job, self.step, self.inbox.found, self._owner, parts, start, end
+            )
         records = self._read(home, resolved) if self._evaluates() else Records()
         self.slicing.take(records, query)
         self.report["slices"] = self.report.get("slices", 0) + 1
@@ -214,7 +216,7 @@ class Step:
             run, answer = self.slicing.finish()
         else:
             settings = self.job.settings
-            run = StageRun(self.job, self.step, self.inbox.found)
+            run = StageRun(self.job, self.step, self.inbox.found, self._owner)
             answer = run.over(records, *self._bounds(), settings.window, settings.step)
         self.report |= {"queries": answer.queries, "conflicts": answer.conflicts}
         own = self._owner.answer(answer)
