@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
@@ -117,6 +119,29 @@ def test_nothing_half_written_looks_complete(spark: SparkSession, folder: Path) 
     with pytest.raises(DataError, match="not good enough"):
         writing.write(recognise(TOY, folder / "toy.txt", spark=spark), folder / "out", refuse)
     assert sorted(path.name for path in folder.iterdir()) == ["toy.cer", "toy.txt"]
+
+
+def test_a_disk_that_is_full(folder: Path) -> None:
+    """No file may grow beyond some bytes, as on a disk that is full: nothing is left behind."""
+    random = Random(4)
+    lines = [
+        f"{name}|{time}|{time}|{random.randrange(3000)}\n"
+        for time in sorted(random.randrange(10**8) for _ in range(80_000))
+        for name in [random.choice(("win_lottery", "lose_wallet"))]
+    ]
+    (folder / "many.txt").write_text("".join(lines))
+    # Kernels are in the cache from here on.
+    assert len(cernis.load(TOY).run(folder / "many.txt").intervals) > 20_000, "seed 4"
+    done = subprocess.run(
+        [sys.executable, "-m", "cernis.cli.main", "run", "toy.cer", "-i", "many.txt", "--output",
+         "out", "--engine", "spark", "--master", "local[1]"],
+        env=environment(), capture_output=True, text=True, check=False, timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "a worker says: " in done.stderr
+    assert "File too large" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["many.txt", "toy.cer", "toy.txt"]
 
 
 def test_skew() -> None:

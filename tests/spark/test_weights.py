@@ -14,7 +14,6 @@ import pytest
 import cernis
 from cernis.runtime.settings import Settings
 from cernis.spark.buckets import SLOTS, Spread, hashes_of
-from cernis.spark.exchanged import skew
 from cernis.spark.job import Job, job_of
 from cernis.spark.splits import splits_of
 from cernis.spark.weights import dealt, loads, sampled, spread_by_weight
@@ -123,8 +122,3 @@ def test_hashes_are_wide() -> None:
 
     texts = [f"vessel {n}" for n in range(200_000)]
     assert len(np.unique(hashes_of([column_of(texts)], len(texts)))) == len(texts)
-
-
-def test_skew_is_told() -> None:
-    reports = [{"step": 1, "rows": 30}, {"step": 1, "rows": 10}, {"step": 2, "rows": 5}]
-    assert skew(reports) == 1.5

@@ -103,10 +103,13 @@ class Job:
 def job_of(plan: Plan, settings: Settings, buckets: int, at_once: int | None = None) -> Job:
     """The job of a plan.
 
-    Slices are for runs of one query: with windows, or where no rule allows them, there are none.
+    Where no rule allows slices, there are none. With windows, a slice is some queries: there must
+    be no domains that grow with the input, whose members may be taken back from long ago.
     """
     loaded = Loaded(plan)
-    if settings.window or settings.step or not any(map(loaded.sliced, loaded.routes.owned)):
+    if settings.window is not None:
+        at_once = None if plan.checked.definitions.domains else at_once
+    elif settings.step or not any(map(loaded.sliced, loaded.routes.owned)):
         at_once = None
     return Job(pickle.dumps(plan, protocol=5), settings, buckets, at_once=at_once, here=loaded)
 

@@ -44,7 +44,7 @@ from cernis.spark.pack import (
 )
 from cernis.spark.places import Places
 from cernis.spark.routes import Way
-from cernis.spark.rows import LAST, Kind, Row, batches
+from cernis.spark.rows import FIRST, LAST, Kind, Row, batches
 from cernis.spark.sending import Sender
 from cernis.spark.slicing import Parts
 from cernis.spark.stage import Step
@@ -199,7 +199,7 @@ class Parker:
         for bucket, _, own in by_bucket(part, where, self.job):
             yield Row(bucket, home.step, Kind.RESOLVED, [packed_records(own)], first_of(own))
 
-    def found(self, found: Found) -> Iterator[Row]:
+    def found(self, found: Found, since: int = FIRST) -> Iterator[Row]:
         """What the first step found of one relation."""
         step = self.job.loaded.routes.steps[0]
         key = self.job.loaded.routes.owned[step][found.relation]
@@ -208,7 +208,7 @@ class Parker:
             rows = np.flatnonzero(where == bucket)
             for low in range(0, len(rows), MOST_ROWS):
                 own = found.take(rows[low : low + MOST_ROWS])
-                yield Row(bucket, step, Kind.FOUND, own.packed())
+                yield Row(bucket, step, Kind.FOUND, own.packed(), since)
 
     def survey(self, bucket: int, step: int, survey: Survey) -> Iterator[Row]:
         """All buckets hear of the survey, so that each does its part."""

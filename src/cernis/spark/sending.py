@@ -14,7 +14,7 @@ from cernis.spark.inbox import Asked
 from cernis.spark.job import Job, Survey
 from cernis.spark.pack import MOST_ROWS, Piece, arguments_at, by_bucket, first_of, to_all
 from cernis.spark.routes import Delivery, Demand, Way
-from cernis.spark.rows import Kind, Row
+from cernis.spark.rows import FIRST, Kind, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,18 @@ class Sender:
                 content = [packed_records(own)]
                 yield Row(bucket, delivery.step, Kind.RESOLVED, content, first_of(own))
 
-    def found(self, found: Found) -> Iterator[Row]:
-        """What a step found of one relation, for all later steps that read it."""
+    def found(self, found: Found, since: int = FIRST) -> Iterator[Row]:
+        """What a step found of one relation, for all later steps that read it.
+
+        `since` is the time of the first query that it is as of.
+        """
         for delivery in self.job.loaded.routes.onward.get(found.relation, ()):
             rows, targets = self._targets(found.columns, len(found), delivery)
             for bucket in np.unique(targets).tolist():
                 own = rows[targets == bucket]
                 for low in range(0, len(own), MOST_ROWS):
                     part = found.take(own[low : low + MOST_ROWS])
-                    yield Row(bucket, delivery.step, Kind.FOUND, part.packed())
+                    yield Row(bucket, delivery.step, Kind.FOUND, part.packed(), since)
 
     def survey(self, bucket: int, step: int, survey: Survey) -> Iterator[Row]:
         """The same bucket of the following step, if there is one, hears of the survey."""

@@ -23,11 +23,11 @@ from cernis.spark.owning import Owner
 from cernis.spark.places import Places
 from cernis.spark.resolved import enter
 from cernis.spark.routes import Routes
-from cernis.spark.rows import LAST, Kind, Row, batches
+from cernis.spark.rows import FIRST, LAST, Kind, Row, batches
 from cernis.spark.runs import StageRun
 from cernis.spark.sending import Sender
 from cernis.spark.sink import answer_row
-from cernis.spark.slicing import Parts, Slicing, nothing, stacked_records
+from cernis.spark.slicing import Parts, Slicing, Windowing, nothing, stacked_records
 
 
 def evaluate(
@@ -58,8 +58,8 @@ class Sends(Protocol):
     def records(self, part: RecordColumns) -> Iterator[Row]:
         """Records that are at home here."""
 
-    def found(self, found: Found) -> Iterator[Row]:
-        """What was found here."""
+    def found(self, found: Found, since: int = FIRST) -> Iterator[Row]:
+        """What was found here, as of queries from some time on."""
 
     def survey(self, bucket: int, step: int, survey: Survey) -> Iterator[Row]:
         """What is known of all the input."""
@@ -79,7 +79,7 @@ class Step:
     """What sends things on; None: to those who read them."""
     report: dict[str, Any] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
-    slicing: Slicing | None = None
+    slicing: Slicing | Windowing | None = None
     """What the slices so far have come to; None as long as there are none."""
     enough: int = 0
     """With how many records it is seen whether they make a slice."""
@@ -128,9 +128,12 @@ class Step:
         least = self.job.at_once
         if least is None or self.inbox.count < max(self.enough, least) or not self._can_slice():
             return
+        if self.job.settings.window is not None:
+            yield from self._queries(since)
+            return
         start, end = self._bounds()
         query = start + (since - 1 - start) // self.job.tick * self.job.tick
-        edge = self.slicing.edge if self.slicing is not None else start
+        edge = self.slicing.edge if isinstance(self.slicing, Slicing) else start
         if not edge < query < end or 2 * self.inbox.number_up_to(query) < least:
             self.enough = self.inbox.count + max(least // 4, 1)
             return
@@ -138,8 +141,40 @@ class Step:
         home, resolved = self.inbox.up_to(query)
         yield from self._slice(self._entered(home), resolved, query)
 
+    def _queries(self, since: int) -> Iterator[Row]:
+        """The rows of the queries before some time, when all records before it are there."""
+        windowing = self._windowing()
+        query = windowing.run.last_before(since)
+        if query is None or 2 * self.inbox.number_up_to(query) < (self.job.at_once or 0):
+            self.enough = self.inbox.count + max((self.job.at_once or 0) // 4, 1)
+            return
+        self.enough = 0
+        home, resolved = self.inbox.up_to(query)
+        records = self._entered(home)
+        yield from self._sent_on(records)
+        windowing.take(self._read(records, resolved), query)
+        yield from self._harvested(windowing.run)
+        self.report["slices"] = self.report.get("slices", 0) + 1
+
+    def _windowing(self) -> Windowing:
+        if not isinstance(self.slicing, Windowing):
+            start, end = self._bounds()
+            self.slicing = Windowing(self.job, self.step, self.inbox.found, self._owner, start, end)
+        return self.slicing
+
+    def _harvested(self, run: StageRun) -> Iterator[Row]:
+        """What the queries so far have found for later steps."""
+        start, end = self._bounds()
+        stride = self.job.settings.step or self.job.settings.window
+        for found in run.harvest.taken():
+            first = int(found.queries[0])
+            since = FIRST if stride is None else min(start + (first + 1) * stride, end)
+            yield from self._sends.found(self._owner.found(found), since)
+
     def _can_slice(self) -> bool:
         """A fluent that is given at points may go on behind a slice, or not: it is not sliced."""
+        if self.job.settings.window is not None:
+            return self._evaluates()
         if not self._evaluates():
             return True
         reads = self._routes.reads[self.step]
@@ -150,7 +185,7 @@ class Step:
     def _slice(self, home: Records, resolved: Parts, query: int) -> Iterator[Row]:
         start, end = self._bounds()
         yield from self._sent_on(home)
-        if self.slicing is None:
+        if not isinstance(self.slicing, Slicing):
             parts = self.job.loaded.sliced(self.step) if self._evaluates() else None
             self.slicing = Slicing(
                 self.job, self.step, self.inbox.found, self._owner, parts, start, end
@@ -212,7 +247,7 @@ class Step:
         run: StageRun
         if self.slicing is not None:
             self.slicing.take(records, end)
-            self.report["slices"] += 1
+            self.report["slices"] = self.report.get("slices", 0) + 1
             run, answer = self.slicing.finish()
         else:
             settings = self.job.settings
@@ -223,8 +258,7 @@ class Step:
         with self.clock.at("writing"):
             row = answer_row(own, self.job, self.bucket, self.step)
         yield row
-        for found in run.harvest.found():
-            yield from self._sends.found(self._owner.found(found))
+        yield from self._harvested(run)
 
     def _read(self, home: Records, resolved: Parts) -> Records:
         """The records that the stage reads, with a place for each form there is anywhere."""
