@@ -365,9 +365,11 @@ def where(whole: Cost, told: Exchanged) -> str:
 
 
 def peaks() -> str:
-    """The most memory that the JVM, and a Python process, had so far."""
+    """The most memory that the JVM, and a Python worker, had so far."""
     found = {"java": 0, "python": 0}
     for number, name in below():
+        if number == os.getpid():
+            continue
         try:
             text = Path(f"/proc/{number}/status").read_text()
         except OSError:
@@ -375,7 +377,7 @@ def peaks() -> str:
         most = next((int(line.split()[1]) for line in text.splitlines() if "VmHWM" in line), 0)
         kind = "java" if name == "java" else "python"
         found[kind] = max(found[kind], most >> 10)
-    return f"at most {found['java']:,} MB in the JVM, {found['python']:,} MB in a Python process"
+    return f"at most {found['java']:,} MB in the JVM, {found['python']:,} MB in a worker"
 
 
 def size_of(folder: Path) -> float:

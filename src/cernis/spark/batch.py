@@ -99,7 +99,7 @@ def _recognised(
     partitioned: bool | None,
 ) -> Recognised:  # fmt: skip
     cores = cores_of(source.session)
-    if partitions is None and source.is_small and not partitioned:
+    if partitions is None and source.is_small(cores) and not partitioned:
         job = replace(job_of(plan, chosen, 1), counter=_counter(source.session))
         return Recognised(source.in_one_task, plan, source.schemas, job, 0)
     buckets = partitions or max(_PER_CORE * cores, -(-source.size // _PER_BUCKET))

@@ -20,6 +20,7 @@ from cernis.spark.places import Places
 from cernis.spark.rows import DDL, batches
 from cernis.spark.session import session
 from cernis.spark.splits import (
+    ROW,
     Split,
     input_files,
     parquet_schemas,
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 
 _SMALL: Final = 256 << 20
-"""Files of fewer bytes in all are read and evaluated by one task, without an exchange."""
+"""Files of fewer bytes in all can be read and evaluated by one task, without an exchange."""
+
+_FEW: Final = 1 << 21
+"""With more records than this, several cores are done sooner than one, exchange and all."""
 
 
 @dataclass
@@ -50,10 +54,11 @@ class Source:
     mappings: Mappings = field(default_factory=Mappings)
     size: int = 0
 
-    @property
-    def is_small(self) -> bool:
-        """Is it so little that one task can have it all?"""
-        return not self.frames and self.size < _SMALL
+    def is_small(self, cores: int) -> bool:
+        """Is it so little that one task should have it all?"""
+        if self.frames or self.size >= _SMALL:
+            return False
+        return cores == 1 or sum(split.size for split in self.splits) <= _FEW * ROW
 
     def has_at_most(self, records: int, fullest: float) -> bool:
         """Can it be taken that no bucket has more records than so many?"""
