@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+import pyarrow as pa
+
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan, Spare
 from cernis.runtime.columns import Form
@@ -58,8 +60,8 @@ def _most(one: int | None, other: int | None) -> int | None:
 class Job:
     """A run of a plan on Spark. It travels to the workers with every task."""
 
-    plan: bytes
-    """The pickled plan."""
+    plan: tuple[bytes, int]
+    """The pickled plan, compressed, and how long it is: it comes along with every task."""
     settings: Settings
     buckets: int
     survey: Survey | None = None
@@ -111,7 +113,12 @@ def job_of(plan: Plan, settings: Settings, buckets: int, at_once: int | None = N
         at_once = None if plan.checked.definitions.domains else at_once
     elif settings.step or not any(map(loaded.sliced, loaded.routes.owned)):
         at_once = None
-    return Job(pickle.dumps(plan, protocol=5), settings, buckets, at_once=at_once, here=loaded)
+    return Job(_packed(plan), settings, buckets, at_once=at_once, here=loaded)
+
+
+def _packed(plan: Plan) -> tuple[bytes, int]:
+    whole = pickle.dumps(plan, protocol=5)
+    return pa.compress(whole, "zstd", asbytes=True), len(whole)
 
 
 @dataclass
@@ -151,7 +158,7 @@ class Loaded:
 
 
 @lru_cache(maxsize=4)
-def _loaded(plan: bytes) -> Loaded:
+def _loaded(plan: tuple[bytes, int]) -> Loaded:
     """Workers are used again from task to task, so a plan is unpacked once in each of them.
 
     Spark has a worker look for unreachable objects after every task. A plan with many facts, and
@@ -159,6 +166,6 @@ def _loaded(plan: bytes) -> Loaded:
     """
     from cernis.operators import simple, static  # noqa: F401 - what comes later is not left out
 
-    found = Loaded(pickle.loads(plan))
+    found = Loaded(pickle.loads(pa.decompress(plan[0], plan[1], "zstd")))
     gc.freeze()
     return found

@@ -20,7 +20,6 @@ from cernis.spark.answers import packed_answer
 from cernis.spark.job import Job
 from cernis.spark.rows import LAST, Kind, Row
 
-_TEXTS: Final = ["args.list.element", "value"]
 _TIMES: Final = ("start", "end", "occurrence")
 
 
@@ -63,10 +62,11 @@ def _write_table(table: pa.Table, where: Path, title: str, part: str, relation: 
     part = f"{part}-{relation.arity}"
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / f".part-{part}-{os.getpid()}"
-    # Times repeat too seldom for a dictionary to be worth its making.
+    # A dictionary is worth its making for values only: times hardly repeat, and arguments stand
+    # together, so that they compress as they are.
     parquet.write_table(
         table, unfinished, compression="zstd",
-        use_dictionary=[name for name in _TEXTS if name.partition(".")[0] in table.column_names],
+        use_dictionary=["value"] if "value" in table.column_names else False,
         write_statistics=[name for name in _TIMES if name in table.column_names],
         column_encoding={
             name: "DELTA_BINARY_PACKED" for name in _TIMES if name in table.column_names
