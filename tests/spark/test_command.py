@@ -97,6 +97,27 @@ def test_parquet_that_others_read(spark: SparkSession, folder: Path) -> None:
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
+def test_relations_of_one_name_do_not_replace_each_other(spark: SparkSession, folder: Path) -> None:
+    rules = """
+    initiatedAt(met(X)=true, T) :- happensAt(meet(X, _), T).
+    initiatedAt(met(X, Y)=true, T) :- happensAt(meet(X, Y), T).
+    """
+    (folder / "meet.txt").write_text("meet|1|1|ann|bob\nmeet|2|2|ann|cy\n")
+    writing.write(recognise(rules, folder / "meet.txt", spark=spark), folder / "out")
+    table = ds.dataset(folder / "out" / "intervals", partitioning="hive").to_table()
+    assert sorted(table["args"].to_pylist()) == [["ann"], ["ann", "bob"], ["ann", "cy"]]
+
+
+def test_a_result_that_is_kept_is_written_from_there(spark: SparkSession, folder: Path) -> None:
+    result = recognise(TOY, folder / "toy.txt", partitions=2, end=21, spark=spark).persist()
+    assert result.collect().text() == TOY_ANSWER
+    read = result.read()
+    assert writing.write(result, folder / "out").intervals == {"happy": 1, "location": 3, "rich": 1}
+    assert result.read() == read, "the events are not read again"
+    result.unpersist()
+    assert result.intervals.count() == 5
+
+
 def test_an_earlier_result_is_replaced_and_other_files_stay(
     spark: SparkSession, folder: Path
 ) -> None:
