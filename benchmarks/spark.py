@@ -45,6 +45,7 @@ from cernis.spark.batch import recognise_plan  # noqa: E402
 from cernis.spark.exchanged import Exchanged  # noqa: E402
 from cernis.spark.job import job_of  # noqa: E402
 from cernis.spark.output import write  # noqa: E402
+from cernis.spark.pack import pack  # noqa: E402
 from cernis.spark.pipeline import exchange  # noqa: E402
 from cernis.spark.rows import DDL  # noqa: E402
 from cernis.spark.session import session  # noqa: E402
@@ -205,11 +206,11 @@ class Bench:
 
     def packing(self) -> None:
         job = job_of(self.plan, Settings(), self.buckets)
-        self.source().packed(job, True).mapInArrow(nothing, DDL).count()
+        self.source().packed(job, pack).mapInArrow(nothing, DDL).count()
 
     def floor(self) -> None:
         job = job_of(self.plan, Settings(), self.buckets)
-        rows = self.source().packed(job, True)
+        rows = self.source().packed(job, pack)
         for _ in job.loaded.routes.steps[:-1]:
             rows = exchange(rows, job).mapInArrow(passed, DDL)
         exchange(rows, job).mapInArrow(nothing, DDL).count()

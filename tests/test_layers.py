@@ -28,7 +28,9 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
     "operators": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}
     ),
-    "uncertain": frozenset({"errors", "knowledge", "plan", "kernels", "tables", "operators"}),
+    "uncertain": frozenset(
+        {"source", "errors", "syntax", "check", "plan", "kernels", "tables", "operators"}
+    ),
     "runtime": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan"}
         | {"kernels", "tables", "operators", "uncertain"}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cernis.runtime.session import Session
     from cernis.runtime.settings import Length, Point
     from cernis.runtime.sources import Events
+    from cernis.runtime.uncertain_result import UncertainResult
 
 TABLE_ENDINGS = (".csv", ".parquet")
 """Endings of fact files that are tables, one predicate each, named after the file."""
@@ -102,6 +103,32 @@ class Program:
         chosen = settings(window, step, start, None, tick, ties)
         return Session(
             self.plan, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties, policy
+        )
+
+    def run_uncertain(
+        self, events: Events, *, threshold: float = 0.5,
+        thresholds: Mapping[str, float] | None = None, memory: int | None = None,
+        durations: Mapping[str, Any] | str | Path | None = None, seed: int = 0,
+        start: Point | None = None, end: Point | None = None, tick: int | None = None,
+        ties: str | None = None, mapping: str | Path | Mapping[str, Any] | None = None,
+        strict: bool = False,
+    ) -> UncertainResult:  # fmt: skip
+        """Recognise from uncertain events: how likely did what hold, and in which intervals?
+
+        A record may have a probability. Intervals are those whose mean probability is at least
+        the threshold, of which there may be one for each fluent by name. With `memory`, they are
+        found point by point, and so many possible starts of each pair are remembered; `durations`
+        say which to forget first: a file, or mean and deviation by fluent, in time-points. The
+        rest is as in `run`.
+        """
+        from cernis.runtime.recognise import recognise_uncertain
+        from cernis.runtime.settings import settings
+        from cernis.runtime.uncertain_settings import uncertain_settings
+
+        chosen = settings(None, None, start, end, tick, ties)
+        uncertain = uncertain_settings(threshold, thresholds, memory, durations, seed)
+        return recognise_uncertain(
+            self.plan, events, chosen, uncertain, mapping=mapping, strict=strict
         )
 
 

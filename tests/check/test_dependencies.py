@@ -1,7 +1,10 @@
 """What depends on what: components, levels, processing order, cycles, delayed effects."""
 
+from pathlib import Path
+
 import pytest
 
+import cernis
 from cernis.check.dependencies import Dependencies, EdgeKind
 from cernis.check.graph import strong_components, topological, weak_components
 from tests.check.checking import checked, codes, errors, found, places
@@ -287,3 +290,20 @@ def test_weak_components_are_named_by_their_first_vertex() -> None:
 
 def test_topological_order_keeps_what_it_can() -> None:
     assert topological("abcd", {"a": "c"}) == ["c", "a", "b", "d"]
+
+
+def test_components_and_levels_of_netbill() -> None:
+    """Quotes and permissions first, each by themselves; contracts and sanctions form a cycle."""
+    folder = Path(__file__).parents[2] / "examples" / "netbill"
+    program = cernis.load(folder / "rules.cer", [folder / "facts.cer"])
+    sorted_out = [
+        (component.level, component.cyclic, component.delayed,
+         {vertex.relation.name.partition("(")[0] for vertex in component.vertices})
+        for component in program.checked.dependencies.components
+    ]  # fmt: skip
+    assert sorted_out == [
+        (1, False, True, {"quote"}),
+        (1, True, True, {"per"}),
+        (2, True, True, {"contract", "obl", "suspended"}),
+        (3, False, False, {"per"}),
+    ]

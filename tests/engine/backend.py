@@ -8,7 +8,7 @@ from tests.reference.cases import Case
 
 from .compare import Scenario, by_engine
 
-FEATURES = frozenset({"allen", "cycles", "delays", "fluents", "windows"})
+FEATURES = frozenset({"allen", "cycles", "delays", "fluents", "patterns", "windows"})
 """What the engine has of what a case may need."""
 
 

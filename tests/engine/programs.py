@@ -15,7 +15,7 @@ from cernis.program import Program
 
 from .bodies import Below, Body
 from .left_out import is_generated
-from .statics import StaticRule
+from .statics import RELATIONS, StaticRule
 from .vocabulary import (
     BASES,
     CONSTANTS,
@@ -30,6 +30,7 @@ from .vocabulary import (
 )
 
 SLOTS = ("person", "person", "person", "colour", "number")
+_RELATION = rf"allen\(|\b({'|'.join(RELATIONS)})\("
 VALUES = ("truth", "truth", "truth", "colour", "number", "person")
 
 
@@ -77,6 +78,7 @@ class Author:
             self._definition(number)
         self._domains([*events, *fluents])
         self.clauses += background(sorted(self.below.predicates, key=_name), random)
+        self._memory()
         return Text(tuple(self.clauses), tuple(events), tuple(fluents), self.tick, base)
 
     def _directives(self, fluents: list[Signature]) -> None:
@@ -90,6 +92,13 @@ class Author:
                 self.clauses.append(f"collectIntervals({pair}).")
             if fluent.shape == "points" and chance(self.random, 0.5):
                 self.clauses.append(f"{self.random.choice(('points', 'buildFromPoints'))}({pair}).")
+
+    def _memory(self) -> None:
+        """How far back relations between intervals see, in some of the programs that have any."""
+        text = "\n".join(self.clauses)
+        if re.search(_RELATION, text):
+            far = Random(text).choice((0, "inf", *(self.tick * n for n in (1, 3, 6, 12))))
+            self.clauses.append(f":- memory({far}).")
 
     def _definition(self, number: int) -> None:
         roll = self.random.random()
@@ -198,7 +207,20 @@ class Author:
         else:
             self.clauses.append(f"ft({pair}, {delay}){computed}.")
         if chance(self.random, 0.4) and f"p({pair})." not in self.clauses:
-            self.clauses.append(f"p({pair}).")
+            self.clauses.append(self._postponed(relation, args, before))
+
+    def _postponed(self, relation: Signature, args: list[str], value: str) -> str:
+        """Of all instances, of those with some argument, or of those that a body says."""
+        # Drawn apart, so that the rest of a program stays what it was.
+        random = Random(f"{relation} {len(self.clauses)}")
+        own, body = list(args), ""
+        if args and chance(random, 0.4):
+            at = random.randrange(len(args))
+            own[at] = random.choice(CONSTANTS[relation.slots[at]])
+        if "person" in relation.slots and chance(random, 0.25):
+            self.below.predicates.add(FACTS[2])
+            body = f" :- adult({own[relation.slots.index('person')]})"
+        return f"p({relation.text(own, value)}){body}."
 
     def _is_told_apart(self, pair: str, delay: str) -> bool:
         """Is it clear which effect of the pair is the shorter, for all instances alike?"""

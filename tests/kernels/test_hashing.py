@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.hashing import Numbering, RowTable, find_plain
+from cernis.kernels.hashing import Numbering, RowTable, find_plain, time_keys, time_keys_plain
 
 from .drawn import bases, integers
 
@@ -40,3 +40,10 @@ def test_numbers_follow_the_order_keys_are_met_in(
         assert numbering.of(keys).tolist() == expected
     assert numbering.keys.tolist() == list(known)
     assert len(numbering) == len(known)
+
+
+@given(st.lists(st.tuples(st.integers(-1, 5), st.integers(-3, 12)), max_size=40), bases())
+def test_time_keys_equal_their_twin(rows: list[tuple[int, int]], base: int) -> None:
+    groups, times = integers([g for g, _ in rows]), integers([t for _, t in rows]) + base
+    asked = groups, times, base, 9
+    assert time_keys(*asked).tolist() == time_keys_plain(*asked).tolist()

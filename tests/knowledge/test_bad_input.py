@@ -137,8 +137,10 @@ def test_a_head_has_to_be_a_predicate() -> None:
 def test_a_probability_is_refused_when_it_is_met() -> None:
     found = knowledge("0.3::wet(a). p(X) :- wet(X). q(1).")
     assert answers(found, "q(X)") == ["X=1"]
-    with pytest.raises(KnowledgeError, match="wet/1: has clauses with a probability"):
+    with pytest.raises(KnowledgeError, match="wet/1: has facts with a probability"):
         answers(found, "p(X)")
+    with pytest.raises(KnowledgeError, match="dry/1: has rules with a probability"):
+        answers(knowledge("0.3::dry(X) :- q(X). q(1)."), "dry(X)")
 
 
 def test_errors_survive_pickling() -> None:

@@ -21,7 +21,8 @@ class Context:
     All points behind `edge` are evaluated anew; those up to it stand. `start` is the start of
     the run, and `first` says that this is its first query. `unsure` are the pairs that rest on
     point input, so that an edge of theirs at the query time may be one of the window only.
-    `component` are the rules being evaluated point by point.
+    `component` are the rules being evaluated point by point. `memory_of_rule` says how far back
+    from the window the rule over intervals sees that is being evaluated.
     """
 
     program: Program
@@ -35,6 +36,7 @@ class Context:
     unsure: set[Term]
     solver: Solver = field(default_factory=lambda: Solver(()))
     component: list[Rule] = field(default_factory=list)
+    memory_of_rule: float = 0
     _owned: dict[Term, bool] = field(default_factory=dict)
 
     @property

@@ -11,8 +11,9 @@ so it is settled when it is asked for.
 The policies `recent` and `chronological` select among the matches that could be combined, so the
 order in which occurrences come matters. Each `op` and each `not(..)[..]` of a rule is a step with
 two inputs. Matches reach a step in the order of their end, then start, then left before right,
-then standard order of their values. A new match is combined with matches that reached the other
-input before it:
+then standard order of their values, variables in the order in which the pattern first has them
+(one without a value comes behind all values). A new match is combined with matches that reached
+the other input before it:
 
 - unrestricted: with each that fits, and all stay;
 - recent: with the fitting one of latest end, of those the one of latest start; all stay;
@@ -23,7 +24,8 @@ What is left of a tie goes to the match that came last (recent) or first (chrono
 means: variables agree, the operator's relation holds, and so do the `where` and `within` that are
 written around just this step. A `within` counts for each part of its pattern too, since a part is
 never longer than the whole. The absent part of `not` is never used up: it is asked for by
-definition among all that occurred. At one end-point a rule comes after the rules it builds upon.
+definition among all that occurred. At one end-point a rule comes after the rules it builds upon,
+when these have nothing more to give.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ from cernis.syntax.tree import (
     Where,
     Within,
     functor,
+    variables,
 )
 from cernis.syntax.tree import Sequence as TermList
 
@@ -189,6 +192,8 @@ class Meaning:
             return set(matching(pattern.term, self.known, env))
         if isinstance(pattern, TimePoint):
             return {Match.of(env, (pattern.value, pattern.value))}
+        if is_aggregate(pattern):
+            return self._aggregated(pattern, env)
         if isinstance(pattern, Where | Within):
             inner = self.matches(pattern.pattern, env)
             return {fine for match in inner for fine in self.refined(pattern, match)}
@@ -202,6 +207,29 @@ class Meaning:
             for right in rights
             for match in self.combined(pattern, left, right)
         }
+
+    def _aggregated(self, pattern: Where, env: Mapping[str, Term]) -> set[Match]:
+        """Matches with their aggregates: windows are over all matches, whatever `env` says."""
+        inner = sorted(
+            self.matches(pattern.pattern, {}),
+            key=lambda match: _arrival_order(match, 0, names_of(pattern.pattern)),
+        )
+        found = set()
+        for at in range(len(inner)):
+            for match in self.aggregate(pattern, inner[: at + 1]):
+                if all(match.env.get(name, value) == value for name, value in env.items()):
+                    found.add(Match.of({**env, **match.env}, match.interval))
+        return found
+
+    def aggregate(self, pattern: Where, so_far: Sequence[Match]) -> Iterator[Match]:
+        """The last of some matches with the aggregates of its windows, if conditions leave it."""
+        last = so_far[-1]
+        env = last.env
+        for goal in filter(is_aggregate_goal, pattern.conditions):
+            env[goal.args[0].name] = Number(window_value(goal.args[1], so_far, self.solver))
+        rest = tuple(goal for goal in pattern.conditions if not is_aggregate_goal(goal))
+        for further in self._satisfying(rest, env):
+            yield Match.of(further, last.interval)
 
     def combined(self, pattern: Binary | Absence, left: Match, right: Match) -> Iterator[Match]:
         """The match of a two-input pattern made of two matches: one or none."""
@@ -355,6 +383,9 @@ class Step:
     @staticmethod
     def build(pattern: Pattern, policy: str, limit: Time) -> Step:
         """The steps of a pattern."""
+        if is_aggregate(pattern):
+            inner = Step.build(pattern.pattern, policy, float("inf"))
+            return Step(pattern, policy, limit, (inner,))
         if isinstance(pattern, Where | Within):
             if isinstance(pattern, Within) and is_ground(pattern.duration):
                 limit = min(limit, evaluate(pattern.duration, {}))
@@ -391,12 +422,22 @@ class Step:
             at_now = {match for match in meaning.matches(pattern, {}) if match.interval[1] == now}
             return self._fitting(at_now, meaning)
         sides = [step.take(events, now, meaning) for step in self.below]
+        if isinstance(pattern, Where):
+            return self._fitting(self._slid(sides[0], meaning), meaning)
         if self.is_or:
             return sides[0] + sides[1]
         arrivals = sorted(
-            ((match, side) for side in (0, 1) for match in sides[side]), key=_arrival_order
+            ((match, side) for side in (0, 1) for match in sides[side]),
+            key=lambda arrival: _arrival_order(*arrival, self.below[arrival[1]].names),
         )
         return [made for match, side in arrivals for made in self._arrive(match, side, meaning)]
+
+    def _slid(self, new: list[Match], meaning: Meaning) -> Iterator[Match]:
+        assert isinstance(self.pattern, Where)
+        names = self.below[0].names
+        for match in sorted(new, key=lambda match: _arrival_order(match, 0, names)):
+            self.came[0].append(match)
+            yield from meaning.aggregate(self.pattern, self.came[0])
 
     def _arrive(self, match: Match, side: int, meaning: Meaning) -> list[Match]:
         others = self.came[1 - side]
@@ -417,12 +458,35 @@ class Step:
         fine = [match for match in matches if length(match.interval) <= self.limit]
         for pattern in self.around:
             fine = [kept for match in fine for kept in meaning.refined(pattern, match)]
-        return sorted(fine, key=lambda match: _arrival_order((match, 0)))
+        return sorted(fine, key=lambda match: _arrival_order(match, 0, self.names))
+
+    @property
+    def names(self) -> list[str]:
+        """The variables of its matches, in the order in which they are first met."""
+        own = names_of(self.pattern)
+        for each in self.around:
+            own += names_of(replace(each, pattern=self.pattern))
+        return list(dict.fromkeys(own))
 
 
-def _arrival_order(arrival: tuple[Match, int]) -> tuple[object, ...]:
-    match, side = arrival
-    values = tuple(order_key(value) for _, value in match.values)
+def names_of(pattern: Pattern) -> list[str]:
+    """The variables of a pattern's matches, in the order in which they are first met."""
+    if isinstance(pattern, EventAtom):
+        return list(dict.fromkeys(variable.name for variable in variables(pattern.term)))
+    if isinstance(pattern, TimePoint):
+        return []
+    if isinstance(pattern, Where | Within):
+        own = names_of(pattern.pattern)
+        conditions = pattern.conditions if isinstance(pattern, Where) else ()
+        own += [variable.name for condition in conditions for variable in variables(condition)]
+    else:
+        own = [name for part in inputs(pattern) for name in names_of(part)]
+    return list(dict.fromkeys(own))
+
+
+def _arrival_order(match: Match, side: int, names: Sequence[str]) -> tuple[object, ...]:
+    env = match.env
+    values = tuple((0, order_key(env[name])) if name in env else (1, ()) for name in names)
     return (match.interval[1], match.interval[0], side, values)
 
 
@@ -440,27 +504,33 @@ def _step_by_step(
 ) -> None:
     given = meaning.known
     meaning.known = {}
-    ranked = sorted(rules, key=_ranks(rules))
+    rank = _ranks(rules)
+    ranked = sorted(rules, key=rank)
     steps = [(rule, Step.build(rule.pattern, policy.of(rule), float("inf"))) for rule in ranked]
+    levels = sorted({rank(rule) for rule in rules})
     for end in ends:
         now = {event: {pair for pair in given[event] if pair[1] == end} for event in given}
         for event, intervals in now.items():
             meaning.known.setdefault(event, set()).update(intervals)
         waiting = [{event: set(found) for event, found in now.items()} for _ in steps]
-        for _ in _rounds():
-            _round(steps, waiting, end, meaning)
-            if not any(any(events.values()) for events in waiting):
-                break
+        for level in levels:
+            own = [at for at, (rule, _) in enumerate(steps) if rank(rule) == level]
+            for _ in _rounds():
+                _round(steps, own, waiting, end, meaning)
+                if not any(any(waiting[at].values()) for at in own):
+                    break
 
 
 def _round(
     steps: Sequence[tuple[PatternRule, Step]],
+    own: Sequence[int],
     waiting: list[dict[Term, set[Interval]]],
     end: Time,
     meaning: Meaning,
 ) -> None:
-    """Each rule takes what waits for it; what it gives waits for all rules."""
-    for at, (rule, step) in enumerate(steps):
+    """Each of some rules takes what waits for it; what it gives waits for all rules."""
+    for at in own:
+        rule, step = steps[at]
         taken, waiting[at] = waiting[at], {}
         for match in step.take(taken, end, meaning):
             head = meaning.add(rule, match)
@@ -528,6 +598,40 @@ def sliding(
     return result
 
 
+def is_aggregate_goal(goal: Term) -> bool:
+    """Is a condition `R = kind(..., Window)`, the window being `last(N)`, `past(D)` or `all`?"""
+    if functor(goal) != ("=", 2) or not isinstance(goal.args[1], Compound):
+        return False
+    window = goal.args[1].args[-1]
+    return functor(window) in (("last", 1), ("past", 1), ("all", 0))
+
+
+def is_aggregate(pattern: Pattern) -> bool:
+    """Is it a `where` with an aggregate?"""
+    return isinstance(pattern, Where) and any(map(is_aggregate_goal, pattern.conditions))
+
+
+def window_value(term: Compound, so_far: Sequence[Match], solver: Solver) -> Time:
+    """The value of an aggregate over the window that ends with the last of some matches."""
+    *args, window = term.args
+    leading = {"count": 0, "fold": 2}.get(term.functor, 1)
+    keys = args[leading:]
+    last = so_far[-1]
+    mine = [m for m in so_far if all(substitute(k, m.env) == substitute(k, last.env) for k in keys)]
+    if functor(window) == ("last", 1):
+        mine = mine[-window.args[0].value :]
+    elif functor(window) == ("past", 1):
+        mine = [m for m in mine if last.interval[1] - m.interval[1] <= evaluate(window.args[0], {})]
+    values = [evaluate(args[leading - 1], m.env) if leading else 1 for m in mine]
+    if term.functor != "fold":
+        return AGGREGATES[term.functor](values)
+    folded = values[0]
+    for value in values[1:]:
+        goal = Compound(args[0].name, (Number(folded), Number(value), Variable("Both")))
+        folded = next(iter(solver.solve([goal], {})))["Both"].value
+    return folded
+
+
 def consumption_of(items: Iterable[Item]) -> Consumption:
     """The policies that the directives of a program set; the last one counts."""
     program = "unrestricted"
@@ -557,11 +661,11 @@ def compact(term: Term) -> str:
 
 
 def answer_text(found: Mapping[Term, Sequence[Interval]]) -> str:
-    """One line an event, sorted: `occurs(e(x,3), [(1,4),(2,4)]).`"""
+    """One line an event, sorted: `occurs(e(x, 3), [(1,4),(2,4)]).`"""
     lines = []
     for event, intervals in found.items():
         pairs = ",".join(f"({start},{end})" for start, end in intervals)
-        lines.append(f"occurs({compact(event)}, [{pairs}]).\n")
+        lines.append(f"occurs({show(event)}, [{pairs}]).\n")
     return "".join(sorted(lines))
 
 

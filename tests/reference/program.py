@@ -19,7 +19,7 @@ from cernis.syntax.tree import (
     functor,
 )
 
-from . import iff, phrases
+from . import arithmetic, iff, phrases
 from .terms import Renamer
 
 FLUENT_KINDS = frozenset({"initiatedAt", "terminatedAt", "initially", "fi", "ft"})
@@ -62,6 +62,7 @@ class Program:
     at_points: list[Term] = field(default_factory=list)
     tick: int = 1
     ties: str = "break"
+    memory: float = 0
 
 
 def is_pair(term: Term) -> bool:
@@ -76,7 +77,7 @@ def fluent_of(pair: Term) -> Term:
 
 
 def read_program(items: Iterable[Item]) -> Program:
-    """Sort the items of a program. Directives other than tick and ties have no meaning here."""
+    """Sort the items of a program. Other directives than tick, ties and memory say nothing here."""
     program = Program()
     renamer = Renamer()
     for item in phrases.plain(items):
@@ -97,6 +98,8 @@ def _directive(program: Program, goal: Term) -> None:
         program.tick = int(value.value)
     if goal.functor == "ties" and isinstance(value, Atom):
         program.ties = value.name
+    if goal.functor == "memory":
+        program.memory = arithmetic.evaluate(value, {})
 
 
 def _unfold(clause: Clause) -> Clause:

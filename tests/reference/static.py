@@ -42,6 +42,7 @@ def evaluate_static(context: Context, rule: Rule) -> None:
     """
     state = context.state
     bound = context.edge + context.tick
+    context.memory_of_rule = context.program.memory if _relates(rule) else 0
     for instance in _instances(context, rule):
         for answer in context.solver.solve(rule.body, instance):
             known = {**instance, **answer}
@@ -54,6 +55,12 @@ def evaluate_static(context: Context, rule: Rule) -> None:
             if context.domain.allows(pair):
                 new = lists.from_on(found, bound)
                 state.static[pair] = lists.union_all([state.static.get(pair, []), new])
+
+
+def _relates(rule: Rule) -> bool:
+    """Is there a relation between intervals in the body?"""
+    names = {functor(goal) for goal in rule.body}
+    return bool(names & {("allen", 5), *((relation, 4) for relation in lists.RELATIONS)})
 
 
 def _rests_on_points(context: Context, rule: Rule, known: Env) -> bool:
@@ -160,8 +167,13 @@ def interval_predicates(context: Context) -> dict[Key, Predicate]:
 
 
 def _visible(context: Context, pair: Term) -> Intervals:
-    """The pair's intervals that reach behind the edge; older ones are forgotten."""
-    bound = context.edge + context.tick
+    """The pair's intervals that reach behind the edge; older ones are forgotten.
+
+    With a memory, intervals are seen that ended up to so long before the point up to which the
+    window forgets.
+    """
+    oldest = context.window.forgotten - context.memory_of_rule
+    bound = min(context.edge, oldest) + context.tick
     return [(start, end) for start, end in context.state.intervals(pair) if end > bound]
 
 

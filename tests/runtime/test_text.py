@@ -101,7 +101,10 @@ def test_a_compound_field_is_a_term(program: Program) -> None:
         ("near|9|9|soon|true|a|b", "a time must be a whole number"),
         ("fast|3|3|true|a", "fast is defined by rules"),
         ("order|3|3|book", "order has other arguments: rules speak of order(item(_))"),
-        ("0.7::ping|3|3|a", "probabilities are not supported yet"),
+        (
+            "0.7::ping|3|3|a",
+            "the record is uncertain: it has a probability, and the run is one of certain records",
+        ),
         ("1.2::ping|3|3|a", "a probability must be a number from 0 to 1"),
         ("-ping|3|3|a", "there is no record to retract"),
     ],

@@ -12,7 +12,8 @@ PEOPLE = ("ann", "bob", "cy", "'Far Out'", "7", "7.5", "eve")
 class Keyed:
     """Rules, and the shapes of records: `e` for events, `p` and `i` for points and intervals.
 
-    A shape is the name, the kind, and what each argument is: a person `P` or a number `N`.
+    A shape is the name, the kind, and what each argument is: a person `P`, one of many `W`, a place
+    `Q` or a number `N`.
     """
 
     rules: str
@@ -139,6 +140,56 @@ terminatedAt(seen(X, Y)=true, T) :- happensAt(looks(X, Y), T), terminatedAt(on(Y
 """,
         (("push", "e", "PN"), ("stop", "e", "P"), ("looks", "e", "PP")),
     ),
+    "cycle across keys": Keyed(
+        """
+initiatedAt(owes(X, Y)=true, T) :-
+    happensAt(lends(Y, X), T), \\+ holdsAt(broke(X)=true, T), \\+ holdsAt(broke(Y)=true, T).
+terminatedAt(owes(X, Y)=true, T) :- happensAt(pays(X, Y), T).
+terminatedAt(owes(X, _Y)=true, T) :- happensAt(flees(X), T).
+initiatedAt(broke(Y)=true, T) :- happensAt(end(owes(X, Y)=true), T), happensAt(flees(X), T).
+initiatedAt(broke(X)=true, T) :-
+    happensAt(asks(_, X), T), holdsAt(owes(X, Y)=true, T), \\+ holdsAt(rich(X)=true, T).
+fi(broke(X)=true, broke(X)=false, 6).
+p(broke(_)=true).
+initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).
+terminatedAt(rich(X)=true, T) :- happensAt(lose(X), T).
+initiatedAt(knows(X, Y)=true, T) :- happensAt(win(X), T), kin(X, Y).
+terminatedAt(knows(X, _)=true, T) :- happensAt(lose(X), T).
+terminatedAt(broke(X)=true, T) :- happensAt(win(X), T), holdsAt(knows(X, _)=true, T).
+terminatedAt(broke(X)=true, T) :- happensAt(flees(X), T), holdsAt(knows(_, X)=true, T).
+trusts(X, Y)=true iff near(X, Y)=true, not broke(X)=true, not broke(Y)=true.
+kin(k, l). kin(k, m). kin(3, k). kin(7, 7.5). kin(ann, bob). kin(o, 5). kin(5, 6). kin(n, 3).
+""",
+        (("lends", "e", "WW"), ("pays", "e", "WW"), ("flees", "e", "W"), ("asks", "e", "WW"),
+         ("win", "e", "W"), ("lose", "e", "W"), ("near", "i", "WW")),
+    ),
+    "looking back": Keyed(
+        ":- memory(9)." + _ONE + """
+holdsFor(later(X, Y)=true, I) :-
+    holdsFor(near(X, Y)=true, N), holdsFor(rich(X)=true, A), before(A, N, target, I).
+holdsFor(touching(X, Y)=true, I) :-
+    holdsFor(near(X, Y)=true, N), holdsFor(happy(Y)=true, A), overlaps(A, N, union, I).
+holdsFor(again(X)=true, I) :-
+    holdsFor(rich(X)=true, A), holdsFor(at(X)=pub, B), allen(before, A, B, complement_inv, I).
+""",
+        (*_BASE, ("near", "i", "PP")),
+    ),
+    "two kinds linked": Keyed(
+        """
+happensAt(boards(P, B), T) :- happensAt(ticket(P, B, N), T), N > 0.
+initiatedAt(aboard(P, B)=N, T) :- happensAt(boards(P, B), T), happensAt(mood(P, N), T).
+initiatedAt(aboard(P, B)=0, T) :- happensAt(boards(P, B), T), holdsAt(full(B)=true, T).
+terminatedAt(aboard(P, _)=_, T) :- happensAt(off(P), T).
+initiatedAt(full(B)=true, T) :-
+    happensAt(boards(P, B), T), ( holdsAt(tired(P)=true, T) ; happensAt(off(P), T) ).
+terminatedAt(full(B)=true, T) :-
+    happensAt(counted(B), T), findall(P, holdsAt(aboard(P, B)=_, T), L), length(L, N), N < 2.
+initiatedAt(tired(P)=true, T) :- initiatedAt(aboard(P, B)=_, T), holdsAt(full(B)=true, T).
+initially(tired(7)=true).
+fi(tired(P)=true, tired(P)=false, 9).
+""",
+        (("ticket", "e", "WWN"), ("mood", "e", "WN"), ("off", "e", "W"), ("counted", "e", "W")),
+    ),
     "points": Keyed(
         """
 buildFromPoints(slow(_)=_).
@@ -186,6 +237,8 @@ def stream(keyed: Keyed, random: Random, count: int, retractions: bool = False) 
 def _argument(kind: str, random: Random) -> str:
     if kind == "P":
         return random.choice(PEOPLE)
+    if kind == "W":
+        return random.choice((*PEOPLE, *map(str, range(20)), *"klmnopq"))
     if kind == "Q":
         return random.choice(("home", "pub", "work"))
     return random.choice(("0", "1", "2", "3", "2.5", "1.0"))

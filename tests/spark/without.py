@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -22,12 +23,12 @@ from cernis.spark.blobs import loads
 from cernis.spark.buckets import Spread
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
-from cernis.spark.pack import pack
+from cernis.spark.pack import pack, pack_links
 from cernis.spark.places import Places, sources_of
 from cernis.spark.results import summary_of
 from cernis.spark.rows import LAST, SCHEMA, Kind, batches
 from cernis.spark.stage import evaluate
-from cernis.spark.survey import survey_step, together
+from cernis.spark.survey import survey_step, together, with_components
 
 Batches = list[pa.RecordBatch]
 
@@ -73,7 +74,7 @@ def run(
     random = Random(seed)
     job = replace(job_of(program.plan, settings, buckets, at_once), spreads=spreads or {})
     parts = parts_of(lines, splits, job)
-    job = surveyed(job, parts, random)
+    job = linked(surveyed(job, parts, random), parts)
     rows = packed(parts, job, True)
     size = -(-len(lines) // splits) or 1
     places = Places(names=lambda split: ("events", split * size))
@@ -104,6 +105,15 @@ def surveyed(job: Job, parts: list[Records], random: Random) -> Job:
 
     job = replace(job, survey=found(job)[0])
     return replace(job, members=found(job)[1]) if keys else job
+
+
+def linked(job: Job, parts: list[Records]) -> Job:
+    if job.buckets == 1 or not job.loaded.routes.linked:
+        return job
+    rows = [row for part in parts for row in pack_links(part, job)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return with_components(job, ((row.step, row.content) for row in rows))
 
 
 def outcome(rows: Batches) -> Outcome:

@@ -22,6 +22,7 @@ from cernis.check.model import (
     flatten,
     temporal,
 )
+from cernis.knowledge.arithmetic import FUNCTIONS
 from cernis.source import Span
 from cernis.syntax.tree import (
     Absence,
@@ -31,7 +32,6 @@ from cernis.syntax.tree import (
     Pattern,
     PatternRule,
     Term,
-    TimePoint,
     Variable,
     Where,
     Within,
@@ -197,8 +197,8 @@ def _ground(entity: Event | Pair, entries: Catalogue) -> None:
 
 
 def pattern_head(rule: PatternRule) -> Event:
-    """The event a pattern rule defines."""
-    relation, args = flatten(rule.head)
+    """The event a pattern rule defines; its arguments may be computed."""
+    relation, args = flatten(rule.head, FUNCTIONS)
     return Event(relation, args, rule.head.span, rule.head)
 
 
@@ -206,16 +206,17 @@ def pattern_uses(pattern: Pattern) -> Iterator[Event | Pair | Boundary]:
     """The events and fluents a pattern speaks of."""
     if isinstance(pattern, EventAtom):
         yield pattern_atom(pattern.term, pattern.span)
-    elif isinstance(pattern, (Where, Within)):
-        yield from pattern_uses(pattern.pattern)
-    elif isinstance(pattern, Binary):
-        yield from pattern_uses(pattern.left)
-        yield from pattern_uses(pattern.right)
-    elif isinstance(pattern, Absence):
-        for part in (pattern.absent, pattern.first, pattern.last):
-            yield from pattern_uses(part)
-    else:
-        assert isinstance(pattern, TimePoint)
+    for part in pattern_parts(pattern):
+        yield from pattern_uses(part)
+
+
+def pattern_parts(pattern: Pattern) -> tuple[Pattern, ...]:
+    """The patterns that a pattern is made of directly."""
+    if isinstance(pattern, (Where, Within)):
+        return (pattern.pattern,)
+    if isinstance(pattern, Binary):
+        return pattern.left, pattern.right
+    return (pattern.absent, pattern.first, pattern.last) if isinstance(pattern, Absence) else ()
 
 
 def pattern_atom(term: Term, span: Span) -> Event | Pair | Boundary:

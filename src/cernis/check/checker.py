@@ -18,6 +18,7 @@ from cernis.check.phrases import expand_phrases
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
 from cernis.check.safety import check_clauses, check_safety, check_singletons
+from cernis.check.sliding import is_sliding, sliding
 from cernis.check.types import Types, infer_types
 from cernis.errors import CernisError, Diagnostic
 from cernis.knowledge.facts import FactTable, table_of_facts
@@ -28,6 +29,7 @@ from cernis.syntax.tree import (
     Absence,
     Binary,
     Clause,
+    Compound,
     Pattern,
     Term,
     Where,
@@ -166,7 +168,11 @@ def _conditions(body: Iterable[Literal]) -> Iterable[Term]:
 def _where(pattern: Pattern) -> Iterable[Term]:
     if isinstance(pattern, (Where, Within)):
         if isinstance(pattern, Where):
-            yield from (goal for goal in pattern.conditions if not speaks_of_time(goal))
+            goals = [goal for goal in pattern.conditions if not speaks_of_time(goal)]
+            yield from goals
+            for aggregate in filter(None, map(sliding, filter(is_sliding, goals))):
+                if aggregate.fold:
+                    yield Compound(aggregate.fold, (aggregate.result,) * 3, aggregate.span)
         yield from _where(pattern.pattern)
     elif isinstance(pattern, Binary):
         yield from _where(pattern.left)

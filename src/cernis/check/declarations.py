@@ -9,11 +9,13 @@ from cernis.check.model import Definitions, Relation, Shape, flatten
 from cernis.check.parts import event_of, pair_of
 from cernis.check.report import Report, did_you_mean
 from cernis.syntax.printer import show
+from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
     Atom,
     Clause,
     Compound,
     Directive,
+    Duration,
     Number,
     Sequence,
     Term,
@@ -201,7 +203,25 @@ def _choice(options: tuple[str, ...], term: Term, report: Report) -> str | None:
 def _ties(goal: Compound, definitions: Definitions, report: Report) -> None:
     choice = _choice(("break", "initiation"), goal.args[0], report)
     if choice:
-        definitions.settings = replace(definitions.settings, ties=choice)
+        definitions.settings = replace(definitions.settings, ties=choice, ties_said=True)
+
+
+def _memory(goal: Compound, definitions: Definitions, report: Report) -> None:
+    """`:- memory(2h).`, a number of time units, or `inf`."""
+    value = goal.args[0]
+    if isinstance(value, Atom) and value.name == "inf":
+        definitions.settings = replace(definitions.settings, memory=None)
+        return
+    amount: int | float = -1
+    if isinstance(value, Number):
+        amount = value.value
+    elif isinstance(value, Duration):
+        amount = value.amount * DURATION_UNITS[value.unit]
+    if amount >= 0 and amount == int(amount):
+        definitions.settings = replace(definitions.settings, memory=int(amount))
+        return
+    report.error("C064", f"a memory is a whole number from 0 on, or inf, not {show(value)}",
+                 value.span, help="write, say, :- memory(2h).")  # fmt: skip
 
 
 _POLICIES = ("unrestricted", "recent", "chronological")
@@ -239,6 +259,7 @@ _DIRECTIVES: dict[tuple[str, int], _Handler] = {
     ("dynamic", 1): _dynamic,
     ("tick", 1): _tick,
     ("ties", 1): _ties,
+    ("memory", 1): _memory,
     ("consumption", 1): _consumption,
     ("consumption", 2): _consumption,
     ("table", 2): _table,

@@ -99,7 +99,7 @@ def _no_probability(clause: Clause, report: Report) -> None:
     if clause.probability is not None and functor(clause.head) != ("initially", 1):
         report.error(
             "C062", "a rule has no probability", clause.head.span,
-            help="probabilities stand before input records and before initially(F=V)",
+            help="probabilities stand before input records, facts, and initially(F=V)",
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ four-argument `initiatedAt` are gone) and keeps the span of every part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -35,8 +35,13 @@ class Relation:
         return f"{self.name}/{self.arity}"
 
 
-def flatten(term: Term) -> tuple[Relation, tuple[Term, ...]]:
+def flatten(
+    term: Term, computing: Collection[tuple[str, int]] = ()
+) -> tuple[Relation, tuple[Term, ...]]:
     """The relation of a term and its arguments, those of nested terms in place.
+
+    A nested term is an argument as it is if it is written with an operator, or if its functor is
+    among those that are `computing`.
 
     >>> from cernis.syntax import parse_term
     >>> relation, args = flatten(parse_term("obl(pay(C, iServer), 3)"))
@@ -46,17 +51,21 @@ def flatten(term: Term) -> tuple[Relation, tuple[Term, ...]]:
     if not isinstance(term, Compound):
         return Relation(show(term), 0), ()
     args: list[Term] = []
-    shapes = [_shape(arg, args) for arg in term.args]
+    shapes = [_shape(arg, args, computing) for arg in term.args]
     nested = any(shape != "_" for shape in shapes)
     name = f"{term.functor}({','.join(shapes)})" if nested else term.functor
     return Relation(name, len(args)), tuple(args)
 
 
-def _shape(term: Term, args: list[Term]) -> str:
-    if not isinstance(term, Compound) or term.functor in _EXPRESSIONS:
+def _shape(term: Term, args: list[Term], computing: Collection[tuple[str, int]]) -> str:
+    if (
+        not isinstance(term, Compound)
+        or term.functor in _EXPRESSIONS
+        or (term.functor, len(term.args)) in computing
+    ):
         args.append(term)
         return "_"
-    return f"{term.functor}({','.join(_shape(arg, args) for arg in term.args)})"
+    return f"{term.functor}({','.join(_shape(arg, args, computing) for arg in term.args)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +295,18 @@ class Postponable:
     goals: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)
 
+    @property
+    def is_of_all(self) -> bool:
+        """Is it about all instances?"""
+        return not self.goals and has_open_arguments(self.pair)
+
+
+def has_open_arguments(pair: Pair) -> bool:
+    """Are the arguments of a pair variables, each another one?"""
+    names = [arg.name for arg in pair.args if isinstance(arg, Variable)]
+    named = [name for name in names if name != "_"]
+    return len(names) == len(pair.args) and len(named) == len(set(named))
+
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
@@ -321,6 +342,10 @@ class Settings:
 
     tick: int = 1
     ties: str = "break"
+    memory: int | None = 0
+    """How far back from a window's edge relations between intervals see; None for all the way."""
+    ties_said: bool = False
+    """Did a directive say so?"""
     consumption: str = "unrestricted"
     consumption_of: tuple[tuple[str, str], ...] = ()
 

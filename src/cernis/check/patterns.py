@@ -8,6 +8,7 @@ from cernis.check.catalogue import pattern_head, pattern_uses
 from cernis.check.model import Definitions, Event
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
+from cernis.check.sliding import is_sliding, sliding
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
     Absence,
@@ -96,6 +97,12 @@ def _conditions(part: Pattern, report: Report) -> None:
                 report.error(
                     "C060", "conditions of a pattern are about its arguments", condition.span,
                     help="use the fluent as a pattern: a(X) during f(X)=true",
+                )  # fmt: skip
+            elif is_sliding(condition) and sliding(condition) is None:
+                report.error(
+                    "C066", f"{show(condition)} is no aggregate over a window", condition.span,
+                    help="write a value, what tells windows apart, and the window: "
+                    "A = avg(P, X, last(50)) or A = sum(P, past(10min))",
                 )  # fmt: skip
 
 

@@ -248,20 +248,26 @@ def _pattern(rule: PatternRule, modes: Modes, report: Report) -> None:
             _unsafe_head(variable, report, "bind it in the pattern, or compute it behind where")
 
 
-def _pattern_binds(pattern: Pattern, modes: Modes, report: Report) -> set[str]:
-    """The variables a pattern gives values, each `where` checked against its own pattern."""
+def _pattern_binds(
+    pattern: Pattern, modes: Modes, report: Report, outer: frozenset[str] = frozenset()
+) -> set[str]:
+    """The variables a pattern gives values, each `where` checked against its own pattern.
+
+    Of what must be absent, conditions may also speak of what is around it, `outer`.
+    """
     if isinstance(pattern, EventAtom):
         return named([pattern.term])
     if isinstance(pattern, Within):
-        return _pattern_binds(pattern.pattern, modes, report)
+        return _pattern_binds(pattern.pattern, modes, report, outer)
     if isinstance(pattern, Where):
-        bound = _pattern_binds(pattern.pattern, modes, report)
+        bound = _pattern_binds(pattern.pattern, modes, report, outer)
         goals = [goal for goal in pattern.conditions if not speaks_of_time(goal)]
-        return _background(goals, bound, modes, report)
+        return _background(goals, bound | outer, modes, report)
     if isinstance(pattern, Absence):
-        _pattern_binds(pattern.absent, modes, report)
         first = _pattern_binds(pattern.first, modes, report)
-        return first | _pattern_binds(pattern.last, modes, report)
+        around = first | _pattern_binds(pattern.last, modes, report)
+        _pattern_binds(pattern.absent, modes, report, frozenset(around))
+        return around
     if isinstance(pattern, Binary):
         left = _pattern_binds(pattern.left, modes, report)
         right = _pattern_binds(pattern.right, modes, report)

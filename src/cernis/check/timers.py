@@ -109,9 +109,10 @@ class Timers:
 
     def _memory(self, absent: Term, known: set[str], time: Variable, last: Variable) -> Term:
         """The pair that says when the absent event last happened."""
-        shared = [Variable(name) for name in names(absent) if name in known]
+        shared = [Variable(name, absent.span) for name in names(absent) if name in known]
         title = _title("last {}", (absent,))
-        fluent: Term = Compound(title, tuple(shared)) if shared else Atom(title)
+        span = absent.span
+        fluent: Term = Compound(title, tuple(shared), span) if shared else Atom(title, span)
         relation = Relation(show(fluent) if not shared else title, len(shared))
         if relation not in self.auxiliary:
             self.auxiliary.add(relation)
@@ -127,9 +128,9 @@ class Timers:
     ) -> tuple[Term, bool]:  # fmt: skip
         """The term named after terms, and whether it is new; its arguments are their variables."""
         title = _title(form, terms)
-        args: list[Term] = [Variable(name) for name in names(about, duration)]
+        args: list[Term] = [Variable(name, about.span) for name in names(about, duration)]
         args += [also] if also is not None else []
-        term: Term = Compound(title, tuple(args)) if args else Atom(title)
+        term: Term = Compound(title, tuple(args), about.span) if args else Atom(title, about.span)
         relation = Relation(title if args else show(term), len(args))
         is_new = relation not in self.auxiliary
         self.auxiliary.add(relation)

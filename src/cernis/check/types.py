@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from cernis.check.catalogue import pattern_atom, pattern_head
 from cernis.check.declarations import declared_type
 from cernis.check.model import (
     Boundary,
@@ -30,19 +31,26 @@ from cernis.check.model import (
     Unless,
 )
 from cernis.check.report import Report
+from cernis.check.sliding import Sliding, is_sliding, sliding
 from cernis.errors import Note
 from cernis.knowledge.builtins import builtin
 from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
+    Absence,
     Atom,
+    Binary,
     Clause,
     Compound,
     Duration,
+    EventAtom,
     Number,
+    Pattern,
     Term,
     Text,
     Variable,
+    Where,
+    Within,
     functor,
 )
 
@@ -231,6 +239,47 @@ class _Inference:
             self._enter()
             self._pair(effect.source)
             self._goals(effect.goals)
+        for postponable in definitions.postponables:
+            self._enter()
+            self._pair(postponable.pair)
+            self._goals(postponable.goals)
+        for pattern in definitions.patterns:
+            self._enter()
+            self._event(pattern_head(pattern))
+            self._pattern(pattern.pattern)
+
+    def _pattern(self, pattern: Pattern) -> None:
+        if isinstance(pattern, EventAtom):
+            self._atom(pattern_atom(pattern.term, pattern.span))
+        elif isinstance(pattern, Where):
+            self._pattern(pattern.pattern)
+            self._goals(goal for goal in pattern.conditions if not is_sliding(goal))
+            for aggregate in filter(None, map(sliding, filter(is_sliding, pattern.conditions))):
+                self._aggregate(aggregate)
+        elif isinstance(pattern, Within):
+            self._pattern(pattern.pattern)
+            self._number(pattern.duration, "a duration is a number")
+        elif isinstance(pattern, Binary):
+            self._pattern(pattern.left)
+            self._pattern(pattern.right)
+        elif isinstance(pattern, Absence):
+            for part in (pattern.absent, pattern.first, pattern.last):
+                self._pattern(part)
+
+    def _aggregate(self, aggregate: Sliding) -> None:
+        if aggregate.kind == "fold":
+            both = Compound(aggregate.fold, (aggregate.result,) * 3, aggregate.span)
+            self._goal(both)
+        else:
+            self._number(aggregate.result, "an aggregate is a number")
+        if aggregate.value is not None:
+            self._number(aggregate.value, f"{aggregate.kind} is of numbers")
+
+    def _atom(self, atom: Event | Boundary | Pair) -> None:
+        if isinstance(atom, Event):
+            self._event(atom)
+        else:
+            self._pair(atom.pair if isinstance(atom, Boundary) else atom)
 
     def _goals(self, goals: Iterable[Term]) -> None:
         for goal in goals:

@@ -1,4 +1,4 @@
-"""The command line: `cernis check`, `fmt`, `run`, `plan`, `graph`, `explain-code`.
+"""The command line: `cernis check`, `fmt`, `run`, `stream`, `plan`, `graph` and others.
 
 Exit codes: 0 all is well, 1 the program has errors (or is not formatted), 2 the command itself
 is wrong.
@@ -17,6 +17,8 @@ from cernis import __version__
 from cernis.cli.output import accept_any_character, drop, is_coloured, say, stop
 from cernis.cli.program import Facts, Rules, load_program
 from cernis.cli.run import run
+from cernis.cli.stream import replay, stream
+from cernis.cli.uncertain import learn_durations, noise, score
 from cernis.errors import CernisError
 
 if TYPE_CHECKING:
@@ -133,6 +135,11 @@ def fmt(
 
 
 app.command()(run)
+app.command()(stream)
+app.command()(replay)
+app.command("learn-durations")(learn_durations)
+app.command()(noise)
+app.command()(score)
 
 
 @app.command()

@@ -17,6 +17,7 @@ import typer
 from cernis.cli.output import say, stop
 from cernis.cli.program import Facts, Rules, load_program
 from cernis.cli.spark import Asked, run_on_spark, see_all, spark_settings
+from cernis.cli.uncertain import Durations, Seed, Threshold, likely_settings, write_likely
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -88,6 +89,20 @@ def run(
         Path | None,
         _file("--config", help="Which columns are what; else cernis.toml by the input, or here."),
     ] = None,
+    uncertain: Annotated[
+        bool,
+        typer.Option("--uncertain", help="Records may have probabilities; give likely intervals."),
+    ] = False,
+    threshold: Threshold = 0.5,
+    memory: Annotated[
+        int | None,
+        typer.Option(help="Find intervals point by point, remembering so many starts of each."),
+    ] = None,
+    durations: Durations = None,
+    seed: Seed = 0,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Give the probability at each point, too.")
+    ] = False,
     engine: Annotated[
         Engine | None,
         typer.Option(
@@ -122,7 +137,8 @@ def run(
 
     try:
         chosen = settings(window, step, start, end, tick)
-        on_spark = _is_for_spark(engine, inputs, per_query, profile)
+        likely = likely_settings(uncertain, threshold, memory, durations, seed, probabilities)
+        on_spark = _is_for_spark(engine, inputs, per_query, profile, uncertain)
         more = spark_settings(conf)
         _look_ahead(inputs, output, overwrite, on_spark)
     except DataError as error:
@@ -132,6 +148,18 @@ def run(
         run_on_spark(asked, output, wanted, master, more)
         return
     costs = Profile() if profile else None
+    if likely is not None:
+        from cernis.runtime.recognise import recognise_uncertain
+
+        with _progress(inputs) as (progress, read):
+            found = recognise_uncertain(
+                program.plan, inputs, chosen, likely, mapping=config, strict=strict,
+                profile=costs, progress=progress, on_read=read,
+            )  # fmt: skip
+        write_likely(found, output, wanted, probabilities)
+        if costs is not None:
+            say_costs(costs, program)
+        return
     with _progress(inputs) as (progress, read):
         result = recognise(
             program.plan, inputs, chosen, mapping=config, strict=strict, per_query=per_query,
@@ -143,13 +171,14 @@ def run(
 
 
 def _is_for_spark(
-    engine: Engine | None, inputs: list[Path], per_query: bool, profile: bool
+    engine: Engine | None, inputs: list[Path], per_query: bool, profile: bool, uncertain: bool
 ) -> bool:
     """Spark, unless it is said otherwise, or the process itself can do what Spark cannot."""
     from cernis.runtime.sources import STANDARD_INPUT
 
     piped = any(str(file) == STANDARD_INPUT for file in inputs)
     asked = {"a pipe": piped, "--per-query": per_query, "--profile": profile}
+    asked["--uncertain"] = uncertain
     what = next((name for name, is_asked in asked.items() if is_asked), None)
     if engine is Engine.SPARK and what is not None:
         raise DataError(f"{what} needs --engine local")

@@ -67,7 +67,7 @@ def run_on_spark(
 ) -> None:
     """Recognise on Spark, and print or write the result."""
     began = time.perf_counter()
-    with _said(), quiet():
+    with said(), quiet():
         from cernis.spark.session import session
 
         spark = session(master, conf)
@@ -83,7 +83,7 @@ def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: 
     from cernis.spark.batch import recognise_plan
 
     began = time.perf_counter()
-    with _said():
+    with said():
         found = recognise_plan(
             asked.program.plan,
             asked.inputs,
@@ -118,7 +118,7 @@ def _refuse(summary: Summary) -> None:
 
 
 @contextmanager
-def _said() -> Iterator[None]:
+def said() -> Iterator[None]:
     """Say in a line what went wrong, here or on a worker."""
     from cernis.spark.session import SparkError
     from cernis.spark.trouble import explained

@@ -29,6 +29,7 @@ _ARGUMENTS = {
     "bytes": types.Array(types.uint8, 1, "C", readonly=True),
     "floats": types.Array(types.float64, 1, "C", readonly=True),
     "matrix": types.Array(types.int64, 2, "C", readonly=True),
+    "records": types.Array(types.int32, 2, "C", readonly=True),
     "integer": types.int64,
     "float": types.float64,
     "boolean": types.boolean,
@@ -37,6 +38,9 @@ _ARGUMENTS = {
     "writable-booleans": types.boolean[::1],
     "writable-bytes": types.uint8[::1],
     "writable-floats": types.float64[::1],
+    "writable-records": types.int32[:, ::1],
+    "small": types.Array(types.int32, 1, "C", readonly=True),
+    "writable-small": types.int32[::1],
 }
 _RESULTS = {
     "integers": types.int64[::1],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel
+from cernis.kernels.compile import kernel, part
 
 Integers = npt.NDArray[np.int64]
 Place = np.uint64
@@ -30,6 +30,27 @@ def in_order_plain(major: Integers, minor: Integers) -> bool:
     return rows == sorted(rows)
 
 
+@kernel("integers integers integers", "boolean")
+def in_threefold_order(major: Integers, middle: Integers, minor: Integers) -> bool:
+    """Do the rows ascend by major, then by middle, then by minor?"""
+    for row in range(1, len(major)):
+        if major[row] != major[row - 1]:
+            if major[row] < major[row - 1]:
+                return False
+        elif middle[row] != middle[row - 1]:
+            if middle[row] < middle[row - 1]:
+                return False
+        elif minor[row] < minor[row - 1]:
+            return False
+    return True
+
+
+def in_threefold_order_plain(major: Integers, middle: Integers, minor: Integers) -> bool:
+    """The twin of `in_threefold_order`."""
+    rows = list(zip(major.tolist(), middle.tolist(), minor.tolist(), strict=True))
+    return rows == sorted(rows)
+
+
 _MOST = 1 << 63
 
 
@@ -49,13 +70,15 @@ def order_by(major: Integers, minor: Integers) -> Integers:
 
 def stable_order(codes: Integers, size: int) -> Integers:
     """The permutation that sorts rows by codes from 0 on, below size; equal ones as they were."""
-    count = max(len(codes), 1)
-    if size * count >= _MOST:
+    bits = len(codes).bit_length()
+    if size << bits >= _MOST:
         return np.argsort(codes, kind="stable")
     # To sort keys that tell their rows is quicker than to sort rows by their keys.
-    keys = codes * count + np.arange(len(codes))
+    keys = codes << bits
+    keys |= np.arange(len(codes))
     keys.sort()
-    return np.asarray(keys % count)
+    keys &= (1 << bits) - 1
+    return keys
 
 
 def ranks(codes: Integers, size: int) -> tuple[Integers, Integers]:
@@ -106,6 +129,78 @@ def placed(column: npt.NDArray[Any], rank: Integers) -> npt.NDArray[Any]:
 def _put(column: Integers, rank: Integers, found: Integers) -> None:
     for row in range(len(column)):
         found[Place(rank[row])] = column[row]
+
+
+@kernel("integers integers integers writable-booleans", "integer")
+def mark_ties(
+    major: Integers, middle: Integers, minor: Integers, same: npt.NDArray[np.bool_]
+) -> int:
+    """Mark the rows that are in all three as the row before them; gives how many there are."""
+    count = 0
+    for row in range(1, len(major)):
+        tied = (
+            minor[row] == minor[row - 1]
+            and middle[row] == middle[row - 1]
+            and major[row] == major[row - 1]
+        )
+        same[row] = tied
+        count += tied
+    return count
+
+
+def mark_ties_plain(
+    major: Integers, middle: Integers, minor: Integers, same: npt.NDArray[np.bool_]
+) -> int:
+    """The twin of `mark_ties`."""
+    rows = list(zip(major.tolist(), middle.tolist(), minor.tolist(), strict=True))
+    for at in range(1, len(rows)):
+        same[at] = rows[at] == rows[at - 1]
+    return int(same.sum())
+
+
+@part
+def _is_above(keys: Integers, one: int, other: int) -> bool:
+    """Is a row behind another, first column first?"""
+    for at in range(keys.shape[0]):
+        if keys[at, one] != keys[at, other]:
+            return bool(keys[at, one] > keys[at, other])
+    return False
+
+
+@kernel("booleans matrix writable-integers", "nothing")
+def _sort_runs(same: npt.NDArray[np.bool_], keys: Integers, order: Integers) -> None:
+    first = 0
+    while first < len(same):
+        last = first + 1
+        while last < len(same) and same[last]:
+            last += 1
+        # Runs are short, mostly; with steps that get smaller, long ones are no trouble either.
+        gap = last - first
+        while gap > 1:
+            gap = max((gap * 5 - 1) // 11, 1)
+            for at in range(first + gap, last):
+                own, place = order[at], at
+                while place - gap >= first and _is_above(keys, order[place - gap], own):
+                    order[place] = order[place - gap]
+                    place -= gap
+                order[place] = own
+        first = last
+
+
+def sorted_runs(same: npt.NDArray[np.bool_], keys: Integers) -> Integers:
+    """The order that sorts each run of rows by keys, a matrix of one line a column.
+
+    A run begins with a row that is not marked as the same as the one before it, and stays where
+    it is. Equal rows are in any order.
+    """
+    order = np.arange(len(same))
+    _sort_runs(same, np.ascontiguousarray(keys), order)
+    return order
+
+
+def sorted_runs_plain(same: npt.NDArray[np.bool_], keys: Integers) -> Integers:
+    """The twin of `sorted_runs`."""
+    return np.lexsort((*keys[::-1], np.cumsum(~same)))
 
 
 @kernel("integers", "boolean")

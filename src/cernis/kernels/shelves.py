@@ -30,6 +30,16 @@ def _first_at(pool: Matrix, row: int, low: int, high: int, point: int) -> int:
     return low
 
 
+@part
+def _first_late(pool: Matrix, row: int, low: int, high: int, point: int) -> int:
+    """As `_first_at`, in steps that grow from the end: what is asked for mostly lies there."""
+    step = 1
+    while high - step >= low and pool[row, high - step] >= point:
+        high -= step
+        step += step
+    return _first_at(pool, row, max(low, high - step), high, point)
+
+
 @kernel("writable-matrix integers integers integers integers integers", "integer")
 def count_within(
     pool: Matrix, firsts: Integers, counts: Integers,
@@ -40,8 +50,8 @@ def count_within(
     for at in range(len(groups)):
         first = firsts[groups[at]]
         stop = first + counts[groups[at]]
-        low = _first_at(pool, 0, first, stop, starts[at])
-        total += _first_at(pool, 0, low, stop, ends[at]) - low
+        low = _first_late(pool, 0, first, stop, starts[at])
+        total += _first_late(pool, 0, low, stop, ends[at]) - low
     return total
 
 
@@ -59,7 +69,7 @@ def find_within(
     for at in range(len(groups)):
         first = firsts[groups[at]]
         stop = first + counts[groups[at]]
-        low = _first_at(pool, 0, first, stop, starts[at])
+        low = _first_late(pool, 0, first, stop, starts[at])
         while low < stop and pool[0, low] < ends[at]:
             places[found] = low
             owners[found] = groups[at]
@@ -86,7 +96,7 @@ def find_overlapping(
     for at in range(len(groups)):
         first = firsts[groups[at]]
         stop = first + counts[groups[at]]
-        low = _first_at(pool, reach, first, stop, starts[at])
+        low = _first_late(pool, reach, first, stop, starts[at])
         if groups[at] == before:
             low = max(low, done)
         while low < stop and pool[0, low] <= ends[at]:

@@ -72,6 +72,8 @@ class Predicate:
     group: tuple[Key, ...] = ()
     rules: tuple[Rule, ...] = field(default=(), repr=False)
     table: FactTable | None = field(default=None, repr=False)
+    chances: tuple[float, ...] | None = field(default=None, repr=False)
+    """The probability of each fact of a table, if some are uncertain."""
 
     @property
     def key(self) -> Key:
@@ -131,7 +133,7 @@ class _Classifier:
             self._inlined[key] = predicate.clauses
 
     def _is_table(self, key: Key) -> bool:
-        return all(_is_fact(clause) for clause in self._clauses.get(key, ()))
+        return all(map(_is_ground_fact, self._clauses.get(key, ())))
 
     def _table(self, key: Key) -> Predicate:
         clauses = tuple(self._clauses.get(key, ()))
@@ -140,7 +142,14 @@ class _Classifier:
         rows = [_counted(len(given), "row") + " given"] if given is not None and len(given) else []
         reason = " and ".join([*facts, *rows]) or "no facts yet"
         binds = tuple(range(key[1]))
-        return Predicate(*key, Route.TABLE, reason, clauses, binds=binds, table=given)
+        chances = None
+        if any(clause.probability is not None for clause in clauses):
+            reason += ", with probabilities"
+            own = (1.0 if clause.probability is None else clause.probability for clause in clauses)
+            chances = (*[1.0] * (len(given) if given is not None else 0), *own)
+        return Predicate(
+            *key, Route.TABLE, reason, clauses, binds=binds, table=given, chances=chances
+        )
 
     def _group(self, group: tuple[Key, ...], edges: Mapping[Key, Sequence[Key]]) -> None:
         recursive = len(group) > 1 or group[0] in edges[group[0]]
@@ -162,7 +171,7 @@ class _Classifier:
         )
         refused, reason = "", f"calls {', '.join(map(label, missing))}, which nothing defines"
         if any(clause.probability is not None for clause in clauses):
-            refused = reason = "has clauses with a probability, which only input records can have"
+            refused = reason = "has rules with a probability, which only facts can have"
         return Predicate(
             *key, Route.RESOLVE, reason, clauses, mode.needs, mode.binds, recursive, missing,
             refused, group, table=self._tables.get(key),
@@ -244,7 +253,12 @@ def _with(
 
 
 def _is_fact(clause: Clause) -> bool:
-    if clause.body or clause.probability is not None:
+    return clause.probability is None and _is_ground_fact(clause)
+
+
+def _is_ground_fact(clause: Clause) -> bool:
+    """Is it a ground fact, with or without a probability?"""
+    if clause.body:
         return False
     head = clause.head
     args = head.args if isinstance(head, Compound) else ()

@@ -22,6 +22,11 @@ from cernis.knowledge.values import Key, Row, label
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Clause, Term
 
+UNCERTAIN = (
+    "has facts with a probability; only rules over time that look them up can use them, in a run "
+    "over uncertain records"
+)
+
 
 class Knowledge:
     """The background facts and rules of a program, and tables beside them.
@@ -133,8 +138,8 @@ class Knowledge:
                 clauses[key] = predicate.clauses
                 if predicate.table is not None:
                     rows[key] = predicate.table.rows
-            if predicate.refused:
-                refused[key] = predicate.refused
+            if predicate.refused or predicate.chances is not None:
+                refused[key] = predicate.refused or UNCERTAIN
         recursive = [key for key, each in self._predicates.items() if each.recursive]
         return Database(clauses, rows, recursive, refused)
 
@@ -144,6 +149,8 @@ class Knowledge:
     def _relation(self, key: Key) -> Relation:
         if key not in self._relations:
             predicate = self._predicates[key]
+            if predicate.chances is not None:
+                raise KnowledgeError(label(key), UNCERTAIN)
             if predicate.route is Route.TABLE:
                 self._relations[key] = Relation(self.table(*key).rows())
             else:

@@ -6,9 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cernis.errors import UnsupportedError
+from cernis.errors import KnowledgeError, UnsupportedError
+from cernis.knowledge.knowledge import UNCERTAIN
+from cernis.knowledge.values import label
 from cernis.operators.context import Background, Context, constant_column, recoded
-from cernis.operators.expressions import COMPARISONS, Mask, compare, computed, identity, remembered
+from cernis.operators.expressions import (
+    COMPARISONS,
+    Mask,
+    compare,
+    computed,
+    identity,
+    remembered,
+    shared,
+)
 from cernis.plan.logical import Compute, Exclude, Filter, Lookup
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, Number, Term, Text, Variable, functor
@@ -98,12 +108,29 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
         if by_value is not None:
             return by_value
     rows = rows.settled()
-    wanted = [_wanted(args[at], table, at, rows) for at in bound]
     if finder.unique:
+        chosen, found = _matches(step.goal, args, bound, rows, table, finder, context)
+        return _joined(step.goal, args, rows, table, chosen, found)
+    wanted = [_wanted(args[at], table, at, rows) for at in bound]
+    return _joined(step.goal, args, rows, table, *finder.all(wanted, rows.length))
+
+
+def _matches(
+    goal: Term, args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background,
+    finder: Finder, context: Context,
+) -> tuple[Array, Array]:  # fmt: skip
+    """The rows that have a match, and the match of each; rules that ask the same share them."""
+
+    def find() -> tuple[Array, Array]:
+        wanted = [_wanted(args[at], table, at, rows) for at in bound]
         found = finder.one(wanted, rows.length)
         chosen = np.flatnonzero(found >= 0)
-        return _joined(step.goal, args, rows, table, chosen, found[chosen])
-    return _joined(step.goal, args, rows, table, *finder.all(wanted, rows.length))
+        return chosen, found[chosen]
+
+    columns = [rows.columns[arg.name] for at in bound if isinstance(arg := args[at], Variable)]
+    roles = (None if isinstance(args[at], Variable) else args[at] for at in bound)
+    what = ("matches", functor(goal), bound, *roles)
+    return shared(what, columns, [table], rows, context.computed, find)
 
 
 def keeps_rows(step: Lookup, rows: Rows, context: Context) -> bool:
@@ -220,6 +247,9 @@ def _matched(
 
 def _table(goal: Term, context: Context) -> Background:
     name, arity = (goal.functor, len(goal.args)) if isinstance(goal, Compound) else (show(goal), 0)
+    predicate = context.knowledge.predicates.get((name, arity))
+    if predicate is not None and predicate.chances is not None:
+        raise KnowledgeError(label((name, arity)), UNCERTAIN)
     return context.background(name, arity)
 
 

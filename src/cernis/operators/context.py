@@ -19,7 +19,7 @@ from cernis.knowledge.values import Value as KnownValue
 from cernis.knowledge.values import value
 from cernis.operators.profile import Profile
 from cernis.syntax.tree import Duration, Term
-from cernis.tables.columns import Array, Column, constant
+from cernis.tables.columns import Array, Column, Rows, constant
 from cernis.tables.domains import Domain, Domains, Value, numbers
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
@@ -118,8 +118,16 @@ class Context:
     """Of those fluents, which groups."""
     watched: frozenset[Relation] = frozenset()
     """Fluents whose initiations or terminations are conditions of other rules."""
+    remembered: dict[Relation, FluentTable] = field(default_factory=dict)
+    """Intervals that ended before the window's edge, for rules that look back so far."""
+    seen: dict[Relation, FluentTable] = field(default_factory=dict)
+    """All fluents when the query has been evaluated, for later ones that look back."""
     past: dict[Relation, list[Any]] = field(default_factory=dict)
     """Intervals that end at the window's edge: they stand, and the window does not see them."""
+    matched: dict[int, list[Rows]] = field(default_factory=dict)
+    """The matches of the steps of patterns that have been evaluated, by the steps' identity."""
+    history: dict[tuple[str, object], EventTable] = field(default_factory=dict)
+    """Occurrences before the window that patterns may still need, by what they are of."""
     entities: Any = None
     """Of which entities alone this is about, if not of all."""
     instances: Any = None

@@ -8,7 +8,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.model import Condition, DelayedEffect, Grounding
+from cernis.check.model import (
+    Condition,
+    DelayedEffect,
+    Grounding,
+    Pair,
+    Postponable,
+    has_open_arguments,
+)
 from cernis.errors import DataError
 from cernis.kernels.delays import ALL, NO_ACTION, NO_EFFECT, Effects
 from cernis.operators.context import Context, constant_column
@@ -17,7 +24,7 @@ from cernis.operators.grounding import allowed
 from cernis.operators.pipeline import ROW, run_steps
 from cernis.plan.logical import Delay, PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
-from cernis.syntax.tree import Variable, variables
+from cernis.syntax.tree import Term, Variable, variables
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
 
@@ -31,6 +38,8 @@ def effects_of(
 ) -> Effects:  # fmt: skip
     """The tables of effects for some instances; with one row where all instances have the same.
 
+    Initiations must move the same effects of all instances: see `moved_alike`.
+
     Of several effects on one value the shorter wins, for each instance by itself; those that are
     equally short come together.
     """
@@ -43,7 +52,13 @@ def effects_of(
         own[action] = np.minimum(own.get(action, _FAR), length)
     slots = np.zeros(len(value_domain), np.int64)
     slots[list(sources)] = np.arange(1, 1 + len(sources))
-    moved = {_codes(delay.effect, value_domain)[0] for delay in delays if delay.postponable}
+    moved = set()
+    for delay in delays:
+        mask = _moved(delay, arguments, domains, count, context)
+        if mask.any():
+            moved.add(_codes(delay.effect, value_domain)[0])
+            if not mask.all():
+                raise UnevenError
     lengths, told = _tables(list(sources.values()))
     done = told
     for action in {action for own in sources.values() for action in own if action & 1}:
@@ -103,9 +118,28 @@ def _lengths(
 ) -> Integers:  # fmt: skip
     """The delay of each instance, or one of all; endless for those the effect is not about."""
     if _is_of_all(effect):
-        return _checked(effect, reckon(effect.delay, Rows(1)))
+        count = 1
+    rows = _instances(effect, arguments, domains, count, context)
+    values = _checked(effect, np.broadcast_to(reckon(effect.delay, rows), rows.length))
+    lengths = np.full(count, _FAR)
+    # Where the body has several answers, the shortest delay comes first.
+    np.minimum.at(lengths, rows.columns[ROW].values, values)
+    return lengths
+
+
+def _instances(
+    about: DelayedEffect | Postponable, arguments: list[Array], domains: list[Domain | None],
+    count: int, context: Context,
+) -> Rows:  # fmt: skip
+    """The instances that something is about, once for each answer to its goals.
+
+    An effect with one delay for all is asked for once.
+    """
+    pair = about.source if isinstance(about, DelayedEffect) else about.pair
+    is_of_all = isinstance(about, DelayedEffect) and _is_of_all(about)
     rows = Rows(count, {ROW: Column(np.arange(count))})
-    for arg, data, domain in zip(effect.source.args, arguments, domains, strict=True):
+    given = [] if is_of_all else [*zip(pair.args, arguments, domains, strict=True)]
+    for arg, data, domain in given:
         numbers = rows.columns[ROW].values
         column = Column(data, domain, numbers)
         if not isinstance(arg, Variable):
@@ -115,21 +149,52 @@ def _lengths(
             rows = rows.where(rows.columns[arg.name].values == column.values).settled()
         elif arg.name != "_":
             rows = rows.with_columns({arg.name: column})
-    steps = context.memo.once("delay", effect, lambda: _planned(effect, context))
-    rows = run_steps(steps, rows, context).settled()
-    values = _checked(effect, np.broadcast_to(reckon(effect.delay, rows), rows.length))
-    lengths = np.full(count, _FAR)
-    # Where the body has several answers, the shortest delay comes first.
-    np.minimum.at(lengths, rows.columns[ROW].values, values)
-    return lengths
+    steps = context.memo.once("delay", about, lambda: _planned(pair, about.goals, context))
+    return run_steps(steps, rows, context).settled()
 
 
 def _is_of_all(effect: DelayedEffect) -> bool:
-    """Is the effect about all instances, with one delay?"""
+    """Is the effect about all instances, with a delay that does not depend on which it is?"""
     args = effect.source.args
-    names = [arg.name for arg in args if isinstance(arg, Variable) and arg.name != "_"]
-    is_open = all(isinstance(arg, Variable) for arg in args) and len(names) == len(set(names))
-    return is_open and not effect.goals and not any(True for _ in variables(effect.delay))
+    names = {arg.name for arg in args if isinstance(arg, Variable) and arg.name != "_"}
+    asked = {own.name for term in (effect.delay, *effect.goals) for own in variables(term)}
+    return has_open_arguments(effect.source) and not asked & names
+
+
+# -- postponing ------------------------------------------------------------------------------
+
+
+class UnevenError(Exception):
+    """Initiations move an effect of some instances and not of others."""
+
+
+def moved_alike(
+    delays: Sequence[Delay], arguments: list[Array], domains: list[Domain | None],
+    context: Context,
+) -> list[Integers] | None:  # fmt: skip
+    """Instances parted by which of their effects initiations move; None if that is of all alike."""
+    count = len(arguments[0]) if arguments else 1
+    masks = [_moved(delay, arguments, domains, count, context) for delay in delays]
+    if all(mask.all() or not mask.any() for mask in masks):
+        return None
+    kinds = np.zeros(count, np.int64)
+    for mask in masks:
+        _, kinds = np.unique(2 * kinds + mask, return_inverse=True)
+    return [np.flatnonzero(kinds == kind) for kind in range(int(kinds.max()) + 1)]
+
+
+def _moved(
+    delay: Delay, arguments: list[Array], domains: list[Domain | None], count: int,
+    context: Context,
+) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """Of which instances an effect is moved by a further initiation; one entry for all."""
+    if not delay.moved_by or any(each.is_of_all for each in delay.moved_by):
+        return np.full(1, bool(delay.moved_by))
+    found = np.zeros(count, np.bool_)
+    for each in delay.moved_by:
+        rows = _instances(each, arguments, domains, count, context)
+        found[rows.columns[ROW].values] = True
+    return found
 
 
 def _checked(effect: DelayedEffect, values: Array) -> Integers:
@@ -138,7 +203,6 @@ def _checked(effect: DelayedEffect, values: Array) -> Integers:
     return values.astype(np.int64)
 
 
-def _planned(effect: DelayedEffect, context: Context) -> tuple[PointOperator, ...]:
-    goals = [Condition(goal, False, goal.span) for goal in effect.goals]
-    bound = entity_names(effect.source)
-    return Pipeline(context.knowledge, context.modes, bound=bound).run(goals)
+def _planned(pair: Pair, goals: tuple[Term, ...], context: Context) -> tuple[PointOperator, ...]:
+    conditions = [Condition(goal, False, goal.span) for goal in goals]
+    return Pipeline(context.knowledge, context.modes, bound=entity_names(pair)).run(conditions)

@@ -7,8 +7,8 @@ number, and a comparison with it is false.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain, numbers
 
 Mask = npt.NDArray[np.bool_]
+T = TypeVar("T")
 
 _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
 
@@ -46,6 +47,33 @@ def remembered(what: Term, rows: Rows, known: Known, compute: Callable[[], Array
         # The arrays are kept beside the result, so that their identities stay theirs.
         known[key] = (compute(), [(column.data, column.index) for _, column in columns])
     result: Array = known[key][0]
+    return result
+
+
+_MANY = 20_000
+"""What is found for so many rows is kept for rules that ask the same of the same rows."""
+
+
+def shared(
+    what: tuple[object, ...], columns: Sequence[Column], sources: Sequence[object], rows: Rows,
+    known: Known, compute: Callable[[], T],
+) -> T:  # fmt: skip
+    """A result about the columns of many rows and some sources, found once for all rules.
+
+    There is one for each question, the last: if a source is another by now, it is found anew.
+    """
+    if rows.length < _MANY:
+        return compute()
+    asked = [*columns, *([rows.times] if rows.times is not None else ())]
+    key = (*what, *((identity(own), id(own.domain)) for own in asked))
+    found = known.get(key)
+    if found is not None:
+        before: Any = found[1]
+        if all(one is other for one, other in zip(before[0], sources, strict=True)):
+            return found[0]  # type: ignore[no-any-return]
+    result = compute()
+    # The arrays are kept beside the result, so that their identities stay theirs.
+    known[key] = (result, ([*sources], [(own.data, own.index) for own in asked]))
     return result
 
 

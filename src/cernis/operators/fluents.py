@@ -7,6 +7,7 @@ import numpy as np
 from cernis.check.model import Pair
 from cernis.kernels.stab import stab
 from cernis.operators.context import Context, constant_column, recoded
+from cernis.operators.expressions import shared
 from cernis.plan.logical import AntiStab, Stab
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
@@ -18,13 +19,11 @@ def stab_exec(step: Stab, rows: Rows, context: Context) -> Rows:
     fluent = context.fluents.get(step.pair.relation)
     if fluent is None or not len(fluent):
         return _bind_nothing(step.pair, rows, context)
-    chosen, groups, is_whole = _candidates(step.pair, rows, fluent)
-    times = rows.at if is_whole else rows.at[chosen]
-    holds = stab(groups, times, fluent.offsets, fluent.starts, fluent.ends)
+    chosen, groups, is_whole, holds = _holding(step.pair, rows, fluent, context)
     if is_whole and not step.binds:
         return rows.where(holds)
     kept = np.flatnonzero(holds)
-    return _bind(step.pair, rows.take(chosen[kept]), fluent, groups[kept])
+    return bind_groups(step.pair, rows.take(chosen[kept]), fluent, groups[kept])
 
 
 def anti_stab_exec(step: AntiStab, rows: Rows, context: Context) -> Rows:
@@ -32,9 +31,7 @@ def anti_stab_exec(step: AntiStab, rows: Rows, context: Context) -> Rows:
     fluent = context.fluents.get(step.pair.relation)
     if fluent is None or not len(fluent):
         return rows
-    chosen, groups, is_whole = _candidates(step.pair, rows, fluent)
-    times = rows.at if is_whole else rows.at[chosen]
-    holds = stab(groups, times, fluent.offsets, fluent.starts, fluent.ends)
+    chosen, _, is_whole, holds = _holding(step.pair, rows, fluent, context)
     if is_whole:
         return rows.where(~holds)
     mask = np.ones(rows.length, np.bool_)
@@ -42,7 +39,33 @@ def anti_stab_exec(step: AntiStab, rows: Rows, context: Context) -> Rows:
     return rows.where(mask)
 
 
-def _candidates(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array, bool]:
+def _holding(
+    pair: Pair, rows: Rows, fluent: FluentTable, context: Context
+) -> tuple[Array, Array, bool, Array]:
+    """As `candidates`, and whether each holds at the time of its row."""
+
+    def find() -> tuple[Array, Array, bool, Array]:
+        chosen, groups, is_whole = candidates(pair, rows, fluent)
+        times = rows.at if is_whole else rows.at[chosen]
+        holds = stab(groups, times, fluent.offsets, fluent.starts, fluent.ends)
+        return chosen, groups, is_whole, holds
+
+    args = (*pair.args, pair.value)
+    columns = [
+        rows.columns[arg.name]
+        for arg in args
+        if isinstance(arg, Variable) and arg.name in rows.columns
+    ]
+    roles = (
+        None if isinstance(arg, Variable) and arg.name in rows.columns
+        else "free" if isinstance(arg, Variable) else arg
+        for arg in args
+    )  # fmt: skip
+    what = ("holds", pair.relation, *roles)
+    return shared(what, columns, [fluent], rows, context.computed, find)
+
+
+def candidates(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array, bool]:
     """For each row the groups that match its known values; whole if there is exactly one each."""
     args: list[Term] = [*pair.args, pair.value]
     positions = tuple(
@@ -64,7 +87,8 @@ def _candidates(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Arr
     return (*finder.all(wanted, rows.length), False)
 
 
-def _bind(pair: Pair, rows: Rows, fluent: FluentTable, groups: Array) -> Rows:
+def bind_groups(pair: Pair, rows: Rows, fluent: FluentTable, groups: Array) -> Rows:
+    """Rows with the variables of a pair that have no value yet, as the group of each row says."""
     args: list[Term] = [*pair.args, pair.value]
     more: dict[str, Column] = {}
     keep = np.ones(rows.length, np.bool_)

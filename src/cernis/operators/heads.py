@@ -7,7 +7,7 @@ from cernis.operators.context import Context, constant_column, recoded
 from cernis.operators.expressions import computed
 from cernis.operators.pipeline import run_steps
 from cernis.plan.logical import PointRule
-from cernis.plan.pipeline import entity_names
+from cernis.plan.pipeline import EXPRESSIONS, entity_names
 from cernis.syntax.tree import Compound, Term, Variable
 from cernis.tables.columns import Array, Rows
 from cernis.tables.domains import Domain
@@ -17,7 +17,7 @@ def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
     """An argument of a head, row by row, in its slot's encoding."""
     if isinstance(term, Variable):
         return recoded(rows.columns[term.name], domain, rows.length)
-    if isinstance(term, Compound) and term.functor in ("+", "-", "*", "/", "//", "mod", "**"):
+    if isinstance(term, Compound) and term.functor in EXPRESSIONS:
         return recoded(computed(term, rows), domain, rows.length)
     return recoded(constant_column(term, domain), domain, rows.length)
 

@@ -18,6 +18,9 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 _HALF = 31
 """Bits for each of two numbers in one."""
 
+_BITS = 62
+"""Bits for all arguments of an instance."""
+
 _DENSE = 1 << 16
 """Up to so many combinations of arguments are keys as they are; of more, those met are numbered."""
 
@@ -42,15 +45,24 @@ class InstanceKeys:
                 self._tables.append(table)
                 self._sizes.append(max(len(table), 1))
         self._numberings: list[Numbering] = []
+        # Arguments share the bits of one number evenly, however large their domains are by now.
+        self._bits = _BITS // max(len(domains), 1)
         if len(domains) > 1 and math.prod(self._sizes) > _DENSE:
             known = context.numberings
             names = [(at, *map(id, domains)) for at in range(len(domains) - 1)]
+            if max(self._sizes) <= 1 << self._bits:
+                names = [(-1, *map(id, domains))]
             self._numberings = [known.setdefault(name, Numbering()) for name in names]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """What the key of given codes depends on."""
-        return (-1,) if self._numberings else tuple(self._sizes)
+        return (-len(self._numberings),) if self._numberings else tuple(self._sizes)
+
+    @property
+    def _is_packed(self) -> bool:
+        """Are all arguments of an instance in one number?"""
+        return len(self._numberings) == 1
 
     @property
     def size(self) -> int:
@@ -66,6 +78,10 @@ class InstanceKeys:
         if not codes:
             return np.zeros(length, np.int64)
         key = codes[0]
+        if self._is_packed:
+            for column in codes[1:]:
+                key = (key << self._bits) | column
+            return self._numberings[0].of(key)
         for at, column in enumerate(codes[1:]):
             if self._numberings:
                 key = self._numberings[at].of((key << _HALF) | column)
@@ -76,8 +92,12 @@ class InstanceKeys:
     def arguments(self, keys: Integers) -> list[Array]:
         """The arguments of keys."""
         columns: list[Array] = []
+        if self._is_packed:
+            keys = self._numberings[0].keys[keys]
         for at in range(len(self._sizes) - 1, -1, -1):
-            if at and self._numberings:
+            if at and self._is_packed:
+                keys, codes = keys >> self._bits, keys & ((1 << self._bits) - 1)
+            elif at and self._numberings:
                 both = self._numberings[at - 1].keys[keys]
                 keys, codes = both >> _HALF, both & ((1 << _HALF) - 1)
             elif at:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.check.model import Boundary, Changes, Event
+from cernis.check.model import Boundary, Changes, Event, Pair
 from cernis.operators.context import Context, Points, constant_column, recoded
 from cernis.plan.logical import EventAntiJoin, EventJoin, Occurrence, Scan
 from cernis.syntax.tree import Term, Variable
@@ -16,6 +16,25 @@ from cernis.tables.fluents import INFINITY, FluentTable
 
 def scan_exec(step: Scan, context: Context) -> Rows:
     """One row a happening inside the window."""
+    if isinstance(step.occurrence, Boundary):
+        return _scanned_edges(step, step.occurrence, context)
+    return _scanned(step, context)
+
+
+def _scanned_edges(step: Scan, boundary: Boundary, context: Context) -> Rows:
+    """Rules that begin with the same starts or ends share their rows."""
+    fluent, pair = context.fluents.get(boundary.pair.relation), boundary.pair
+    if pair.relation in context.unsure:
+        return _scanned(step, context)
+    key = ("edges", boundary.edge, pair.relation, pair.args, pair.value, step.time)
+    found = context.computed.get(key)
+    if found is None or found[1] is not fluent:
+        found = context.computed[key] = (_scanned(step, context), fluent)
+    rows: Rows = found[0]
+    return rows
+
+
+def _scanned(step: Scan, context: Context) -> Rows:
     table, args = occurrence_table(step.occurrence, context)
     times = Column(table.times)
     rows = Rows(len(table), {step.time: times} if step.time else {}, times)
@@ -37,6 +56,30 @@ def event_anti_join_exec(step: EventAntiJoin, rows: Rows, context: Context) -> R
     positions = _known(args, rows)
     wanted = [_wanted(args[at], table, at, rows) for at in positions]
     return rows.where(~table.index(positions).exists(wanted, rows.at))
+
+
+def bound_rows(args: list[Term], table: EventTable, rows: Rows) -> Rows:
+    """One row a row of the table, with the values of a literal's variables."""
+    return _bind(args, table, rows, None)
+
+
+def closed_intervals(pair: Pair, context: Context) -> EventTable:
+    """The time-points at which a pair held, as closed intervals: those that end in the window.
+
+    What still holds, or may go on behind the query, has not ended.
+    """
+    fluent = context.fluents.get(pair.relation)
+    if fluent is None:
+        return _nothing(Boundary("end", pair, False), context)
+    ends = fluent.ends - context.tick
+    groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))
+    inside = (ends > context.edge) & (ends <= context.query) & (fluent.ends != INFINITY)
+    if pair.relation in context.unsure:
+        unsure = context.unsure_groups[pair.relation]
+        inside &= (ends < context.query) | ~unsure[groups]
+    table = _of_fluent(fluent, groups[inside], ends[inside])
+    table.starts = fluent.starts[inside]
+    return table
 
 
 def _known(args: list[Term], rows: Rows) -> tuple[int, ...]:
@@ -84,7 +127,7 @@ def occurrence_table(occurrence: Occurrence, context: Context) -> tuple[EventTab
             ]
             none = np.empty(0, np.int64)
             table = EventTable([none] * len(domains), domains, none)
-        return table, list(occurrence.args)
+        return table.points(), list(occurrence.args)
     pair = occurrence.pair
     args = [*pair.args, pair.value]
     if isinstance(occurrence, Boundary):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cernis.check.model import Event, Pair
 from cernis.operators.conditions import (
     all_true,
     compute_exec,
@@ -15,7 +16,7 @@ from cernis.operators.conditions import (
     lookup_exec,
 )
 from cernis.operators.context import Context
-from cernis.operators.expressions import reckon
+from cernis.operators.expressions import reckon, shared
 from cernis.operators.fluents import anti_stab_exec, stab_exec
 from cernis.operators.occurrences import event_anti_join_exec, event_join_exec, scan_exec
 from cernis.operators.resolve import resolve_exec
@@ -35,6 +36,7 @@ from cernis.plan.logical import (
     Scan,
     Stab,
     names_in,
+    parts_of,
 )
 from cernis.syntax.tree import Atom, Term, Variable
 from cernis.tables.columns import Array, Column, Rows
@@ -69,6 +71,8 @@ def run_steps(
                 # Rows ruled out are left out at once, so that what is counted is what is left.
                 rows = _run_step(step, rows, context).settled()
                 cost.rows_out += rows.length
+            if isinstance(step, Scan):
+                context.profile.evaluated(step, rows.length)
     return rows if rows is not None else Rows(1)
 
 
@@ -154,11 +158,11 @@ def aggregate_exec(step: Aggregate, rows: Rows, context: Context) -> Rows:
     A count or sum of nothing is 0, a list of nothing is empty; a row without anything to take
     the minimum, maximum or average of is left out.
     """
+    if step.kind == "count":
+        return _with_result(step.result, _counts(step, rows, context), rows)
     inner = run_steps(step.body, _numbered(rows), context).settled()
     own = inner.columns[ROW].values
     counts = np.bincount(own, minlength=rows.length)
-    if step.kind == "count":
-        return _with_result(step.result, counts, rows)
     if step.kind == "findall":
         return _with_result(step.result, _lists(step.template, inner, own, rows.length), rows)
     values = np.broadcast_to(reckon(step.template, inner), inner.length)
@@ -174,6 +178,24 @@ def aggregate_exec(step: Aggregate, rows: Rows, context: Context) -> Rows:
         starts = np.flatnonzero(np.r_[True, np.diff(own[order]) > 0])
         result[own[order][starts]] = extreme.reduceat(values[order], starts)
     return _some(step.result, result, rows, counts)
+
+
+def _counts(step: Aggregate, rows: Rows, context: Context) -> Array:
+    """How many come out for each row; rules that count the same for the same rows share it."""
+
+    def count() -> Array:
+        inner = run_steps(step.body, _numbered(rows), context).settled()
+        return np.bincount(inner.columns[ROW].values, minlength=rows.length)
+
+    names = sorted({name for name in names_in(step.body) if name in rows.columns})
+    columns = [rows.columns[name] for name in names]
+    relations = [p.relation for p in parts_of(step.body) if isinstance(p, (Event, Pair))]
+    sources: list[object] = []
+    for own in relations:
+        sources += [context.fluents.get(own), context.events.get(own)]
+        sources += [context.initiations.get(own), context.terminations.get(own)]
+    what = ("count", step.body, *names)
+    return shared(what, columns, sources, rows, context.computed, count)
 
 
 def _sums(own: Array, values: Array, length: int) -> Array:

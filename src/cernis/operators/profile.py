@@ -21,10 +21,30 @@ class Cost:
 
 
 @dataclass(slots=True)
+class Evaluated:
+    """How often a rule was evaluated from its first literal on, and at how many points in all."""
+
+    scan: object
+    times: int = 0
+    points: int = 0
+
+
+@dataclass(slots=True)
 class Profile:
-    """Costs by the name of the operator and the span of its literal, in the order they ran."""
+    """Costs by the name of the operator and the span of its literal, in the order they ran.
+
+    `scans` counts the evaluations of each rule by the identity of its scan. A rule that is
+    evaluated once in a query looks at no point of any entity twice.
+    """
 
     costs: dict[tuple[str, Span], Cost] = field(default_factory=dict)
+    scans: dict[int, Evaluated] = field(default_factory=dict)
+
+    def evaluated(self, scan: object, points: int) -> None:
+        """Count the evaluation of a rule at all points that its scan gives."""
+        found = self.scans.setdefault(id(scan), Evaluated(scan))
+        found.times += 1
+        found.points += points
 
     @contextmanager
     def measured(self, operator: str, span: Span, rows_in: int) -> Iterator[Cost]:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.model import Pair, Relation
+from cernis.check.model import Event, Pair, Relation
 from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
-from cernis.kernels.order import in_order, order_by, placed, ranks, stable_order
+from cernis.kernels.order import in_order, order_by, placed, ranks
 from cernis.kernels.rows import Stretches, hold_rows, stretches
 from cernis.operators.context import Context, Points, constant_column
 from cernis.operators.grounding import allowed, allowed_values, distinct, grounded
+from cernis.operators.grouped import grouped
 from cernis.operators.heads import fired, head_column, slot_domains
 from cernis.operators.keys import InstanceKeys
 from cernis.operators.marks import Marked, Marks, marked
 from cernis.operators.pipeline import run_steps
-from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
+from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule, Scan
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
@@ -49,6 +52,19 @@ class _Instances:
 
     arguments: list[Array]
     since: Integers
+
+
+@dataclass(slots=True)
+class Fired:
+    """What the rules of a fluent have fired.
+
+    An action is twice a value's code, and one more for an initiation; -2 breaks any value.
+    """
+
+    marks: Marks | None
+    arguments: list[Array]
+    times: Integers
+    actions: Integers
 
 
 class SimpleFluent:
@@ -86,40 +102,59 @@ class SimpleFluent:
             self._keep(initiations[first:], terminations)
         return self._measured(marks, initiations, terminations, carried)
 
-    def actions(self, known: list[Array]) -> tuple[list[Array], Integers, Integers]:
-        """What rules fire: arguments, times, and actions, in any order.
+    def actions(
+        self, known: Callable[[list[list[Array]]], list[Array]], rows: Marks | None
+    ) -> Fired:
+        """What rules fire, as marks on rows of one table where that can be done, and as actions.
 
-        An action is twice a value's code, and one more for an initiation; -2 breaks any value. Heads
-        that leave arguments open are about the known instances, too.
+        The rows to be marked are given, if any are. Heads that leave arguments open are about all
+        known instances of whatever else is fired: `known` is told the arguments of the latter, None
+        for those left open.
         """
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
+        is_open = [rule for rule in rules if _open_arguments(rule)]
+        outcomes = [(rule, self._fired(rule)) for rule in rules if not _open_arguments(rule)]
+        marks, rest = (None, outcomes) if rows is None else self._marks(outcomes, rows)
         parts: dict[str, list[Points]] = {
             "initiation": [self._initial(rule) for rule in initial], "termination": []
-        }
-        for rule in rules:
-            if not _open_arguments(rule):
-                parts[rule.kind].append(self._points(rule, self._fired(rule)))
-        if any(map(_open_arguments, rules)):
-            none = np.empty(len(known[0]), np.int64)
-            instances = self._instances(parts["initiation"], Carried(known, none, none))
-            for rule in filter(_open_arguments, rules):
-                parts[rule.kind].append(self._open(rule, instances))
-        every = [*parts["initiation"], *parts["termination"]]
+        }  # fmt: skip
+        for rule, own_rows in rest:
+            parts[rule.kind].append(self._points(rule, own_rows))
+        if is_open:
+            fired = [(r, run_steps(r.steps, None, self.context).settled()) for r in is_open]
+            given = [points.arguments for points in parts["initiation"]]
+            given += [self._bound(*each) for each in fired]
+            own = known(given)
+            none = np.empty(len(own[0]), np.int64)
+            instances = self._instances(parts["initiation"], Carried(own, none, none))
+            for rule, own_rows in fired:
+                parts[rule.kind].append(self._of_open(rule, own_rows, instances))
         actions = [self._actions(points) for points in parts["initiation"]]
         actions += [points.values * 2 for points in parts["termination"]]
         nothing = self._no_points()
-        stacked = _stacked(every, nothing)
-        return stacked.arguments, stacked.times, np.concatenate([nothing.times, *actions])
+        points = _stacked([*parts["initiation"], *parts["termination"]], nothing)
+        return Fired(
+            marks, points.arguments, points.times, np.concatenate([nothing.times, *actions])
+        )
+
+    def _bound(self, rule: PointRule, rows: Rows) -> list[Any]:
+        """The arguments of a head, row by row; None for those that it leaves open."""
+        return [
+            None if isinstance(arg, Variable) and arg.name not in rows.columns
+            else head_column(arg, rows, domain)
+            for arg, domain in zip(rule.head.args, self.domains, strict=True)
+        ]  # fmt: skip
 
     def intervals(
-        self, arguments: list[Array], times: Integers, actions: Integers, carried: Carried
+        self, fired: Fired, carried: Carried
     ) -> tuple[list[Array], Array, Integers, Integers]:
         """Arguments, values, starts and ends of the intervals that actions give."""
-        keys = InstanceKeys(self.domains, [arguments, carried.arguments], self.context)
-        own = keys.of(arguments, len(times))
-        sorted_actions = _sorted(own, times, actions, keys.size)
-        instances, values, starts, ends = self._held(keys, None, sorted_actions, carried)
+        given = [fired.arguments, carried.arguments]
+        keys = InstanceKeys(self.domains, given, self.context)
+        own = keys.of(fired.arguments, len(fired.times))
+        actions = _sorted(own, fired.times, fired.actions, keys.size)
+        instances, values, starts, ends = self._held(keys, fired.marks, actions, carried)
         return keys.arguments(instances), self._shown(values), starts, ends
 
     def _fired(self, rule: PointRule) -> Rows:
@@ -141,21 +176,21 @@ class SimpleFluent:
         return table
 
     def _marks(
-        self, outcomes: list[tuple[PointRule, Rows]]
+        self, outcomes: list[tuple[PointRule, Rows]], marks: Marks | None = None
     ) -> tuple[Marks | None, list[tuple[PointRule, Rows]]]:
-        """The rules that mark rows of the largest table, and the others."""
+        """The rules that mark rows of the largest table, or given ones, and the others."""
         # Rules whose points others ask for, or that leave instances open, need them written out.
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         whole = self.relation in self.context.watched or any(map(_open_arguments, rules))
         if self.context.ties != "break" or whole or self._delays():
             return None, outcomes
         found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
-        largest = max(
-            (m for _, _, m in found if m is not None), key=lambda m: len(m.times), default=None
-        )
-        if largest is None:
-            return None, outcomes
-        marks = Marks(largest.times, largest.arguments)
+        if marks is None:
+            some = [own for _, _, own in found if own is not None]
+            largest = max(some, key=lambda own: len(own.times), default=None)
+            if largest is None:
+                return None, outcomes
+            marks = Marks(largest.times, largest.arguments)
         rest = []
         for rule, rows, own in found:
             if own is not None and marks.fits(own):
@@ -301,8 +336,10 @@ class SimpleFluent:
 
     def _open(self, rule: PointRule, instances: _Instances) -> Points:
         """A head that leaves arguments open is about all instances that match the rest."""
+        return self._of_open(rule, run_steps(rule.steps, None, self.context).settled(), instances)
+
+    def _of_open(self, rule: PointRule, rows: Rows, instances: _Instances) -> Points:
         assert isinstance(rule.head, Pair)
-        rows = run_steps(rule.steps, None, self.context).settled()
         args = rule.head.args
         bound = [at for at, arg in enumerate(args)
                  if not isinstance(arg, Variable) or arg.name in rows.columns]  # fmt: skip
@@ -396,20 +433,15 @@ class SimpleFluent:
     ) -> tuple[Any, ...]:  # fmt: skip
         """Intervals with delayed effects; keeps the initiations that later windows count from."""
         # Programs without deadlines do not wait for this kernel to be compiled or fetched.
-        from cernis.kernels.delays import hold_delayed
-        from cernis.operators.effects import effects_of
+        from cernis.operators.delayed import DelayedFluent
 
-        known = _all_of(actions[0], held)
-        arguments = keys.arguments(known)
-        effects = effects_of(
-            self._delays(), arguments, self.domains, self.value_domain or self._number_domain(),
-            self.definition.groundings, self.context,
+        fluent = DelayedFluent(
+            self._delays(), self.definition.groundings, keys.arguments, self.domains,
+            self.value_domain or self._number_domain(), self.relation in self.context.watched,
         )  # fmt: skip
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
-        found = hold_delayed(
-            known, *actions, *before, since[order], effects, self.context.query,
-            self.context.tick, self.context.ties, self.relation in self.context.watched,
-        )  # fmt: skip
+        known = _all_of(actions[0], held)
+        found = fluent.hold(known, actions, (*before, since[order]), self.context)
         groups, values, times = found[4:7]
         self.context.begun[self.relation] = Points(keys.arguments(groups), values, times)
         if self.relation in self.context.watched:
@@ -448,16 +480,12 @@ class SimpleFluent:
         ends: Integers,
     ) -> FluentTable:
         """Intervals sorted by instance and start, as lists by instance and value."""
-        if len(values) and values.min() != values.max():
-            columns = instances, values, starts, ends
-            instances, values, starts, ends = _by_value(columns, keys.size)
-        new = np.ones(len(instances), np.bool_)
-        new[1:] = (instances[1:] != instances[:-1]) | (values[1:] != values[:-1])
-        first = np.flatnonzero(new)
-        offsets = np.append(first, len(instances)).astype(np.int64)
+        instances, values, offsets, starts, ends = grouped(
+            instances, values, starts, ends, keys.size
+        )
         return FluentTable(
-            keys.arguments(instances[first]), self._shown(values[first]), self.domains,
-            self.value_domain, offsets, starts, ends,
+            keys.arguments(instances), self._shown(values), self.domains, self.value_domain,
+            offsets, starts, ends,
         )  # fmt: skip
 
     def _shown(self, codes: Integers) -> Array:
@@ -466,6 +494,27 @@ class SimpleFluent:
         from cernis.tables.domains import numbers
 
         return numbers(self._number_domain().decode(codes))
+
+
+def marked_event(definition: Definition) -> tuple[Relation, tuple[int, ...]] | None:
+    """The event whose happenings most rules of a fluent mark, if there is one.
+
+    With it come its arguments that are those of the fluent.
+    """
+    rules = [rule for rule in definition.rules if isinstance(rule, PointRule)]
+    if any(isinstance(rule, Delay) for rule in definition.rules):
+        return None
+    if not definition.relation.arity or any(map(_open_arguments, rules)):
+        return None
+    counts: Counter[tuple[Relation, tuple[int, ...]]] = Counter()
+    for rule in rules:
+        step = rule.steps[0]
+        if isinstance(step, Scan) and isinstance(step.occurrence, Event):
+            args = step.occurrence.args
+            if all(isinstance(arg, Variable) and arg in args for arg in rule.head.args):
+                positions = tuple(args.index(arg) for arg in rule.head.args)
+                counts[step.occurrence.relation, positions] += 1
+    return counts.most_common(1)[0][0] if counts else None
 
 
 def leaves_open(definition: Definition) -> dict[str, bool]:
@@ -502,19 +551,6 @@ def _all_of(one: Integers, other: Integers) -> Integers:
     new = np.ones(len(both), np.bool_)
     new[1:] = both[1:] != both[:-1]
     return both[new]
-
-
-def _by_value(
-    columns: tuple[Integers, Integers, Integers, Integers], size: int
-) -> tuple[Integers, ...]:
-    """Intervals sorted by instance, of which there are so many, then by value; sorted by start."""
-    instances, values = columns[:2]
-    width = int(values.max()) + 1
-    if size * width <= 4 * len(instances) + 65_536:
-        rank, _ = ranks(instances * width + values, size * width)
-        return tuple(placed(column, rank) for column in columns)
-    order = stable_order(instances * width + values, size * width)
-    return tuple(column[order] for column in columns)
 
 
 _Actions = tuple[Integers, Integers, Integers]

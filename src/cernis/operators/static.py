@@ -16,6 +16,7 @@ from cernis.operators.heads import head_column, slot_domains
 from cernis.operators.lists import evaluate_lists, matching
 from cernis.operators.pieces import Piece, united
 from cernis.operators.pipeline import ROW, concatenated
+from cernis.operators.remembered import looking_back
 from cernis.plan.logical import Definition, Fetch, IntervalRule, names_in
 from cernis.plan.pipeline import entity_names
 from cernis.tables.columns import Array, Rows
@@ -53,6 +54,7 @@ def evaluate_static(
 
 def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Context) -> list[_Found]:
     """The intervals one rule gives, for the instances some required fluent has."""
+    context = looking_back(rule, context)
     sets = context.memo.once("alternatives", rule, lambda: alternatives(rule))
     parts = [instances(rule, needed, groundings, context) for needed in sets]
     rows = concatenated(parts, context)

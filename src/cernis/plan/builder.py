@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from cernis.check.catalogue import pattern_head
@@ -13,6 +13,7 @@ from cernis.check.goals import named
 from cernis.check.model import (
     ChangeRule,
     Condition,
+    DelayedEffect,
     EventRule,
     FluentKind,
     HoldsFor,
@@ -20,12 +21,14 @@ from cernis.check.model import (
     IntervalOperation,
     NotEmpty,
     Pair,
+    Postponable,
     Relation,
     StaticRule,
 )
 from cernis.check.patterns import consumption_of
 from cernis.errors import Diagnostic, Severity
 from cernis.knowledge import Knowledge
+from cernis.plan.linking import Linker
 from cernis.plan.logical import (
     Combine,
     Definition,
@@ -42,9 +45,10 @@ from cernis.plan.logical import (
     Stage,
     Stratum,
 )
+from cernis.plan.patterns import Patterns
 from cernis.plan.pipeline import Pipeline, entity_names
 from cernis.plan.stages import RuleShape, StageDraft, component_keys, find_stages, shapes
-from cernis.syntax.tree import Term, Variable, variables
+from cernis.syntax.tree import PatternRule, Term, Variable, variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,8 @@ def make_plan(checked: Checked) -> Plan:
         {(relation.name, relation.arity): table for relation, table in checked.tables.items()},
     )
     rules = list(shapes(checked.definitions))
-    builder = _Builder(checked, knowledge, rules)
-    drafts, without = find_stages(checked.dependencies.components, rules)
+    builder = _Builder(checked, knowledge, rules, Patterns(knowledge, checked.modes))
+    drafts, without = find_stages(checked.dependencies.components, rules, Linker(checked))
     stages = tuple(builder.stage(number, draft) for number, draft in enumerate(drafts, 1))
     warnings = tuple(builder.no_key(component) for component in without)
     return Plan(stages, checked, knowledge, warnings)
@@ -87,19 +91,23 @@ class _Builder:
     checked: Checked
     knowledge: Knowledge
     shapes: list[RuleShape]
+    patterns: Patterns
 
     # -- stages and strata ------------------------------------------------------------------
 
     def stage(self, number: int, draft: StageDraft) -> Stage:
         strata = tuple(self._stratum(component) for component in draft.components)
         keys = tuple(draft.keys.items())
-        return Stage(number, draft.key, tuple(self._exchanges(draft)), strata, keys)
+        exchanges = tuple(self._exchanges(draft))
+        linked_by = None if draft.links is None else tuple(map(str, draft.links.sources))
+        return Stage(number, draft.key, exchanges, strata, keys, linked_by)
 
     def _exchanges(self, draft: StageDraft) -> Iterable[Exchange]:
         """What the stage reads: its inputs by their keys, then what earlier stages found."""
         own = {vertex.relation for component in draft.components for vertex in component.vertices}
         derived = {vertex.relation for vertex in self.checked.dependencies.vertices}
-        read = {relation: key for relation, key in draft.keys.items() if relation not in own}
+        keys = draft.keys if draft.links is None else draft.links.positions
+        read = {relation: key for relation, key in keys.items() if relation not in own}
         for relation, key in {**read, **draft.needed}.items():
             names = self._argument_names(relation)
             demanded = draft.demands.get(relation)
@@ -151,9 +159,7 @@ class _Builder:
                 self._event(rule) for rule in definitions.events if rule.event.relation == relation
             ]
             rules += [
-                Match(
-                    pattern_head(rule), rule.pattern, consumption_of(rule, definitions), rule.span
-                )
+                self._match(rule)
                 for rule in definitions.patterns
                 if pattern_head(rule).relation == relation
             ]
@@ -181,11 +187,21 @@ class _Builder:
             if static.pair.relation == relation and static.pair.value_name in values:
                 yield self._static(static)
         if kind is FluentKind.SIMPLE:
-            postponed = {p.pair.value_name for p in definitions.postponables
-                         if p.pair.relation == relation}  # fmt: skip
             for effect in definitions.effects:
                 if effect.source.relation == relation:
-                    yield Delay(effect, effect.source.value_name in postponed, effect.span)
+                    yield Delay(effect, tuple(self._moved_by(effect)), effect.span)
+
+    def _moved_by(self, effect: DelayedEffect) -> Iterator[Postponable]:
+        """For which instances a further initiation moves an effect."""
+        definitions = self.checked.definitions
+        alone = sum(_same(other.source, effect.source) for other in definitions.effects) == 1
+        for each in definitions.postponables:
+            if not _same(each.pair, effect.source):
+                continue
+            if alone and (each.pair, each.goals) == (effect.source, effect.goals):
+                # Where the goals have no answer there is no effect to move.
+                each = replace(each, goals=())
+            yield each
 
     # -- rules ------------------------------------------------------------------------------
 
@@ -203,10 +219,15 @@ class _Builder:
         steps = self._pipeline(entity_names(rule.event), rule.time).run(rule.body)
         return PointRule("event", rule.event, steps, (), rule.span)
 
+    def _match(self, rule: PatternRule) -> Match:
+        consumption = consumption_of(rule, self.checked.definitions)
+        part = self.patterns.plan(rule.pattern, consumption)
+        return Match(pattern_head(rule), part, consumption, rule.span)
+
     def _initial(self, rule: InitialRule) -> InitialPoints:
         goals = [Condition(goal, False, goal.span) for goal in rule.goals]
         pipeline = self._pipeline(entity_names(rule.pair))
-        return InitialPoints(rule.pair, pipeline.run(goals), rule.span)
+        return InitialPoints(rule.pair, pipeline.run(goals), rule.span, rule.probability)
 
     def _static(self, rule: StaticRule) -> IntervalRule:
         """Lists of intervals keep the author's order; conditions come as soon as they can run."""
@@ -244,6 +265,10 @@ class _Builder:
             pipeline.run(ready)
             steps.extend(pipeline.steps[before:])  # type: ignore[arg-type]
         return [goal for goal in waiting if goal not in ready]
+
+
+def _same(one: Pair, other: Pair) -> bool:
+    return (one.relation, one.value_name) == (other.relation, other.value_name)
 
 
 def _alone(rule: StaticRule) -> set[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from cernis.check.dependencies import EdgeKind
-from cernis.check.model import Boundary, Changes, Event
+from cernis.check.model import Boundary, Changes, Event, Postponable
 from cernis.plan.builder import Plan
 from cernis.plan.logical import (
     Aggregate,
@@ -26,6 +27,7 @@ from cernis.plan.logical import (
     IntervalOperator,
     IntervalRule,
     Lookup,
+    Match,
     Occurrence,
     PointOperator,
     PointRule,
@@ -37,9 +39,11 @@ from cernis.plan.logical import (
     Stage,
     Stratum,
 )
+from cernis.plan.patterns import renamed
+from cernis.plan.shown import absence, arounds, in_words, shared_steps, title
+from cernis.plan.steps import Around, Longest, Part, Slide, Step, parts_below
 from cernis.source import Span
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Absence, Binary, EventAtom, Pattern, TimePoint, Where, Within
 
 _PLACE_COLUMN = 84
 
@@ -58,9 +62,20 @@ def explain(plan: Plan) -> str:
     return "\n".join(_Explainer(plan).lines()) + "\n"
 
 
+def _division(stage: Stage) -> str:
+    if stage.key:
+        return f"by {', '.join(stage.key)}"
+    if stage.linked_by is None:
+        return "in one partition"
+    linking = f" linked by {' and '.join(stage.linked_by)}" if stage.linked_by else ""
+    return f"by components of entities{linking}"
+
+
 class _Explainer:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._numbers = shared_steps(_matches(plan))
+        self._shown: set[int | None] = set()
 
     def lines(self) -> Iterator[str]:
         for stage in self._plan.stages:
@@ -77,10 +92,10 @@ class _Explainer:
     # -- stages and strata ------------------------------------------------------------------
 
     def _stage(self, stage: Stage) -> Iterator[str]:
-        key = f"by {', '.join(stage.key)}" if stage.key else "in one partition"
-        yield f"stage {stage.number}, {key}"
+        yield f"stage {stage.number}, {_division(stage)}"
         for exchange in stage.exchanges:
-            by = f" by {', '.join(exchange.key)}" if exchange.key else ""
+            joint = ", " if stage.linked_by is None else " and "
+            by = f" by {joint.join(exchange.key)}" if exchange.key else ""
             demand = f", as {exchange.demanded_by} demands" if exchange.demanded_by else ""
             yield self._line(1, f"read {exchange.relation} from {exchange.origin}{by}{demand}")
         for stratum in stage.strata:
@@ -145,7 +160,7 @@ class _Explainer:
             yield self._line(3, _delay(rule), rule.span)
         else:
             yield self._line(3, f"pattern {rule.head}, {rule.consumption}", rule.span)
-            yield from self._pattern(4, rule.pattern)
+            yield from self._part(4, rule.part)
 
     def _steps(
         self, depth: int, steps: Sequence[PointOperator] | Sequence[IntervalOperator]
@@ -159,28 +174,37 @@ class _Explainer:
             elif isinstance(step, (Except, Aggregate)):
                 yield from self._steps(depth + 1, step.body)
 
-    def _pattern(self, depth: int, pattern: Pattern) -> Iterator[str]:
-        """The pattern from the outside in, each operator above what it joins."""
-        if isinstance(pattern, EventAtom):
-            yield self._line(depth, f"Occurrences {show(pattern.term)}", pattern.span)
+    # -- patterns ---------------------------------------------------------------------------
+
+    def _part(self, depth: int, part: Part) -> Iterator[str]:
+        """A step from the outside in, by the names its variables have where it is used.
+
+        A step that several rules have is numbered, and shown once.
+        """
+        step, called = part.step, dict(zip(part.step.names, part.names, strict=True))
+        number = self._numbers.get(id(step))
+        if number in self._shown:
+            yield self._line(depth, f"step {number} again{_names('on', part.names)}", step.span)
             return
-        if isinstance(pattern, TimePoint):
-            yield self._line(depth, f"TimePoint {show(pattern)}", pattern.span)
-            return
-        parts: tuple[Pattern, ...]
-        if isinstance(pattern, Where):
-            conditions = ", ".join(show(condition) for condition in pattern.conditions)
-            title, parts = f"Filter {conditions}", (pattern.pattern,)
-        elif isinstance(pattern, Within):
-            title, parts = f"Within {show(pattern.duration)}", (pattern.pattern,)
-        elif isinstance(pattern, Binary):
-            title, parts = pattern.operator.capitalize(), (pattern.left, pattern.right)
+        mark = f", step {number}" if number else ""
+        if number:
+            self._shown.add(number)
+        yield self._line(depth, f"{title(step, called)}{mark}", step.span)
+        for around in arounds(step):
+            yield from self._around(depth + 1, around, called)
+        for below in parts_below(step):
+            names = tuple(called.get(name, name) for name in below.names)
+            yield from self._part(depth + 1, replace(below, names=names))
+        for around in absence(step):
+            yield from self._around(depth + 2, around, called)
+
+    def _around(self, depth: int, around: Around, called: dict[str, str]) -> Iterator[str]:
+        if isinstance(around, Longest):
+            yield self._line(depth, f"Within {show(renamed(around.duration, called))}")
+        elif isinstance(around, Slide):
+            yield self._line(depth, _slide(in_words(around, called)))
         else:
-            assert isinstance(pattern, Absence)
-            title, parts = "Absence", (pattern.absent, pattern.first, pattern.last)
-        yield self._line(depth, title, pattern.span)
-        for part in parts:
-            yield from self._pattern(depth + 1, part)
+            yield from self._steps(depth, in_words(around.steps, called))
 
     # -- background -------------------------------------------------------------------------
 
@@ -195,12 +219,38 @@ class _Explainer:
             yield self._line(1, text, span)
 
 
+def _matches(plan: Plan) -> Iterator[Step]:
+    """The outermost steps of all patterns."""
+    strata = (stratum for stage in plan.stages for stratum in stage.strata)
+    for definition in (own for stratum in strata for own in stratum.definitions):
+        yield from (rule.part.step for rule in definition.rules if isinstance(rule, Match))
+
+
+def _slide(around: Slide) -> str:
+    of = "" if around.value is None else f" of {show(around.value)}"
+    window = "all so far"
+    if around.last is not None:
+        window = f"the last {around.last}"
+    elif around.past is not None:
+        window = f"the past {around.past}"
+    return f"Slide {around.result} = {around.kind}{of}{_names('for each', around.key)} in {window}"
+
+
 def _delay(rule: Delay) -> str:
     effect = rule.effect
     then = f"-> {effect.target}" if effect.target else "ends"
-    moved = ", moved by each initiation" if rule.postponable else ""
+    moved = ", moved by each initiation" + _of_some(rule.moved_by) if rule.moved_by else ""
     computed = f" where {', '.join(map(show, effect.goals))}" if effect.goals else ""
     return f"Delay {effect.source} {then} after {show(effect.delay)}{computed}{moved}"
+
+
+def _of_some(moved_by: tuple[Postponable, ...]) -> str:
+    """Of which instances, if not of all."""
+    if any(each.is_of_all for each in moved_by):
+        return ""
+    pairs = [f"{p.pair}" + (f" where {', '.join(map(show, p.goals))}" if p.goals else "")
+             for p in moved_by]  # fmt: skip
+    return f" of {' or '.join(pairs)}"
 
 
 def _occurrence(occurrence: Occurrence) -> str:

@@ -31,12 +31,14 @@ class Home:
 
 
 def links(checked: Checked, stages: tuple[Stage, ...]) -> dict[Relation, tuple[Link, ...]]:
-    """What each definition reads, in the order of its rules."""
+    """What each definition of some stages reads, in the order of its rules."""
     # What has effects but no rules has no key.
     keys = {r: dict(stage.keys).get(r, ()) for stage in stages for r in own(stage)}
     found: dict[Relation, list[Link]] = {relation: [] for relation in keys}
     for shape in shapes(checked.definitions):
         head = shape.head
+        if head.relation not in keys:
+            continue
         wanted = [head.args[at] for at in keys[head.relation]]
         for use in shape.uses:
             pairs = tuple(

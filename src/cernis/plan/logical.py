@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from cernis.check.model import (
     Boundary,
@@ -18,10 +18,14 @@ from cernis.check.model import (
     Event,
     Grounding,
     Pair,
+    Postponable,
     Relation,
 )
 from cernis.source import NOWHERE, Span
-from cernis.syntax.tree import Pattern, Term, Variable
+from cernis.syntax.tree import Term, Variable
+
+if TYPE_CHECKING:
+    from cernis.plan.steps import Part
 
 Occurrence: TypeAlias = Event | Boundary | Changes
 """What can happen at a point: an event, a fluent's start or end, an initiation or termination."""
@@ -220,6 +224,7 @@ class InitialPoints:
     head: Pair
     steps: tuple[PointOperator, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +232,8 @@ class Delay:
     """A delayed effect of the initiations of a pair."""
 
     effect: DelayedEffect
-    postponable: bool
+    moved_by: tuple[Postponable, ...]
+    """For which instances a further initiation moves it: those that any of these is about."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -236,7 +242,7 @@ class Match:
     """Occurrences of an event pattern."""
 
     head: Event
-    pattern: Pattern
+    part: Part
     consumption: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -290,7 +296,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Strata evaluated with one partition key; without a key, in one partition."""
+    """Strata evaluated with one partition key; without a key, by links or in one partition."""
 
     number: int
     key: tuple[str, ...]
@@ -298,6 +304,8 @@ class Stage:
     strata: tuple[Stratum, ...]
     keys: tuple[tuple[Relation, tuple[int, ...]], ...] = ()
     """The arguments of relations that are the key, of those that carry all of it."""
+    linked_by: tuple[str, ...] | None = None
+    """Evaluated by components of entities: the input whose records link them."""
 
 
 def parts_of(what: object) -> Iterator[object]:

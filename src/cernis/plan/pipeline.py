@@ -244,17 +244,17 @@ class Pipeline:
         elif functor(goal)[0] not in (",", ";") or _has_arrow(goal):
             return None
         if not literal.negated:
-            return list(_literals(goal, literal.span))
+            return list(literals_of(goal, literal.span))
         known = named([literal.goal])
         return [_negated(part, known, literal.span) for part in _alternatives(goal)]
 
 
-def _literals(goal: Term, span: Span) -> tuple[Literal, ...]:
+def literals_of(goal: Term, span: Span) -> tuple[Literal, ...]:
     """A goal as conditions, disjunctions and negations of them."""
     found: list[Literal] = []
     for part in conjuncts(goal):
         if isinstance(part, Compound) and part.functor == ";" and not _has_arrow(part):
-            branches = tuple(_literals(branch, span) for branch in part.args)
+            branches = tuple(literals_of(branch, span) for branch in part.args)
             found.append(Either(branches, span))
         elif isinstance(part, Compound) and functor(part) in (("\\+", 1), ("not", 1)):
             found.append(Condition(part.args[0], True, span))
@@ -277,7 +277,7 @@ def _negated(goal: Term, known: set[str], span: Span) -> Literal:
     is_plain = not isinstance(goal, Compound) or goal.functor not in (",", ";")
     if is_plain and named([goal]) <= known:
         return Condition(goal, True, span)
-    return Unless(_literals(goal, span), span)
+    return Unless(literals_of(goal, span), span)
 
 
 def _triggers(literal: Either) -> bool:

@@ -6,16 +6,16 @@ positions of the head: then what belongs together meets in one partition. Input 
 an earlier stage may carry only part of the key, if another literal carries all of it and so says
 what is demanded; for a head that leaves part of its key open, its own instances say so. The search
 is greedy: each component goes into the earliest stage it fits, and a stage's key is as short as
-possible.
+possible. Where no key fits, a stage may still have links.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 
-from cernis.check.catalogue import pattern_head, pattern_uses
+from cernis.check.catalogue import pattern_head, pattern_parts, pattern_uses
 from cernis.check.dependencies import Component, Vertex
 from cernis.check.model import (
     Definitions,
@@ -27,8 +27,10 @@ from cernis.check.model import (
     Temporal,
     temporal,
 )
+from cernis.check.sliding import is_sliding, sliding
+from cernis.plan.linking import Linker, Links
 from cernis.plan.pipeline import all_names, entity_names
-from cernis.syntax.tree import Term, Variable
+from cernis.syntax.tree import Pattern, Term, Variable, Where
 
 Key = tuple[int, ...]
 
@@ -44,6 +46,8 @@ class RuleShape:
     uses: tuple[Event | Pair, ...]
     is_open: bool = False
     """Does the head leave arguments open, to range over the instances there are?"""
+    windows: tuple[frozenset[str], ...] = ()
+    """By which variables windows are told apart: what shares one must not be parted."""
 
 
 def shapes(definitions: Definitions) -> Iterator[RuleShape]:
@@ -59,8 +63,18 @@ def shapes(definitions: Definitions) -> Iterator[RuleShape]:
         yield RuleShape(static.pair, tuple(fetched))
     for pattern in definitions.patterns:
         yield RuleShape(
-            pattern_head(pattern), tuple(_entity(use) for use in pattern_uses(pattern.pattern))
-        )
+            pattern_head(pattern), tuple(_entity(use) for use in pattern_uses(pattern.pattern)),
+            windows=tuple(_windows(pattern.pattern)),
+        )  # fmt: skip
+
+
+def _windows(pattern: Pattern) -> Iterator[frozenset[str]]:
+    """The variables that tell the windows of each aggregate in a pattern apart."""
+    if isinstance(pattern, Where):
+        for aggregate in filter(None, map(sliding, filter(is_sliding, pattern.conditions))):
+            yield frozenset(variable.name for variable in aggregate.key)
+    for part in pattern_parts(pattern):
+        yield from _windows(part)
 
 
 def _entity(literal: Temporal | Event | Pair) -> Event | Pair:
@@ -78,25 +92,32 @@ class StageDraft:
     components: list[Component] = field(default_factory=list)
     demands: dict[Relation, Relation] = field(default_factory=dict)
     needed: dict[Relation, Key] = field(default_factory=dict)
+    links: Links | None = None
+    """Where there is no key: how the data fall apart."""
+
+    @property
+    def relations(self) -> frozenset[Relation]:
+        """What the stage defines."""
+        return frozenset(v.relation for c in self.components for v in c.vertices)
 
 
 def find_stages(
-    components: Iterable[Component], rules: list[RuleShape]
+    components: Iterable[Component], rules: list[RuleShape], linker: Linker
 ) -> tuple[list[StageDraft], list[Component]]:
-    """Put every component into a stage; also gives the components that no key fits."""
+    """Put every component into a stage; also gives those that neither a key fits nor links."""
     stages: list[StageDraft] = []
     stage_of: dict[Vertex, int] = {}
     without: list[Component] = []
     for component in components:
         relations = {vertex.relation for vertex in component.vertices}
         own = [rule for rule in rules if rule.head.relation in relations]
-        search = _Search(component, own, {v.relation: at for v, at in stage_of.items()})
+        search = _Search(component, own, {v.relation: at for v, at in stage_of.items()}, linker)
         at, draft = search.place(stages)
         if at == len(stages):
             stages.append(draft)
         else:
             stages[at] = draft
-        if not draft.key:
+        if not draft.key and draft.links is None:
             without.append(component)
         draft.components.append(component)
         stage_of.update(dict.fromkeys(component.vertices, at))
@@ -121,6 +142,7 @@ class _Search:
     component: Component
     rules: list[RuleShape]
     stage_of: dict[Relation, int]
+    linker: Linker | None = None
 
     def place(self, stages: list[StageDraft]) -> tuple[int, StageDraft]:
         needed = [self.stage_of[use.relation] for rule in self.rules for use in rule.uses
@@ -137,14 +159,22 @@ class _Search:
         return self._without_key(stages, max(needed, default=0))
 
     def _without_key(self, stages: list[StageDraft], first: int) -> tuple[int, StageDraft]:
-        """One partition for all: the last such stage if nothing needed comes later."""
+        """By links, or one partition for all: the first such stage that takes the component."""
+        alone = self._links(StageDraft(()))
         for at in range(first, len(stages)):
-            if not stages[at].key:
-                return at, self._unkeyed(stages[at])
-        return len(stages), self._unkeyed(StageDraft(()))
+            if stages[at].key or (stages[at].links is None) != (alone is None):
+                continue
+            links = self._links(stages[at])
+            if (links is None) == (alone is None):
+                return at, self._unkeyed(stages[at], links)
+        return len(stages), self._unkeyed(StageDraft(()), alone)
 
-    def _unkeyed(self, stage: StageDraft) -> StageDraft:
-        draft = _copy(stage)
+    def _links(self, stage: StageDraft) -> Links | None:
+        """The links of a stage with the component in it."""
+        return None if self.linker is None else self.linker.links(stage.relations | self._own())
+
+    def _unkeyed(self, stage: StageDraft, links: Links | None) -> StageDraft:
+        draft = replace(_copy(stage), links=links)
         for rule in self.rules:
             for entity in (rule.head, *rule.uses):
                 draft.keys.setdefault(entity.relation, ())
@@ -187,6 +217,9 @@ class _Search:
         wanted = [rule.head.args[position] for position in draft.keys[rule.head.relation]]
         if not all(isinstance(term, Variable) and term.name != "_" for term in wanted):
             return False
+        names = {term.name for term in wanted if isinstance(term, Variable)}
+        if not all(names <= window for window in rule.windows):
+            return False
         driver = _driver(rule, wanted)
         return all(self._use(use, wanted, driver, draft, at) for use in rule.uses)
 
@@ -208,8 +241,8 @@ class _Search:
             draft.demands[relation] = driver
         return True
 
-    def _own(self) -> set[Relation]:
-        return {vertex.relation for vertex in self.component.vertices}
+    def _own(self) -> frozenset[Relation]:
+        return frozenset(vertex.relation for vertex in self.component.vertices)
 
 
 def _driver(rule: RuleShape, wanted: list[Term]) -> Relation | None:
@@ -221,9 +254,10 @@ def _driver(rule: RuleShape, wanted: list[Term]) -> Relation | None:
 
 
 def _copy(stage: StageDraft) -> StageDraft:
-    return StageDraft(
-        stage.key, dict(stage.keys), list(stage.components), dict(stage.demands), dict(stage.needed)
-    )
+    return replace(
+        stage, keys=dict(stage.keys), components=list(stage.components),
+        demands=dict(stage.demands), needed=dict(stage.needed),
+    )  # fmt: skip
 
 
 def _candidates(relation: Relation, stage: StageDraft) -> Iterator[Key]:

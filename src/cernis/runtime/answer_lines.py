@@ -133,7 +133,7 @@ def text_blocks(answer: Answer) -> Iterator[pa.Buffer]:
         head = f"holdsFor({template(relation)[0]}" + ("=" if not relation.arity else "")
         parts.append((head, _fluent_lines(relation, fluent)))
     for relation, event in answer.events.items():
-        head = f"happensAt({template(relation)[0]}" + (", [" if not relation.arity else "")
+        head = f"{_word(event)}({template(relation)[0]}" + (", [" if not relation.arity else "")
         parts.append((head, _event_lines(relation, event)))
     parts.sort(key=lambda part: part[0])
     while parts:
@@ -164,7 +164,7 @@ def _fluent_lines(relation: Relation, table: FluentTable) -> Iterator[pa.Array]:
     for low in range(0, len(order), _SLICE):
         rows = order[low : low + _SLICE]
         own = table.take(rows)
-        yield _joined([*pieces, ", [("], columns, rows, _intervals(own), ")]).\n")
+        yield joined_lines([*pieces, ", [("], columns, rows, _intervals(own), ")]).\n")
 
 
 def _intervals(table: FluentTable) -> pa.Array:
@@ -174,36 +174,52 @@ def _intervals(table: FluentTable) -> pa.Array:
     is_open = table.ends == INFINITY
     if is_open.any():
         ends = pc.if_else(as_arrow(is_open), as_text("inf"), ends)
-    return _lists(pc.binary_join_element_wise(starts, ends, as_text(",")), table.offsets, "),(")
+    return text_lists(pc.binary_join_element_wise(starts, ends, as_text(",")), table.offsets, "),(")
 
 
 def _event_lines(relation: Relation, table: EventTable) -> Iterator[pa.Array]:
     pieces = template(relation)
-    pieces = [f"happensAt({pieces[0]}", *pieces[1:]]
-    pieces[-1] += ", ["
+    pieces = [f"{_word(table)}({pieces[0]}", *pieces[1:]]
+    pieces[-1] += ", [" if table.starts is None else ", [("
     columns = [
         ranked(column, domain, argument_text, behind)
         for column, domain, behind in zip(table.arguments, table.domains, pieces[1:], strict=True)
     ]
     _, keys = in_order(columns, len(table))
-    order = np.lexsort((table.times, keys))
+    order = np.lexsort((table.times, table.times if table.starts is None else table.starts, keys))
     firsts = np.flatnonzero(np.diff(keys[order], prepend=-1))
     bounds = np.append(firsts, len(order))
     for low in range(0, len(firsts), _SLICE):
         cut = bounds[low : low + _SLICE + 1]
-        times = pc.cast(as_arrow(table.times[order[cut[0] : cut[-1]]]), pa.string())
-        lists = _lists(times, cut - cut[0], ",")
-        yield _joined(pieces, columns, order[cut[:-1]], lists, "]).\n")
+        texts, between, behind = _times(table, order[cut[0] : cut[-1]])
+        lists = text_lists(texts, cut - cut[0], between)
+        yield joined_lines(pieces, columns, order[cut[:-1]], lists, behind)
 
 
-def _lists(texts: pa.Array, offsets: Integers, between: str) -> pa.Array:
+def _word(table: EventTable) -> str:
+    """Events happen; patterns, which have a start and an end, occur."""
+    return "happensAt" if table.starts is None else "occurs"
+
+
+def _times(table: EventTable, rows: Integers) -> tuple[pa.Array, str, str]:
+    """The times of some rows as text, and what stands between and behind them."""
+    times = pc.cast(as_arrow(table.times[rows]), pa.string())
+    if table.starts is None:
+        return times, ",", "]).\n"
+    starts = pc.cast(as_arrow(table.starts[rows]), pa.string())
+    return pc.binary_join_element_wise(starts, times, as_text(",")), "),(", ")]).\n"
+
+
+def text_lists(texts: pa.Array, offsets: Integers, between: str) -> pa.Array:
+    """Texts that follow one another, joined: those from one offset to the next."""
     lists = pa.ListArray.from_arrays(as_arrow(offsets.astype(np.int32)), texts)
     return pc.binary_join(lists, as_text(between))
 
 
-def _joined(
+def joined_lines(
     pieces: list[str], columns: list[Ranked], rows: Integers, lists: pa.Array, behind: str
 ) -> pa.Array:
+    """Lines: the texts of columns for some rows, between pieces of text, then the lists."""
     parts: list[pa.Array | pa.Scalar] = [as_text(pieces[0])]
     for column, piece in zip(columns, pieces[1:], strict=True):
         parts += [as_texts(column.texts).take(as_arrow(column.ranks[rows])), as_text(piece)]

@@ -167,6 +167,8 @@ class RecordColumns:
     """Which rows take an earlier record back; None if none does."""
     gone: Integers | None = None
     """When each record is taken back, `INFINITE` for those that are not; None if none is."""
+    chances: Floats | None = None
+    """The probability of each record; None if all are certain."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -180,6 +182,7 @@ class RecordColumns:
             self.places[rows],
             None if self.retracts is None else self.retracts[rows],
             None if self.gone is None else self.gone[rows],
+            None if self.chances is None else self.chances[rows],
         )
 
     def text(self, row: int) -> str:
@@ -187,12 +190,16 @@ class RecordColumns:
         name = self.form.relation.name
         if self.retracts is not None and self.retracts[row]:
             name = f"-{name}"
+        if self.chances is not None and self.chances[row] < 1:
+            name = f"{self.chances[row]}::{name}"
         times = ["inf" if time[row] == INFINITE else str(time[row]) for time in self.times]
         return "|".join([name, *times, *(shown(cell(column, row)) for column in self.columns)])
 
 
 def shown(value: Value) -> str:
     """A value as the field of a line."""
+    if type(value) is int:
+        return str(value)
     return value if isinstance(value, str) else show(term_of(value))
 
 
@@ -209,12 +216,21 @@ def one_below_the_other(parts: Sequence[RecordColumns]) -> RecordColumns:
         [joined(own) for own in zip(*(part.columns for part in parts), strict=True)],
         np.concatenate([part.places for part in parts]),
         retracts,
+        chances=_chances(parts),
     )
 
 
 def _closed(times: Integers) -> Integers:
     """Those times that are not infinite."""
     return times[times < INFINITE]
+
+
+def _chances(parts: Sequence[RecordColumns]) -> Floats | None:
+    if all(part.chances is None for part in parts):
+        return None
+    return np.concatenate(
+        [np.ones(len(part)) if part.chances is None else part.chances for part in parts]
+    )
 
 
 def _flags(part: RecordColumns) -> Booleans:

@@ -1,4 +1,7 @@
-"""Definitions that depend on one another: rounds until nothing changes.
+"""Definitions that depend on one another: a walk through time, or rounds until nothing changes.
+
+Where rules allow it, all points are decided in the order of time, once (`ordered`). The rest of
+this is about rounds.
 
 What a rule says of a point depends on what held there, which earlier points decide. So each round
 makes at least one more point of every causal chain right, and keeps right what is: the number of
@@ -48,14 +51,26 @@ CarriedOver: TypeAlias = dict[Relation, Carried]
 Evaluate: TypeAlias = Callable[[Definition, Context, CarriedOver], int]
 """Evaluates a definition once, in a context; gives the conflicts between values."""
 
+IN_ORDER = True
+"""Cycles whose rules allow it are decided in one walk through time."""
+
 MOST_ROUNDS = 12
 """After so many rounds what is right by then is put by."""
+
+
+def in_order(stratum: Stratum, context: Context, carried: CarriedOver) -> int | None:
+    """Evaluate a cycle in one walk through time; None if its rules do not allow that."""
+    # Programs without cycles do not wait for this kernel to be compiled or fetched.
+    from cernis.runtime import ordered
+
+    return ordered.in_order(stratum, context, carried)
 
 
 class Cycle:
     """Brings the relations of one cyclic stratum to what no round changes."""
 
     def __init__(self, stratum: Stratum, evaluate: Evaluate, context: Context) -> None:
+        self._stratum = stratum
         self._definitions = {own.relation: own for own in stratum.definitions}
         self._relations = list(self._definitions)
         self._evaluate = evaluate
@@ -71,6 +86,9 @@ class Cycle:
     def settle(self, carried: CarriedOver) -> int:
         """Leave the answer in the context; gives the conflicts between values."""
         context = self._context
+        conflicts = in_order(self._stratum, context, carried) if IN_ORDER else None
+        if conflicts is not None:
+            return conflicts
         self._settled(context, carried).enter(context)
         if self._conflicts and self._is_cut:
             # Rounds about some instances only do not tell the conflicts of all.

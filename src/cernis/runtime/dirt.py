@@ -71,7 +71,8 @@ class Dirt:
 
 def joined(parts: Iterable[Dirt]) -> Dirt:
     """All stretches of several."""
-    some = [part for part in parts if part]
+    # The same dirt is often given several times.
+    some = list({id(part): part for part in parts if part}.values())
     if any(part.everything for part in some):
         return Dirt.all()
     if len(some) <= 1:

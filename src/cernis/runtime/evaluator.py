@@ -12,12 +12,13 @@ import numpy.typing as npt
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context, Memo
 from cernis.operators.heads import slot_domains
+from cernis.operators.simple import marked_event
 from cernis.plan.builder import Plan
 from cernis.plan.links import Home, Link, homes, links
 from cernis.runtime.changes import differing
 from cernis.runtime.memory import Memory
-from cernis.runtime.run import Window
-from cernis.runtime.stores import Rows, Store
+from cernis.runtime.run import Window, counted_events, watched_fluents
+from cernis.runtime.stores import Rows, Store, stacked
 from cernis.tables.domains import Domain, Domains
 from cernis.tables.registers import Register
 
@@ -48,16 +49,39 @@ class Outcome:
     changes: Changed = field(default_factory=dict)
     conflicts: int = 0
 
+    def add(self, relation: Relation, change: Change) -> None:
+        """Note what has changed of a relation, in addition to what is known by now."""
+        known = self.changes.get(relation)
+        if known is not None:
+            change = Change(stacked(known.gone, change.gone), stacked(known.come, change.come))
+        self.changes[relation] = change
+
 
 class Spaces:
     """Where a program's relations are kept: by the keys of its stages."""
 
-    def __init__(self, plan: Plan, context: Context) -> None:
+    def __init__(self, plan: Plan, context: Context, has_marks: bool = False) -> None:
         self.plan = plan
         self.context = context
         self.links: Mapping[Relation, tuple[Link, ...]] = links(plan.checked, plan.stages)
         self.homes: Mapping[Relation, Home] = homes(plan.stages, dict(self.links))
+        self.marking = self._marking() if has_marks else {}
         self.registers = [self._register(dict(stage.keys), len(stage.key)) for stage in plan.stages]
+
+    def _marking(self) -> dict[Relation, list[Relation]]:
+        """For each event, the fluents whose rules mark its happenings."""
+        found: dict[Relation, list[Relation]] = {}
+        apart = watched_fluents(self.plan), counted_events(self.plan)
+        if self.context.ties != "break":
+            return found
+        for stage in self.plan.stages:
+            for stratum in stage.strata:
+                for own in stratum.definitions:
+                    event = marked_event(own) if own.kind == FluentKind.SIMPLE else None
+                    is_apart = own.relation in apart[0] or stratum.immediate
+                    if event is not None and event[0] not in apart[1] and not is_apart:
+                        found.setdefault(event[0], []).append(own.relation)
+        return found
 
     def _register(self, keys: dict[Relation, tuple[int, ...]], width: int) -> Register:
         if not width:
@@ -89,7 +113,9 @@ class Spaces:
     def events(self, relation: Relation, width: int = 1) -> Store:
         """An empty store of happenings, or of other points."""
         register, positions = self.of(relation)
-        return Store(relation, register, positions, self.argument_domains(relation), width)
+        domains = self.argument_domains(relation)
+        marked = -(-len(self.marking.get(relation, ())) // 8) if width == 1 else 0
+        return Store(relation, register, positions, domains, width, marked=marked)
 
     def fluent(self, relation: Relation, width: int = 3) -> Store:
         """An empty store of intervals."""

@@ -52,7 +52,8 @@ def fluent_frame(relation: Relation, table: FluentTable, catalogue: Catalogue) -
 def event_frame(relation: Relation, table: EventTable, catalogue: Catalogue) -> pa.Table:
     """The happenings of one event, by arguments and time.
 
-    The columns are the arguments by their names in the rules, then `occurrence`.
+    The columns are the arguments by their names in the rules, then `occurrence`. Occurrences of
+    patterns have a `start` before it, and their end is their time.
     """
     table = _sorted_event(table)
     names = argument_titles(catalogue.events[relation].argument_names)
@@ -60,6 +61,8 @@ def event_frame(relation: Relation, table: EventTable, catalogue: Catalogue) -> 
         name: values_of(column, domain)
         for name, column, domain in zip(names, table.arguments, table.domains, strict=True)
     }
+    if table.starts is not None:
+        columns["start"] = as_arrow(table.starts)
     return pa.table({**columns, "occurrence": as_arrow(table.times)})
 
 
@@ -126,7 +129,8 @@ def _sorted_event(table: EventTable) -> EventTable:
         for column, domain in zip(table.arguments, table.domains, strict=True)
     ]
     _, keys = in_order(columns, len(table))
-    return table.take(np.lexsort((table.times, keys)))
+    starts = table.times if table.starts is None else table.starts
+    return table.take(np.lexsort((table.times, starts, keys)))
 
 
 def _edges(table: FluentTable) -> dict[str, pa.Array]:

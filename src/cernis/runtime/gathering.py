@@ -31,6 +31,8 @@ NO_TIME = "a time must be a whole number"
 TOO_FAR = "a time must lie between -2^62 and 2^62"
 BACKWARDS = "the interval ends before it starts"
 NO_RECORD = "there is no record to retract"
+NO_CHANCE = "a probability must be a number from 0 to 1"
+UNCERTAIN = "the record is uncertain: it has a probability, and the run is one of certain records"
 
 
 def trouble_with_times(form: Form, times: Sequence[int]) -> str:
@@ -51,6 +53,7 @@ class _Rows:
     values: list[Sequence[Value]] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     retracts: list[bool] = field(default_factory=list)
+    chances: list[float] = field(default_factory=list)
 
     def columns(self, form: Form) -> RecordColumns:
         return RecordColumns(
@@ -59,6 +62,7 @@ class _Rows:
             [column_of(column) for column in zip(*self.values, strict=True)],
             np.array(self.places, np.int64),
             np.array(self.retracts, np.bool_) if any(self.retracts) else None,
+            chances=np.array(self.chances) if min(self.chances) < 1 else None,
         )
 
 
@@ -69,13 +73,15 @@ class Gathering:
     shapes: Shapes
     sources: Sources = field(default_factory=Sources)
     count: int = 0
+    uncertain: bool = False
+    """Are records with a probability below 1 taken in, or set aside?"""
     _parts: dict[Form, list[RecordColumns]] = field(default_factory=dict)
     _rows: dict[Form, _Rows] = field(default_factory=dict)
     _aside: list[tuple[int, SetAside]] = field(default_factory=list)
     _ignored: dict[str, int] = field(default_factory=dict)
 
     def add(self, part: RecordColumns, text: Callable[[int], str] | None = None) -> None:
-        """Take records in; those whose times cannot be are set aside.
+        """Take records in; those whose times or probabilities cannot be are set aside.
 
         `text` gives the text of a row as it was written, if that is known.
         """
@@ -86,20 +92,40 @@ class Gathering:
                 reason = trouble_with_times(part.form, [int(time[row]) for time in part.times])
                 self._set_aside(int(part.places[row]), reason, (text or part.text)(row))
             part = part.take(~bad)
+        part = self._certain(part, text if not bad.any() else None)
         if len(part):
             self._parts.setdefault(part.form, []).append(part)
 
+    def _certain(self, part: RecordColumns, text: Callable[[int], str] | None) -> RecordColumns:
+        """The records whose probabilities can be; in a run of certain ones, those that are 1."""
+        if part.chances is None:
+            return part
+        possible = (part.chances >= 0) & (part.chances <= 1)
+        used = possible if self.uncertain else part.chances == 1
+        for row in np.flatnonzero(~used).tolist():
+            reason = UNCERTAIN if possible[row] else NO_CHANCE
+            self._set_aside(int(part.places[row]), reason, (text or part.text)(row))
+        part = part if used.all() else part.take(used)
+        if not self.uncertain or bool(np.all(part.chances == 1)):
+            part.chances = None
+        return part
+
     def add_row(
         self, form: Form, times: Sequence[int], values: Sequence[Value], place: int,
-        retracts: bool = False,
+        retracts: bool = False, chance: float = 1.0,
     ) -> None:  # fmt: skip
         """Take one record in, whose times can be."""
         self.count += 1
+        if chance < 1 and not self.uncertain:
+            one = _Rows([times], [values], [place], [retracts], [chance]).columns(form)
+            self._certain(one, None)
+            return
         rows = self._rows.setdefault(form, _Rows())
         rows.times.append(times)
         rows.values.append(values)
         rows.places.append(place)
         rows.retracts.append(retracts)
+        rows.chances.append(chance)
 
     def set_aside(self, place: int, reason: str, text: str) -> None:
         """Set one record aside."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
+from cernis.operators.remembered import needed_later
 from cernis.operators.simple import leaves_open
+from cernis.plan.links import Link
 from cernis.plan.logical import Delay, PointRule, Stratum
 from cernis.runtime.dirt import Dirt, joined
 from cernis.runtime.evaluator import Outcome, Spaces
@@ -20,8 +24,11 @@ from cernis.runtime.splicing import behind, inside, splice, widened
 from cernis.runtime.spreading import INITIATIONS, TERMINATIONS, literals
 from cernis.runtime.static_units import StaticUnit, can_be_cut
 from cernis.runtime.stores import Rows, Store, fluent_table
-from cernis.runtime.units import Kept, Unit, Update
+from cernis.runtime.units import Kept, Shared, Unit, Update
 from cernis.tables.columns import Array
+from cernis.tables.fluents import INFINITY
+
+Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 class Incremental:
@@ -33,9 +40,9 @@ class Incremental:
         self._plan = spaces.plan
         self._before: int | None = None
         self._watched = watched_fluents(self._plan)
-        self._kept = Kept(spaces, counted=counted_events(self._plan))
+        self._kept = Kept(spaces, frozenset(memory.stores), counted=counted_events(self._plan))
         self._enter_stores()
-        self._units = [unit for at in range(len(self._plan.stages)) for unit in self._unite(at)]
+        self._units = [list(self._unite(at)) for at in range(len(self._plan.stages))]
 
     def _enter_stores(self) -> None:
         kept, spaces = self._kept, self._spaces
@@ -87,7 +94,8 @@ class Incremental:
     @staticmethod
     def fits(spaces: Spaces) -> bool:
         """Can a program be evaluated so?"""
-        if not spaces.are_coded:
+        # What a rule looks back at before the window's edge is not kept by key.
+        if not spaces.are_coded or needed_later(spaces.plan.checked.definitions):
             return False
         known: set[Relation] = set()
         for stage in spaces.plan.stages:
@@ -108,10 +116,14 @@ class Incremental:
         update = Update(window, context, self._before, members=members)
         self._forget(update)
         self._make_sure(update)
+        news = self._news(admitted, update)
         for relation, change in admitted.items():
-            self._enter(relation, change, update)
-        for unit in self._units:
-            unit.update(update)
+            self._enter(relation, change, news, update)
+        for at, units in enumerate(self._units):
+            update.shared[at] = Shared(self._base(units, update))
+            for unit in units:
+                unit.update(update)
+            update.shared[at].write_down(self._kept)
         self._before = window.query
         return update.outcome
 
@@ -140,26 +152,63 @@ class Incremental:
             before = update.changed.get(relation, Dirt.nothing())
             update.changed[relation] = joined([before, dirt])
 
-    def _enter(self, relation: Relation, admitted: Admitted, update: Update) -> None:
+    def _base(self, units: list[Unit], update: Update) -> Dirt:
+        """What changes of the input affect in a stage, whichever units read it."""
+        parts: list[Dirt] = []
+        seen: set[Link] = set()
+        for unit in units:
+            for link in unit.links:
+                if link.relation in self._kept.input and link not in seen:
+                    seen.add(link)
+                    parts += unit.by_change(update, frozenset([link.relation]))
+        return joined(behind(part, update.window.edge) for part in parts)
+
+    def _news(self, admitted: Mapping[Relation, Admitted], update: Update) -> dict[int, Dirt]:
+        """For each register, the keys of records that are in time, from the last query on.
+
+        All that happens there is new, so it is one stretch a key, whatever the relation.
+        """
+        if update.before is None:
+            return {}
+        found: dict[int, list[Integers]] = {}
+        for relation, change in admitted.items():
+            store = self._memory.stores[relation]
+            if store.width == 1 and len(change.come):
+                own = change.groups[change.come.columns[0] > update.before]
+                found.setdefault(id(store.register), []).append(own)
+        news = {}
+        for name, parts in found.items():
+            keys = np.flatnonzero(np.bincount(np.concatenate(parts)))
+            low, high = update.before + 1, update.window.query + 1
+            news[name] = Dirt(keys, np.full(len(keys), low), np.full(len(keys), high))
+        return news
+
+    def _enter(
+        self, relation: Relation, admitted: Admitted, news: dict[int, Dirt], update: Update
+    ) -> None:
         """Take over what came and went of an input relation."""
         stage = self._spaces.homes[relation].stage if relation in self._spaces.homes else None
         if stage is not None and len(admitted.fresh):
             update.fresh.setdefault(stage, []).append(admitted.fresh)
         store = self._memory.stores[relation]
         rows = [admitted.come, admitted.gone]
-        groups = np.concatenate([store.groups(own) for own in rows])
+        groups = np.concatenate([admitted.groups, store.groups(admitted.gone)])
         starts = np.concatenate([own.columns[0] for own in rows])
         if store.width == 1:
-            update.changed[relation] = Dirt.of(groups, starts, starts + 1)
+            if len(admitted.gone):
+                update.gone[relation] = groups[len(admitted.groups) :], admitted.gone.columns[0]
+            late = starts <= (update.before if update.before is not None else INFINITY)
+            own = Dirt.of(groups[late], starts[late], starts[late] + 1)
+            update.changed[relation] = joined(
+                [news[id(store.register)], own] if id(store.register) in news else [own]
+            )
             return
         self._leave_open(relation, admitted, update)
         ends = np.concatenate([own.columns[1] for own in rows])
         dirt = behind(Dirt.of(groups, starts, ends), update.bound)
         raw = store.rows(places := store.overlapping(dirt))
         found, owners = inside(dirt, Rows(raw.arguments, raw.columns[:3]), places[1])
-        change, changed = splice(
-            self._kept.fluents[relation], dirt, found, owners, update.bound
-        )
+        change, changed = splice(self._kept.fluents[relation], dirt, found, owners, update.bound)
         self._kept.look_ahead(relation, change.come, update)
         if changed:
             before = update.changed.get(relation, Dirt.nothing())
@@ -167,7 +216,7 @@ class Incremental:
 
     def _leave_open(self, relation: Relation, change: Admitted, update: Update) -> None:
         """What has a point at the query may go on behind it."""
-        starts, _, values, is_point = change.come.columns
+        starts, _, _, is_point = change.come.columns
         last = (starts == update.window.query) & (is_point == 1)
         if last.any():
             own = change.come.take(last)

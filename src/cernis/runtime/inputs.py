@@ -18,6 +18,7 @@ from cernis.tables.columns import Array
 from cernis.tables.domains import Domain, Domains, numbers
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -30,6 +31,8 @@ class InputEvents:
     arrivals: Integers
     gone: Integers | None = None
     """When each record was taken back, if any was."""
+    chances: Floats | None = None
+    """The probability of each record, if some are uncertain."""
 
 
 @dataclass(slots=True)
@@ -47,6 +50,7 @@ class InputFluent:
     gone: Integers | None = None
     at_points: npt.NDArray[np.bool_] | None = None
     """Which records are about points, if some are and others are about intervals."""
+    chances: Floats | None = None
 
 
 @dataclass(slots=True)
@@ -130,8 +134,9 @@ class Encoder:
             for column, domain in zip(own.columns, domains, strict=True)
         ]
         gone = None if own.gone is None else _sorted(own.gone, order)
+        chances = None if own.chances is None else _sorted(own.chances, order)
         return InputEvents(
-            arguments, domains, _sorted(times, order), _sorted(arrivals, order), gone
+            arguments, domains, _sorted(times, order), _sorted(arrivals, order), gone, chances
         )
 
     def _fluent(self, relation: Relation, own: RecordColumns) -> InputFluent:
@@ -149,6 +154,7 @@ class Encoder:
         return InputFluent(
             arguments, values, domains, value_domain, _sorted(starts, order),
             _sorted(ends, order), _sorted(own.times[0], order), from_points, gone,
+            chances=None if own.chances is None else _sorted(own.chances, order),
         )  # fmt: skip
 
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
@@ -210,7 +216,15 @@ def _both(first: InputFluent, second: InputFluent) -> InputFluent:
         first.from_points or second.from_points,
         np.concatenate([_gone(first), _gone(second)])[order],
         np.concatenate([_at_points(first), _at_points(second)])[order],
+        _both_chances(first, second, order),
     )
+
+
+def _both_chances(first: InputFluent, second: InputFluent, order: Integers) -> Floats | None:
+    if first.chances is None and second.chances is None:
+        return None
+    parts = [np.ones(len(f.starts)) if f.chances is None else f.chances for f in (first, second)]
+    return np.concatenate(parts)[order]
 
 
 def _at_points(fluent: InputFluent) -> npt.NDArray[np.bool_]:

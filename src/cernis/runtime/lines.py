@@ -10,7 +10,7 @@ from typing import Final
 from cernis.errors import ProgramError
 from cernis.knowledge.values import Value, field_value, is_ground, value
 from cernis.runtime.columns import INFINITE, Form, Kind
-from cernis.runtime.gathering import NO_TIME, Gathering, trouble_with_times
+from cernis.runtime.gathering import NO_CHANCE, NO_TIME, Gathering, trouble_with_times
 from cernis.runtime.shapes import Shapes
 from cernis.syntax.parser import parse_term
 
@@ -29,13 +29,14 @@ class Heading:
     name: str
     retracts: bool = False
     reason: str = ""
+    chance: float = 1.0
 
 
 def heading(field: str) -> Heading:
-    """The name of a record, with `-` before it if it retracts another.
+    """The name of a record, with `-` before it if it retracts another, and its probability.
 
-    >>> heading(" -go_to"), heading("0.7::go_to").reason
-    (Heading(name='go_to', retracts=True, reason=''), 'probabilities are not supported yet')
+    >>> heading("-go_to").retracts, heading("0.7::go_to").chance, heading("7::go_to").reason
+    (True, 0.7, 'a probability must be a number from 0 to 1')
     """
     chance, separator, name = field.strip().rpartition("::")
     retracts = name.startswith("-")
@@ -43,8 +44,8 @@ def heading(field: str) -> Heading:
     if not separator:
         return Heading(name, retracts)
     if not _CHANCE.fullmatch(chance) or not 0 <= float(chance) <= 1:
-        return Heading(name, retracts, "a probability must be a number from 0 to 1")
-    return Heading(name, retracts, "probabilities are not supported yet")
+        return Heading(name, retracts, NO_CHANCE)
+    return Heading(name, retracts, chance=float(chance))
 
 
 def field_of(text: str) -> Value:
@@ -83,7 +84,7 @@ def read_line(line: str, place: int, gathering: Gathering) -> None:
     elif isinstance(found, str):
         gathering.set_aside(place, found, line)
     else:
-        gathering.add_row(*found, place, head.retracts)
+        gathering.add_row(*found, place, head.retracts, head.chance)
 
 
 def _understood(

@@ -1,8 +1,8 @@
 """`cernis.toml`: which columns of a file are the times, the value and the arguments of a relation.
 
 Each mapping is a table `[[input]]` with the keys `file` (a name or a pattern), `relation`,
-`occurrence` or `start` and `end`, and where needed `arrival`, `value`, `arguments`, `where` (which
-rows) and `delimiter`.
+`occurrence` or `start` and `end`, and where needed `arrival`, `value`, `probability`, `arguments`,
+`where` (which rows) and `delimiter`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from cernis.errors import DataError
 from cernis.runtime.tabular import Titles
 
 FILE_NAME: Final = "cernis.toml"
-_TEXTS: Final = ("file", "relation", "arrival", "occurrence", "start", "end", "value", "delimiter")
+_TEXTS: Final = (
+    "file", "relation", "arrival", "occurrence", "start", "end", "value", "probability",
+    "delimiter",
+)  # fmt: skip
 _KEYS: Final = (*_TEXTS, "arguments", "where")
 
 
@@ -109,4 +112,7 @@ def _titles(entry: Mapping[str, Any], arguments: tuple[str, ...], what: str) -> 
         raise DataError(f"{what}: give either occurrence, or start and end")
     start = entry["occurrence" if at_point else "start"]
     end = None if at_point else entry["end"]
-    return Titles(entry.get("arrival"), start, end, entry.get("value"), arguments)
+    return Titles(
+        entry.get("arrival"), start, end, entry.get("value"), arguments,
+        probability=entry.get("probability"),
+    )  # fmt: skip

@@ -41,6 +41,8 @@ class Admitted:
 
     come: Rows
     gone: Rows
+    groups: Integers
+    """The keys of what came."""
     fresh: Integers
     """The keys that came up for the first time."""
 
@@ -157,7 +159,7 @@ class Memory:
         gone = store.rows(places)
         groups, fresh = store.enter(come)
         store.exchange(places, groups, come)
-        return Admitted(come, gone, fresh)
+        return Admitted(come, gone, groups, fresh)
 
     def _rows(self, form: Form, part: RecordColumns) -> Rows:
         store = self.stores[form.relation]
@@ -184,8 +186,10 @@ def _aside(part: RecordColumns, row: int, reason: str) -> SetAside:
 
 
 def _both(one: Admitted, other: Admitted) -> Admitted:
-    fresh = np.concatenate([one.fresh, other.fresh])
-    return Admitted(stacked(one.come, other.come), stacked(one.gone, other.gone), fresh)
+    return Admitted(
+        stacked(one.come, other.come), stacked(one.gone, other.gone),
+        np.concatenate([one.groups, other.groups]), np.concatenate([one.fresh, other.fresh]),
+    )  # fmt: skip
 
 
 def _found(store: Store, wanted: Rows) -> tuple[Places, Integers]:

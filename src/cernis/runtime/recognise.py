@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from cernis.runtime.run import Answer, Run, Window, windows
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.sources import Events, Progress, read_events, refuse_set_aside
+
+if TYPE_CHECKING:
+    from cernis.runtime.uncertain_result import UncertainResult
+    from cernis.runtime.uncertain_settings import UncertainSettings
 
 _MOST_QUERIES: Final = 10_000_000
 TOO_LATE: Final = "too late: it arrived when this time was forgotten"
@@ -103,7 +107,10 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
     for own in [*records.relations.values(), *records.retractions]:
         arrival, start = own.times[:2]
         last = _last(own, tick)
-        if _are_all_seen(arrival, start, last, queries):
+        if not len(start) or (
+            max(arrival.max(), start.max()) <= times[-1] and last.min() > edges[-1]
+        ):
+            # Nothing is so late, or so far out, that it must be looked at one by one.
             continue
         first = np.searchsorted(times, arrival)
         beyond = (first == len(times)) | (last <= edges[0]) | (start > times[-1])
@@ -113,17 +120,6 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
             place = int(own.places[row])
             late.append((place, records.aside(place, TOO_LATE, own.text(row))))
     return [aside for _, aside in sorted(late, key=lambda pair: pair[0])], outside
-
-
-def _are_all_seen(
-    arrival: Integers, start: Integers, last: Integers, queries: list[Window]
-) -> bool:
-    """Does a run of one query see all records? A look at the first and the last of them tells."""
-    if len(queries) > 1 or not len(start):
-        return not len(start)
-    query = queries[0].query
-    latest = int(start.max() if arrival is start else max(start.max(), arrival.max()))
-    return latest <= query and int(last.min()) > queries[0].edge
 
 
 def _last(own: RecordColumns, tick: int) -> Integers:
@@ -151,3 +147,35 @@ def remarks(records: Records, plan: Plan) -> list[str]:
                         "where rules compare it as a number"
                     )
     return found
+
+
+def recognise_uncertain(
+    plan: Plan, events: Events, chosen: Settings, uncertain: UncertainSettings, *,
+    mapping: str | Path | Mapping[str, Any] | None = None, strict: bool = False,
+    profile: Profile | None = None, progress: Progress = lambda size: None,
+    on_read: Callable[[Records], None] = lambda records: None,
+) -> UncertainResult:  # fmt: skip
+    """Run a plan over uncertain events, all of them in one query.
+
+    A window or a step is a DataError: probabilities are carried from point to point, so there is
+    nothing to forget.
+    """
+    from cernis.runtime.uncertain import UncertainRun
+    from cernis.runtime.uncertain_result import UncertainResult
+
+    if chosen.window is not None or chosen.step is not None:
+        raise DataError("a run over uncertain records has no window and no step")
+    began = time.perf_counter()
+    records = read_events(events, plan.checked, mapping, progress, uncertain=True)
+    if strict:
+        refuse_set_aside(records)
+    on_read(records)
+    run = UncertainRun(plan, uncertain, chosen.tick, chosen.ties, profile)
+    start, end = bounds(records, chosen, run.tick)
+    answer = run.over_uncertain(records, start, end)
+    too_late, outside = account(records, [Window(start, end)], run.tick)
+    summary = Summary(
+        records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
+        outside, tuple(remarks(records, plan)), start, end, 1, 0, time.perf_counter() - began,
+    )  # fmt: skip
+    return UncertainResult(answer, plan.checked.catalogue, summary)

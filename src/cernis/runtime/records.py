@@ -28,8 +28,9 @@ from cernis.runtime.columns import (
     SetAside,
 )
 from cernis.runtime.fields import delimited, times_of, typed
-from cernis.runtime.gathering import NO_TIME, Gathering
+from cernis.runtime.gathering import NO_CHANCE, NO_TIME, Gathering
 from cernis.runtime.lines import TOO_FEW, Heading, heading, read_line
+from cernis.runtime.probabilities import Told, lines_with_probability, text_of, told_apart
 from cernis.runtime.shapes import Shapes
 
 __all__ = ["INFINITE", "Records", "SetAside", "read_stream", "read_text"]
@@ -47,12 +48,14 @@ _HIGHS: Final = np.uint64(0x8080808080808080)
 _BARS: Final = np.uint64(0x7C7C7C7C7C7C7C7C)
 
 
-def read_text(lines: Iterable[str], checked: Checked, name: str = "") -> Records:
+def read_text(
+    lines: Iterable[str], checked: Checked, name: str = "", *, uncertain: bool = False
+) -> Records:
     """Read records from lines; what cannot be read is set aside with its line and the reason."""
     import io
 
     text = lines if isinstance(lines, str) else "\n".join(line.rstrip("\r\n") for line in lines)
-    gathering = Gathering(Shapes(checked))
+    gathering = Gathering(Shapes(checked), uncertain=uncertain)
     read_stream(io.BytesIO(text.encode("utf-8", "surrogatepass")), name, gathering)
     return gathering.records()
 
@@ -68,11 +71,35 @@ def read_stream(
     """
     place = gathering.sources.begin(name)
     for block in _blocks(stream):
-        lines = _Block(block, place, gathering)
-        lines.read()
-        gathering.sources.grow(lines.count)
-        place += lines.count
+        count = _read_block(block, place, gathering)
+        gathering.sources.grow(count)
+        place += count
         progress(len(block))
+
+
+def _read_block(text: bytes, place: int, gathering: Gathering) -> int:
+    """Take in the lines of a block, the first of which has this place; gives how many there are.
+
+    Lines with a probability are taken in without it, apart from the others.
+    """
+    whole = _Block(text, place, gathering)
+    told = lines_with_probability(text, whole.starts)
+    if told is None:
+        whole.read()
+        return whole.count
+    places = place + np.arange(whole.count)
+    if not told.all():
+        _Block(text_of(whole.lines, ~told), places[~told], gathering).read()
+    rows = np.flatnonzero(told)
+    apart = told_apart(whole.lines.take(as_arrow(rows)))
+    bad = (apart.chances < 0) | (apart.chances > 1)
+    whole.set_aside(rows[bad], NO_CHANCE)
+    if bad.any():
+        rows = rows[~bad]
+        apart = told_apart(whole.lines.take(as_arrow(rows)))
+    if len(rows):
+        _Block(apart.text, places[rows], gathering, apart).read()
+    return whole.count
 
 
 def _blocks(stream: BinaryIO) -> Iterator[bytes]:
@@ -134,23 +161,26 @@ def _numbered(values: Integers | npt.NDArray[np.uint64]) -> Integers:
 class _Block:
     """The lines of a block, and what becomes of them."""
 
-    def __init__(self, text: bytes, place: int, gathering: Gathering) -> None:
+    def __init__(
+        self, text: bytes, places: int | Integers, gathering: Gathering, told: Told | None = None
+    ) -> None:
         self._text = text
-        self._place = place
+        self._places = places
+        self._told = told
         self._gathering = gathering
         self._data = np.frombuffer(text, np.uint8)
         self._ends = np.flatnonzero(self._data == _NEWLINE)
         self.count = len(self._ends)
-        self._starts = np.zeros(self.count, np.int64)
-        self._starts[1:] = self._ends[:-1] + 1
+        self.starts = np.zeros(self.count, np.int64)
+        self.starts[1:] = self._ends[:-1] + 1
         offsets = np.zeros(self.count + 1, np.int32)
         offsets[1:] = self._ends + 1
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-        self._lines = pa.Array.from_buffers(pa.binary(), self.count, buffers)
+        self.lines = pa.Array.from_buffers(pa.binary(), self.count, buffers)
 
     def read(self) -> None:
         """Take in all lines."""
-        order, bounds = _grouped(self._text, self._starts)
+        order, bounds = _grouped(self._text, self.starts)
         odd = self._odd()
         for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             rows = order[low:high]
@@ -166,7 +196,7 @@ class _Block:
         They are very long, or have a zero byte, a carriage return that does not end them, or
         something that begins like `0x1f`, which Arrow takes for a number.
         """
-        odd = self._ends - self._starts > _LONGEST_LINE
+        odd = self._ends - self.starts > _LONGEST_LINE
         data = self._data
         places = []
         if b"\0" in self._text:
@@ -179,32 +209,38 @@ class _Block:
             letters = letters[letters > 1]
             places.append(letters[(data[letters - 1] == _ZERO) & (data[letters - 2] == _BAR)])
         for own in places:
-            odd[np.searchsorted(self._starts, own, "right") - 1] = True
+            odd[np.searchsorted(self.starts, own, "right") - 1] = True
         return odd if odd.any() else None
 
+    def _place(self, row: int) -> int:
+        return self._places + row if isinstance(self._places, int) else int(self._places[row])
+
     def _line(self, row: int) -> str:
-        line = self._text[self._starts[row] : self._ends[row]]
+        line = self._text[self.starts[row] : self._ends[row]]
+        if self._told is not None:
+            line = self._told.written[row].as_py() + b"::" + line
         return line.decode("utf-8", "replace").rstrip("\r")
 
     def _one_by_one(self, rows: Integers) -> None:
         for row in self._decodable(rows).tolist():
-            read_line(self._line(row), self._place + row, self._gathering)
+            read_line(self._line(row), self._place(row), self._gathering)
 
-    def _aside(self, rows: Integers, reason: str) -> None:
+    def set_aside(self, rows: Integers, reason: str) -> None:
+        """Set lines aside."""
         for row in rows.tolist():
-            self._gathering.set_aside(self._place + row, reason, self._line(row))
+            self._gathering.set_aside(self._place(row), reason, self._line(row))
 
     def _group(self, rows: Integers) -> None:
         """Take in lines that begin alike up to the first bar, if there is one nearby."""
-        start, end = int(self._starts[rows[0]]), int(self._ends[rows[0]])
+        start, end = int(self.starts[rows[0]]), int(self._ends[rows[0]])
         bar = self._text.find(b"|", start, min(end, start + _LONGEST_NAME))
         if bar < 0:
             self._one_by_one(rows)
             return
         head = heading(self._text[start:bar].decode("utf-8", "replace"))
         shapes = self._gathering.shapes
-        if head.reason:
-            self._aside(rows, head.reason)
+        if head.reason or (self._told is not None and b"::" in self._text[start:bar]):
+            self.set_aside(rows, head.reason or NO_CHANCE)
         elif shapes.is_nested(head.name):
             self._one_by_one(rows)
         elif not shapes.knows(head.name):
@@ -216,12 +252,12 @@ class _Block:
 
     def _by_width(self, rows: Integers, head: Heading) -> None:
         """Take in lines of one name by their number of fields."""
-        bars = as_numpy(pc.count_substring(self._lines.take(as_arrow(rows)), b"|"))
+        bars = as_numpy(pc.count_substring(self.lines.take(as_arrow(rows)), b"|"))
         for count in np.unique(bars).tolist():
             own = rows[bars == count]
             form = self._gathering.shapes.of_fields(head.name, count + 1)
             if not isinstance(form, Form):
-                self._aside(own, form or TOO_FEW)
+                self.set_aside(own, form or TOO_FEW)
             elif not self._take(own, form, head.retracts):
                 self._take_carefully(own, form, head.retracts)
 
@@ -244,7 +280,7 @@ class _Block:
             self._one_by_one(rows)
             return
         times, whole = times_of(table.columns[: len(form.titles)], form)
-        self._aside(rows[~whole], NO_TIME)
+        self.set_aside(rows[~whole], NO_TIME)
         self._add(rows[whole], form, times, table.filter(as_arrow(whole)), retracts)
 
     def _add(
@@ -254,22 +290,24 @@ class _Block:
         reckoned = self._gathering.shapes.reckoned(form)
         columns = [typed(*each) for each in zip(texts, reckoned, strict=True)]
         flags = np.ones(len(rows), np.bool_) if retracts else None
-        part = RecordColumns(form, times, columns, rows + self._place, flags)
+        places = rows + self._places if isinstance(self._places, int) else self._places[rows]
+        chances = None if self._told is None else self._told.chances[rows]
+        part = RecordColumns(form, times, columns, places, flags, chances=chances)
         self._gathering.add(part, lambda row: self._line(int(rows[row])))
 
     def _delimited(self, rows: Integers, form: Form, whole: bool) -> pa.Table | None:
-        own = self._lines.take(as_arrow(rows)) if len(rows) < self.count else self._lines
+        own = self.lines.take(as_arrow(rows)) if len(rows) < self.count else self.lines
         return delimited(own, len(form.titles), form.width, whole)
 
     def _decodable(self, rows: Integers) -> Integers:
         """The lines that are UTF-8; the others are set aside."""
         wrong = np.array([row for row in rows.tolist() if not self._is_text(row)], np.int64)
-        self._aside(wrong, "the line is not UTF-8 text")
+        self.set_aside(wrong, "the line is not UTF-8 text")
         return np.setdiff1d(rows, wrong) if len(wrong) else rows
 
     def _is_text(self, row: int) -> bool:
         try:
-            self._text[self._starts[row] : self._ends[row]].decode("utf-8")
+            self._text[self.starts[row] : self._ends[row]].decode("utf-8")
         except UnicodeDecodeError:
             return False
         return True

@@ -99,12 +99,12 @@ class Result:
         The columns are its arguments, called as in the rules, then `value, start, end, open`. The
         name may say the number of arguments: `rich/1`.
         """
-        relation, table = _find(name, self.answer.fluents, "fluent")
+        relation, table = find_relation(name, self.answer.fluents, "fluent")
         return fluent_frame(relation, table, self._catalogue)
 
     def event(self, name: str) -> pa.Table:
         """The happenings of one derived event: its arguments and `occurrence`."""
-        relation, table = _find(name, self.answer.events, "event")
+        relation, table = find_relation(name, self.answer.events, "event")
         return event_frame(relation, table, self._catalogue)
 
     def holds_at(self, time: int) -> pa.Table:
@@ -135,7 +135,8 @@ def _nullable(kind: pa.DataType) -> Callable[[pa.DataType], object | None]:
     return lambda given: whole if given == kind else None
 
 
-def _find(name: str, tables: Mapping[Relation, Table], what: str) -> tuple[Relation, Table]:
+def find_relation(name: str, tables: Mapping[Relation, Table], what: str) -> tuple[Relation, Table]:
+    """The one relation of a name, with or without the number of arguments, and its table."""
     found = [r for r in tables if name in (r.name, str(r), r.name.partition("(")[0])]
     if len(found) == 1:
         return found[0], tables[found[0]]

@@ -43,7 +43,8 @@ def resolve(part: RecordColumns) -> tuple[RecordColumns, Integers]:
 def _keys(part: RecordColumns) -> Integers:
     """Equal numbers for records that are equal in all but their arrival."""
     keys = np.zeros(len(part), np.int64)
-    for column in [*part.times[1:], *part.columns]:
+    chances = [] if part.chances is None else [part.chances]
+    for column in [*part.times[1:], *part.columns, *chances]:
         own, count = numbered(column)
         keys, _ = numbered(keys * max(count, 1) + own)
     return keys

@@ -11,13 +11,13 @@ from typing import Any, BinaryIO, Final
 
 from cernis.knowledge.values import Value
 from cernis.runtime.columns import INFINITE, Form, Kind
-from cernis.runtime.gathering import NO_TIME, Gathering, trouble_with_times
+from cernis.runtime.gathering import NO_CHANCE, NO_TIME, Gathering, trouble_with_times
 from cernis.runtime.lines import TOO_FEW, heading
 
 NAMES: Final = ("name", "event", "fluent")
 """Titles under which a record may tell its relation."""
 TIMES: Final = ("arrival", "occurrence", "start", "end")
-_KNOWN: Final = frozenset({*NAMES, *TIMES, "value", "args", "retracts"})
+_KNOWN: Final = frozenset({*NAMES, *TIMES, "value", "args", "retracts", "probability"})
 _POINTS: Final = (Kind.EVENT, Kind.POINT)
 
 
@@ -48,7 +48,7 @@ def add_row(row: Any, place: int, gathering: Gathering, name: str | None = None)
     except Unusable as error:
         gathering.set_aside(place, str(error), str(row))
         return
-    gathering.add_row(form, times, values, place, given.retracts)
+    gathering.add_row(form, times, values, place, given.retracts, given.chance)
 
 
 def add_json_lines(stream: BinaryIO, gathering: Gathering, source: str) -> None:
@@ -77,6 +77,7 @@ class _Given:
     times: Sequence[Any]
     values: Sequence[Any]
     titles: tuple[str, ...] | None = None
+    chance: float = 1.0
 
 
 def _sequence(row: Any, name: str | None) -> _Given:
@@ -88,7 +89,9 @@ def _sequence(row: Any, name: str | None) -> _Given:
     head = heading(str(fields[0]))
     if head.reason:
         raise Unusable(head.reason)
-    return _Given(head.name, head.retracts, tuple(Kind), fields[1:3], fields[3:])
+    return _Given(
+        head.name, head.retracts, tuple(Kind), fields[1:3], fields[3:], chance=head.chance
+    )
 
 
 def _mapping(row: Mapping[Any, Any], name: str | None) -> _Given:
@@ -114,7 +117,8 @@ def _mapping(row: Mapping[Any, Any], name: str | None) -> _Given:
     kinds = [Kind.INTERVAL] if on_interval else [Kind.POINT] if "value" in row else [Kind.EVENT]
     values = [row["value"], *args] if "value" in row else args
     retracts = head.retracts or row.get("retracts") is True
-    return _Given(head.name, retracts, kinds, times, values, titles)
+    chance = chance_of(row["probability"]) if "probability" in row else head.chance
+    return _Given(head.name, retracts, kinds, times, values, titles, chance)
 
 
 def _understood(given: _Given, gathering: Gathering) -> tuple[Form, list[int], list[Value]]:
@@ -176,6 +180,16 @@ def time_of(time: Any) -> int:
 def end_of(time: Any) -> int:
     """The end of an interval; None and infinity say that it is open."""
     return INFINITE if time is None or time == math.inf or time == "inf" else time_of(time)
+
+
+def chance_of(given: Any) -> float:
+    """The probability of a record; without one, it is certain."""
+    if given is None:
+        return 1.0
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not is_number or not 0 <= given <= 1:
+        raise Unusable(NO_CHANCE)
+    return float(given)
 
 
 def value_of(given: Any) -> Value:

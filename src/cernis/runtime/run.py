@@ -27,6 +27,7 @@ from cernis.operators.grounding import distinct
 from cernis.operators.pieces import Piece, reaching, united
 from cernis.operators.profile import Profile
 from cernis.plan.builder import Plan
+from cernis.runtime.history import History
 from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
 from cernis.runtime.members import Members
 from cernis.runtime.query import evaluate
@@ -157,15 +158,19 @@ class Run:
         answer = Answer(records=given.records, ignored=given.ignored)
         state = State(self.checked, self.domains, self.tick)
         members = Members(self.checked.definitions)
+        history = History(self.plan)
         with undisturbed():
             for each in windows(start, last, window, step):
                 state.advance(each.edge)
+                history.advance(each.edge)
                 context = self._context(given, each, start, state)
                 members.fill(context, given)
+                history.enter(context)
                 self.before_query(answer.queries, context)
                 outcome = evaluate(self.plan, context, state.carried())
                 self.after_query(answer.queries, context)
                 state.settle(context)
+                history.settle(context)
                 answer.queries += 1
                 answer.conflicts += outcome.conflicts
                 if on_query is not None:
@@ -202,6 +207,7 @@ class Run:
         )  # fmt: skip
         context.watched = self.watched
         context.memo = self.memo
+        context.remembered = state.remembered()
         context.profile = self.profile
         for relation, events in given.events.items():
             table = _visible_events(events, window)

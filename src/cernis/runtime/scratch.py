@@ -10,6 +10,7 @@ from cernis.operators.pieces import Piece, pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.runtime.evaluator import Change, Outcome, told_apart
 from cernis.runtime.memory import Memory
+from cernis.runtime.query import Outcome as Counted
 from cernis.runtime.query import evaluate
 from cernis.runtime.run import Answer, Window, counted_events, once, watched_fluents
 from cernis.runtime.state import State
@@ -34,7 +35,7 @@ class Scratch:
         state = self._state
         state.advance(window.edge)
         self._fill(window, context)
-        found = evaluate(self._plan, context, state.carried())
+        found = self._evaluated(context)
         state.settle(context)
         outcome = Outcome(conflicts=found.conflicts)
         for relation in self._fluents():
@@ -49,6 +50,10 @@ class Scratch:
                 self._compare(relation, now, self._happened, outcome)
         state.forget_archive()
         return outcome
+
+    def _evaluated(self, context: Context) -> Counted:
+        """Evaluate all strata."""
+        return evaluate(self._plan, context, self._state.carried())
 
     def answer(self) -> Answer:
         """What the window knows of."""
@@ -90,6 +95,7 @@ class Scratch:
     def _fill(self, window: Window, context: Context) -> None:
         """Give the context all that the window holds, and what was said before it."""
         context.watched = self._watched
+        context.remembered = self._state.remembered()
         for relation, store in self._memory.stores.items():
             if store.width == 1:
                 table = event_table(store, store.shelf.everything())

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from cernis.check.model import FluentKind, Relation
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 from cernis.operators.context import Context, Memo
 from cernis.operators.heads import slot_domains
 from cernis.plan.builder import Plan
@@ -43,6 +43,8 @@ class Session:
     ) -> None:  # fmt: skip
         if policy not in POLICIES:
             raise DataError(f"a policy is one of {', '.join(POLICIES)}, not {policy}")
+        if plan.checked.definitions.patterns:
+            raise UnsupportedError("event patterns are not supported in sessions yet; use run")
         settings = plan.checked.definitions.settings
         self.plan = plan
         self.window = window
@@ -55,7 +57,7 @@ class Session:
         self._policy = Policy(policy, self.tick)
         self._domains, self._memo = Domains(), Memo()
         template = self._context(Window(0, 0), 0)
-        self._spaces = Spaces(plan, template)
+        self._spaces = Spaces(plan, template, incremental)
         self._memory = self._spaces.memory()
         self._population = Population(plan.checked.definitions)
         self._scratch = Scratch(plan, self._memory, template)

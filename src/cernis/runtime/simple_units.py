@@ -2,130 +2,326 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from cernis.check.model import Relation
+from cernis.kernels.order import in_order, order_by
+from cernis.kernels.stretches import cut as cut_by
+from cernis.kernels.stretches import lie_in
 from cernis.operators.context import Context
-from cernis.operators.simple import Carried, SimpleFluent, leaves_open
+from cernis.operators.marks import Marks
+from cernis.operators.simple import Carried, Fired, SimpleFluent, leaves_open, marked_event
 from cernis.plan.logical import Stratum
 from cernis.runtime.dirt import Dirt, joined
 from cernis.runtime.evaluator import told_apart
-from cernis.runtime.splicing import exchanged
-from cernis.runtime.stores import Rows, Store
-from cernis.runtime.units import Kept, Unit, Update
-from cernis.kernels.stretches import lie_in
+from cernis.runtime.query import evaluate_definition
+from cernis.runtime.splicing import behind, exchanged
+from cernis.runtime.stores import Rows, Store, marks_in
+from cernis.runtime.units import Kept, Shared, Unit, Update
 from cernis.tables.columns import Array
 from cernis.tables.fluents import INFINITY
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 
-class SimpleUnit(Unit):
-    """A simple fluent of which the points are kept: rules are evaluated only where there is dirt.
+class Changes:
+    """Points that have changed, by key."""
+
+    def __init__(self) -> None:
+        self._groups: list[Integers] = []
+        self._times: list[Integers] = []
+
+    def add(self, groups: Integers, times: Integers) -> None:
+        """Note points; of several neighbours of one key in the order of time the first will do."""
+        if not len(groups):
+            return
+        first = np.ones(len(groups), np.bool_)
+        first[1:] = (groups[1:] != groups[:-1]) | (times[1:] < times[:-1])
+        self._groups.append(groups[first])
+        self._times.append(times[first])
+
+    def first(self) -> tuple[Integers, Integers]:
+        """The keys in order, and the first point of each."""
+        if not self._groups:
+            none = np.empty(0, np.int64)
+            return none, none
+        groups, times = np.concatenate(self._groups), np.concatenate(self._times)
+        if len(self._groups) > 1 or not in_order(groups, times):
+            order = order_by(groups, times)
+            groups, times = groups[order], times[order]
+        first = np.ones(len(groups), np.bool_)
+        first[1:] = groups[1:] != groups[:-1]
+        return groups[first], times[first]
+
+
+class PointUnit(Unit):
+    """A definition whose rules are evaluated at points: only where there is dirt.
+
+    The dirt of the input is common to all units of a stage, and so are the tables of what lies
+    there. What else has changed is looked at for itself.
+    """
+
+    def update(self, update: Update) -> None:
+        """Bring the unit's relation up to the query."""
+        self.evaluate_all(self._passes(update), update)
+
+    def evaluate_all(self, passes: list[Dirt], update: Update) -> None:
+        """Evaluate where there is dirt, in one pass or several."""
+        for dirt in passes:
+            self.evaluate(dirt, update)
+
+    def _passes(self, update: Update) -> list[Dirt]:
+        if self.is_affected_all(update):
+            return [Dirt.all()]
+        shared = update.shared[self.stage]
+        base = shared.base if self.reads_input & set(update.changed) else Dirt.nothing()
+        if base.everything:
+            return [base]
+        derived = frozenset(self._by_relation) - self.kept.input
+        more = joined([*self.by_change(update, derived), *self.by_news(update)])
+        if more.everything:
+            return [more]
+        low, high = update.window.edge, update.window.query + 1
+        more = behind(more, low)
+        starts, ends = more.starts, np.minimum(more.ends, high)
+        own = starts < ends
+        rows, starts, ends = cut_by(
+            more.groups[own], starts[own], ends[own], base.groups, base.starts, base.ends,
+            inside=False,
+        )  # fmt: skip
+        rest = Dirt(more.groups[own][rows], starts, ends)
+        return [dirt for dirt in (base, rest) if dirt]
+
+
+class SimpleUnit(PointUnit):
+    """A simple fluent, of which the points are kept.
 
     The intervals of a key are made anew from the first point that differs; with delayed effects,
-    from the window's edge.
+    from the window's edge. Points that mark happenings of one event are kept with these.
     """
 
     def __init__(self, stage: int, stratum: Stratum, kept: Kept) -> None:
         super().__init__(stage, [stratum], kept)
         (self.definition,) = self.definitions.values()
         self.relation = self.definition.relation
-        self.points = kept.spaces.events(self.relation, 2)
-        kept.points[self.relation] = self.points
+        self.points = kept.points[self.relation] = kept.spaces.events(self.relation, 2)
+        self.bits = kept.bits.setdefault(self.relation, [])
         self.lists = kept.fluents[self.relation]
         self.has_open = leaves_open(self.definition)["termination"]
+        self.event: Relation | None = None
+        found = marked_event(self.definition)
+        if found is not None and self._is_kept_alike(found[0]):
+            self.event, self._positions = found
+            self._number = kept.spaces.marking[self.event].index(self.relation)
 
-    def evaluate(self, dirt: Dirt, update: Update) -> None:
+    def _is_kept_alike(self, event: Relation) -> bool:
+        """Are the happenings of an event kept by the keys of the fluent?"""
+        store, marking = self.kept.events[event], self.kept.spaces.marking.get(event, [])
+        links = [link for link in self.links if link.relation == event]
+        return self.relation in marking and all(self._is_same(store, link) for link in links)
+
+    def evaluate_all(self, passes: list[Dirt], update: Update) -> None:
         """Find the points anew where there is dirt, and the intervals behind what has changed."""
-        cut = self.cut(dirt, update)
-        fluent = SimpleFluent(self.relation, self.definition, cut)
-        changed, is_new = self._points(fluent, dirt, update)
-        if len(is_new) and self.has_open and not dirt.everything:
-            # What others did at other times to such instances has not been asked for yet.
-            dirt = joined([dirt, Dirt.whole(is_new, update.window.edge)])
-            fluent = SimpleFluent(self.relation, self.definition, self.cut(dirt, update))
-            more, _ = self._points(fluent, dirt, update)
-            changed = joined([changed, more])
+        changed = Changes()
+        fluent: SimpleFluent | None = None
+        while passes:
+            dirt = passes.pop()
+            shared = self.look_at(dirt, update)
+            fluent = SimpleFluent(self.relation, self.definition, self.cut(shared, update))
+            is_new = self._points(fluent, shared, changed)
+            if shared is not update.shared.get(self.stage):
+                shared.write_down(self.kept)
+            if len(is_new) and not dirt.everything:
+                # What happened to such instances at other times has not been asked for yet.
+                passes.append(Dirt.whole(is_new, update.window.edge))
         if self.has_delays and update.before is not None:
-            changed = joined([changed, *self.by_time(update)])
-        if changed:
-            self._rebuild(fluent, changed, cut, update)
-            update.outcome.conflicts += fluent.conflicts
+            for dirt in self.by_time(update):
+                changed.add(dirt.groups, dirt.starts)
+        if self.event is not None and self.event in update.gone:
+            changed.add(*update.gone[self.event])
+        keys, since = changed.first()
+        if len(keys):
+            if fluent is None:
+                fluent = SimpleFluent(self.relation, self.definition, update.context)
+            for own in self._parts(keys, since, update):
+                self._rebuild(fluent, keys[own], since[own], update)
+                update.outcome.conflicts += fluent.conflicts
 
-    def _points(
-        self, fluent: SimpleFluent, dirt: Dirt, update: Update
-    ) -> tuple[Dirt, Integers]:
-        """Exchange the points in the dirt; gives where they differ, and keys with new instances."""
-        known = self._known(dirt) if self.has_open else self._nothing()
-        arguments, times, actions = fluent.actions(known)
-        found, groups = self._within(Rows(arguments, [times, actions]), dirt)
-        places = self.points.within(dirt)
-        old = self.points.rows(places)
-        gone, come = told_apart(old, found)
-        owners = np.concatenate([places[1][gone], groups[come]])
-        if not len(owners):
-            return Dirt.nothing(), owners
-        points = np.concatenate([old.columns[0][gone], found.columns[0][come]])
-        is_new = owners[:0]
-        if self.has_open:
-            _, unknown = told_apart(Rows(known, [known[0]]), Rows(found.arguments, [
-                found.arguments[0]]))  # fmt: skip
-            is_new = groups[unknown]
-        self.points.exchange(
-            (places[0][gone], places[1][gone]), groups[come], found.take(come)
-        )
-        return Dirt.of(owners, points, points + 1), is_new
+    def _parts(
+        self, keys: Integers, since: Integers, update: Update
+    ) -> Iterator[npt.NDArray[np.bool_] | slice]:
+        """Keys of which all that has changed is new, and the others.
 
-    def _within(self, found: Rows, dirt: Dirt) -> tuple[Rows, Integers]:
-        """The points that lie in the dirt, and their keys."""
+        The marks of the former lie at hand. Those of the latter are written down first.
+        """
+        before = update.before
+        if self.event is None or before is None or int(since.max()) <= before:
+            if self.event is not None:
+                update.shared[self.stage].write_down(self.kept)
+            yield slice(None)
+            return
+        is_new = since > before
+        yield is_new
+        if not is_new.all():
+            update.shared[self.stage].write_down(self.kept)
+            yield ~is_new
+
+    # -- points -----------------------------------------------------------------------------
+
+    def _points(self, fluent: SimpleFluent, shared: Shared, changed: Changes) -> Integers:
+        """Exchange the points in the dirt; gives the keys with new instances."""
+        known: list[list[Array]] = []
+
+        def recall(given: list[list[Array]]) -> list[Array]:
+            known.append(self._known(given, shared.base))
+            return known[0]
+
+        marks = None
+        if self.event is not None:
+            table = fluent.context.events[self.event]
+            marks = Marks(table.times, self._heads(table.arguments))
+        fired = fluent.actions(recall, marks)
+        rows = Rows(fired.arguments, [fired.times, fired.actions])
+        rows = self._exchange(rows, shared.base, changed)
+        if marks is not None:
+            self._mark(marks, shared, changed)
+        if not known:
+            return np.empty(0, np.int64)
+        one, two = Rows(known[0], known[0][:1]), Rows(rows.arguments, rows.arguments[:1])
+        _, is_new = told_apart(one, two)
+        groups = self.points.groups(rows.take(is_new))
+        return groups[groups >= 0]
+
+    def _heads(self, arguments: list[Array]) -> list[Array]:
+        """The arguments of the fluent, from those of the event that it marks."""
+        return [arguments[at] for at in self._positions]
+
+    def _mark(self, marks: Marks, shared: Shared, changed: Changes) -> None:
+        """Let marks take the place of others on the happenings in the dirt."""
+        assert self.event is not None
+        store = self.kept.events[self.event]
+        own = marks_in(shared.marks_of(store, self._number), self._number)
+        flags = self._flags(marks)
+        rows = np.flatnonzero(own != flags)
+        own[:] = flags
+        changed.add(shared.places[self.event][1][rows], marks.times[rows])
+
+    def _flags(self, marks: Marks) -> npt.NDArray[np.uint8]:
+        """Marks whose bits mean the same at each query."""
+        self.bits.extend(action for action in marks.actions if action not in self.bits)
+        bits = [self.bits.index(action) for action in marks.actions]
+        if bits == list(range(len(bits))):
+            return marks.flags
+        table = np.zeros(256, np.uint8)
+        for at, bit in enumerate(bits):
+            table |= ((np.arange(256) >> at) & 1).astype(np.uint8) << np.uint8(bit)
+        return table[marks.flags]
+
+    def _exchange(self, found: Rows, dirt: Dirt, changed: Changes) -> Rows:
+        """Let points take the place of others in the dirt; gives those that are new there."""
+        store = self.points
         if dirt.everything:
-            groups, _ = self.points.enter(found)
-            return found, groups
-        groups = self.points.groups(found)
-        own = lie_in(groups, found.columns[0], dirt.groups, dirt.starts, dirt.ends)
-        return (found, groups) if own.all() else (found.take(own), groups[own])
+            groups, _ = store.enter(found)
+        else:
+            groups = store.groups(found)
+            own = lie_in(groups, found.columns[0], dirt.groups, dirt.starts, dirt.ends)
+            if not own.all():
+                found, groups = found.take(own), groups[own]
+        places = store.within(dirt)
+        old = store.rows(places)
+        gone, come = told_apart(old, found)
+        if not come.all():
+            found, groups = found.take(come), groups[come]
+        places = places[0][gone], places[1][gone]
+        if len(groups) or len(places[0]):
+            changed.add(places[1], old.columns[0][gone])
+            changed.add(groups, found.columns[0])
+            store.exchange(places, groups, found)
+        return found
 
-    def _known(self, dirt: Dirt) -> list[Array]:
-        """The instances of keys with dirt."""
-        whole = dirt if dirt.everything else Dirt.whole(dirt.keys(), -INFINITY)
+    def _known(self, given: list[list[Array]], dirt: Dirt) -> list[Array]:
+        """The instances there are of keys that something was fired for."""
+        whole = dirt
+        if not dirt.everything:
+            parts = [[own[at] for at in self.points.positions] for own in given]
+            columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+            length = sum(len(part[0]) for part in parts) if columns else 1
+            groups = self.register.find(columns, length)
+            whole = Dirt.whole(groups[groups >= 0], -INFINITY)
         points = self.points.rows(self.points.within(whole))
         lists = self.lists.rows(self.lists.overlapping(whole))
         return [np.concatenate(own) for own in zip(points.arguments, lists.arguments, strict=True)]
 
-    def _nothing(self) -> list[Array]:
-        return [np.empty(0, np.int64)] * max(self.relation.arity, 1)
+    # -- intervals --------------------------------------------------------------------------
 
     def _rebuild(
-        self, fluent: SimpleFluent, changed: Dirt, cut: Context, update: Update
+        self, fluent: SimpleFluent, keys: Integers, since: Integers, update: Update
     ) -> None:
         """Make the intervals behind the first changed point of each key anew."""
-        first = np.concatenate([[True], changed.groups[1:] != changed.groups[:-1]])
-        keys, since = changed.groups[first], changed.starts[first]
+        forever = np.full(len(keys), INFINITY)
         if self.has_delays:
             since = np.full(len(keys), update.window.edge)
-            whole = Dirt(keys, since, np.full(len(keys), INFINITY))
-            carried = self.carried(self.relation, whole, update)
+            carried = self.carried(self.relation, Dirt(keys, since, forever), update)
             low = np.full(len(keys), update.bound)
         else:
-            carried = self._carried(keys, since, cut)
+            carried = self._carried(keys, since, fluent.context)
             low = since
-        behind = Dirt(keys, since, np.full(len(keys), INFINITY))
-        rows = self.points.rows(self.points.within(behind))
-        found = fluent.intervals(rows.arguments, *rows.columns, carried)
-        new = Rows(found[0], [found[2], found[3], found[1]])
-        places = self.lists.overlapping(Dirt(keys, low, behind.ends))
-        ends = self.lists.shelf.rows(places[0])[1]
-        own = ends > low[np.searchsorted(keys, places[1])]
+        later = Dirt(keys, since, forever)
+        fired = self._fired(later, update)
+        arguments, values, starts, ends = fluent.intervals(fired, carried)
+        new = Rows(arguments, [starts, ends, values])
+        places = self.lists.overlapping(Dirt(keys, low, forever))
+        old_ends = self.lists.shelf.column(1, places[0])
+        own = old_ends > low[np.searchsorted(keys, places[1])]
         places = places[0][own], places[1][own]
         if self.has_delays:
-            self._keep_begun(self.relation, whole, fluent.context, update)
+            self._keep_begun(self.relation, later, fluent.context, update)
         old = self.lists.rows(places)
-        self.note(
-            self.relation, *exchanged(self.lists, places, old, new, self.lists.groups(new)), update
-        )
+        groups = self.lists.groups(new)
+        self.note(self.relation, *exchanged(self.lists, places, old, new, groups), update)
+
+    def _fired(self, later: Dirt, update: Update) -> Fired:
+        """The points kept of keys, from some point on."""
+        rows = self.points.rows(self.points.within(later))
+        marks = None
+        if self.event is not None:
+            marks = self._at_hand(later, update) or self._kept(later)
+            marks.actions = self.bits
+        return Fired(marks, rows.arguments, *rows.columns)
+
+    def _kept(self, later: Dirt) -> Marks:
+        """Marks as they were written down."""
+        assert self.event is not None
+        store = self.kept.events[self.event]
+        places = store.within(later)
+        times = store.shelf.column(0, places[0])
+        marks = Marks(times, store.arguments(places, self._positions))
+        marks.flags = np.ascontiguousarray(store.marks(self._number, places[0]))
+        return marks
+
+    def _at_hand(self, later: Dirt, update: Update) -> Marks | None:
+        """Marks on happenings since the last query, if it is only about such."""
+        assert self.event is not None
+        shared = update.shared[self.stage]
+        if update.before is None or self.event not in shared.places:
+            return None
+        if int(later.starts.min()) <= update.before:
+            return None
+        store, table = self.kept.events[self.event], shared.tables[self.event]
+        flags = marks_in(shared.marks_of(store, self._number), self._number)
+        times, arguments = table.times, self._heads(table.arguments)
+        owners = shared.places[self.event][1]
+        own = flags != 0
+        own &= times > update.before
+        at = np.minimum(np.searchsorted(later.groups, owners), len(later.groups) - 1)
+        own &= later.groups[at] == owners
+        marks = Marks(times[own], [column[own] for column in arguments])
+        marks.flags = flags[own]
+        return marks
 
     def _carried(self, keys: Integers, since: Integers, cut: Context) -> Carried:
         """What holds at the first changed point of each key."""
@@ -138,15 +334,13 @@ class SimpleUnit(Unit):
         return Carried(held.arguments, codes, held.columns[0])
 
 
-class EventUnit(Unit):
-    """A derived event: its rules are evaluated only where there is dirt."""
+class EventUnit(PointUnit):
+    """A derived event."""
 
     def evaluate(self, dirt: Dirt, update: Update) -> None:
         """Find the happenings anew where there is dirt."""
-        from cernis.runtime.query import evaluate_definition
-
         ((relation, definition),) = self.definitions.items()
-        cut = self.cut(dirt, update)
+        cut = self.cut(self.look_at(dirt, update), update)
         evaluate_definition(definition, cut, {})
         table = cut.events[relation]
         store: Store = self.kept.events[relation]
@@ -158,6 +352,4 @@ class EventUnit(Unit):
             own = lie_in(groups, found.columns[0], dirt.groups, dirt.starts, dirt.ends)
             found, groups = found.take(own), groups[own]
         places = store.within(dirt)
-        self.note(
-            relation, *exchanged(store, places, store.rows(places), found, groups), update
-        )
+        self.note(relation, *exchanged(store, places, store.rows(places), found, groups), update)

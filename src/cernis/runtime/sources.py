@@ -39,9 +39,9 @@ _SHOWN: Final = 5
 
 def read_events(
     events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
-    progress: Progress = lambda size: None,
+    progress: Progress = lambda size: None, *, uncertain: bool = False,
 ) -> Records:  # fmt: skip
-    """All records of some events, ready to be encoded.
+    """All records of some events, ready to be encoded; uncertain ones only if that is said.
 
     Events are one of
 
@@ -54,7 +54,7 @@ def read_events(
     """
     if isinstance(events, Records):
         return events
-    reader = _Reader(Gathering(Shapes(checked)), mapping, progress)
+    reader = _Reader(Gathering(Shapes(checked), uncertain=uncertain), mapping, progress)
     reader.add(events)
     return reader.gathering.records()
 

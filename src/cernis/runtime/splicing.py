@@ -24,7 +24,8 @@ def splice(
 ) -> tuple[Change, Dirt]:
     """Let intervals, which lie in the dirt, take the place of what was there.
 
-    What was said of points before the bound stands, should all else be dirt. Gives how the maximal intervals have changed, and on which stretches.
+    What was said of points before the bound stands, should all else be dirt. Gives how the maximal
+    intervals have changed, and on which stretches.
     """
     places = store.overlapping(dirt)
     old = store.rows(places)
@@ -47,7 +48,8 @@ def inside(dirt: Dirt, found: Rows, groups: Integers) -> tuple[Rows, Integers]:
     if dirt.everything:
         return found, groups
     stretches = dirt.groups, dirt.starts, dirt.ends
-    rows, starts, ends = cut(groups, *found.columns[:2], *stretches, inside=True)
+    starts, ends = found.columns[:2]
+    rows, starts, ends = cut(groups, starts, ends, *stretches, inside=True)
     parts = found.take(rows)
     parts.columns[:2] = [starts, ends]
     return parts, groups[rows]
@@ -116,5 +118,3 @@ def behind(dirt: Dirt, bound: int) -> Dirt:
         return dirt
     keep = dirt.ends > bound
     return Dirt(dirt.groups[keep], np.maximum(dirt.starts[keep], bound), dirt.ends[keep])
-
-

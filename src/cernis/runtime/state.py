@@ -8,10 +8,11 @@ from cernis.check.checker import Checked
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context, Points
 from cernis.operators.pieces import Piece, chosen, pieces, united
+from cernis.operators.remembered import needed_later
 from cernis.operators.simple import Carried
 from cernis.runtime.carrying import cut_at
 from cernis.tables.domains import Domains
-from cernis.tables.events import EventTable, by_time
+from cernis.tables.events import EventTable, by_time, stacked
 from cernis.tables.fluents import FluentTable
 
 
@@ -35,12 +36,18 @@ class State:
         self._past: dict[Relation, list[EventTable]] = {}
         self._happened: dict[Relation, EventTable] = {}
         self._begun: dict[Relation, Points] = {}
+        self._memory = checked.definitions.settings.memory
+        self._wanted = needed_later(checked.definitions)
+        self._seen: dict[Relation, FluentTable] = {}
+        self._remembered: dict[Relation, FluentTable] = {}
         self._context: Context | None = None
 
     def advance(self, edge: int) -> None:
         """Forget what the next query evaluates anew: all behind its edge."""
         bound = edge + self._tick
         self._before, self._carried, self._lately = {}, {}, {}
+        for relation, table in self._seen.items():
+            self._remember(relation, table, edge)
         for relation, table in self._live.items():
             simple = self._checked.catalogue.fluents[relation].kind is FluentKind.SIMPLE
             if simple:
@@ -60,6 +67,25 @@ class State:
             self._past.setdefault(happened, []).append(events.take(past))
         self._live, self._happened = {}, {}
 
+    def _remember(self, relation: Relation, table: FluentTable, edge: int) -> None:
+        """Keep what a table says of points up to an edge, if it ended not too long before.
+
+        What goes on behind the edge is cut there: the table of the next query has it whole.
+        """
+        assert self._context is not None
+        bound = edge + self._tick
+        parts = [*pieces(self._remembered.get(relation)), *pieces(table)]
+        parts = [chosen(part, part[2] < bound) for part in parts]
+        parts = [(part[0], part[1], part[2], np.minimum(part[3], bound)) for part in parts]
+        if self._memory is not None:
+            least = bound - self._memory
+            parts = [chosen(part, part[3] > least) for part in parts]
+        self._remembered[relation] = united(parts, relation, self._context)
+
+    def remembered(self) -> dict[Relation, FluentTable]:
+        """What ended before the edge, and rules look back at."""
+        return self._remembered
+
     def _put_by(self, relation: Relation, piece: Piece) -> None:
         if len(piece[2]):
             self._archive.setdefault(relation, []).append(piece)
@@ -77,6 +103,7 @@ class State:
         """Take over the result of a query."""
         self._context = context
         self._live = dict(context.fluents)
+        self._seen = {r: context.seen[r] for r in self._wanted if r in context.seen}
         self._begun = dict(context.begun)
         for relation, past in context.past.items():
             for piece in past:
@@ -117,10 +144,10 @@ class State:
         for relation, table in self._happened.items():
             if relation in hidden:
                 continue
-            parts = [*self._past.get(relation, []), table]
-            answer[relation] = by_time(
-                [np.concatenate(c) for c in zip(*(p.arguments for p in parts), strict=True)],
-                table.domains,
-                np.concatenate([part.times for part in parts]),
+            whole = stacked([*self._past.get(relation, []), table])
+            answer[relation] = (
+                whole
+                if whole.starts is not None
+                else by_time(whole.arguments, whole.domains, whole.times)
             )
         return answer

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Pair
+from cernis.kernels.stretches import cut as cut_by
 from cernis.operators.bindings import is_local
 from cernis.operators.context import Context, constant_column
 from cernis.operators.pieces import pieces
@@ -78,14 +79,17 @@ class _Lasting:
     operator: str
     parts: tuple[_Lasting | _Read, ...]
 
-    def reads(self) -> Iterator[_Read]:
-        """The lists within which all its intervals lie."""
-        parts = self.parts[:1] if self.operator == "relative_complement_all" else self.parts
-        for part in parts:
-            if isinstance(part, _Read):
-                yield part
-            else:
-                yield from part.reads()
+    def reads(self) -> tuple[_Read, ...]:
+        """Lists within which all its intervals lie: as few as can be, and whole keys if there are.
+
+        Of an intersection, any one of its operands will do.
+        """
+        every = [(part,) if isinstance(part, _Read) else part.reads() for part in self.parts]
+        if self.operator == "union_all":
+            return tuple(dict.fromkeys(read for own in every for read in own))
+        if self.operator != "intersect_all":
+            return every[0]
+        return min(every, key=lambda own: (-min(len(r.link.pairs) for r in own), len(own)))
 
 
 class StaticUnit(Unit):
@@ -100,10 +104,13 @@ class StaticUnit(Unit):
         self.relation = self.definition.relation
         self.looks_back = False
         rules = [rule for rule in self.definition.rules if isinstance(rule, IntervalRule)]
-        self._asked = [lasting for rule in rules for lasting in self._lasting(rule)]
+        self._asked: list[_Lasting] = []
+        self._within: list[_Read] = []
+        for rule in rules:
+            self._note(rule)
 
-    def _lasting(self, rule: IntervalRule) -> Iterator[_Lasting]:
-        """The lists that durations are asked of."""
+    def _note(self, rule: IntervalRule) -> None:
+        """Note the lists that durations are asked of, and those that the result lies within."""
         keys = self.kept.spaces.homes[self.relation].positions
         wanted = [rule.head.args[at] for at in keys]
         made: dict[str, _Lasting | _Read] = {}
@@ -118,7 +125,8 @@ class StaticUnit(Unit):
                 parts = tuple(made[name] for name in step.inputs)
                 made[step.output] = _Lasting(step.operator, parts)
                 if step.operator in _DURATIONS:
-                    yield _Lasting(step.operator, parts[:1])
+                    self._asked.append(_Lasting(step.operator, parts[:1]))
+        self._within += _Lasting("union_all", (made[rule.output],)).reads()
 
     # -- what is affected -------------------------------------------------------------------
 
@@ -139,7 +147,7 @@ class StaticUnit(Unit):
             groups = np.unique(places[1])
             dirt = Dirt(groups, np.zeros(len(groups), np.int64), np.ones(len(groups), np.int64))
             return self.forward(made.link, dirt, update).keys()
-        parts = [self._open(part, update) for part in made.parts[:_operands(made)]]
+        parts = [self._open(part, update) for part in made.parts[: _operands(made)]]
         found = parts[0]
         for other in parts[1:]:
             both = np.union1d if made.operator == "union_all" else np.intersect1d
@@ -163,10 +171,11 @@ class StaticUnit(Unit):
 
     def evaluate(self, dirt: Dirt, update: Update) -> None:
         """Say anew what holds where there is dirt."""
-        dirt = behind(self._widened(behind(dirt, update.bound), update), update.bound)
+        dirt = self._pruned(behind(dirt, update.bound), update)
+        dirt = behind(self._widened(dirt, update), update.bound)
         if not dirt:
             return
-        cut = self.cut(dirt, update)
+        cut = self.cut(self.look_at(dirt, update), update)
         table, unsure = evaluate_static(self.relation, self.definition, cut)
         store = self.kept.fluents[self.relation]
         ((arguments, values, starts, ends),) = pieces(table)
@@ -183,9 +192,36 @@ class StaticUnit(Unit):
             groups = store.groups(own)
             self.kept.unsure[self.relation] = np.unique(groups[groups >= 0])
 
+    def _pruned(self, dirt: Dirt, update: Update) -> Dirt:
+        """The dirt without stretches on which the fluent neither held nor can hold now.
+
+        Changes of a vessel, say, are dirt of all its pairs, most of which are far apart then.
+        """
+        links = [read.link for read in self._within]
+        same = [self._is_same(self._store(link.relation), link) for link in links]
+        if dirt.everything or not all(same) or len(self.links) == len(links):
+            return dirt
+        parts = []
+        for store in {id(s): s for s in map(self._store, [r.relation for r in links])}.values():
+            parts.append(self._lists(store, dirt))
+        parts.append(self._lists(self.kept.fluents[self.relation], dirt))
+        there = joined(parts)
+        rows, starts, ends = cut_by(
+            dirt.groups, dirt.starts, dirt.ends, there.groups, there.starts, there.ends,
+            inside=True,
+        )  # fmt: skip
+        return Dirt(dirt.groups[rows], starts, ends)
+
+    def _lists(self, store: Store, dirt: Dirt) -> Dirt:
+        """The intervals of a fluent that overlap or touch dirt."""
+        places = store.overlapping(dirt)
+        return Dirt.of(
+            places[1], store.shelf.column(0, places[0]), store.shelf.column(1, places[0])
+        )
+
     def _widened(self, dirt: Dirt, update: Update) -> Dirt:
         """The dirt with the whole of all intervals that it touches, of which durations matter."""
-        reads = [read for asked in self._asked for read in asked.reads()]
+        reads = list(dict.fromkeys(read for asked in self._asked for read in asked.reads()))
         if not reads or dirt.everything:
             return dirt
         while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,6 +19,7 @@ from cernis.tables.registers import Register
 from cernis.tables.shelves import Shelf
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
 Places: TypeAlias = tuple[Integers, Integers]
 """Places of rows in a shelf, and the group of each."""
 
@@ -57,7 +59,7 @@ class Store:
     def __init__(
         self, relation: Relation, register: Register, positions: tuple[int, ...],
         domains: list[Domain | None], width: int, value_domain: Domain | None = None,
-        has_intervals: bool = False,
+        has_intervals: bool = False, marked: int = 0,
     ) -> None:  # fmt: skip
         self.relation = relation
         self.register = register
@@ -66,7 +68,8 @@ class Store:
         self.value_domain = value_domain
         self.width = width
         self._others = [at for at in range(relation.arity) if at not in positions]
-        self.shelf = Shelf(width + len(self._others), has_intervals)
+        self.marked = marked
+        self.shelf = Shelf(width + len(self._others) + marked, has_intervals)
 
     def __len__(self) -> int:
         return len(self.shelf)
@@ -87,9 +90,25 @@ class Store:
 
     # -- rows -------------------------------------------------------------------------------
 
+    def arguments(self, places: Places, positions: Iterable[int]) -> list[Array]:
+        """Some arguments of the rows at some places."""
+        keys: dict[int, Array] = {}
+        found = []
+        for at in positions:
+            if at in self.positions:
+                if not keys:
+                    columns = self.register.columns(places[1])
+                    keys = dict(zip(self.positions, columns, strict=True))
+                found.append(keys[at])
+            else:
+                column = self.width + self._others.index(at)
+                found.append(self.shelf.column(column, places[0]))
+        return found
+
     def rows(self, places: Places) -> Rows:
         """The rows at some places."""
-        columns = self.shelf.rows(places[0])
+        shown = self.shelf.width - self.marked
+        columns = [self.shelf.column(at, places[0]) for at in range(shown)]
         return Rows(self._arguments(places[1], columns), columns[: self.width])
 
     def _arguments(self, owners: Integers, columns: list[Array]) -> list[Array]:
@@ -112,7 +131,23 @@ class Store:
     def exchange(self, gone: Places, groups: Integers, come: Rows) -> None:
         """Take rows out, and put others in, given with their keys."""
         columns = [*come.columns, *(come.arguments[at] for at in self._others)]
+        columns += [np.zeros(len(come), np.int64)] * self.marked
         self.shelf.exchange(gone, groups, columns)
+
+    # -- marks ------------------------------------------------------------------------------
+
+    def marks(self, number: int, places: Integers) -> Bytes:
+        """The marks of a definition on rows: eight bits each."""
+        return marks_in(self.shelf.column(self.mark_column(number), places), number)
+
+    def mark_column(self, number: int) -> int:
+        """The column in which the marks of a definition are, with those of seven others."""
+        return self.shelf.width - self.marked + number // 8
+
+
+def marks_in(column: Integers, number: int) -> Bytes:
+    """The marks of a definition in a column of marks, as they lie there."""
+    return np.ascontiguousarray(column).view(np.uint8)[number % 8 :: 8]
 
 
 def event_table(store: Store, places: Places) -> EventTable:

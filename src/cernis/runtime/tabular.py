@@ -17,6 +17,7 @@ from cernis.runtime.columns import (
     Booleans,
     Coded,
     Column,
+    Floats,
     Form,
     Integers,
     Kind,
@@ -28,6 +29,7 @@ from cernis.runtime.rows import NAMES, TIMES, argument_order
 from cernis.runtime.shapes import Shapes
 from cernis.tables.domains import Texts, has_gaps
 
+_CHANCE: Final = r"^\s*[+]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
@@ -67,11 +69,14 @@ class Titles:
     value: str | None
     arguments: tuple[str, ...]
     retracts: str | None = None
+    probability: str | None = None
 
     @property
     def used(self) -> list[str]:
         """All columns that are looked at."""
-        one = (self.arrival, self.start, self.end, self.value, self.retracts)
+        one = (
+            self.arrival, self.start, self.end, self.value, self.retracts, self.probability
+        )  # fmt: skip
         return [title for title in (*one, *self.arguments) if title is not None]
 
 
@@ -86,7 +91,8 @@ def conventional(titles: Sequence[str], what: str) -> Titles:
     if start is None or (start == "start" and "end" not in titles):
         missing = "end" if start else "occurrence"
         raise DataError(f"{what} has no column {missing}; there are {', '.join(titles)}")
-    skipped = {*TIMES, "value", "retracts"} | ({"open"} if start == "start" else set())
+    skipped = {*TIMES, "value", "retracts", "probability"}
+    skipped |= {"open"} if start == "start" else set()
     return Titles(
         "arrival" if "arrival" in titles else None,
         start,
@@ -94,6 +100,7 @@ def conventional(titles: Sequence[str], what: str) -> Titles:
         "value" if "value" in titles else None,
         tuple(title for title in titles if title not in skipped),
         "retracts" if "retracts" in titles else None,
+        "probability" if "probability" in titles else None,
     )
 
 
@@ -223,7 +230,23 @@ class _Reading:
         if self._titles.retracts is not None:
             told = pc.fill_null(self._table.column(self._titles.retracts), False)
             flags = told.to_numpy().astype(np.bool_)
-        self._gathering.add(RecordColumns(form, times, read, self._places, flags))
+        chances = self._chances()
+        self._gathering.add(RecordColumns(form, times, read, self._places, flags, chances=chances))
+
+    def _chances(self) -> Floats | None:
+        """The probabilities of the rows: 1 where there is none, out of bounds where it is none."""
+        if self._titles.probability is None:
+            return None
+        column = self._table.column(self._titles.probability)
+        if self._is_text:
+            column = pc.if_else(pc.match_substring_regex(column, _CHANCE), column, "-1")
+        elif not pa.types.is_floating(column.type) and not pa.types.is_integer(column.type):
+            raise DataError(
+                f"column {self._titles.probability} of {self._name} must hold numbers, "
+                f"not {column.type}"
+            )
+        chances = pc.cast(column, pa.float64()).fill_null(1.0).to_numpy()
+        return np.where(np.isnan(chances), -1.0, chances)
 
     def _keep(self, times: list[Integers], mask: Booleans | None, reason: str) -> list[Integers]:
         """Go on with some of the rows and their times, and set aside the others."""
@@ -322,8 +345,11 @@ def _dictionary(column: pa.ChunkedArray, what: str) -> Column:
     if not column.num_chunks:
         return Coded([], np.empty(0, np.int64))
     whole = column.unify_dictionaries()
-    values = argument_column(pa.chunked_array([whole.chunk(0).dictionary]), what)
+    dictionary = whole.chunk(0).dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks], dtype=np.int64)
+    if _is_text(dictionary.type) and not dictionary.null_count:
+        return Coded(Texts(pc.cast(dictionary, pa.large_string())), codes)
+    values = argument_column(pa.chunked_array([dictionary]), what)
     if isinstance(values, Coded):
         return Coded(values.values, values.codes[codes])
     return values[codes]

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.model import FluentKind, Relation
-from cernis.operators.bindings import is_local
+from cernis.check.model import FluentKind, Grounding, Relation
+from cernis.operators.bindings import alternatives, is_local
 from cernis.operators.context import Context, Points
 from cernis.operators.pieces import pieces, united
 from cernis.operators.simple import Carried
-from cernis.plan.growing import functors_in, growing
+from cernis.plan.growing import growing
 from cernis.plan.links import Link
-from cernis.plan.logical import Combine, Definition, Delay, IntervalRule, Require, Stratum, parts_of
+from cernis.plan.logical import (
+    Combine,
+    Definition,
+    Delay,
+    EventJoin,
+    Fetch,
+    IntervalRule,
+    PointRule,
+    Require,
+    Scan,
+    Stab,
+    Stratum,
+    parts_of,
+)
 from cernis.runtime.carrying import last_initiations
 from cernis.runtime.cycles import Cycle
 from cernis.runtime.dirt import Dirt, joined
@@ -25,9 +38,12 @@ from cernis.runtime.population import Predicate
 from cernis.runtime.query import evaluate_definition
 from cernis.runtime.run import Window, once
 from cernis.runtime.splicing import behind, exchanged, widened
+from cernis.runtime.spreading import literals
 from cernis.runtime.stores import Places, Rows, Store, event_table, fluent_table
+from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Array
-from cernis.tables.fluents import INFINITY
+from cernis.tables.events import EventTable
+from cernis.tables.fluents import INFINITY, FluentTable
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -41,10 +57,14 @@ class Kept:
     """All that a session keeps of the relations of a program."""
 
     spaces: Spaces
+    input: frozenset[Relation] = frozenset()
+    """The relations that records are of."""
     events: dict[Relation, Store] = field(default_factory=dict)
     fluents: dict[Relation, Store] = field(default_factory=dict)
     points: dict[Relation, Store] = field(default_factory=dict)
     """What rules have fired for simple fluents: times and actions."""
+    bits: dict[Relation, list[int]] = field(default_factory=dict)
+    """The actions that bits of marks stand for."""
     begun: dict[Relation, Store] = field(default_factory=dict)
     """The initiations that delayed effects are counted from."""
     counted: frozenset[Relation] = frozenset()
@@ -76,6 +96,35 @@ class Kept:
 
 
 @dataclass(slots=True)
+class Shared:
+    """Dirt of a stage's keys, from its input, and tables of what lies there."""
+
+    base: Dirt
+    tables: dict[Relation, Any] = field(default_factory=dict)
+    places: dict[Relation, Places] = field(default_factory=dict)
+    """Where the rows of events' tables are kept."""
+    marks: dict[tuple[Relation, int], Integers] = field(default_factory=dict)
+    """The marks on these rows, by column, until they are written down."""
+    ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
+    computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
+
+    def marks_of(self, store: Store, number: int) -> Integers:
+        """The column with the marks of a definition on the rows of an event."""
+        name = store.relation, number // 8
+        if name not in self.marks:
+            places = self.places[store.relation][0]
+            self.marks[name] = store.shelf.column(store.mark_column(number), places)
+        return self.marks[name]
+
+    def write_down(self, kept: Kept) -> None:
+        """Keep the marks with the rows they are on."""
+        for (relation, column), marks in self.marks.items():
+            store = kept.events[relation]
+            at = store.mark_column(column * 8)
+            store.shelf.write(at, self.places[relation][0], marks)
+
+
+@dataclass(slots=True)
 class Update:
     """One query under way: what has changed so far, and what came of it."""
 
@@ -86,15 +135,69 @@ class Update:
     changed: dict[Relation, Dirt] = field(default_factory=dict)
     fresh: dict[int, list[Integers]] = field(default_factory=dict)
     """Keys that came up for the first time, by stage."""
+    gone: dict[Relation, tuple[Integers, Integers]] = field(default_factory=dict)
+    """Keys and times of happenings that were taken back, or are no longer said to be."""
     members: Mapping[Predicate, list[list[Array]]] = field(default_factory=dict)
     unsure: dict[Relation, list[Array]] = field(default_factory=dict)
     """Instances, arguments and value, that rest on a point at the query and may go on behind it."""
     outcome: Outcome = field(default_factory=Outcome)
+    shared: dict[int, Shared] = field(default_factory=dict)
+    """What units of a stage look at in common."""
 
     @property
     def bound(self) -> int:
         """The first point behind the window's edge."""
         return self.window.edge + self.context.tick
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A domain that grows, as a definition asks for it: which of its arguments are in the key.
+
+    Without such arguments a new member may affect everything. Without a predicate, it is asked for
+    by way of others.
+    """
+
+    predicate: Predicate | None
+    pairs: tuple[tuple[int, int], ...]
+
+
+def is_anchored(rule: object, key: tuple[int, ...]) -> bool:
+    """Does something that must happen or hold for a rule carry all of the key?
+
+    If not, the rule may speak of keys that nothing was ever heard of.
+    """
+    if isinstance(rule, IntervalRule):
+        lists = {step.output: step.pair.args for step in rule.steps if isinstance(step, Fetch)}
+        wanted = [rule.head.args[at] for at in key]
+        return all(
+            any(set(wanted) <= set(lists[name]) for name in needed) for needed in alternatives(rule)
+        )
+    if not isinstance(rule, PointRule):
+        return True
+    wanted = [rule.head.args[at] for at in key]
+    steps = [step for step in rule.steps if isinstance(step, (Scan, EventJoin, Stab))]
+    return any(set(wanted) <= set(own.terms) for own in literals(steps))
+
+
+def asked_members(definitions: Iterable[Definition], spaces: Spaces) -> tuple[Asked, ...]:
+    """How definitions ask for the members of domains that grow."""
+    names = growing(spaces.plan)
+    domains = {(r.name, r.arity) for r, _ in spaces.plan.checked.definitions.domains}
+    found: dict[Asked, None] = {}
+    for definition in definitions:
+        key = spaces.homes[definition.relation].positions
+        for part in (*definition.rules, *definition.groundings):
+            head = part.entity if isinstance(part, Grounding) else getattr(part, "head", None)
+            terms = [head.args[at] for at in key] if head is not None else []
+            for goal in parts_of(part):
+                if isinstance(goal, Compound) and goal.functor in names:
+                    predicate = functor(goal)
+                    pairs = tuple((goal.args.index(t), at) for at, t in enumerate(terms)
+                                  if isinstance(t, Variable) and t in goal.args)  # fmt: skip
+                    is_straight = predicate in domains
+                    found[Asked(predicate, pairs) if is_straight else Asked(None, ())] = None
+    return tuple(found)
 
 
 class Unit:
@@ -112,13 +215,21 @@ class Unit:
         own = [kept.spaces.links[relation] for relation in self.definitions]
         links = dict.fromkeys(link for every in own for link in every)
         self.links = [link for link in links if link.relation not in self.definitions]
+        self._by_relation: dict[Relation, list[Link]] = {}
+        for link in self.links:
+            self._by_relation.setdefault(link.relation, []).append(link)
+        self.reads_input = frozenset(self._by_relation) & frozenset(kept.input)
         self.has_delays = any(isinstance(part, Delay) for part in parts_of(self._rules()))
         operators = {part.operator for part in parts_of(self._rules()) if isinstance(part, Combine)}
         self.has_durations = DURATION in operators
         requires = any(isinstance(part, Require) for part in parts_of(self._rules()))
         self.looks_back = requires or bool(LOOK_BACK & operators) or not self._is_local()
-        named = set(functors_in(tuple(self.definitions.values())))
-        self.asks_members = not growing(kept.spaces.plan).isdisjoint(named)
+        self.is_anchored = all(
+            is_anchored(rule, kept.spaces.homes[relation].positions)
+            for relation, definition in self.definitions.items()
+            for rule in definition.rules
+        )
+        self.asked = asked_members(self.definitions.values(), kept.spaces)
 
     def _rules(self) -> tuple[object, ...]:
         return tuple(rule for definition in self.definitions.values() for rule in definition.rules)
@@ -139,20 +250,45 @@ class Unit:
         if dirt:
             self.evaluate(dirt, update)
 
+    def is_affected_all(self, update: Update) -> bool:
+        """Must everything be evaluated, whatever has changed?"""
+        if update.before is None or self.looks_back:
+            return True
+        return any(not asked.pairs for asked in self._asked_now(update))
+
+    def _asked_now(self, update: Update) -> list[Asked]:
+        """What the unit asks of domains whose members have changed."""
+        return [
+            asked for asked in self.asked
+            if (asked.predicate is None and update.members) or asked.predicate in update.members
+        ]  # fmt: skip
+
     def affected(self, update: Update) -> Dirt:
         """The stretches on which something that the unit reads has changed, by its own keys."""
-        if update.before is None or self.looks_back or (self.asks_members and update.members):
+        if self.is_affected_all(update):
             return Dirt.all()
-        parts = [
-            self.forward(link, update.changed[link.relation], update)
-            for link in self.links
-            if link.relation in update.changed
-        ]
+        parts = [*self.by_change(update, frozenset(self._by_relation)), *self.by_time(update)]
+        parts += self.by_news(update)
+        return joined(behind(part, update.window.edge) for part in parts)
+
+    def by_news(self, update: Update) -> Iterator[Dirt]:
+        """Keys that came up for the first time, or that new members of domains are about."""
         fresh = update.fresh.get(self.stage)
         if fresh:
-            parts.append(Dirt.whole(np.concatenate(fresh), update.window.edge))
-        parts += self.by_time(update)
-        return joined(behind(part, update.window.edge) for part in parts)
+            yield Dirt.whole(np.concatenate(fresh), update.window.edge)
+        for asked in self._asked_now(update):
+            assert asked.predicate is not None
+            wanted = tuple(at for _, at in asked.pairs)
+            for columns in update.members[asked.predicate]:
+                given = [columns[own] for own, _ in asked.pairs]
+                _, groups = self.register.matching(wanted, given, len(given[0]))
+                yield Dirt.whole(groups, update.window.edge)
+
+    def by_change(self, update: Update, relations: frozenset[Relation]) -> Iterator[Dirt]:
+        """What changes of some relations affect."""
+        for link in self.links:
+            if link.relation in relations and link.relation in update.changed:
+                yield self.forward(link, update.changed[link.relation], update)
 
     def by_time(self, update: Update) -> Iterator[Dirt]:
         """What the passing of time alone may change: effects that are due, intervals that last."""
@@ -173,7 +309,7 @@ class Unit:
         if dirt.everything or self._is_same(store, link):
             return dirt
         columns = store.register.columns(dirt.groups)
-        known = {own: column for own, column in zip(store.positions, columns, strict=True)}
+        known = dict(zip(store.positions, columns, strict=True))
         pairs = [(known[own], at) for own, at in link.pairs if own in known]
         wanted = tuple(at for _, at in pairs)
         given = [column for column, _ in pairs]
@@ -183,7 +319,7 @@ class Unit:
             if len(fresh):
                 update.fresh.setdefault(self.stage, []).append(fresh)
             return Dirt.of(groups, dirt.starts, dirt.ends)
-        if not pairs:
+        if not pairs or not self.is_anchored:
             return Dirt.all()
         rows, groups = self.register.matching(wanted, given, len(dirt.groups))
         return Dirt.of(groups, dirt.starts[rows], dirt.ends[rows])
@@ -213,35 +349,46 @@ class Unit:
         known = groups >= 0
         return Dirt.of(groups[known], dirt.starts[known], dirt.ends[known])
 
-    def cut(self, dirt: Dirt, update: Update) -> Context:
+    def look_at(self, dirt: Dirt, update: Update) -> Shared:
+        """What others have looked at already, or a beginning."""
+        shared = update.shared.get(self.stage)
+        return shared if shared is not None and shared.base is dirt else Shared(dirt)
+
+    def cut(self, shared: Shared, update: Update) -> Context:
         """The context with what the unit reads where there is dirt, and nothing else."""
-        wanted: dict[Relation, list[Dirt]] = {}
-        for link in self.links:
-            wanted.setdefault(link.relation, []).append(self.backward(link, dirt))
+        dirt = shared.base
         cut = replace(
             update.context,
-            events={}, fluents={}, initiations={}, terminations={}, begun={}, ordered={},
-            computed={}, past={}, unsure=set(), unsure_groups={},
+            events={}, fluents={}, initiations={}, terminations={}, begun={}, past={},
+            ordered=shared.ordered, computed=shared.computed, unsure=set(), unsure_groups={},
         )  # fmt: skip
-        for relation, parts in wanted.items():
-            self._read(relation, joined(parts), cut)
-            if relation in update.unsure and relation in cut.fluents:
+        for relation, links in self._by_relation.items():
+            if relation not in shared.tables:
+                parts = [self.backward(link, dirt) for link in links]
+                shared.tables[relation] = self._read(relation, joined(parts), shared, cut)
+            if relation in self.kept.events:
+                cut.events[relation] = shared.tables[relation]
+                continue
+            cut.fluents[relation] = shared.tables[relation]
+            if relation in update.unsure:
                 cut.leave_open(relation, update.unsure[relation])
         return cut
 
-    def _read(self, relation: Relation, dirt: Dirt, cut: Context) -> None:
+    def _read(
+        self, relation: Relation, dirt: Dirt, shared: Shared, cut: Context
+    ) -> EventTable | FluentTable:
         store = self.kept.fluents.get(relation)
         if store is None:
             store = self.kept.events[relation]
-            table = event_table(store, store.within(dirt))
-            cut.events[relation] = once(table) if relation in self.kept.counted else table
-            return
+            places = shared.places[relation] = store.within(dirt)
+            table = event_table(store, places)
+            return once(table) if relation in self.kept.counted else table
         places = store.overlapping(dirt if dirt.everything else dirt.longer(cut.tick))
-        cut.fluents[relation] = fluent_table(store, self._seen(store, places, cut))
+        return fluent_table(store, self._seen(store, places, cut))
 
     def _seen(self, store: Store, places: Places, cut: Context) -> Places:
         """The intervals that reach into the window."""
-        ends = store.shelf.rows(places[0])[1]
+        ends = store.shelf.column(1, places[0])
         seen = ends > cut.edge + cut.tick
         return places if seen.all() else (places[0][seen], places[1][seen])
 
@@ -250,7 +397,7 @@ class Unit:
     def evaluate(self, dirt: Dirt, update: Update) -> None:
         """Evaluate all strata for the keys that have dirt, and take over what they say."""
         whole = dirt if dirt.everything else Dirt.whole(dirt.keys(), update.window.edge)
-        cut = self.cut(whole, update)
+        cut = self.cut(self.look_at(whole, update), update)
         carried: dict[Relation, Carried] = {}
         for relation, definition in self.definitions.items():
             if definition.kind == FluentKind.SIMPLE:
@@ -351,7 +498,7 @@ class Unit:
             places = store.overlapping(
                 Dirt(keys, np.full(len(keys), bound), np.full(len(keys), INFINITY))
             )
-        ends = store.shelf.rows(places[0])[1]
+        ends = store.shelf.column(1, places[0])
         chosen = ends > bound if is_simple else ends >= bound
         return places[0][chosen], places[1][chosen]
 
@@ -397,12 +544,19 @@ class Unit:
     def note(self, relation: Relation, change: Change, dirt: Dirt, update: Update) -> None:
         """Tell others what has changed."""
         if len(change):
-            update.outcome.changes[relation] = change
+            update.outcome.add(relation, change)
             is_event = relation in self.kept.events
+            times = change.gone.columns[0]
             dirt = dirt if is_event else widened(dirt, update.context.tick)
             before = update.changed.get(relation, Dirt.nothing())
             update.changed[relation] = joined([before, dirt])
-            if not is_event:
+            if is_event:
+                groups = self.kept.events[relation].groups(change.gone)
+                known = update.gone.get(relation, (groups[:0], times[:0]))
+                update.gone[relation] = (
+                    np.concatenate([known[0], groups]), np.concatenate([known[1], times])
+                )  # fmt: skip
+            else:
                 self.kept.look_ahead(relation, change.come, update)
 
 

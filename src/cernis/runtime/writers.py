@@ -19,10 +19,11 @@ from cernis.runtime.answer_lines import text_blocks
 from cernis.runtime.columns import SetAside
 from cernis.runtime.frames import all_happenings, all_intervals
 from cernis.runtime.result import Result, Summary
+from cernis.runtime.uncertain_result import UncertainResult
 
 SET_ASIDE: Final = "set-aside.csv"
 TEXT: Final = "recognised.txt"
-_ALL: Final = ("intervals", "happenings")
+_ALL: Final = ("intervals", "happenings", "probabilities")
 _FOLDERS: Final = ("fluents", "events")
 
 
@@ -70,10 +71,39 @@ def write(result: Result, directory: Path, format_: OutputFormat) -> list[Path]:
     return written
 
 
+def write_uncertain(
+    result: UncertainResult, directory: Path, format_: OutputFormat, probabilities: bool
+) -> list[Path]:
+    """Write a result of uncertain records into a folder; gives the files written.
+
+    As `write`, intervals with their `probability`. On request `probabilities` holds the
+    probability of each pair over time, and as text `probabilities.txt`.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    clear(directory)
+    written = list(write_set_aside(result.summary, directory))
+    if format_ is OutputFormat.TEXT:
+        texts = {TEXT: result.text()}
+        if probabilities:
+            texts["probabilities.txt"] = result.probability_text()
+        for name, text in texts.items():
+            (directory / name).write_text(text, "utf-8")
+        return [*(directory / name for name in texts), *written]
+    tables = {directory / f"intervals.{format_.ending}": result.intervals}
+    if probabilities:
+        tables[directory / f"probabilities.{format_.ending}"] = result.probabilities
+    for relation, name in file_names(result.answer.fluents).items():
+        tables[directory / "fluents" / f"{name}.{format_.ending}"] = result.fluent(str(relation))
+    for path, table in tables.items():
+        path.parent.mkdir(exist_ok=True)
+        _WRITERS[format_](table, path)
+    return [*tables, *written]
+
+
 def clear(directory: Path) -> None:
     """Remove the files of an earlier result from a folder; no others are touched."""
     endings = [each.ending for each in OutputFormat if each is not OutputFormat.TEXT]
-    stale = [directory / TEXT, directory / SET_ASIDE]
+    stale = [directory / TEXT, directory / "probabilities.txt", directory / SET_ASIDE]
     stale += [directory / f"{name}.{ending}" for name in _ALL for ending in endings]
     for folder in _FOLDERS:
         stale += [f for e in endings for f in (directory / folder).glob(f"*.{e}")]

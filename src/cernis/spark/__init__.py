@@ -1,9 +1,12 @@
 """Recognition on Apache Spark: the only layer that imports pyspark.
 
->>> from cernis.spark import recognise
+>>> from cernis.spark import recognise, stream
 """
 
 from cernis.spark.batch import recognise
 from cernis.spark.results import Recognised
+from cernis.spark.sinks import fold
+from cernis.spark.stream_input import files
+from cernis.spark.streaming import Stream, stream
 
-__all__ = ["Recognised", "recognise"]
+__all__ = ["Recognised", "Stream", "files", "fold", "recognise", "stream"]

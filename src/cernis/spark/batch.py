@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 from cernis.plan.builder import Plan
 from cernis.program import Program, load
-from cernis.runtime.query import refuse
 from cernis.runtime.settings import Length, Point, Settings, settings
 from cernis.spark.frames import wanted_columns
 from cernis.spark.job import Job, job_of
+from cernis.spark.pack import pack
 from cernis.spark.parts import partitioned_job
-from cernis.spark.pipeline import exchange, step_of, with_survey
+from cernis.spark.pipeline import exchange, step_of, with_links, with_survey
 from cernis.spark.results import Recognised
 from cernis.spark.rows import DDL, LAST
 from cernis.spark.session import cores_of
@@ -83,9 +83,8 @@ def recognise_plan(
     partitioned: bool | None = None,
 ) -> Recognised:  # fmt: skip
     """Run a plan on Spark, as `recognise` runs a program."""
-    for stage in plan.stages:
-        for stratum in stage.strata:
-            refuse(stratum)
+    if plan.checked.definitions.patterns:
+        raise UnsupportedError("event patterns are not supported on Spark yet; use Program.run")
     if partitions is not None and partitions < 1:
         raise DataError("there must be at least one partition")
     if at_once is not None and at_once < 1:
@@ -117,7 +116,7 @@ def _recognised(
     spreads, fullest = spread_by_weight(job, source.splits, source.mappings)
     if job.at_once is not None and source.has_at_most(job.at_once, fullest):
         job = replace(job, at_once=None)
-    job = with_survey(replace(job, spreads=spreads), source)
+    job = with_links(with_survey(replace(job, spreads=spreads), source), source)
     return Recognised(
         partial(_pipeline, source), plan, source.schemas, job, len(job.loaded.routes.steps)
     )
@@ -125,7 +124,7 @@ def _recognised(
 
 def _pipeline(source: Source, job: Job) -> tuple[DataFrame, Callable[[Batches], Batches]]:
     """The rows that the last step of a job starts from, and the last step."""
-    rows = source.packed(job, True)
+    rows = source.packed(job, pack)
     places = source.places
     steps = job.loaded.routes.steps
     for number in steps[:-1]:

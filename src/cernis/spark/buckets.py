@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +69,7 @@ def mixed_hashes(hashes: Sequence[Hashes], length: int) -> Hashes:
     """The hashes of several columns as one of each row."""
     found = np.zeros(length, np.uint64)
     for own in hashes:
-        found = _mixed(found * np.uint64(31) + own)
+        found = mixed(found * np.uint64(31) + own)
     return found
 
 
@@ -90,7 +90,12 @@ class CodeHashes:
         return table[codes] if len(codes) else np.empty(0, np.uint64)
 
 
-def _mixed(bits: Hashes) -> Hashes:
+def bucket_of(columns: Sequence[Column], length: int, buckets: int) -> Integers:
+    """The bucket of each row by the hash of the values of some columns; without any, bucket 0."""
+    return Spread(buckets).of(columns, length)
+
+
+def mixed(bits: Hashes) -> Hashes:
     """Spread 64 bits (the finaliser of splitmix64)."""
     bits = bits + _SEED
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
@@ -102,6 +107,11 @@ def _hashes(column: Column) -> Hashes:
     if isinstance(column, Coded):
         table = _hashes_of_values(column.values)
         return table[column.codes] if len(table) else np.empty(0, np.uint64)
+    return number_bits(column)
+
+
+def number_bits(column: npt.NDArray[Any]) -> Hashes:
+    """Numbers as the bits of floats."""
     # Adding zero makes the negative zero positive.
     return (column.astype(np.float64) + 0.0).view(np.uint64)
 
@@ -114,9 +124,14 @@ def _hashes_of_values(values: Sequence[Value]) -> Hashes:
 
 def _hash(value: Value) -> int:
     if isinstance(value, int | float):
-        return int(np.float64(_float(value) + 0.0).view(np.uint64))
+        return bits_of_number(value)
     text = value if isinstance(value, str) else shown(value)
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+
+
+def bits_of_number(number: int | float) -> int:
+    """One number as the bits of a float."""
+    return int(np.float64(_float(number) + 0.0).view(np.uint64))
 
 
 def _float(number: int | float) -> float:

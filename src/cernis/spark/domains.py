@@ -53,6 +53,8 @@ def _is_local(key: Key, plan: Plan, routes: Routes) -> bool:
         if relation not in stage_of:
             continue
         step = stage_of[relation]
+        if step in routes.linked:
+            return False
         places = _key_places(grounding, goal, routes.owned[step][relation])
         if places is None or not all(
             _comes_by(filler, own, step, places, routes) for filler, own in fillers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan, Spare
-from cernis.runtime.columns import Form
+from cernis.runtime.columns import Column, Form, Integers
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
 from cernis.spark.buckets import Spread
+from cernis.spark.components import Components
 from cernis.spark.routes import Routes, find_routes
 from cernis.spark.slices import Sliced, sliced
 
@@ -60,14 +61,16 @@ def _most(one: int | None, other: int | None) -> int | None:
 class Job:
     """A run of a plan on Spark. It travels to the workers with every task."""
 
-    plan: tuple[bytes, int]
-    """The pickled plan, compressed, and how long it is: it comes along with every task."""
+    plan: Any
+    """The pickled plan, compressed, and how long it is; or what Spark has spread this as."""
     settings: Settings
     buckets: int
     survey: Survey | None = None
     """What a survey of the input found, where one was needed beforehand."""
     members: Mapping[tuple[str, int], Mapping[Member, int]] | None = None
     """Domains that the input fills: since which query each member is there."""
+    components: Mapping[int, Components] = field(default_factory=dict)
+    """By step: which bucket linked entities belong to."""
     at_once: int | None = None
     """How many records a bucket evaluates at once, where the rules allow slices; None for all."""
     spreads: Mapping[int, Spread] = field(default_factory=dict, compare=False, repr=False)
@@ -82,7 +85,9 @@ class Job:
     @property
     def loaded(self) -> Loaded:
         """The plan, unpacked once a process."""
-        return self.here if self.here is not None else _loaded(self.plan)
+        if self.here is not None:
+            return self.here
+        return _loaded(self.plan if isinstance(self.plan, tuple) else self.plan.value)
 
     @property
     def tick(self) -> int:
@@ -92,6 +97,14 @@ class Job:
     def spread(self, step: int) -> Spread:
         """How keys are spread over the buckets of a step."""
         return self.spreads.get(step) or Spread(self.buckets)
+
+    def placed(
+        self, step: int, columns: Sequence[Column], length: int, kinds: Sequence[int] = ()
+    ) -> Integers:
+        """The bucket of each row at a step: by its values, or, of some kind, by its component."""
+        if kinds and self.buckets > 1:
+            return self.components[step].bucket_of(columns[0], kinds[0], self.buckets)
+        return self.spread(step).of(columns, length)
 
     def tell_read(self, records: int) -> None:
         """Tell the driver of records that have been read. For show only: tasks may be repeated."""

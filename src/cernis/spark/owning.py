@@ -9,10 +9,11 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.runtime.columns import Booleans, Column, Integers, RecordColumns
 from cernis.runtime.run import Answer
+from cernis.spark.blobs import decoded
 from cernis.spark.buckets import CodeHashes, Spread, mixed_hashes
 from cernis.spark.found import Found
 from cernis.spark.job import Job
-from cernis.spark.routes import Positions, Way
+from cernis.spark.routes import Way
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 
@@ -42,13 +43,13 @@ class Owner:
     def answer(self, answer: Answer) -> Answer:
         """The answer without what belongs to other buckets."""
         found = Answer()
-        for relation, key in self.job.loaded.routes.owned[self.step].items():
+        for relation in self.job.loaded.routes.owned[self.step]:
             fluent, event = answer.fluents.get(relation), answer.events.get(relation)
             if fluent is not None:
-                mine = self._coded(fluent.arguments, fluent.domains, len(fluent), key)
+                mine = self._coded(relation, fluent.arguments, fluent.domains, len(fluent))
                 found.fluents[relation] = fluent if mine is None else fluent.take(mine)
             if event is not None:
-                mine = self._coded(event.arguments, event.domains, len(event), key)
+                mine = self._coded(relation, event.arguments, event.domains, len(event))
                 found.events[relation] = event if mine is None else event.take(mine)
         return found
 
@@ -58,7 +59,11 @@ class Owner:
         columns: list[Column] = [found.columns[at] for at in key or ()]
         if key is None or self.spread.buckets == 1:
             return found
-        own = self.spread.of(columns, len(found)) == self.bucket
+        kinds = self.job.loaded.routes.kinds(self.step, found.relation, key)
+        where = self.spread.of(columns, len(found))
+        if kinds:
+            where = self.job.placed(self.step, columns, len(found), kinds)
+        own = where == self.bucket
         return found if own.all() else found.take(np.flatnonzero(own))
 
     @property
@@ -76,17 +81,27 @@ class Owner:
         self, relation: Relation, columns: list[Array], domains: list[Domain | None]
     ) -> Integers | None:
         """The rows of heads that belong to this bucket; None for all."""
-        key = self.job.loaded.routes.owned[self.step].get(relation)
-        return self._coded(columns, domains, len(columns[0]), key) if columns else None
+        owned = self.job.loaded.routes.owned[self.step]
+        if not columns or relation not in owned:
+            return None
+        return self._coded(relation, columns, domains, len(columns[0]))
 
     def _coded(
-        self, columns: list[Array], domains: list[Domain | None], length: int,
-        key: Positions | None,
-    ) -> Integers | None:  # fmt: skip
+        self, relation: Relation, columns: list[Array], domains: list[Domain | None], length: int
+    ) -> Integers | None:
         """The rows whose key belongs to this bucket; None for all."""
+        routes = self.job.loaded.routes
+        key = routes.owned[self.step][relation]
         if key is None or self.spread.buckets == 1:
             return None
-        hashes = [self._hashes.of(columns[at], domains[at]) for at in key]
-        where = self.spread.of_hashes(mixed_hashes(hashes, length)) if key else np.zeros(length)
-        own = where == self.bucket
-        return None if own.all() else np.flatnonzero(own)
+        kinds = routes.kinds(self.step, relation, key)
+        if kinds:
+            own = [decoded(columns[at], domains[at]) for at in key]
+            where = self.job.placed(self.step, own, length, kinds)
+        elif key:
+            hashes = [self._hashes.of(columns[at], domains[at]) for at in key]
+            where = self.spread.of_hashes(mixed_hashes(hashes, length))
+        else:
+            where = np.zeros(length, np.int64)
+        mine = where == self.bucket
+        return None if mine.all() else np.flatnonzero(mine)

@@ -20,6 +20,7 @@ from cernis.runtime.columns import (
     taken,
 )
 from cernis.spark.blobs import packed_column, packed_records
+from cernis.spark.components import linked_by
 from cernis.spark.job import Job, Survey
 from cernis.spark.routes import Ask, Demand, Positions, Way
 from cernis.spark.rows import LAST, Row
@@ -61,6 +62,12 @@ def sent_home(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
         yield Row(key[1], key[0], Blob.RECORDS, content, since[key])
 
 
+def pack_links(records: Records, job: Job) -> Iterator[Row]:
+    """What some records link, for each step with links."""
+    for step, links in job.loaded.routes.linked.items():
+        yield Row(0, step, Blob.LINKS, linked_by(records, links).packed())
+
+
 def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int, Piece]]:
     """The records of one form by step and bucket."""
     delivery = job.loaded.routes.home(part.form.relation)
@@ -71,8 +78,9 @@ def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int,
     elif delivery.way is Way.EVERYWHERE:
         yield from ((delivery.step, own) for own in to_all(part, job))
     else:
-        links = delivery.links[0] if delivery.way is Way.KEYED else ()
-        where = job.spread(delivery.step).of(arguments_at(part, links), len(part))
+        links = () if delivery.way is Way.ONE else delivery.links[0]
+        arguments = arguments_at(part, links)
+        where = job.placed(delivery.step, arguments, len(part), delivery.kinds)
         yield from ((delivery.step, own) for own in by_bucket(part, where, job))
 
 
@@ -166,7 +174,7 @@ def _demand_rows(
     once = distinct_rows([*columns, targets])
     columns, targets = [taken(column, once) for column in columns], targets[once]
     asked = [columns[at] for at in demand.hashed]
-    where = job.spread(demand.home).of(asked, len(targets))
+    where = job.placed(demand.home, asked, len(targets), demand.kinds)
     for bucket in np.unique(where).tolist():
         rows = np.flatnonzero(where == bucket)
         own = [packed_column(taken(column, rows)) for column in columns]

@@ -24,7 +24,7 @@ from cernis.spark.partitioned import (
     look_at,
     put_together,
 )
-from cernis.spark.pipeline import exchange, step_of, with_survey
+from cernis.spark.pipeline import exchange, step_of, with_links, with_survey
 from cernis.spark.rows import DDL
 from cernis.spark.source import Source, partition_number
 from cernis.spark.splits import read_together, stacked
@@ -50,7 +50,7 @@ def partitioned_job(
     layout = _layout(source, job, said)
     if layout is None and not source.frames:
         return None
-    job = with_survey(replace(job, at_once=None), source)
+    job = with_links(with_survey(replace(job, at_once=None), source), source)
     parts = _Parts(source, layout)
     rows = parts.each(lambda records, part, clock: look_at(records, part, job), job).select("blob")
     names = [] if layout is None else layout.names

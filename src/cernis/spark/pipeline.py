@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,11 +12,12 @@ import pyarrow as pa
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job
+from cernis.spark.pack import pack, pack_links
 from cernis.spark.places import Places
-from cernis.spark.rows import DDL
+from cernis.spark.rows import DDL, Kind
 from cernis.spark.source import Source
 from cernis.spark.stage import evaluate
-from cernis.spark.survey import survey_step, together
+from cernis.spark.survey import survey_step, together, with_components
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,7 +58,7 @@ def with_survey(job: Job, source: Source) -> Job:
         yield from survey_step(given, job)
 
     def found() -> Any:
-        rows = exchange(source.packed(job, False), job).mapInArrow(run, DDL)
+        rows = exchange(source.packed(job, partial(pack, home=False)), job).mapInArrow(run, DDL)
         return together((loads(row.blob) for row in rows.select("blob").collect()), keys)
 
     survey, _ = found()
@@ -65,3 +67,12 @@ def with_survey(job: Job, source: Source) -> Job:
         _, members = found()
         job = replace(job, members=members)
     return job
+
+
+def with_links(job: Job, source: Source) -> Job:
+    """The job with the components of the entities that records link, where stages need them."""
+    if not job.loaded.routes.linked or job.buckets == 1:
+        return job
+    rows = source.packed(job, pack_links).select("step", "kind", "blob").collect()
+    links = ((row.step, loads(row.blob)) for row in rows if row.kind == Kind.LINKS)
+    return with_components(job, links)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from cernis.runtime.columns import Sources
 
 _BITS = 36
-"""A split has fewer lines than this many bits can count."""
+FIRST_LINES = 1 << _BITS
+"""A split has fewer lines than this."""
 
 
 def first_place(split: int) -> int:

@@ -1,13 +1,15 @@
 """Routes: which bucket of which step each relation goes to, from the rules alone.
 
 The planner's stages say which strata share a partition key. A *step* is a stage with the exchange
-before it. What a stage reads comes to it in one of four ways:
+before it. What a stage reads comes to it in one of five ways:
 
 - `KEYED`: each row goes to the bucket of its key;
 - `DEMANDED`: a row carries part of the key only; it goes to those buckets where another input, the
   *driver*, has rows with the rest of the key;
 - `EVERYWHERE`: each row goes to every bucket, where nothing says who needs it;
-- `ONE`: the stage has no key, and all rows go to bucket 0.
+- `LINKED`: the stage has links in place of a key, and each row goes to the buckets of the
+  components that its entities belong to;
+- `ONE`: the stage has neither, and all rows go to bucket 0.
 
 A relation of the input has a *home*, the first step that sees its records, where retractions are
 matched and each record is accounted for exactly once. Where only part of a key is carried, the
@@ -16,25 +18,15 @@ home is the step before, and rows go on from there to those who ask for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from cernis.check.model import (
-    ChangeRule,
-    EventRule,
-    Happens,
-    HoldsFor,
-    IntervalOperation,
-    NotEmpty,
-    Relation,
-    Rule,
-    StaticRule,
-    Temporal,
-    temporal,
-)
+from cernis.check.model import EventRule, Relation, Rule
 from cernis.plan.builder import Plan
+from cernis.plan.linking import Linker, Links
 from cernis.plan.stages import StageDraft, find_stages, shapes
+from cernis.plan.uses import indispensable, uses_of
 from cernis.syntax.tree import Term
 
 Positions = tuple[int, ...]
@@ -46,6 +38,7 @@ class Way(StrEnum):
     KEYED = "keyed"
     DEMANDED = "demanded"
     EVERYWHERE = "everywhere"
+    LINKED = "linked"
     ONE = "one partition"
 
 
@@ -61,6 +54,8 @@ class Demand:
     step: int
     width: int
     hashed: Positions
+    kinds: Positions = ()
+    """At a step with links: of which kind the entity at `hashed` is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +76,8 @@ class Delivery:
     way: Way
     links: tuple[Positions, ...] = ()
     demands: tuple[tuple[Demand, Positions], ...] = ()
+    kinds: Positions = ()
+    """At a step with links: of which kind the entity at each of `links` is."""
 
 
 @dataclass(slots=True)
@@ -99,6 +96,8 @@ class Routes:
     """Where the rows of a relation go on to, from its home or from where it is defined."""
     asks: tuple[Ask, ...] = ()
     """What the rows of drivers make of demand."""
+    linked: dict[int, Links] = field(default_factory=dict)
+    """The steps that are spread by components of linked entities."""
 
     def home(self, relation: Relation) -> Delivery:
         """Where the records of an input relation go first; one no rule asks for goes anywhere."""
@@ -110,14 +109,27 @@ class Routes:
         """The positions by which a relation is spread where it goes on from; None: not by any."""
         home = self.homes.get(relation)
         if home is not None:
-            return home.links[0] if home.way is Way.KEYED else None
+            return home.links[0] if home.way in (Way.KEYED, Way.LINKED) else None
         return next((own[relation] for own in self.owned.values() if relation in own), None)
 
+    def kinds(self, step: int, relation: Relation, link: Positions) -> Positions:
+        """Of which kinds the entities of a relation are, at a step with links; else nothing."""
+        links = self.linked.get(step)
+        return () if links is None else tuple(links.kinds[relation, at] for at in link)
 
-def find_routes(plan: Plan) -> Routes:
-    """The routes of a plan."""
+
+def find_routes(plan: Plan, by_links: bool = True) -> Routes:
+    """The routes of a plan.
+
+    Components of linked entities are known when all of the input is. Where it is not, `by_links` is
+    False, and what has no key goes to one bucket.
+    """
     checked = plan.checked
-    drafts, _ = find_stages(checked.dependencies.components, list(shapes(checked.definitions)))
+    drafts, _ = find_stages(
+        checked.dependencies.components, list(shapes(checked.definitions)), Linker(checked)
+    )
+    if not by_links:
+        drafts = [replace(draft, links=None) for draft in drafts]
     return _Search(plan, drafts).routes()
 
 
@@ -153,7 +165,9 @@ class _Search:
             for component in draft.components
             for vertex in component.vertices
         }
-        self._routes = Routes()
+        self._routes = Routes(
+            linked={n: d.links for n, d in enumerate(drafts, 1) if d.links is not None}
+        )
         self._uses = {number: list(self._uses_of(number)) for number in range(1, len(drafts) + 1)}
 
     def routes(self) -> Routes:
@@ -171,11 +185,15 @@ class _Search:
 
     def _own(self) -> None:
         for number, draft in enumerate(self._drafts, 1):
-            relations = {v.relation for c in draft.components for v in c.vertices}
             self._routes.owned[number] = {
-                relation: draft.keys.get(relation, ()) if draft.key else None
-                for relation in sorted(relations)
+                relation: self._key_of(relation, draft) for relation in sorted(draft.relations)
             }
+
+    def _key_of(self, relation: Relation, draft: StageDraft) -> Positions | None:
+        if draft.links is not None:
+            # All entities of a row are in one component: the first will do.
+            return draft.links.positions[relation][:1]
+        return draft.keys.get(relation, ()) if draft.key else None
 
     # -- what each stage reads --------------------------------------------------------------
 
@@ -187,7 +205,7 @@ class _Search:
                 continue
             wanted = [head.args[at] for at in draft.keys[head.relation]] if draft.key else []
             drivers = tuple(self._drivers(rule, wanted)) if draft.key else ()
-            for relation, args in _literals(rule):
+            for relation, args in uses_of(rule):
                 if self._stage_of.get(relation) == number:
                     continue
                 carried = tuple(
@@ -199,7 +217,7 @@ class _Search:
 
     def _drivers(self, rule: Rule, wanted: list[Term]) -> Iterator[tuple[Relation, Positions]]:
         """Inputs that an instance of the head cannot do without, and that carry all of its key."""
-        for relation, args in _indispensable(rule):
+        for relation, args in indispensable(rule):
             if relation not in self._stage_of and all(term in args for term in wanted):
                 yield relation, tuple(args.index(term) for term in wanted)
 
@@ -222,7 +240,7 @@ class _Search:
     def _home(self, number: int, uses: list[_Use]) -> Delivery:
         width = len(self._drafts[number - 1].key)
         if not width:
-            return Delivery(number, Way.ONE)
+            return self._without_key(number, uses[0].relation)
         links = {use.positions for use in uses}
         if len(links) == 1 and all(len(use.carried) == width for use in uses):
             return Delivery(number, Way.KEYED, tuple(links))
@@ -230,6 +248,14 @@ class _Search:
         if partial and all(use.drivers for use in uses if len(use.carried) < width):
             return Delivery(number - 1, Way.KEYED, (min(partial, key=len),))
         return Delivery(number, Way.EVERYWHERE)
+
+    def _without_key(self, number: int, relation: Relation) -> Delivery:
+        links = self._routes.linked.get(number)
+        if links is None:
+            return Delivery(number, Way.ONE)
+        own = links.positions[relation]
+        kinds = self._routes.kinds(number, relation, own)
+        return Delivery(number, Way.LINKED, tuple((at,) for at in own), kinds=kinds)
 
     # -- from there on ----------------------------------------------------------------------
 
@@ -250,7 +276,7 @@ class _Search:
     ) -> Delivery:
         width = len(self._drafts[number - 1].key)
         if not width:
-            return Delivery(number, Way.ONE)
+            return self._without_key(number, relation)
         links: dict[Positions, None] = {}
         demands: dict[tuple[Demand, Positions], None] = {}
         for use in uses:
@@ -274,69 +300,7 @@ class _Search:
         if not spread or not set(spread) <= set(use.positions):
             return
         hashed = tuple(use.positions.index(position) for position in spread)
-        demand = Demand(step, number, len(use.carried), hashed)
+        kinds = self._routes.kinds(step, relation, spread) if home is None else home.kinds[:1]
+        demand = Demand(step, number, len(use.carried), hashed, kinds)
         for driver, key in use.drivers:
             yield Ask(demand, driver, key, tuple(key[at] for at in use.components))
-
-
-def _literals(rule: Rule) -> Iterator[tuple[Relation, tuple[Term, ...]]]:
-    """What the literals of a rule are about."""
-    if isinstance(rule, StaticRule):
-        for literal in rule.body:
-            if isinstance(literal, HoldsFor):
-                yield literal.pair.relation, literal.pair.args
-        return
-    for each in temporal(rule.body):
-        yield _about(each)
-
-
-def _about(literal: Temporal) -> tuple[Relation, tuple[Term, ...]]:
-    entity = literal.event if isinstance(literal, Happens) else literal.pair
-    return entity.relation, entity.args
-
-
-def _indispensable(rule: Rule) -> Iterator[tuple[Relation, tuple[Term, ...]]]:
-    """The literals without which a rule gives nothing."""
-    if isinstance(rule, ChangeRule | EventRule):
-        for literal in rule.body:
-            if isinstance(literal, Temporal) and not literal.negated:
-                yield _about(literal)
-        return
-    needed = _needed_lists(rule)
-    for each in rule.body:
-        if isinstance(each, HoldsFor) and each.intervals in needed:
-            yield each.pair.relation, each.pair.args
-
-
-def _needed_lists(rule: StaticRule) -> frozenset[str]:
-    """The lists that must not be empty for the result to be anything.
-
-    A union needs what all of its operands need, an intersection and a relation of Allen's what any
-    does, a relative complement and a duration what their first operand does.
-    """
-    needs: dict[str, frozenset[str]] = {}
-    for step in rule.body:
-        if isinstance(step, HoldsFor):
-            needs[step.intervals] = frozenset([step.intervals])
-        elif isinstance(step, IntervalOperation):
-            needs[step.output] = _needs(step.operator, [needs[name] for name in step.inputs])
-    found = needs.get(rule.output, frozenset())
-    for step in rule.body:
-        if isinstance(step, NotEmpty):
-            found |= needs[step.intervals]
-    return found
-
-
-def _needs(operator: str, inputs: list[frozenset[str]]) -> frozenset[str]:
-    if not inputs or operator == "complement_all":
-        return frozenset()
-    if operator == "union_all":
-        return frozenset.intersection(*inputs)
-    if operator in ("relative_complement_all", "intDurGreater", "intDurLess"):
-        return inputs[0]
-    return frozenset(_all(inputs))
-
-
-def _all(parts: Iterable[frozenset[str]]) -> Iterator[str]:
-    for part in parts:
-        yield from part

@@ -40,6 +40,8 @@ class Kind(StrEnum):
     """Which buckets ask for what."""
     SURVEY = "survey"
     """What is known of all the input."""
+    LINKS = "links"
+    """Which entities records link."""
     ANSWER = "answer"
     WRITTEN = "written"
     """What of an answer was written to files."""

@@ -13,7 +13,7 @@ from cernis.spark.found import Found
 from cernis.spark.inbox import Asked
 from cernis.spark.job import Job, Survey
 from cernis.spark.pack import MOST_ROWS, Piece, arguments_at, by_bucket, first_of, to_all
-from cernis.spark.routes import Delivery, Demand, Way
+from cernis.spark.routes import Delivery, Demand, Positions, Way
 from cernis.spark.rows import FIRST, Kind, Row
 
 
@@ -67,10 +67,9 @@ class Sender:
             return np.arange(length), np.zeros(length, np.int64)
         if delivery.way is Way.EVERYWHERE:
             return np.repeat(np.arange(length), buckets), np.tile(np.arange(buckets), length)
-        spread = self.job.spread(delivery.step)
         pairs = [
-            np.arange(length) * buckets + spread.of([arguments[at] for at in link], length)
-            for link in delivery.links
+            np.arange(length) * buckets + self._bucket(link, arguments, length, delivery, at)
+            for at, link in enumerate(delivery.links)
         ]
         for demand, positions in delivery.demands:
             rows, targets = self._asked(demand, [arguments[at] for at in positions], length)
@@ -78,6 +77,12 @@ class Sender:
         chosen = pairs[0] if len(pairs) == 1 and not delivery.demands else None
         chosen = np.unique(np.concatenate(pairs)) if chosen is None else chosen
         return chosen // buckets, chosen % buckets
+
+    def _bucket(
+        self, link: Positions, arguments: list[Column], length: int, delivery: Delivery, at: int
+    ) -> Integers:
+        kinds = delivery.kinds[at : at + 1]
+        return self.job.placed(delivery.step, [arguments[p] for p in link], length, kinds)
 
     def _asked(
         self, demand: Demand, columns: list[Column], length: int

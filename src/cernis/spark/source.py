@@ -15,9 +15,8 @@ from cernis.runtime.mapping import Mappings
 from cernis.spark.clock import Clock
 from cernis.spark.frames import Frame, records_of, wanted_columns
 from cernis.spark.job import Job
-from cernis.spark.pack import pack
 from cernis.spark.places import Places
-from cernis.spark.rows import DDL, batches
+from cernis.spark.rows import DDL, Row, batches
 from cernis.spark.session import session
 from cernis.spark.splits import (
     ROW,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Batches = Iterator[pa.RecordBatch]
+Packing = Callable[[Records, Job], Iterator[Row]]
 
 _SMALL: Final = 256 << 20
 """Files of fewer bytes in all can be read and evaluated by one task, without an exchange."""
@@ -92,21 +92,21 @@ class Source:
         }
         return found | parquet_schemas(self.splits)
 
-    def packed(self, job: Job, home: bool) -> DataFrame:
-        """All records as rows for their buckets."""
-        parts = [self._packed_frame(frame, own, job, home) for frame, own in self.frames]
-        parts.append(self._packed_splits(job, home) if self.splits else self._nothing(job, home))
+    def packed(self, job: Job, how: Packing) -> DataFrame:
+        """All records as rows for their buckets, or what else there is to tell of them."""
+        parts = [self._packed_frame(frame, own, job, how) for frame, own in self.frames]
+        parts.append(self._packed_splits(job, how) if self.splits else self._nothing(job, how))
         found = parts[0]
         for part in parts[1:]:
             found = found.unionAll(part)
         return found
 
-    def _nothing(self, job: Job, home: bool) -> DataFrame:
+    def _nothing(self, job: Job, how: Packing) -> DataFrame:
         """A row for each bucket, so that buckets without records are evaluated too."""
 
         def run(given: Batches) -> Batches:
             for _ in given:
-                yield from batches(pack(Records(), job, home))
+                yield from batches(how(Records(), job))
 
         return self.session.range(0, 1, 1, 1).mapInArrow(run, DDL)
 
@@ -114,7 +114,7 @@ class Source:
         """The columns of a DataFrame that are needed."""
         return [f"`{column}`" for column in wanted_columns(frame, own.columns, job.loaded.shapes)]
 
-    def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, home: bool) -> DataFrame:
+    def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, how: Packing) -> DataFrame:
         columns = self.columns(frame, own, job)
 
         def run(given: Batches) -> Batches:
@@ -122,12 +122,12 @@ class Source:
             read = records_of(given, frame, partition_number(), job.loaded.shapes)
             for records in clock.over("reading", read):
                 job.tell_read(records.count)
-                yield from clock.over("packing", batches(pack(records, job, home)))
+                yield from clock.over("packing", batches(how(records, job)))
             yield from batches([clock.row()])
 
         return own.select(*columns).mapInArrow(run, DDL)
 
-    def _packed_splits(self, job: Job, home: bool) -> DataFrame:
+    def _packed_splits(self, job: Job, how: Packing) -> DataFrame:
         splits, mappings = self.splits, self.mappings
         tasks = tasks_of(splits)
 
@@ -139,7 +139,7 @@ class Source:
                     with clock.at("reading"):
                         records = read_together(splits, tasks[number], shapes, mappings)
                     job.tell_read(records.count)
-                    yield from clock.over("packing", batches(pack(records, job, home)))
+                    yield from clock.over("packing", batches(how(records, job)))
             yield from batches([clock.row()])
 
         numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1))

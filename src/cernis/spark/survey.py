@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
 from cernis.runtime.columns import Records
 from cernis.runtime.recognise import chosen_bounds
 from cernis.runtime.run import windows
+from cernis.spark.components import Linked, distinct, spread, warn_of_giants
 from cernis.spark.domains import Key, Members, foreign_domains, members_of
 from cernis.spark.inbox import Inbox
 from cernis.spark.job import Job, Survey
@@ -49,3 +52,13 @@ def together(found: Iterable[tuple[Survey, Members]], keys: set[Key]) -> tuple[S
                 known = members[key].get(member, since)
                 members[key][member] = min(known, since)
     return survey, members
+
+
+def with_components(job: Job, found: Iterable[tuple[int, Any]]) -> Job:
+    """The job with the components of what all records link, of which each step is told its own."""
+    linked: dict[int, list[Linked]] = {step: [] for step in job.loaded.routes.linked}
+    for step, content in found:
+        linked[step].append(Linked(*content))
+    spreads = {step: spread(distinct(own), job.buckets) for step, own in linked.items()}
+    warn_of_giants({step: outcome for step, (_, outcome) in spreads.items()})
+    return replace(job, components={step: own for step, (own, _) in spreads.items()})

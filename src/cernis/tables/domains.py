@@ -25,7 +25,7 @@ _DENSE = 4
 
 
 class Texts(Sequence[Value]):
-    """Distinct texts as Arrow has them; they become Python's only when they are asked for."""
+    """Texts as Arrow has them; they become Python's only when they are asked for."""
 
     def __init__(self, array: pa.LargeStringArray) -> None:
         self.array = array
@@ -64,6 +64,8 @@ class Domain:
     """Columns of one value, by the terms they were made for."""
     _texts: tuple[pa.LargeStringArray, Integers, int] | None = field(default=None, repr=False)
     """The texts among the values, their codes, and how many values there were then."""
+    _met: tuple[pa.LargeStringArray, Integers] | None = field(default=None, repr=False)
+    """The longest list of texts so far, and its codes: tables often have the same one."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -91,6 +93,14 @@ class Domain:
         return np.fromiter(map(self.code, given), np.int64, len(given))
 
     def _encode_texts(self, texts: pa.LargeStringArray) -> Integers:
+        if self._met is not None and texts.equals(self._met[0]):
+            return self._met[1]
+        codes = self._look_up(texts)
+        if self._met is None or len(texts) >= len(self._met[0]):
+            self._met = texts, codes
+        return codes
+
+    def _look_up(self, texts: pa.LargeStringArray) -> Integers:
         known, codes = self._known_texts()
         places = pc.index_in(texts, value_set=known)
         found = np.full(len(texts), -1, np.int64)

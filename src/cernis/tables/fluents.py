@@ -8,7 +8,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.hashing import RowTable
+from cernis.kernels.hashing import Numbering, RowTable
+from cernis.kernels.order import placed, ranks
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 
@@ -88,6 +89,7 @@ class Finder:
         self._sizes = [len(domain) if domain is not None else -1 for domain in self._domains]
         self._own = self._keys([data for data, _ in columns], length)
         self._ordered: tuple[Array, Integers] | None = None
+        self._listed: tuple[Numbering, Integers, Integers] | None = None
         self._first: Integers | None = self._through_table() if columns else None
         self._rows: RowTable | None = None
         if self._first is not None:
@@ -163,11 +165,29 @@ class Finder:
     def all(self, columns: list[Array], length: int) -> tuple[Integers, Integers]:
         """All matches: the row asked for, and the position of its match, in the order of rows."""
         keys = self._wanted(columns, length)
-        known, order = self._sorted()
-        low = np.searchsorted(known, keys, "left")
-        high = np.searchsorted(known, keys, "right")
-        counts = high - low
+        if keys.dtype == np.int64 and self._own.dtype == np.int64:
+            first, counts, order = self._matches(keys)
+        else:
+            known, order = self._sorted()
+            first = np.searchsorted(known, keys, "left")
+            counts = np.searchsorted(known, keys, "right") - first
         rows = np.repeat(np.arange(length), counts)
         behind = np.cumsum(counts) - counts
-        places = np.arange(len(rows)) - np.repeat(behind, counts) + np.repeat(low, counts)
-        return rows, order[places]
+        return rows, order[np.repeat(first - behind, counts) + np.arange(len(rows))]
+
+    def _matches(self, keys: Integers) -> tuple[Integers, Integers, Integers]:
+        """Where the matches of each key begin, how many there are, and the order that is about."""
+        if self._listed is None:
+            numbering = Numbering()
+            numbers = numbering.of(self._own)
+            rank, first = ranks(numbers, len(numbering))
+            self._listed = numbering, first, placed(np.arange(len(rank)), rank)
+        numbering, first, order = self._listed
+        if not len(numbering):
+            none = np.zeros(len(keys), np.int64)
+            return none, none, order
+        found = numbering.find(keys)
+        is_known = found >= 0
+        at = np.where(is_known, found, 0)
+        begins = first[at]
+        return begins, np.where(is_known, first[at + 1] - begins, 0), order

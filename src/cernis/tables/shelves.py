@@ -15,7 +15,7 @@ from cernis.tables.columns import Array
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 _ROOM = 4
-"""A group that moves gets room for this many rows more than twice its own."""
+"""The least room that a group has to grow."""
 
 
 class Shelf:
@@ -96,11 +96,16 @@ class Shelf:
 
     def rows(self, places: Integers) -> list[Array]:
         """The columns of rows."""
-        return [self._column(at, places) for at in range(self.width)]
+        return [self.column(at, places) for at in range(self.width)]
 
-    def _column(self, at: int, places: Integers) -> Array:
+    def column(self, at: int, places: Integers) -> Array:
+        """One column of rows."""
         column = self._pool[at, places]
         return np.asarray(column.view(np.float64) if self._is_float[at] else column)
+
+    def write(self, at: int, places: Integers, values: Integers) -> None:
+        """Let whole numbers take the place of others in one column of rows."""
+        self._pool[at, places] = values
 
     def _known(
         self, groups: Integers, starts: Integers, ends: Integers
@@ -198,15 +203,16 @@ class Shelf:
             )
         need = int(shelves.room_needed(self._counts, self._rooms, come_groups))
         if self._used + need > self._pool.shape[1]:
-            self._make_room(need)
+            self._make_room(np.bincount(come_groups, minlength=self.groups))
 
-    def _make_room(self, need: int) -> None:
-        """Put all groups behind one another in a new pool, with room to grow."""
+    def _make_room(self, more: Integers) -> None:
+        """Put all groups behind one another in a new pool, with room for more, and to grow."""
         places, owners = self.everything()
-        rooms = np.where(self._counts, self._counts + self._counts // 4 + _ROOM, 0)
+        wanted = self._counts + more
+        rooms = np.where(wanted, wanted + wanted // 4 + _ROOM, 0)
         bases = np.cumsum(rooms) - rooms
         used = int(rooms.sum())
-        pool = np.empty((self._pool.shape[0], used + 2 * need + used // 4 + 64), np.int64)
+        pool = np.empty((self._pool.shape[0], used + used // 2 + _ROOM), np.int64)
         within = np.arange(len(places)) - np.repeat(
             np.cumsum(self._counts) - self._counts, self._counts
         )

@@ -1,0 +1,256 @@
+"""Uncertain records: what intervals and probabilities cost, and how accurate bounded memory is.
+
+    python benchmarks/uncertain.py [--records 1000000] [--folds 5] [--skip-accuracy]
+
+Prints one line a figure. A sort is the time `numpy.sort` takes for as many random 64-bit integers.
+Times are those of the processor, with the clock's behind them; the best of several runs counts.
+
+Accuracy is f1 by point against the intervals of the whole stream, at a threshold of one half,
+reasoning at each point. Durations are learned from the other folds; the counts of all folds are
+added up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import cernis
+from cernis.program import Program
+from cernis.runtime.accuracy import compare
+from cernis.runtime.recognise import bounds
+from cernis.runtime.settings import Settings
+from cernis.runtime.sources import read_events
+from cernis.runtime.uncertain import UncertainAnswer, UncertainRun
+from cernis.runtime.uncertain_settings import UncertainSettings
+from cernis.uncertain.durations import Durations, learned
+from cernis.uncertain.intervals import maximal_intervals, most_credible, recognise
+from cernis.uncertain.noise import gamma_confidences, spurious_records
+from cernis.uncertain.scores import Score
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from examples.maritime.simulate import simulate  # noqa: E402
+from examples.maritime.uncertain import days_in_turn  # noqa: E402
+from examples.surveillance.generate import generate  # noqa: E402
+
+SEED = 8
+EVENTS = ("walking", "running", "active", "inactive", "abrupt")
+CONTEXT = ("coord", "orientation")
+MEMORIES = range(10, 151, 10)
+MEANS = {"smooth": (1.0, 2.0), "strong": (0.5, 1.5)}
+"""Means of the gamma noise at the first and the last record."""
+SPURIOUS = 0.02
+
+
+@dataclass(frozen=True)
+class Timed:
+    """The best time of several runs: of the processor, and by the clock."""
+
+    cpu: float
+    clock: float
+
+    def __str__(self) -> str:
+        return f"{self.cpu * 1e3:10.2f} ms (clock {self.clock * 1e3:.2f})"
+
+
+def best(work: Callable[[], object], runs: int) -> Timed:
+    times = []
+    for _ in range(runs):
+        cpu, clock = time.process_time(), time.perf_counter()
+        work()
+        times.append((time.process_time() - cpu, time.perf_counter() - clock))
+    return Timed(*min(times))
+
+
+def one_sort(count: int) -> float:
+    keys = np.random.default_rng(SEED).integers(0, 1 << 62, count)
+    return best(lambda: np.sort(keys), 3).cpu
+
+
+# -- intervals ---------------------------------------------------------------------------------
+
+
+def wave(entities: int, points: int) -> np.ndarray:
+    """Probabilities that wander, a little more often low than high."""
+    steps = np.random.default_rng(SEED).normal(0, 0.1, (entities, points))
+    return np.clip(np.sin(np.cumsum(steps, axis=1)) / 2 + 0.4, 0, 1).ravel()
+
+
+def interval_figures() -> None:
+    one, ends = wave(1, 8000), np.array([0, 8000])
+    low = np.random.default_rng(SEED).random(8000) * 0.4
+    known = Durations(400.0, 100.0)
+    for memory in (50, 400):
+        for name, stream in (("wave", one), ("all low", low)):
+            for way, durations in (("b", None), ("bd", known)):
+                found = best(
+                    lambda s=stream, m=memory, d=durations: recognise(
+                        s, ends, 0.5, limit=m, durations=d, batch=1
+                    ), 20,
+                )  # fmt: skip
+                print(
+                    f"8,000 points, batches of 1, memory {memory:>3}, {way:<2}, {name:<8} {found}"
+                )
+    many, ends = wave(10_000, 1000), np.arange(10_001) * 1000
+    sort = one_sort(len(many))
+    ways: dict[str, Callable[[], object]] = {
+        "whole": lambda: maximal_intervals(many, ends, 0.5),
+        "whole, most credible": lambda: most_credible(maximal_intervals(many, ends, 0.5)),
+        "memory 60, b": lambda: recognise(many, ends, 0.5, limit=60, batch=1),
+        "memory 60, bd": lambda: recognise(
+            many, ends, 0.5, limit=60, durations=Durations(50.0, 20.0), batch=1
+        ),
+    }
+    for name, work in ways.items():
+        found = best(work, 3)
+        print(f"10,000 x 1,000 points, {name:<22} {found} {found.cpu / sort:6.2f} sorts")
+
+
+# -- probabilities -----------------------------------------------------------------------------
+
+
+def surveillance() -> Program:
+    folder = ROOT / "examples" / "surveillance"
+    return cernis.load(folder / "uncertain.cer", [folder / "facts.cer"])
+
+
+def noisy_scenes(records: int, seed: int, noise: str) -> dict[str, pa.Table]:
+    """Scenes before a camera with confidences; strong noise adds what never happened."""
+    chance = np.random.default_rng(seed)
+    tables = {}
+    touched = EVENTS if noise == "smooth" else (*EVENTS, *CONTEXT)
+    for name, table in generate(records, 10, seed).items():
+        columns = {"val" if t == "value" else t: table[t] for t in table.column_names}
+        if name in touched:
+            times = table["occurrence"].to_numpy()
+            columns["probability"] = pa.array(gamma_confidences(times, chance, *MEANS[noise]))
+        tables[name] = pa.table(columns)
+    if noise == "strong":
+        _add_spurious(tables, chance)
+    return tables
+
+
+def _add_spurious(tables: dict[str, pa.Table], chance: np.random.Generator) -> None:
+    counts = [len(tables[name]) for name in EVENTS]
+    names = np.repeat(np.arange(len(EVENTS)), counts)
+    rows, others = spurious_records(names, len(EVENTS), SPURIOUS, chance)
+    every = pa.concat_tables([tables[name] for name in EVENTS]).take(pa.array(rows))
+    for at, name in enumerate(EVENTS):
+        copies = every.filter(pa.array(others == at))
+        tables[name] = pa.concat_tables([tables[name], copies])
+
+
+def probability_figures(records: int) -> None:
+    program = surveillance()
+    for noise in MEANS:
+        for count in (records // 4, records // 2, records):
+            given = read_events(noisy_scenes(count, SEED, noise), program.checked, uncertain=True)
+            run = UncertainRun(program.plan, UncertainSettings())
+            ends = bounds(given, Settings(), run.tick)
+            sort = one_sort(count)
+            for what, wanted in (("probabilities", False), ("and intervals", True)):
+                found = best(
+                    lambda g=given, e=ends, r=run, w=wanted: r.over_uncertain(g, *e, intervals=w), 3
+                )
+                print(
+                    f"surveillance, {noise} noise, {count:>9,} records, {what} {found} "
+                    f"{found.cpu / sort:6.1f} sorts, {found.cpu / count * 1e9:6.0f} ns a record"
+                )
+
+
+# -- accuracy ----------------------------------------------------------------------------------
+
+
+@dataclass
+class Fold:
+    """One stream, recognised as a whole."""
+
+    answer: UncertainAnswer
+    limits: tuple[int, int, int]
+
+    def lengths(self, fluent: str) -> np.ndarray:
+        relation = next(own for own in self.answer.fluents if str(own) == fluent)
+        _, end, tick = self.limits
+        table = self.answer.fluents[relation]
+        return (np.minimum(table.ends, end + 2 * tick) - table.starts) // tick
+
+
+def recognised(program: Program, tables: dict[str, pa.Table]) -> Fold:
+    result = program.run_uncertain(tables)
+    tick = program.checked.definitions.settings.tick
+    return Fold(result.answer, (result.summary.start, result.summary.end, tick))
+
+
+def accuracy(folds: list[Fold], fluents: list[str], title: str) -> None:
+    """Print f1 of b and bd for each memory; the counts of all folds are added up."""
+    totals: dict[tuple[str, str, int], Score] = {}
+    for at, fold in enumerate(folds):
+        others = [other for place, other in enumerate(folds) if place != at]
+        known = {}
+        for fluent in fluents:
+            own = learned(np.concatenate([other.lengths(fluent) for other in others]))
+            known |= {} if own is None else {fluent: own}
+        chosen = UncertainSettings(memory=max(MEMORIES), durations=known, seed=SEED)
+        for each in compare(fold.answer, fold.limits, chosen, MEMORIES):
+            if each.fluent in fluents and each.memory is not None:
+                key = (each.fluent, each.variant, each.memory)
+                totals[key] = totals.get(key, Score(0, 0, 0)) + each.points
+    for fluent in fluents:
+        for way in ("b", "bd"):
+            scores = [totals[fluent, way, memory].f1 for memory in MEMORIES]
+            shown = " ".join(f"{score:.3f}" for score in scores)
+            print(f"f1 {title:<22} {fluent:<13} {way:<2} {shown}")
+        below = [
+            memory for memory in MEMORIES
+            if totals[fluent, "bd", memory].f1 < totals[fluent, "b", memory].f1
+        ]  # fmt: skip
+        at_60 = totals[fluent, "bd", 60].f1
+        print(f"f1 {title:<22} {fluent:<13} bd at 60: {at_60:.3f}; below b at: {below or 'none'}")
+
+
+def accuracy_figures(folds: int) -> None:
+    print(f"f1 by point for memory {' '.join(f'{memory:>5}' for memory in MEMORIES)}")
+    program = surveillance()
+    for noise in MEANS:
+        streams = [noisy_scenes(300_000, SEED + at, noise) for at in range(folds)]
+        own = [recognised(program, tables) for tables in streams]
+        accuracy(own, ["moving/2", "meeting/2", "fighting/2"], f"surveillance {noise}")
+    for noise, c in (("smooth", 10_000.0), ("strong", 5_000.0)):
+        own = []
+        for at in range(folds):
+            days = [simulate(20, 100 * at + day) for day in range(12)]
+            own.append(recognised(_maritime(days[0].facts), days_in_turn(days, c)))
+        accuracy(own, ["rendezVous/2", "tugging/2"], f"maritime {noise}")
+
+
+def _maritime(facts: str) -> Program:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "facts.cer"
+        file.write_text(facts, "utf-8")
+        return cernis.load(ROOT / "examples" / "maritime" / "uncertain.cer", [file])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--skip-accuracy", action="store_true")
+    given = parser.parse_args()
+    interval_figures()
+    probability_figures(given.records)
+    if not given.skip_accuracy:
+        accuracy_figures(given.folds)
+
+
+if __name__ == "__main__":
+    main()

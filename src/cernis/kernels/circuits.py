@@ -1,0 +1,290 @@
+"""Formulas over uncertain facts: what shape they have, what they are worth, carried over time.
+
+A *literal* is `2 * node`, or one more if it is negated. Node 0 is true. A node that is no fact is
+composite: true if one of its alternatives is, each a conjunction of literals; nodes that these
+name have lower numbers. A *group* is all that happens to one pair at one point: rows, each a
+conjunction of literals, that initiate or break it.
+
+Two groups have one shape if they are the same but for the names of the facts. A shape is compiled
+once, elsewhere, to a decision diagram; here it is a list of tests `value[low] + p * (value[high] -
+value[low])`, each after those that it uses.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.compile import kernel, part
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+OPEN, OPEN_NOT, NEXT, CLOSE, INITIATES, BREAKS, OWN, NOT_OWN = range(8)
+"""Tokens of a shape: a composite, its next alternative, its end; the beginning of a row; the
+literal that the pair itself holds. From `FACTS` on, `FACTS + 2 * k` is the group's fact k, or one
+more if it is negated."""
+FACTS: Final = 8
+
+DEEPEST: Final = 64
+"""So many composites may lie in one another."""
+
+_PRIME: Final = np.uint64(0x9E3779B97F4A7C15)
+_S29: Final = np.uint64(29)
+
+
+@part
+def _mixed(key: int, token: int) -> int:
+    """A hash with one token more."""
+    mixed = (np.uint64(key) ^ np.uint64(token + 1)) * _PRIME
+    return int(np.int64(mixed ^ (mixed >> _S29)))
+
+
+@kernel(
+    "integers integers integers integers integers integers integers integers integers integers "
+    "writable-integers writable-integers writable-integers "
+    "writable-integers writable-integers writable-integers writable-integers writable-integers",
+    "integer",
+)
+def shapes(
+    groups: Integers, order: Integers, breaks: Integers, offsets: Integers, literals: Integers,
+    own: Integers, composite: Integers, alternatives: Integers, conjunctions: Integers,
+    definitions: Integers,
+    stamps: Integers, numbers: Integers, stack: Integers,
+    keys: Integers, token_offsets: Integers, tokens: Integers, fact_offsets: Integers,
+    facts: Integers,
+) -> int:  # fmt: skip
+    """The shape of each group, and its facts in the order in which they first come.
+
+    Group g has the rows `order[groups[g]:groups[g+1]]`; row r breaks if `breaks[r]` and has the
+    literals `offsets[r]:offsets[r+1]`. `own[g]` is the node that the pair itself holds, or -1.
+    `composite[n]` is -1 for a fact; else the composite's alternatives are
+    `alternatives[c]:alternatives[c+1]`, whose literals are `conjunctions[a]:conjunctions[a+1]` of
+    the definitions. Stamps are -1 for all nodes. Written are a key of the shape, its tokens, and
+    its facts. Gives the first group in which composites are too deep, or -1.
+    """
+    at = 0
+    count = 0
+    for group in range(len(groups) - 1):
+        key = 0
+        first = count
+        for place in range(groups[group], groups[group + 1]):
+            row = order[place]
+            token = BREAKS if breaks[row] else INITIATES
+            tokens[at] = token
+            key = _mixed(key, token)
+            at += 1
+            depth = 0
+            cursor, stop = offsets[row], offsets[row + 1]
+            while depth > 0 or cursor < stop:
+                if cursor == stop:
+                    # An alternative ends: on to the next one, or out of the composite.
+                    stack[4 * depth] += 1
+                    alternative = stack[4 * depth]
+                    token = CLOSE
+                    if alternative < stack[4 * depth + 1]:
+                        cursor, stop = conjunctions[alternative], conjunctions[alternative + 1]
+                        token = NEXT
+                    else:
+                        cursor, stop = stack[4 * depth + 2], stack[4 * depth + 3]
+                        depth -= 1
+                else:
+                    literal = literals[cursor] if depth == 0 else definitions[cursor]
+                    cursor += 1
+                    node = literal >> 1
+                    inner = composite[node]
+                    if node == own[group]:
+                        token = OWN + (literal & 1)
+                    elif inner < 0:
+                        if stamps[node] != group:
+                            stamps[node] = group
+                            numbers[node] = count - first
+                            facts[count] = node
+                            count += 1
+                        token = FACTS + 2 * numbers[node] + (literal & 1)
+                    else:
+                        token = OPEN + (literal & 1)
+                        depth += 1
+                        if depth == DEEPEST:
+                            return group
+                        stack[4 * depth] = alternatives[inner]
+                        stack[4 * depth + 1] = alternatives[inner + 1]
+                        stack[4 * depth + 2] = cursor
+                        stack[4 * depth + 3] = stop
+                        cursor = conjunctions[alternatives[inner]]
+                        stop = conjunctions[alternatives[inner] + 1]
+                tokens[at] = token
+                key = _mixed(key, token)
+                at += 1
+        keys[group] = key
+        token_offsets[group + 1] = at
+        fact_offsets[group + 1] = count
+    return -1
+
+
+@kernel("integers integers integers integers", "integer")
+def first_unlike(
+    shape: Integers, samples: Integers, token_offsets: Integers, tokens: Integers
+) -> int:
+    """The first group whose tokens are not those of the sample of its shape; -1 if there is none.
+
+    Different tokens of equal keys are possible, though hardly.
+    """
+    for group in range(len(shape)):
+        sample = samples[shape[group]]
+        low, other = token_offsets[group], token_offsets[sample]
+        length = token_offsets[group + 1] - low
+        if token_offsets[sample + 1] - other != length:
+            return group
+        for at in range(length):
+            if tokens[low + at] != tokens[other + at]:
+                return group
+    return -1
+
+
+@part
+def _worth(
+    group: int, shape: int, fact_offsets: Integers, facts: Integers, chances: Floats,
+    tests: Integers, variables: Integers, lows: Integers, highs: Integers, values: Floats,
+) -> None:  # fmt: skip
+    """Write the value of each test of a shape for the facts of a group behind 0 and 1."""
+    base = fact_offsets[group]
+    place = 2
+    for test in range(tests[shape], tests[shape + 1]):
+        low = values[lows[test]]
+        chance = chances[facts[base + variables[test]]]
+        values[place] = low + chance * (values[highs[test]] - low)
+        place += 1
+
+
+@kernel(
+    "integers integers integers floats integers integers integers integers integers integers "
+    "writable-floats writable-floats writable-floats",
+    "nothing",
+)
+def evaluate(
+    shape: Integers, fact_offsets: Integers, facts: Integers, chances: Floats,
+    tests: Integers, variables: Integers, lows: Integers, highs: Integers,
+    held: Integers, fresh: Integers,
+    values: Floats, kept: Floats, begun: Floats,
+) -> None:  # fmt: skip
+    """For each group the probabilities to hold next: if the pair holds, and if it does not.
+
+    They are the values `held` and `fresh` of the group's shape; 0 and 1 are values by themselves.
+    """
+    values[0] = 0.0
+    values[1] = 1.0
+    for group in range(len(shape)):
+        own = shape[group]
+        _worth(
+            group, own, fact_offsets, facts, chances, tests, variables, lows, highs, values
+        )  # fmt: skip
+        kept[group] = values[held[own]]
+        begun[group] = values[fresh[own]]
+
+
+@kernel("integers floats floats floats writable-floats", "nothing")
+def carry(offsets: Integers, initial: Floats, kept: Floats, begun: Floats, after: Floats) -> None:
+    """The probability of each pair after each of its groups, which are in the order of time."""
+    for pair in range(len(offsets) - 1):
+        chance = initial[pair]
+        for group in range(offsets[pair], offsets[pair + 1]):
+            chance = begun[group] + chance * (kept[group] - begun[group])
+            after[group] = chance
+
+
+@kernel(
+    "integers integers integers integers integers integers writable-floats "
+    "integers integers integers integers integers integers "
+    "integers integers integers writable-floats writable-floats writable-floats writable-floats",
+    "nothing",
+)
+def carry_together(
+    order: Integers, times: Integers, pairs: Integers,
+    shape: Integers, fact_offsets: Integers, facts: Integers, chances: Floats,
+    tests: Integers, variables: Integers, lows: Integers, highs: Integers,
+    held: Integers, fresh: Integers,
+    awaited_times: Integers, awaited_nodes: Integers, awaited_pairs: Integers,
+    values: Floats, current: Floats, following: Floats, after: Floats,
+) -> None:  # fmt: skip
+    """As `evaluate` and `carry`, of pairs that depend on one another: point by point.
+
+    Groups are gone through in the given order, which is one of time. Before those of a point, the
+    facts that are awaited then get the probability that their pair has by then. They are sorted
+    by time. `current` is what each pair begins with.
+    """
+    values[0] = 0.0
+    values[1] = 1.0
+    awaited = 0
+    first = 0
+    while first < len(order):
+        time = times[order[first]]
+        while awaited < len(awaited_times) and awaited_times[awaited] <= time:
+            chances[awaited_nodes[awaited]] = current[awaited_pairs[awaited]]
+            awaited += 1
+        last = first
+        while last < len(order) and times[order[last]] == time:
+            group = order[last]
+            own = shape[group]
+            _worth(
+                group, own, fact_offsets, facts, chances, tests, variables, lows, highs, values
+            )  # fmt: skip
+            chance = current[pairs[group]]
+            begun = values[fresh[own]]
+            following[group] = begun + chance * (values[held[own]] - begun)
+            last += 1
+        for place in range(first, last):
+            group = order[place]
+            current[pairs[group]] = following[group]
+            after[group] = following[group]
+        first = last
+    while awaited < len(awaited_times):
+        chances[awaited_nodes[awaited]] = current[awaited_pairs[awaited]]
+        awaited += 1
+
+
+@kernel("integers integers integers integers integers writable-integers", "nothing")
+def _locate(
+    groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
+    found: Integers,
+) -> None:  # fmt: skip
+    before = -1
+    at = 0
+    for row in range(len(points)):
+        group, point = groups[row], points[row]
+        found[row] = -1
+        if group < 0:
+            continue
+        low, high = offsets[group], offsets[group + 1]
+        if group == before and at < high and starts[at] <= point:
+            # The next point mostly lies in the same interval or the one behind it.
+            low = at
+            high = min(at + 2, high) if ends[min(at + 1, high - 1)] > point else high
+        while low < high:
+            middle = (low + high) >> 1
+            if ends[middle] <= point:
+                low = middle + 1
+            else:
+                high = middle
+        if low < offsets[group + 1] and starts[low] <= point:
+            found[row] = low
+        before = group
+        at = low
+
+
+def locate(
+    groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers
+) -> Integers:
+    """For each point the interval `[start, end)` of its group's list that it lies in, or -1.
+
+    The intervals of a list are sorted and disjoint. Points may come in any order; a group of -1
+    is an empty list.
+    """
+    found = np.empty(len(points), np.int64)
+    _locate(
+        np.ascontiguousarray(groups), np.ascontiguousarray(points), offsets, starts, ends, found
+    )
+    return found

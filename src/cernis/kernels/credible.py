@@ -1,0 +1,343 @@
+"""Probabilistic maximal intervals: series of probabilities to intervals of high mean, online.
+
+Scores are whole numbers, so that sums are exact however long a series is: probabilities are taken
+in units of 1e-10. The *score* of a point is the sum of `probability - threshold` over all points
+before it. `[s, e]` has a mean of at least the threshold iff the score behind e is not below that
+of s. A mean counts as the threshold if it is less than 1e-9 below it, which is the same as a
+threshold lower by so much: scores are reckoned from that one, and no comparison needs a tolerance.
+
+A start that has an earlier one of a score not above its own begins no maximal interval. So the
+possible starts of a series are those whose score is below all before: their scores descend, and
+the earliest start for an end is found by bisection. An end that has a later one of a score not
+below its own ends no maximal interval. So ends are looked at from the last to the first, and only
+those whose score is above all behind them count.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.compile import kernel, part
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+SCALE: Final = 10_000_000_000
+TOLERANCE: Final = 10
+"""In units of the scale: 1e-9."""
+HIGHEST: Final = np.iinfo(np.int64).max
+_LOWEST: Final = np.iinfo(np.int64).min
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_MIX1: Final = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2: Final = np.uint64(0x94D049BB133111EB)
+_S11, _S27, _S30, _S31 = (np.uint64(bits) for bits in (11, 27, 30, 31))
+_UNIT: Final = 2.0**-53
+
+
+@part
+def _draw(entity: int, states: Integers) -> float:
+    """The next number of `[0, 1)` from the generator of an entity (splitmix64)."""
+    state = np.uint64(states[entity]) + _GOLDEN
+    states[entity] = np.int64(state)
+    state = (state ^ (state >> _S30)) * _MIX1
+    state = (state ^ (state >> _S27)) * _MIX2
+    return float((state ^ (state >> _S31)) >> _S11) * _UNIT
+
+
+@part
+def _earliest(score: int, high: int, scores: Integers) -> int:
+    """The first of descending scores that is not above the given one; the last of them is not."""
+    low = 0
+    high -= 1
+    while low < high:
+        middle = (low + high) >> 1
+        if scores[middle] <= score:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@part
+def _add_starts(
+    first: int, last: int, size: int, now: int, score: int, lowest: int, threshold: int,
+    probabilities: Floats, points: Integers, scores: Integers, fresh: Booleans,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Add the possible starts of a batch to those remembered; gives size, score and lowest score.
+
+    Those that are below what is remembered but not below all scores there were are of use in this
+    batch only; the others are fresh.
+    """
+    for at in range(first, last):
+        now += 1
+        if size == 0 or score < scores[size - 1]:
+            points[size] = now
+            scores[size] = score
+            fresh[size] = score < lowest
+            lowest = min(lowest, score)
+            size += 1
+        score += int(probabilities[at] * SCALE + 0.5) - threshold
+    return size, score, lowest
+
+
+@part
+def _batch_intervals(
+    first: int, last: int, size: int, now: int, score: int, threshold: int,
+    probabilities: Floats, points: Integers, scores: Integers,
+    count: int, starts: Integers, ends: Integers, sums: Integers,
+) -> int:  # fmt: skip
+    """Write the maximal intervals that end in a batch behind `count`, the last one first.
+
+    Gives the place behind them. `now` and `score` are those behind the batch.
+    """
+    best = _LOWEST
+    for at in range(last - 1, first - 1, -1):
+        if score > best:
+            best = score
+            while size > 0 and points[size - 1] > now:
+                size -= 1
+            if size > 0 and scores[size - 1] <= score:
+                own = _earliest(score, size, scores)
+                starts[count] = points[own]
+                ends[count] = now
+                sums[count] = score - scores[own]
+                count += 1
+                # An end before this one must have an earlier start, or lies in this interval.
+                size = own
+        now -= 1
+        score -= int(probabilities[at] * SCALE + 0.5) - threshold
+    return count
+
+
+@part
+def _stack(
+    base: int, before: int, count: int, starts: Integers, ends: Integers, sums: Integers
+) -> int:
+    """Put what a batch brought, the last one first, in order behind what was found before.
+
+    What was found before and lies in one of them is taken away. Gives the place behind all.
+    """
+    if before == count:
+        return count
+    top = before
+    while top > base and starts[top - 1] >= starts[count - 1]:
+        top -= 1
+    low, high = before, count - 1
+    while low < high:
+        starts[low], starts[high] = starts[high], starts[low]
+        ends[low], ends[high] = ends[high], ends[low]
+        sums[low], sums[high] = sums[high], sums[low]
+        low += 1
+        high -= 1
+    if top < before:
+        for at in range(count - before):
+            starts[top + at] = starts[before + at]
+            ends[top + at] = ends[before + at]
+            sums[top + at] = sums[before + at]
+    return top + count - before
+
+
+@part
+def _forget_by_duration(
+    size: int, limit: int, now: int, mean: float, chances: Floats, entity: int, states: Integers,
+    draws: Floats, drawn: Integers, points: Integers, scores: Integers,
+) -> int:  # fmt: skip
+    """Forget starts by chance, in the order of time, while there are too many; gives how many stay.
+
+    `chances[d]` is the chance to forget a start whose intervals last at least d; it is 1 beyond.
+    Numbers are taken from `draws` while there are any, then from the entity's generator.
+    """
+    kept, left = 0, size
+    for at in range(size):
+        least = now - points[at] + 1
+        if left > limit and least > mean:
+            if drawn[0] < len(draws):
+                number = draws[drawn[0]]
+                drawn[0] += 1
+            else:
+                number = _draw(entity, states)
+            if least >= len(chances) or chances[least] > number:
+                left -= 1
+                continue
+        elif kept == at:
+            return size
+        points[kept] = points[at]
+        scores[kept] = scores[at]
+        kept += 1
+    return kept
+
+
+@part
+def _select(rank: int, low: int, high: int, values: Integers) -> int:
+    """The value that stands at a place when the values of a stretch are sorted downwards."""
+    high -= 1
+    while low < high:
+        pivot = values[(low + high) >> 1]
+        i, j = low, high
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+    return int(values[rank])
+
+
+@part
+def _shortest(size: int, points: Integers, scores: Integers) -> int:
+    """The start of the shortest score range; of equal ones the last. There are two or more."""
+    shortest = HIGHEST
+    for at in range(1, size):
+        own = scores[at - 1] - scores[at] + TOLERANCE * (points[at] - points[at - 1])
+        shortest = min(shortest, own)
+    at = size - 1
+    while scores[at - 1] - scores[at] + TOLERANCE * (points[at] - points[at - 1]) != shortest:
+        at -= 1
+    return at
+
+
+@part
+def _forget_by_range(
+    size: int, limit: int, points: Integers, scores: Integers, ranges: Integers
+) -> int:
+    """Keep the starts of the longest score ranges, as many as the limit; of equal ones the first.
+
+    A score range reaches from the score of a start up to that of the one before it, in scores of
+    the very threshold; that of the first has no end.
+    """
+    if limit == 0:
+        return 0
+    if size == limit + 1:
+        for at in range(_shortest(size, points, scores), limit):
+            points[at] = points[at + 1]
+            scores[at] = scores[at + 1]
+        return limit
+    ranges[0] = HIGHEST
+    for at in range(1, size):
+        ranges[at] = scores[at - 1] - scores[at] + TOLERANCE * (points[at] - points[at - 1])
+    for at in range(size):
+        ranges[size + at] = ranges[at]
+    least = _select(size + limit - 1, size, 2 * size, ranges)
+    equal = limit
+    for at in range(size):
+        equal -= ranges[at] > least
+    kept = 0
+    for at in range(size):
+        if ranges[at] > least or (ranges[at] == least and equal > 0):
+            equal -= ranges[at] == least
+            points[kept] = points[at]
+            scores[kept] = scores[at]
+            kept += 1
+    return kept
+
+
+@kernel(
+    "floats integers integer integer integer float floats floats writable-integers "
+    "integers integers integers writable-integers writable-integers writable-integers "
+    "writable-integers writable-integers writable-integers writable-booleans writable-integers "
+    "writable-integers writable-integers writable-integers "
+    "writable-integers writable-integers writable-integers writable-integers",
+    "nothing",
+)
+def find(
+    probabilities: Floats, offsets: Integers, threshold: int, batch: int, limit: int,
+    mean: float, chances: Floats, draws: Floats, drawn: Integers,
+    memory_offsets: Integers, memory_points: Integers, memory_scores: Integers,
+    seen: Integers, score: Integers, lowest: Integers, states: Integers,
+    points: Integers, scores: Integers, fresh: Booleans, ranges: Integers,
+    new_offsets: Integers, new_points: Integers, new_scores: Integers,
+    found_offsets: Integers, starts: Integers, ends: Integers, sums: Integers,
+) -> None:  # fmt: skip
+    """Maximal intervals of the series of all entities, batch by batch, and what is remembered.
+
+    The series of entity k is `offsets[k]:offsets[k+1]`, what it remembers
+    `memory_offsets[k]:memory_offsets[k+1]`. `threshold` is in units of the scale and less the
+    tolerance; `limit` is -1 for an unbounded memory; an endless `mean` does without durations.
+    An interval of which a later batch shows that it lies in a longer one is taken back. `seen`,
+    `score`, `lowest` and `states` are brought up to date; the arrays of the fourth line are for
+    work, those of the last two are written.
+    """
+    behind = 0
+    out = 0
+    for entity in range(len(offsets) - 1):
+        size = memory_offsets[entity + 1] - memory_offsets[entity]
+        for at in range(size):
+            points[at] = memory_points[memory_offsets[entity] + at]
+            scores[at] = memory_scores[memory_offsets[entity] + at]
+        base = out
+        first = offsets[entity]
+        while first < offsets[entity + 1]:
+            last = min(first + batch, offsets[entity + 1])
+            old = size
+            size, score[entity], lowest[entity] = _add_starts(
+                first, last, size, seen[entity], score[entity], lowest[entity], threshold,
+                probabilities, points, scores, fresh,
+            )  # fmt: skip
+            seen[entity] += last - first
+            count = _batch_intervals(
+                first, last, size, seen[entity], score[entity], threshold, probabilities,
+                points, scores, out, starts, ends, sums,
+            )  # fmt: skip
+            out = _stack(base, out, count, starts, ends, sums)
+            kept = old
+            for at in range(old, size):
+                if fresh[at]:
+                    points[kept] = points[at]
+                    scores[kept] = scores[at]
+                    kept += 1
+            size = kept
+            if 0 <= limit < size:
+                size = _forget_by_duration(
+                    size, limit, seen[entity], mean, chances, entity, states, draws, drawn,
+                    points, scores,
+                )  # fmt: skip
+                if size > limit:
+                    size = _forget_by_range(size, limit, points, scores, ranges)
+            first = last
+        for at in range(size):
+            new_points[behind + at] = points[at]
+            new_scores[behind + at] = scores[at]
+        behind += size
+        new_offsets[entity + 1] = behind
+        found_offsets[entity + 1] = out
+
+
+@kernel("integers integers integers integers writable-booleans", "nothing")
+def choose(
+    offsets: Integers, starts: Integers, ends: Integers, sums: Integers, chosen: Booleans
+) -> None:
+    """Mark the most credible of each group of overlapping intervals.
+
+    Intervals are sorted, and none lies in another. Two overlap when they share a point; a group is
+    closed under that. The highest mean is the most credible; of means less than the tolerance
+    below it the longest interval, then the earliest.
+    """
+    for entity in range(len(offsets) - 1):
+        first = offsets[entity]
+        while first < offsets[entity + 1]:
+            last = first + 1
+            while last < offsets[entity + 1] and starts[last] <= ends[last - 1]:
+                last += 1
+            highest = -np.inf
+            for at in range(first, last):
+                highest = max(highest, sums[at] / (ends[at] - starts[at] + 1))
+            best, longest = first, 0
+            for at in range(first, last):
+                length = ends[at] - starts[at] + 1
+                if length > longest and sums[at] / length >= highest - TOLERANCE:
+                    best, longest = at, length
+            chosen[best] = True
+            first = last

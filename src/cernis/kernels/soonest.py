@@ -1,0 +1,80 @@
+"""A heap of instances by the time they are next due, as part of kernels.
+
+Each instance is in it once at most. Its key is the time it was entered with; by then it may be due
+later, which shows when it comes to the top. So putting off costs nothing, bringing forward little.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.compile import part
+
+Integers = npt.NDArray[np.int64]
+Place = np.uint64
+Heap = tuple[Integers, Integers, Integers]
+"""Keys and instances by place, and the place of each instance or -1."""
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+@part
+def _settle(place: Place, key: int, instance: int, heap: Heap) -> None:
+    heap[0][place] = key
+    heap[1][place] = instance
+    heap[2][Place(instance)] = np.int64(place)
+
+
+@part
+def _rise(place: Place, key: int, instance: int, heap: Heap) -> None:
+    """Let an entry rise from a place to where none above it is later."""
+    while place > ZERO:
+        above = (place - ONE) >> ONE
+        if heap[0][above] <= key:
+            break
+        _settle(place, heap[0][above], heap[1][above], heap)
+        place = above
+    _settle(place, key, instance, heap)
+
+
+@part
+def _sink(place: Place, size: Place, key: int, instance: int, heap: Heap) -> None:
+    """Let an entry sink from a place to where none below it is sooner."""
+    below = (place << ONE) + ONE
+    while below < size:
+        below += Place(below + ONE < size and heap[0][below + ONE] < heap[0][below])
+        if heap[0][below] >= key:
+            break
+        _settle(place, heap[0][below], heap[1][below], heap)
+        place = below
+        below = (place << ONE) + ONE
+    _settle(place, key, instance, heap)
+
+
+@part
+def enter(instance: int, due: int, size: Place, heap: Heap) -> Place:
+    """Let an instance be due at a time, or sooner if it is already; gives the new size."""
+    place = heap[2][Place(instance)]
+    if place < 0:
+        _rise(size, due, instance, heap)
+        return size + ONE
+    if due < heap[0][Place(place)]:
+        _rise(Place(place), due, instance, heap)
+    return size
+
+
+@part
+def drop_first(size: Place, heap: Heap) -> Place:
+    """Take out the first; gives the new size."""
+    heap[2][Place(heap[1][0])] = -1
+    last = size - ONE
+    if last > ZERO:
+        _sink(ZERO, last, heap[0][last], heap[1][last], heap)
+    return last
+
+
+@part
+def put_off_first(due: int, size: Place, heap: Heap) -> None:
+    """The first is due later than its key says."""
+    _sink(ZERO, size, due, heap[1][0], heap)

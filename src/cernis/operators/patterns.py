@@ -1,0 +1,146 @@
+"""The steps of event patterns, evaluated for all entities at once.
+
+A step is evaluated once a query, however many rules have it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cernis.check.model import Boundary, Event, Pair
+from cernis.operators.context import Context
+from cernis.operators.expressions import reckon
+from cernis.operators.matches import START, called, starts_of
+from cernis.operators.occurrences import bound_rows, closed_intervals, occurrence_table
+from cernis.operators.pairing import joined
+from cernis.operators.pipeline import concatenated, run_steps
+from cernis.operators.sliding import slide_exec
+from cernis.plan.steps import (
+    Around,
+    Choice,
+    Conditions,
+    Instant,
+    Join,
+    Longest,
+    Occurrences,
+    Part,
+    Refine,
+    Slide,
+    Step,
+)
+from cernis.tables.columns import Column, Rows
+from cernis.tables.events import EventTable, stacked
+
+
+def matches(part: Part, context: Context) -> list[Rows]:
+    """The matches of a part under the names it has there; tables that are not empty first."""
+    return called(part, _evaluated(part.step, context))
+
+
+def _evaluated(step: Step, context: Context) -> list[Rows]:
+    known = context.matched.get(id(step))
+    if known is None:
+        known = context.matched[id(step)] = _evaluate(step, context)
+    return known
+
+
+def _evaluate(step: Step, context: Context) -> list[Rows]:
+    if context.profile is None:
+        return _found(step, context)
+    with context.profile.measured(type(step).__name__, step.span, 0) as cost:
+        found = _found(step, context)
+        cost.rows_out += sum(rows.length for rows in found)
+    return found
+
+
+def _found(step: Step, context: Context) -> list[Rows]:
+    if isinstance(step, Occurrences):
+        return [_occurrences(step, context)]
+    if isinstance(step, Instant):
+        return [_instant(step, context)]
+    if isinstance(step, Choice):
+        return _either(step, context)
+    if isinstance(step, Refine):
+        return _refined(step, context)
+    return _joined(step, context)
+
+
+# -- what occurs -----------------------------------------------------------------------------
+
+
+def _occurrences(step: Occurrences, context: Context) -> Rows:
+    """One row an occurrence; of what stands from before the window, and of the window."""
+    table = known_occurrences(step.atom, context)
+    atom = step.atom
+    pair = atom.pair if isinstance(atom, Boundary) else atom
+    args = list(pair.args) if isinstance(pair, Event) else [*pair.args, pair.value]
+    ends = Column(table.times)
+    starts = ends if table.starts is None else Column(table.starts)
+    return bound_rows(args, table, Rows(len(table), {START: starts}, ends)).settled()
+
+
+def known_occurrences(atom: Event | Boundary | Pair, context: Context) -> EventTable:
+    """The occurrences of an atom that have ended by the query, those before the window included."""
+    table = window_occurrences(atom, context)
+    before = context.history.get(history_key(atom))
+    return table if before is None or not len(before) else stacked([before, table])
+
+
+def window_occurrences(atom: Event | Boundary | Pair, context: Context) -> EventTable:
+    """The occurrences of an atom that end inside of the window."""
+    if isinstance(atom, Pair):
+        return closed_intervals(atom, context)
+    if isinstance(atom, Event) and atom.relation in context.events:
+        return context.events[atom.relation]
+    return occurrence_table(atom, context)[0]
+
+
+def history_key(atom: Event | Boundary | Pair) -> tuple[str, object]:
+    """What tells the occurrences of an atom from those of others."""
+    if isinstance(atom, Boundary):
+        return atom.edge, atom.pair.relation
+    return ("event" if isinstance(atom, Event) else "fluent"), atom.relation
+
+
+def _instant(step: Instant, context: Context) -> Rows:
+    """A time-point occurs once the query has come to it."""
+    has_come = step.time <= context.query
+    times = Column(np.full(int(has_come), step.time, np.int64))
+    return Rows(int(has_come), {START: times}, times)
+
+
+# -- what is left, and what either gives -----------------------------------------------------
+
+
+def _either(step: Choice, context: Context) -> list[Rows]:
+    found = [rows for part in step.parts for rows in matches(part, context)]
+    tables: dict[frozenset[str], list[Rows]] = {}
+    for rows in found:
+        tables.setdefault(frozenset(rows.columns), []).append(rows)
+    return [concatenated(alike, context) for alike in tables.values()]
+
+
+def _refined(step: Refine, context: Context) -> list[Rows]:
+    found = matches(step.part, context)
+    for around in step.around:
+        if isinstance(around, Slide):
+            names = step.part.names
+            found = [slide_exec(around, concatenated(found, context), names, context)]
+        else:
+            found = [refined(around, rows, context) for rows in found]
+    return found
+
+
+def refined(around: Around, rows: Rows, context: Context) -> Rows:
+    """What `where` or `within` leaves of matches."""
+    if isinstance(around, Conditions):
+        return run_steps(around.steps, rows, context).settled()
+    assert isinstance(around, Longest)
+    short = rows.at - starts_of(rows) <= reckon(around.duration, rows)
+    return rows.where(np.broadcast_to(short, rows.length)).settled()
+
+
+def _joined(step: Join, context: Context) -> list[Rows]:
+    left, right = matches(step.left, context), matches(step.right, context)
+    absent = [] if step.absent is None else matches(step.absent.part, context)
+    return joined(step, left, right, absent, context, refined)

@@ -1,0 +1,350 @@
+"""From event patterns to steps.
+
+A pattern is binarised as it is written: operators group from the left.
+
+What is written around a step (`where`, `within`) belongs to it: under the policies that select
+among matches, only what fits in every way is selected from. A `within` bounds the parts of its
+pattern too, since a part is never longer than the whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cernis.check.catalogue import pattern_atom
+from cernis.check.goals import Binder, Modes, named
+from cernis.check.model import Boundary, Event, Pair
+from cernis.check.sliding import is_sliding, sliding
+from cernis.errors import UnsupportedError
+from cernis.knowledge import Knowledge
+from cernis.plan.logical import PointOperator
+from cernis.plan.pipeline import EXPRESSIONS, Pipeline, literals_of
+from cernis.plan.steps import (
+    BOTH,
+    ONE,
+    OTHER,
+    UNLIMITED,
+    Absent,
+    Around,
+    Choice,
+    Conditions,
+    Instant,
+    Join,
+    Longest,
+    Occurrences,
+    Part,
+    Refine,
+    Slide,
+    Step,
+)
+from cernis.syntax.printer import show
+from cernis.syntax.tokens import DURATION_UNITS
+from cernis.syntax.tree import (
+    Absence,
+    Binary,
+    Compound,
+    Duration,
+    EventAtom,
+    Number,
+    Pattern,
+    Sequence,
+    Term,
+    TimePoint,
+    Variable,
+    Where,
+    Within,
+    variables,
+)
+
+
+class Patterns:
+    """Plans patterns, and knows the steps there are."""
+
+    def __init__(self, knowledge: Knowledge, modes: Modes) -> None:
+        self._knowledge = knowledge
+        self._modes = modes
+        self._steps: dict[Step, Step] = {}
+        self._count = 0
+        self._counting = 0
+        """In how many aggregates the pattern that is being planned stands."""
+
+    def plan(self, pattern: Pattern, consumption: str) -> Part:
+        """The steps of a rule's pattern, by the names of its variables."""
+        return self._part(pattern, consumption, math.inf)
+
+    # -- from pattern to step ---------------------------------------------------------------
+
+    def _part(self, pattern: Pattern, consumption: str, limit: float) -> Part:
+        around: list[Where | Within] = []
+        while isinstance(pattern, (Where, Within)):
+            around.insert(0, pattern)
+            if isinstance(pattern, Within):
+                limit = min(limit, _length(pattern.duration))
+            if _has_aggregate(pattern):
+                # The window is over the matches as they are without what is around them.
+                self._counting += 1
+                part = self._part(pattern.pattern, consumption, math.inf)
+                self._counting -= 1
+                return self._refined(part, around, pattern)
+            pattern = pattern.pattern
+        if isinstance(pattern, EventAtom):
+            return self._refined(self._occurrences(pattern, consumption), around, pattern)
+        if isinstance(pattern, TimePoint):
+            return self._refined(self._instant(pattern), around, pattern)
+        if isinstance(pattern, Binary) and pattern.operator == "or":
+            return self._choice(pattern, around, consumption, limit)
+        return self._join(pattern, around, consumption, limit)
+
+    def _known(self, step: Step, names: Iterable[str]) -> Part:
+        return Part(self._steps.setdefault(step, step), tuple(names))
+
+    def _occurrences(self, pattern: EventAtom, consumption: str) -> Part:
+        atom = pattern_atom(pattern.term, pattern.span)
+        args = _arguments(atom)
+        for arg in args:
+            if isinstance(arg, (Compound, Sequence)):
+                raise UnsupportedError(
+                    f"{show(pattern.term)}: an argument of an event in a pattern is a variable or "
+                    f"a value; compare it with {show(arg)} behind where"
+                )
+        if consumption != "unrestricted" or self._counting:
+            # What differs in an argument that nobody names still counts as two.
+            args = [self._distinct(arg) for arg in args]
+        names = _met(args)
+        inside = _numbered(names)
+        step = Occurrences(
+            _with_arguments(atom, [renamed(arg, inside) for arg in args]), tuple(inside.values()),
+            pattern.span,
+        )  # fmt: skip
+        return self._known(step, names)
+
+    def _distinct(self, arg: Term) -> Term:
+        if not isinstance(arg, Variable) or arg.name != "_":
+            return arg
+        self._count += 1
+        return Variable(f"_ {self._count}", arg.span)
+
+    def _instant(self, pattern: TimePoint) -> Part:
+        if pattern.value != int(pattern.value):
+            raise UnsupportedError(f"{pattern.value} is no time-point: these are whole numbers")
+        return self._known(Instant(int(pattern.value), (), pattern.span), ())
+
+    def _choice(
+        self, pattern: Binary, around: list[Where | Within], consumption: str, limit: float
+    ) -> Part:
+        """Around a choice is around both its parts."""
+        left, right = (
+            self._part(_wrapped(side, around), consumption, limit)
+            for side in (pattern.left, pattern.right)
+        )
+        names = _together(left.names, right.names)
+        inside = _numbered(names)
+        parts = (_inside(left, inside), _inside(right, inside))
+        return self._known(Choice(parts, tuple(inside.values()), pattern.span), names)
+
+    def _refined(self, part: Part, around: list[Where | Within], pattern: Pattern) -> Part:
+        if not around:
+            return part
+        called = _numbered(part.names)
+        planned, names = self._around(around, part.names, called)
+        own = tuple(called[name] for name in names)
+        return self._known(Refine(_inside(part, called), planned, own, pattern.span), names)
+
+    def _join(
+        self, pattern: Pattern, around: list[Where | Within], consumption: str, limit: float
+    ) -> Part:
+        assert isinstance(pattern, (Binary, Absence))
+        sides = (
+            (pattern.left, pattern.right) if isinstance(pattern, Binary)
+            else (pattern.first, pattern.last)
+        )  # fmt: skip
+        left, right = (self._part(side, consumption, limit) for side in sides)
+        names = _together(left.names, right.names)
+        called = _numbered(names)
+        absent = None
+        if isinstance(pattern, Absence):
+            absent = self._absent(pattern, names)
+        varying = [each for each in around if not _is_constant(each)]
+        planned, names = self._around(varying, names, called)
+        step = Join(
+            pattern.operator if isinstance(pattern, Binary) else "seq",
+            _inside(left, called), _inside(right, called), consumption,
+            UNLIMITED if limit == math.inf else math.floor(limit),
+            absent, planned, tuple(called[name] for name in names), pattern.span,
+        )  # fmt: skip
+        return self._known(step, names)
+
+    def _absent(self, pattern: Absence, names: tuple[str, ...]) -> Absent:
+        """What is absent, and conditions of it that speak of what is around it."""
+        inner, around = pattern.absent, list[Where | Within]()
+        while isinstance(inner, (Where, Within)) and not _has_aggregate(inner):
+            around.insert(0, inner)
+            inner = inner.pattern
+        part = self._part(inner, "unrestricted", math.inf)
+        if isinstance(inner, Where) and named(inner.conditions) & set(names) - set(part.names):
+            raise UnsupportedError(
+                f"{show(pattern.absent)}: beside an aggregate, conditions on what must be absent "
+                "are about its own variables; put a further where around it"
+            )
+        own = [each for each in around if named(_terms(each)) <= set(part.names)]
+        if own:
+            part = self._part(_wrapped(inner, own), "unrestricted", math.inf)
+        called = _numbered(names)
+        own_names = [name for name in part.names if name not in called]
+        called |= {name: f"A{at}" for at, name in enumerate(own_names)}
+        crossing = [each for each in around if each not in own]
+        planned, _ = self._around(crossing, tuple(called), dict(called))
+        return Absent(_inside(part, called), planned)
+
+    # -- what is around ---------------------------------------------------------------------
+
+    def _around(
+        self, around: list[Where | Within], names: tuple[str, ...], called: dict[str, str]
+    ) -> tuple[tuple[Around, ...], tuple[str, ...]]:
+        """What is written around a step, planned; and the names with those it gives values.
+
+        `called` are the names inside of the step; those that are new are entered.
+        """
+        planned: list[Around] = []
+        for each in around:
+            for name in _met(_terms(each)):
+                called.setdefault(name, f"V{len(called)}")
+            if isinstance(each, Within):
+                planned.append(Longest(renamed(each.duration, called)))
+                continue
+            bound = {called[name] for name in names}
+            for aggregate in filter(is_sliding, each.conditions):
+                planned.append(self._slide(renamed(aggregate, called)))
+                bound.add(planned[-1].result)  # type: ignore[union-attr]
+            rest = [goal for goal in each.conditions if not is_sliding(goal)]
+            goals = self._computing([renamed(goal, called) for goal in rest], bound)
+            pipeline = Pipeline(self._knowledge, self._modes, set(bound), set(called.values()))
+            literals = [own for goal in goals for own in literals_of(goal, goal.span)]
+            planned.append(Conditions(pipeline.run(literals)))
+            more = (name for name in called if called[name] in pipeline.bound)
+            names = _together(names, more)
+        return tuple(planned), names
+
+    def _slide(self, goal: Term) -> Slide:
+        given = sliding(goal)
+        assert given is not None
+        fold: tuple[PointOperator, ...] = ()
+        if given.fold:
+            combining = Compound(given.fold, tuple(map(Variable, (ONE, OTHER, BOTH))), goal.span)
+            pipeline = Pipeline(self._knowledge, self._modes, {ONE, OTHER}, {ONE, OTHER, BOTH})
+            fold = pipeline.run(literals_of(combining, goal.span))
+        key = tuple(variable.name for variable in given.key)
+        return Slide(given.kind, given.result.name, given.value, key, given.last, given.past, fold)
+
+    def _computing(self, goals: list[Term], bound: set[str]) -> list[Term]:
+        """Conditions in which `=` computes: it gives a value or, where there is one, compares."""
+        binder = Binder(self._modes, set(bound))
+        computed = []
+        for goal in goals:
+            computed.append(computing(goal, binder.bound))
+            binder.run([computed[-1]])
+        return computed
+
+
+# -- names -----------------------------------------------------------------------------------
+
+
+def _met(terms: Iterable[Term]) -> list[str]:
+    """The names of variables in the order in which they are first met."""
+    return [
+        name
+        for name in dict.fromkeys(v.name for term in terms for v in variables(term))
+        if name != "_"
+    ]
+
+
+def _numbered(names: Iterable[str]) -> dict[str, str]:
+    return {name: f"V{at}" for at, name in enumerate(dict.fromkeys(names))}
+
+
+def _together(left: Iterable[str], right: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*left, *right)))
+
+
+def _inside(part: Part, called: dict[str, str]) -> Part:
+    return replace(part, names=tuple(called[name] for name in part.names))
+
+
+def renamed(term: Term, called: dict[str, str]) -> Term:
+    """A term with its variables called otherwise."""
+    if isinstance(term, Variable):
+        return Variable(called[term.name], term.span) if term.name in called else term
+    if isinstance(term, Compound):
+        return replace(term, args=tuple(renamed(arg, called) for arg in term.args))
+    if isinstance(term, Sequence):
+        tail = None if term.tail is None else renamed(term.tail, called)
+        return replace(term, items=tuple(renamed(i, called) for i in term.items), tail=tail)
+    return term
+
+
+# -- terms -----------------------------------------------------------------------------------
+
+
+def _arguments(atom: Event | Boundary | Pair) -> list[Term]:
+    if isinstance(atom, Event):
+        return list(atom.args)
+    pair = atom.pair if isinstance(atom, Boundary) else atom
+    return [*pair.args, pair.value]
+
+
+def _with_arguments(atom: Event | Boundary | Pair, args: list[Term]) -> Event | Boundary | Pair:
+    if isinstance(atom, Event):
+        return replace(atom, args=tuple(args))
+    if isinstance(atom, Boundary):
+        pair = replace(atom.pair, args=tuple(args[:-1]), value=args[-1])
+        return replace(atom, pair=pair)
+    return replace(atom, args=tuple(args[:-1]), value=args[-1])
+
+
+def _wrapped(pattern: Pattern, around: Iterable[Where | Within]) -> Pattern:
+    for each in around:
+        pattern = replace(each, pattern=pattern)
+    return pattern
+
+
+def _terms(around: Where | Within) -> tuple[Term, ...]:
+    return around.conditions if isinstance(around, Where) else (around.duration,)
+
+
+def _has_aggregate(around: Where | Within) -> bool:
+    return isinstance(around, Where) and any(map(is_sliding, around.conditions))
+
+
+def _is_constant(around: Where | Within) -> bool:
+    return isinstance(around, Within) and _length(around.duration) < math.inf
+
+
+def _length(duration: Term) -> float:
+    """A length of time that is the same for all matches; infinity for one that is computed."""
+    if isinstance(duration, Duration):
+        return duration.amount * DURATION_UNITS[duration.unit]
+    return duration.value if isinstance(duration, Number) else math.inf
+
+
+_COMPARED = {"=": "=:=", "\\=": "=\\="}
+_HOLDING = frozenset({",", ";", "->", "\\+", "not"})
+
+
+def computing(goal: Term, bound: set[str]) -> Term:
+    r"""A condition of a pattern, in which `=` and `\=` compute both of their sides."""
+    if not isinstance(goal, Compound):
+        return goal
+    if goal.functor in _HOLDING:
+        return replace(goal, args=tuple(computing(arg, bound) for arg in goal.args))
+    if goal.functor not in _COMPARED or not any(map(_is_expression, goal.args)):
+        return goal
+    for result, source in (goal.args, goal.args[::-1]):
+        if isinstance(result, Variable) and result.name not in bound and goal.functor == "=":
+            return Compound("is", (result, source), goal.span)
+    return replace(goal, functor=_COMPARED[goal.functor])
+
+
+def _is_expression(term: Term) -> bool:
+    return isinstance(term, Compound) and term.functor in EXPRESSIONS

@@ -1,0 +1,270 @@
+"""A run over uncertain records: the probability of each pair over time, and credible intervals."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import FluentKind, Pair, Relation
+from cernis.kernels.sweep import maximal
+from cernis.operators.context import Context
+from cernis.operators.profile import Profile
+from cernis.operators.static import evaluate_static
+from cernis.plan.builder import Plan
+from cernis.plan.logical import Definition, InitialPoints, Stratum, parts_of
+from cernis.runtime.columns import Records
+from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
+from cernis.runtime.members import Members
+from cernis.runtime.query import evaluate_stratum, refuse
+from cernis.runtime.run import Run, Window, undisturbed
+from cernis.runtime.state import State
+from cernis.runtime.uncertain_settings import UncertainSettings
+from cernis.tables.events import EventTable
+from cernis.tables.fluents import INFINITY, FluentTable
+from cernis.uncertain.circuits import Circuits
+from cernis.uncertain.courses import (
+    Courses,
+    Credible,
+    certain_course,
+    credible_intervals,
+)
+from cernis.uncertain.cycles import evaluate_cycle
+from cernis.uncertain.events import evaluate_event
+from cernis.uncertain.fluents import evaluate_fluent
+from cernis.uncertain.proofs import Uncertainty
+from cernis.uncertain.records import FluentRecords, add_events, add_fluent, add_predicates
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class UncertainAnswer:
+    """What was recognised of uncertain records.
+
+    `courses` are the probabilities of the uncertain fluents that rules define. `fluents` are the
+    intervals of all of them; of an uncertain fluent the most credible ones, with their `means`.
+    """
+
+    courses: dict[Relation, Courses] = field(default_factory=dict)
+    fluents: dict[Relation, FluentTable] = field(default_factory=dict)
+    means: dict[Relation, Floats] = field(default_factory=dict)
+    events: dict[Relation, EventTable] = field(default_factory=dict)
+    circuits: int = 0
+    """How many shapes of formulas there were."""
+
+
+class UncertainRun(Run):
+    """Evaluates a plan over uncertain input, all of it in one query."""
+
+    def __init__(
+        self, plan: Plan, chosen: UncertainSettings, tick: int | None = None,
+        ties: str | None = None, profile: Profile | None = None,
+    ) -> None:  # fmt: skip
+        said = plan.checked.definitions.settings
+        super().__init__(
+            plan, tick, ties or (said.ties if said.ties_said else "initiation"), profile
+        )
+        self.chosen = chosen
+
+    def over_uncertain(
+        self, records: Records, start: int, end: int, *, intervals: bool = True
+    ) -> UncertainAnswer:
+        """Run over records from start, exclusive, to end; without intervals if none are wanted.
+
+        Those that statically determined fluents are made of are looked for in any case.
+        """
+        workspace = self._prepared()
+        self._enter(workspace)
+        given = Encoder(self.checked, self.domains, self.tick).encode_records(records)
+        window = Window(start, end)
+        with undisturbed():
+            state = State(self.checked, self.domains, self.tick)
+            context = self._context(given, window, start, state)
+            Members(self.checked.definitions).fill(context, given)
+            answer = _Evaluation(self, context, window).evaluate(given, intervals)
+        if workspace.is_worth_keeping():
+            self.plan.spare.append(workspace)
+        return answer
+
+
+class _Evaluation:
+    """One query under uncertainty."""
+
+    def __init__(self, run: UncertainRun, context: Context, window: Window) -> None:
+        self._plan = run.plan
+        self._chosen = run.chosen
+        self._context = context
+        self._window = window
+        self._uncertainty = Uncertainty(watched=set(run.watched))
+        # What is compiled for a rule set serves its next run.
+        self._circuits: Circuits = context.memo.once(
+            ("circuits", context.ties), run.plan, lambda: Circuits(context.ties)
+        )
+        self._courses: dict[Relation, Courses] = {}
+        self._credible: dict[Relation, tuple[FluentTable, Floats]] = {}
+        self._thresholded: set[Relation] = set()
+
+    def evaluate(self, given: Input, intervals: bool) -> UncertainAnswer:
+        self._input(given)
+        defined: dict[Relation, Definition] = {}
+        for stage in self._plan.stages:
+            for stratum in stage.strata:
+                self._stratum(stratum)
+                defined |= {definition.relation: definition for definition in stratum.definitions}
+        return self._answer(defined, intervals)
+
+    def _input(self, given: Input) -> None:
+        context, uncertainty = self._context, self._uncertainty
+        add_predicates(context, uncertainty)
+        for relation, events in given.events.items():
+            if events.chances is not None:
+                seen = _seen(events, self._window, events.times > self._window.edge)
+                add_events(
+                    relation, [column[seen] for column in events.arguments], events.domains,
+                    events.times[seen], events.chances[seen], context, uncertainty,
+                )  # fmt: skip
+        bound = self._window.edge + context.tick
+        for relation, own in given.fluents.items():
+            if own.chances is not None:
+                seen = _seen(own, self._window, own.ends > bound)
+                records = FluentRecords(
+                    [column[seen] for column in own.arguments], own.values[seen], own.domains,
+                    own.value_domain, np.maximum(own.starts[seen], bound), own.ends[seen],
+                    own.chances[seen],
+                )  # fmt: skip
+                self._courses[relation] = add_fluent(relation, records, uncertainty)
+
+    # -- strata -----------------------------------------------------------------------------
+
+    def _stratum(self, stratum: Stratum) -> None:
+        refuse(stratum, uncertain=True)
+        context, uncertainty = self._context, self._uncertainty
+        if not any(map(self._is_uncertain, stratum.definitions)):
+            evaluate_stratum(stratum, context, {})
+            return
+        if stratum.immediate:
+            found = evaluate_cycle(stratum, context, uncertainty, self._circuits)
+            self._courses |= found
+            return
+        for definition in stratum.definitions:
+            if definition.kind == "event":
+                evaluate_event(definition, context, uncertainty)
+            elif definition.kind == FluentKind.SIMPLE:
+                self._courses[definition.relation] = evaluate_fluent(
+                    definition, context, uncertainty, self._circuits
+                )
+            else:
+                self._static(definition)
+
+    def _is_uncertain(self, definition: Definition) -> bool:
+        return any(
+            self._uncertainty.is_about(rule)
+            or (isinstance(rule, InitialPoints) and rule.probability is not None)
+            for rule in definition.rules
+        )
+
+    def _static(self, definition: Definition) -> None:
+        """From the credible intervals of its parts; the result is certain."""
+        for part in parts_of(definition.rules):
+            if isinstance(part, Pair) and part.relation in self._uncertainty.fluents:
+                table, _ = self._intervals(part.relation)
+                self._context.fluents[part.relation] = _maximal(table)
+        relation = definition.relation
+        self._thresholded.add(relation)
+        self._context.fluents[relation], _ = evaluate_static(relation, definition, self._context)
+
+    # -- intervals --------------------------------------------------------------------------
+
+    def _intervals(self, relation: Relation) -> tuple[FluentTable, Floats]:
+        """The credible intervals of an uncertain fluent, with their means."""
+        if relation not in self._credible:
+            courses, tick = self._courses[relation], self._context.tick
+            start, end = self._window.edge, self._window.query
+            found = credible(relation, courses, start, end, tick, self._chosen)
+            self._credible[relation] = _table(courses, found, end + 2 * tick)
+        return self._credible[relation]
+
+    def _answer(self, defined: Mapping[Relation, Definition], intervals: bool) -> UncertainAnswer:
+        answer = UncertainAnswer(circuits=len(self._circuits))
+        hidden = self._plan.checked.definitions.auxiliary
+        for relation, definition in defined.items():
+            if relation in hidden:
+                continue
+            if relation in self._courses:
+                answer.courses[relation] = self._courses[relation]
+                if intervals:
+                    answer.fluents[relation], answer.means[relation] = self._intervals(relation)
+            elif definition.kind != "event" and relation in self._context.fluents:
+                table = answer.fluents[relation] = self._context.fluents[relation]
+                if relation not in self._thresholded:
+                    answer.courses[relation] = certain_course(table)
+                    answer.means[relation] = np.ones(len(table.starts))
+            elif relation in self._context.events:
+                answer.events[relation] = self._context.events[relation]
+        return answer
+
+
+def credible(
+    relation: Relation, courses: Courses, start: int, end: int, tick: int,
+    chosen: UncertainSettings,
+) -> Credible:  # fmt: skip
+    """The most credible intervals of a fluent in a run from start, exclusive, to end.
+
+    What the last records bring about shows a tick behind the end, which is the last point.
+    """
+    own = chosen.of(relation)
+    seeds = None if own.durations is None else _seeds(relation, courses, own.seed)
+    return credible_intervals(courses, start + tick, end + tick, tick, own, seeds)
+
+
+def _seen(own: InputEvents | InputFluent, window: Window, inside: Booleans) -> Integers:
+    """The records that a query sees."""
+    times = own.times if isinstance(own, InputEvents) else own.starts
+    seen = inside & (times <= window.query) & (own.arrivals <= window.query)
+    if own.gone is not None:
+        seen &= own.gone > window.query
+    return np.flatnonzero(seen)
+
+
+def _seeds(relation: Relation, courses: Courses, seed: int) -> Integers:
+    """A seed for each pair, that depends on its name alone."""
+    pairs = courses.pairs
+    found = np.full(len(pairs), zlib.crc32(f"{seed} {relation}".encode()), np.uint64)
+    columns = zip([*pairs.arguments, pairs.values], [*pairs.domains, pairs.value_domain],
+                  strict=True)  # fmt: skip
+    for column, domain in columns:
+        distinct, codes = np.unique(column, return_inverse=True)
+        values: Iterable[object] = domain.decode(distinct) if domain else distinct.tolist()
+        hashes = np.array([zlib.crc32(repr(value).encode()) for value in values], np.uint64)
+        if len(hashes):
+            found = found * np.uint64(0x9E3779B97F4A7C15) + hashes[codes]
+    return found.view(np.int64)
+
+
+def _table(courses: Courses, found: Credible, end: int) -> tuple[FluentTable, Floats]:
+    """Intervals as a table of the pairs that have any; what reaches the end is open."""
+    pairs = courses.pairs
+    owners, counts = np.unique(found.owner, return_counts=True)
+    offsets = np.append(0, np.cumsum(counts)).astype(np.int64)
+    ends = np.where(found.ends == end, INFINITY, found.ends)
+    table = FluentTable(
+        [column[owners] for column in pairs.arguments], pairs.values[owners], pairs.domains,
+        pairs.value_domain, offsets, found.starts, ends,
+    )  # fmt: skip
+    return table, found.means
+
+
+def _maximal(table: FluentTable) -> FluentTable:
+    """The table with intervals that meet joined."""
+    owners = np.repeat(np.arange(len(table)), np.diff(table.offsets))
+    owners, starts, ends = maximal(owners, table.starts, table.ends)
+    offsets = np.searchsorted(owners, np.arange(len(table) + 1)).astype(np.int64)
+    return FluentTable(
+        table.arguments, table.values, table.domains, table.value_domain, offsets, starts, ends
+    )

@@ -1,0 +1,185 @@
+"""A stream in figures: for a status line, for Prometheus, and from Spark's own events."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+_RECENT: Final = 10.0
+"""Seconds over which a speed is measured."""
+
+_HELP: Final[Mapping[str, tuple[str, str]]] = {
+    "batches": ("counter", "Micro-batches that were done"),
+    "events": ("counter", "Records that were read"),
+    "ignored": ("counter", "Records of names that no rule mentions"),
+    "set_aside": ("counter", "Records that could not be used"),
+    "too_late": ("counter", "Records that arrived when their time was forgotten"),
+    "queries": ("counter", "Queries that were answered"),
+    "inserted": ("counter", "Intervals and happenings that were reported"),
+    "revised": ("counter", "Intervals and happenings that were taken back"),
+    "conflicts": ("counter", "Points at which two values of a fluent were initiated"),
+    "clock": ("gauge", "The latest time that records tell of"),
+    "query_time": ("gauge", "The time of the last query"),
+    "lag": ("gauge", "From the last query to the latest time that records tell of"),
+    "held": ("gauge", "Records in the windows of all buckets"),
+    "open_intervals": ("gauge", "Intervals that were open at the last query"),
+    "state_bytes": ("gauge", "Bytes of state that the next micro-batch reads"),
+    "written_bytes": ("counter", "Bytes of state that were written"),
+    "reading_seconds": ("counter", "Processor time of reading, and sending to buckets"),
+    "restoring_seconds": ("counter", "Processor time of taking up state"),
+    "evaluating_seconds": ("counter", "Processor time of queries, and of their changes"),
+    "saving_seconds": ("counter", "Processor time of leaving state"),
+    "batch_seconds": ("gauge", "How long the last micro-batch took"),
+    "events_per_second": ("gauge", "Records a second, over the last ten seconds"),
+    "spark_input_rows": ("gauge", "Rows of the last micro-batch, as Spark counts them"),
+    "spark_batch_seconds": ("gauge", "How long the last micro-batch took, as Spark tells"),
+}
+
+
+@dataclass
+class Metrics:
+    """Figures of a stream; totals count from its start in this process."""
+
+    batches: int = 0
+    events: int = 0
+    ignored: int = 0
+    set_aside: int = 0
+    too_late: int = 0
+    queries: int = 0
+    inserted: int = 0
+    revised: int = 0
+    conflicts: int = 0
+    clock: int | None = None
+    query_time: int | None = None
+    held: int = 0
+    open_intervals: int = 0
+    state_bytes: int = 0
+    written_bytes: int = 0
+    reading_seconds: float = 0.0
+    restoring_seconds: float = 0.0
+    evaluating_seconds: float = 0.0
+    saving_seconds: float = 0.0
+    batch_seconds: float = 0.0
+    spark_input_rows: int = 0
+    spark_batch_seconds: float = 0.0
+    window: int | None = None
+    _seen: list[tuple[float, int]] = field(default_factory=list, repr=False)
+    _guard: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, told: Mapping[str, float | None], seconds: float) -> None:
+        """Take over what came of a micro-batch: totals grow, states are replaced."""
+        with self._guard:
+            self.batches += 1
+            self.batch_seconds = seconds
+            for name, value in told.items():
+                if _HELP[name][0] == "counter" and value is not None:
+                    value += getattr(self, name)
+                setattr(self, name, value)
+            now = time.monotonic()
+            self._seen.append((now, int(told.get("events") or 0)))
+            self._seen = [(at, count) for at, count in self._seen if at > now - _RECENT]
+
+    @property
+    def events_per_second(self) -> float:
+        """Records a second, over the last ten seconds, or the last batch if it took longer."""
+        with self._guard:
+            if not self._seen:
+                return 0.0
+            since = min(self._seen[0][0] - self.batch_seconds, time.monotonic() - 1e-3)
+            return sum(count for _, count in self._seen) / (time.monotonic() - since)
+
+    @property
+    def lag(self) -> int | None:
+        """From the last query to the latest time that records tell of; None before a query."""
+        if self.clock is None or self.query_time is None:
+            return None
+        return self.clock - self.query_time
+
+    def figures(self) -> dict[str, float | None]:
+        """All figures by name."""
+        return {name: getattr(self, name) for name in _HELP}
+
+    def prometheus(self, labels: Mapping[str, str] | None = None) -> str:
+        """The figures as Prometheus reads them; what is not known yet is left out."""
+        own = ",".join(f'{key}="{_quoted(value)}"' for key, value in (labels or {}).items())
+        lines = []
+        for name, (kind, what) in _HELP.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            title = f"cernis_{name}{'_total' if kind == 'counter' else ''}"
+            lines += [f"# HELP {title} {what}.", f"# TYPE {title} {kind}"]
+            lines.append(f"{title}{{{own}}} {value}" if own else f"{title} {value}")
+        return "\n".join(lines) + "\n"
+
+    def line(self) -> str:
+        """The figures that matter most, in a line."""
+        parts = [f"{self.events:,} events", f"{self.events_per_second:,.0f}/s"]
+        if self.query_time is not None:
+            parts.append(f"query {self.query_time}, {self.lag} behind")
+        parts.append(f"{self.held:,} in the window, {self.open_intervals:,} intervals open")
+        for name, words in (
+            ("too_late", "too late"), ("set_aside", "set aside"), ("revised", "revised"),
+        ):  # fmt: skip
+            if getattr(self, name):
+                parts.append(f"{getattr(self, name):,} {words}")
+        parts.append(f"state {self.state_bytes / 1e6:,.1f} MB")
+        return "; ".join(parts)
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+class MetricsListener(StreamingQueryListener):
+    """Takes Spark's own figures of a stream over into its metrics."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self.run: str | None = None
+        """The run whose events are meant; None for those of any stream."""
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - Spark's names
+        """Nothing to count yet."""
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        """A micro-batch is done, or a trigger found nothing."""
+        told = event.progress
+        if self.run in (None, str(told.runId)):
+            self.metrics.spark_input_rows = told.numInputRows
+            self.metrics.spark_batch_seconds = told.durationMs.get("triggerExecution", 0) / 1000
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """No new input."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        """The stream is over."""
+
+
+def serve(text: Callable[[], str], port: int) -> ThreadingHTTPServer:
+    """Serve metrics at `/metrics`, in a thread of its own; port 0 is any that is free."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.rstrip("/") not in ("", "/metrics"):
+                self.send_error(404)
+                return
+            body = text().encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("", port), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server

@@ -1,0 +1,241 @@
+"""Sinks: where the changes of each micro-batch go, once, also if a micro-batch is done again.
+
+A micro-batch that was interrupted is done again under its number. So a sink that is to have every
+change once goes by that number: it overwrites what the number has written, or leaves what is there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO, runtime_checkable
+from zlib import crc32
+
+import pyarrow as pa
+
+from cernis.errors import DataError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_PASSED: Final = "spark:"
+
+
+@runtime_checkable
+class Sink(Protocol):
+    """Takes the changes of micro-batches, one after the other."""
+
+    def write(self, batch: int, changes: pa.Table) -> None:
+        """Take the changes of a micro-batch; the same number may come again, as the last."""
+
+
+@dataclass
+class ParquetSink:
+    """A folder with a folder `batch=NUMBER` for each micro-batch that has changes.
+
+    A batch is there as a whole or not at all, and once: any reader of Parquet can read the folder.
+    """
+
+    folder: Path
+
+    def write(self, batch: int, changes: pa.Table) -> None:
+        """Write the folder of a batch, in place of what is there."""
+        from pyarrow import parquet
+
+        target = self.folder / f"batch={batch}"
+        beside = self.folder / f".batch={batch}.unfinished"
+        for each in (beside, target):
+            shutil.rmtree(each, ignore_errors=True)
+        if not changes.num_rows:
+            return
+        beside.mkdir(parents=True)
+        parquet.write_table(changes, beside / "changes.parquet", compression="zstd")
+        beside.replace(target)
+
+
+@dataclass
+class DeltaSink:
+    """A Delta table, by `deltalake`. Its log knows the last batch of the stream, by its name."""
+
+    folder: str
+    stream: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def write(self, batch: int, changes: pa.Table) -> None:
+        """Append the changes, unless the log says that it has them."""
+        try:
+            from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+        except ImportError:
+            raise DataError("a Delta table needs deltalake: pip install 'cernis[delta]'") from None
+        options = dict(self.options)
+        if DeltaTable.is_deltatable(self.folder, options):
+            table = DeltaTable(self.folder, storage_options=options)
+            done = table.transaction_version(self.stream)
+            if done is not None and done >= batch:
+                return
+        once = CommitProperties(app_transactions=[Transaction(self.stream, batch)])
+        write_deltalake(
+            self.folder, changes, mode="append", commit_properties=once,
+            storage_options=options or None,
+        )  # fmt: skip
+
+
+@dataclass
+class MemorySink:
+    """A list of tables in this process, for tests and notebooks. A restart begins anew."""
+
+    batches: dict[int, pa.Table] = field(default_factory=dict)
+
+    def write(self, batch: int, changes: pa.Table) -> None:
+        """Keep the changes."""
+        self.batches[batch] = changes
+
+    @property
+    def changes(self) -> pa.Table:
+        """All changes so far; a DataError if there was no micro-batch yet."""
+        if not self.batches:
+            raise DataError("no micro-batch has been done yet")
+        return pa.concat_tables([self.batches[number] for number in sorted(self.batches)])
+
+
+@dataclass
+class ConsoleSink:
+    """Lines of text: `+ happy(chris)=true [14,22)`. A batch done again is printed again."""
+
+    stream: TextIO | None = None
+
+    def write(self, batch: int, changes: pa.Table) -> None:
+        """Print the changes."""
+        out = self.stream or sys.stdout
+        for row in changes.to_pylist():
+            out.write(line_of(row) + "\n")
+        out.flush()
+
+
+def line_of(row: Mapping[str, Any]) -> str:
+    """A change as a line.
+
+    >>> line_of({"change": "insert", "fluent": "rich", "args": ["kim"], "value": "true",
+    ...     "start": 14, "end": None, "query_time": 20})
+    '+ rich(kim)=true [14,inf) at 20'
+    """
+    args = f"({', '.join(row['args'])})" if row["args"] else ""
+    sign = "+" if row["change"] == "insert" else "-"
+    if row["value"] is None:
+        return f"{sign} {row['fluent']}{args} {row['start']} at {row['query_time']}"
+    end = "inf" if row["end"] is None else row["end"]
+    what = f"{row['fluent']}{args}={row['value']}"
+    return f"{sign} {what} [{row['start']},{end}) at {row['query_time']}"
+
+
+def fold(changes: pa.Table) -> pa.Table:
+    """The answer that changes come to: what was inserted and not deleted.
+
+    >>> rows = {"fluent": ["f", "f"], "args": [["a"], ["a"]], "value": ["true", "true"],
+    ...     "start": [1, 1], "end": [None, None], "change": ["insert", "delete"]}
+    >>> len(fold(pa.table(rows)))
+    0
+    """
+    count: dict[tuple[Any, ...], int] = {}
+    columns = [changes[title].to_pylist() for title in ("fluent", "args", "value", "start", "end")]
+    for change, fluent, args, *rest in zip(changes["change"].to_pylist(), *columns, strict=True):
+        key = (fluent, tuple(args), *rest)
+        count[key] = count.get(key, 0) + (1 if change == "insert" else -1)
+    kept = [key for key, number in count.items() if number > 0]
+    titles = ("fluent", "args", "value", "start", "end")
+    kinds = (pa.string(), pa.list_(pa.string()), pa.string(), pa.int64(), pa.int64())
+    values = list(zip(*kept, strict=True)) if kept else [()] * len(titles)
+    return pa.table({
+        title: pa.array(list(own), kind)
+        for title, own, kind in zip(titles, values, kinds, strict=True)
+    })  # fmt: skip
+
+
+@dataclass
+class SparkSink:
+    """Any format that Spark can append to, as Kafka's. Whether that is once depends on it."""
+
+    spark: SparkSession | None
+    format: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[Any], Any] = lambda frame: frame
+    """What makes the columns that the format wants out of those of changes."""
+
+    def write(self, batch: int, changes: pa.Table) -> None:
+        """Append the changes."""
+        if changes.num_rows and self.spark is not None:
+            frame = self.prepare(self.spark.createDataFrame(changes))
+            frame.write.format(self.format).options(**self.options).mode("append").save()
+
+
+@dataclass
+class CallSink:
+    """A function of the number of a batch and its changes."""
+
+    call: Callable[[int, pa.Table], object]
+
+    def write(self, batch: int, changes: pa.Table) -> None:
+        """Call it."""
+        self.call(batch, changes)
+
+
+def sink_of(given: object, stream: str, spark: SparkSession | None) -> Sink:
+    """The sink that is meant.
+
+    A sink, or a function of batch number and table; `memory`, `console`, `parquet:FOLDER`,
+    `delta:FOLDER`, or `spark:FORMAT?key=value&key=value` for whatever Spark writes.
+    """
+    if isinstance(given, str):
+        return _named(given, stream, spark)
+    if isinstance(given, Path):
+        return ParquetSink(given)
+    if isinstance(given, Sink):
+        return given
+    if callable(given):
+        return CallSink(given)
+    raise DataError("a sink is a name such as parquet:FOLDER, a function, or has a method write")
+
+
+def _named(given: str, stream: str, spark: SparkSession | None) -> Sink:
+    kind, _, rest = given.partition(":")
+    if given == "memory":
+        return MemorySink()
+    if given == "console":
+        return ConsoleSink()
+    if kind == "parquet" and rest:
+        return ParquetSink(Path(rest))
+    if kind == "delta" and rest:
+        return DeltaSink(rest, stream)
+    if given.startswith(_PASSED) and rest:
+        name, _, options = rest.partition("?")
+        return SparkSink(spark, name, _options(options), _for_kafka if name == "kafka" else _same)
+    raise DataError(
+        f"there is no sink {given}: say memory, console, parquet:FOLDER, delta:FOLDER, or "
+        "spark:FORMAT?key=value&key=value"
+    )
+
+
+def _options(text: str) -> dict[str, str]:
+    from urllib.parse import parse_qsl
+
+    return dict(parse_qsl(text, keep_blank_values=True))
+
+
+def _same(frame: Any) -> Any:
+    return frame
+
+
+def _for_kafka(frame: Any) -> Any:
+    """Kafka's columns: the fluent and its arguments as key, the change as JSON."""
+    return frame.selectExpr(
+        "concat(fluent, '(', array_join(args, ','), ')') as key", "to_json(struct(*)) as value"
+    )
+
+
+def stream_name(checkpoint: Path) -> str:
+    """A name for a stream that stays the same when it is started again from its checkpoint."""
+    return f"cernis-{crc32(os.fsencode(checkpoint.absolute())):08x}"

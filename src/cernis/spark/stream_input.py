@@ -1,0 +1,220 @@
+"""The input of a stream: what its rows are, and how they become records.
+
+Rows are of one of four kinds:
+
+- records, with a column `name`, as tables have them;
+- text, in a column `value`: lines of text records, as from Kafka, MQTT or text files;
+- files, in a column `path`: workers read them, whatever their format;
+- records of several DataFrames, each with its relation: one column of structures for each.
+
+A record of the name `$clock` is none: it says that all that arrived up to its time has come. So
+does a file that ends in `.clock`, with a time in it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.errors import DataError
+from cernis.runtime.columns import Records
+from cernis.runtime.gathering import Gathering
+from cernis.runtime.mapping import Mappings
+from cernis.runtime.records import read_stream
+from cernis.runtime.rows import NAMES
+from cernis.runtime.shapes import Shapes
+from cernis.runtime.sources import read_file
+from cernis.runtime.tabular import add_mixed_table, add_table, seconds_of
+from cernis.spark.frames import Frame, wanted_columns
+from cernis.spark.places import sources_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CLOCK: Final = "$clock"
+"""The name of what only tells the time."""
+
+CLOCK_ENDING: Final = ".clock"
+"""The ending of files that only tell the time."""
+
+_FILES: Final = "path string, modificationTime timestamp, length bigint, content binary"
+_LINE: Final = f"{CLOCK}|"
+
+
+class Rows(StrEnum):
+    """What the rows of a stream are."""
+
+    RECORDS = "records"
+    TEXT = "text"
+    FILES = "files"
+    FRAMES = "frames"
+
+
+@dataclass(frozen=True)
+class Input:
+    """What the rows of a stream are, and what has to be known to read them."""
+
+    kind: Rows
+    relations: tuple[str, ...] = ()
+    mappings: Mappings | None = None
+
+
+@dataclass(slots=True)
+class Read:
+    """What was read: records that are not resolved, and up to when they are all there."""
+
+    records: Records
+    clock: int | None = None
+
+
+def files(
+    spark: SparkSession, folder: str | Path, pattern: str = "*", at_once: int | None = None
+) -> DataFrame:
+    """A stream of the files that appear in a folder, of any format that a run can read.
+
+    Files must appear as wholes (write them elsewhere and move them), and stay until they have been
+    read. `at_once` is how many a micro-batch takes at most; the oldest come first.
+    """
+    reader = spark.readStream.format("binaryFile").schema(_FILES)
+    reader = reader.option("pathGlobFilter", pattern).option("recursiveFileLookup", "true")
+    if at_once is not None:
+        reader = reader.option("maxFilesPerTrigger", at_once)
+    # Without the content, Spark opens no file.
+    return reader.load(str(folder)).select("path", "length", "modificationTime")
+
+
+def input_of(
+    events: Any, shapes: Shapes, mappings: Mappings | None = None
+) -> tuple[Input, DataFrame]:
+    """What a stream's rows are, and the rows as one DataFrame; else a DataError."""
+    from pyspark.sql import DataFrame
+
+    if isinstance(events, Mapping):
+        return _frames(events, shapes)
+    if not isinstance(events, DataFrame):
+        raise DataError("events must be a streaming DataFrame, or a mapping from names to such")
+    titles = events.columns
+    if any(title in titles for title in NAMES):
+        return Input(Rows.RECORDS), events
+    if "path" in titles and "length" in titles:
+        return Input(Rows.FILES, mappings=mappings), events.select("path")
+    if "value" in titles:
+        return Input(Rows.TEXT), events.selectExpr("cast(value as string) as value")
+    raise DataError(
+        "the rows of a stream must have a column name (records), value (text records) or path "
+        f"(files); there are {', '.join(titles)}. Give a DataFrame a relation: {{'go_to': df}}"
+    )
+
+
+def _frames(events: Mapping[Any, Any], shapes: Shapes) -> tuple[Input, DataFrame]:
+    """Several DataFrames as one: a row of one has nothing in the columns of the others."""
+    from pyspark.sql import DataFrame
+    from pyspark.sql.functions import struct
+
+    wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
+    if wrong or not events:
+        raise DataError(f"{wrong[0] if wrong else 'events'} must be a DataFrame")
+    found: DataFrame | None = None
+    for at, (name, own) in enumerate(events.items()):
+        titles = wanted_columns(Frame(at, str(name)), own.columns, shapes)
+        packed = own.select(struct(*(f"`{title}`" for title in titles)).alias(f"of{at}"))
+        found = packed if found is None else found.unionByName(packed, True)
+    assert found is not None
+    return Input(Rows.FRAMES, tuple(map(str, events))), found
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes) -> Read:
+    """The records in the rows of one partition of a micro-batch."""
+    batches = list(given)
+    gathering = Gathering(shapes, sources_of(part, "", 0))
+    if not batches:
+        return Read(gathering.unresolved())
+    table = pa.Table.from_batches(batches)
+    told = None
+    if what.kind is Rows.TEXT:
+        told = _add_text(table["value"], gathering)
+    elif what.kind is Rows.FILES:
+        told = _add_files([local(path) for path in table["path"].to_pylist()], what, gathering)
+    elif what.kind is Rows.RECORDS:
+        table, told = _without_clock(table)
+        add_mixed_table(table, gathering, "")
+    else:
+        for name, own in zip(what.relations, table.columns, strict=True):
+            add_table(name, _flat(own), gathering, name)
+    return Read(gathering.unresolved(), told)
+
+
+def _add_files(files: list[Path], what: Input, gathering: Gathering) -> int | None:
+    clocks = [file for file in files if file.suffix == CLOCK_ENDING]
+    for file in files:
+        if file not in clocks:
+            read_file(file, gathering, what.mappings or Mappings())
+    return _latest(file.read_text("utf-8", "replace") for file in clocks)
+
+
+def _add_text(lines: pa.ChunkedArray, gathering: Gathering) -> int | None:
+    is_clock = pc.starts_with(lines, _LINE)
+    told = None
+    if pc.any(is_clock).as_py():
+        own = lines.filter(is_clock).to_pylist()
+        told = _latest(each.split("|")[1] for each in own)
+        lines = lines.filter(pc.invert(is_clock))
+    nothing, end = (pa.scalar(text, pa.large_string()) for text in ("", "\n"))
+    long = lines.drop_null().cast(pa.large_string())
+    whole = pc.binary_join_element_wise(long, nothing, end)
+    for chunk in whole.chunks:
+        _, offsets, data = chunk.buffers()
+        if data is not None and len(chunk):
+            places = memoryview(offsets).cast("q")
+            text = data[places[chunk.offset] : places[chunk.offset + len(chunk)]]
+            read_stream(io.BytesIO(text), "", gathering)
+    return told
+
+
+def _without_clock(table: pa.Table) -> tuple[pa.Table, int | None]:
+    title = next(each for each in NAMES if each in table.column_names)
+    is_clock = pc.fill_null(pc.equal(table[title], CLOCK), False)
+    if not pc.any(is_clock).as_py():
+        return table, None
+    own = table.filter(is_clock)
+    times = next(own[each] for each in ("arrival", "occurrence") if each in own.column_names)
+    return table.filter(pc.invert(is_clock)), _latest(map(str, times.to_pylist()))
+
+
+def _latest(texts: Iterable[str]) -> int | None:
+    """The latest of some times; what is none is passed over."""
+    times = (_time(text.strip()) for text in texts)
+    return max((time for time in times if time is not None), default=None)
+
+
+def _time(text: str) -> int | None:
+    digits = text.removeprefix("-")
+    return int(text) if digits.isdecimal() and len(digits) < 20 else seconds_of(text)
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Table:
+    """The rows of a column of structures, but for those that are none."""
+    parts = [
+        pa.RecordBatch.from_struct_array(chunk) for chunk in column.drop_null().chunks if len(chunk)
+    ]
+    schema = pa.schema(list(column.type))
+    return pa.Table.from_batches(parts, schema)
+
+
+def local(path: str) -> Path:
+    """The file that Spark calls by an address; a DataError if workers cannot open it as a file."""
+    address = urlparse(path)
+    if address.scheme not in ("", "file"):
+        raise DataError(f"{path}: workers read files of a file system that they all see")
+    return Path(unquote(address.path) if address.scheme else path)

@@ -1,0 +1,175 @@
+"""A session of one stage in one bucket: earlier stages give to it, later ones take from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from cernis.check.model import FluentKind, Relation
+from cernis.operators.context import Context
+from cernis.runtime.columns import Booleans, Column
+from cernis.runtime.evaluator import Change, Changed
+from cernis.runtime.feed import FEED, Feed
+from cernis.runtime.memory import Counts
+from cernis.runtime.query import Outcome
+from cernis.runtime.scratch import Scratch
+from cernis.runtime.session import Session
+from cernis.runtime.stores import Rows
+from cernis.spark.blobs import decoded
+from cernis.spark.buckets import bucket_of
+from cernis.spark.found import Found, Given, Harvest, What
+from cernis.spark.found import one_below_the_other as stacked
+from cernis.spark.job import Loaded
+from cernis.spark.routes import Positions
+from cernis.tables.events import EventTable
+from cernis.tables.fluents import INFINITY, empty_table
+
+
+class StageSession(Session):
+    """Recognises the relations of one stage, or of all.
+
+    Of what rules derive here, only what belongs to the bucket by its key is reported.
+    """
+
+    _scratch: StageScratch
+
+    def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
+        """Say of which stage and bucket it is; without a step, of all stages."""
+        self._bucket, self._buckets = bucket, buckets
+        routes = loaded.routes
+        self._keys: dict[Relation, Positions | None] | None = None
+        earlier: tuple[Relation, ...] = ()
+        later: frozenset[Relation] = frozenset()
+        if step is not None:
+            self._keys = routes.owned[step]
+            owned = {relation for own in routes.owned.values() for relation in own}
+            earlier = tuple(sorted(routes.reads[step] & owned))
+            later = frozenset(self._keys) & frozenset(routes.onward)
+        self._scratch = StageScratch(self.plan, self._memory, self._spaces.context)
+        self._scratch.serve(earlier, later)
+
+    def put_in(self, found: Iterable[Found]) -> None:
+        """Take what earlier stages found, as of each query of a micro-batch."""
+        self._scratch.put_in(found)
+
+    def answered(self, time: int) -> Feed:
+        """Answer the next query of a micro-batch: what has changed of the bucket's own."""
+        feed = self.query(time)
+        feed.fluents, feed.events = self._own(feed.fluents), self._own(feed.events)
+        return feed
+
+    def taken_out(self) -> list[Found]:
+        """What later stages have to know of the queries of a micro-batch, which is over."""
+        return [self._mine(each) for each in self._scratch.taken_out()]
+
+    def counted(self) -> Counts:
+        """What became of records since it was asked last."""
+        counts, self._memory.counts = self._memory.counts, Counts()
+        return counts
+
+    def _own(self, changes: Changed) -> Changed:
+        """The changes of the bucket's own."""
+        keys = self._keys
+        if keys is None:
+            return changes
+        found = {}
+        for relation, change in changes.items():
+            key = keys.get(relation, ())
+            if relation in keys and key is not None and self._buckets > 1:
+                change = Change(*(self._of_bucket(relation, rows, key)
+                                  for rows in (change.gone, change.come)))  # fmt: skip
+            if relation in keys and len(change):
+                found[relation] = change
+        return found
+
+    def _of_bucket(self, relation: Relation, rows: Rows, key: Positions) -> Rows:
+        domains, _ = self.encoding(relation)
+        columns = [decoded(rows.arguments[at], domains[at]) for at in key]
+        return rows.take(self._is_mine(columns, len(rows)))
+
+    def _mine(self, found: Found) -> Found:
+        key = None if self._keys is None else self._keys[found.relation]
+        if key is None or self._buckets == 1:
+            return found
+        columns = [found.columns[at] for at in key]
+        return found.take(np.flatnonzero(self._is_mine(columns, len(found))))
+
+    def _is_mine(self, columns: list[Column], length: int) -> Booleans:
+        return np.asarray(bucket_of(columns, length, self._buckets) == self._bucket)
+
+    @property
+    def open_intervals(self) -> int:
+        """How many intervals are open, as the last query has it."""
+        return self._scratch.open_intervals()
+
+
+class StageScratch(Scratch):
+    """Evaluates a stage anew at each query."""
+
+    def serve(self, earlier: tuple[Relation, ...], later: frozenset[Relation]) -> None:
+        """Say which relations earlier stages define, and which later stages read."""
+        self._earlier, self._later = earlier, later
+        self.put_in(())
+
+    def put_in(self, found: Iterable[Found]) -> None:
+        """Take what earlier stages found as of the next queries, which are counted from 0."""
+        self._found: dict[tuple[Relation, What], list[Found]] = {}
+        for each in found:
+            self._found.setdefault((each.relation, each.what), []).append(each)
+        self._given: list[Given] | None = None
+        self._number = 0
+        self._harvest = Harvest(self._later)
+
+    def taken_out(self) -> list[Found]:
+        """What later stages have to know of these queries."""
+        found = list(self._harvest.taken())
+        self.put_in(())
+        return found
+
+    def open_intervals(self) -> int:
+        """How many intervals are open."""
+        ends = [rows.columns[1] for rows in self._rows.values()]
+        return sum(int(np.count_nonzero(own == INFINITY)) for own in ends)
+
+    def _evaluated(self, context: Context) -> Outcome:
+        for relation in self._earlier:
+            _enter_nothing(relation, context)
+        if self._given is None:
+            self._given = [Given(stacked(parts), context) for parts in self._found.values()]
+        for each in self._given:
+            each.enter(self._number, context)
+        outcome = super()._evaluated(context)
+        # Earlier stages carry over what is theirs.
+        for relation in self._earlier:
+            context.fluents.pop(relation, None)
+            context.events.pop(relation, None)
+        self._harvest.add(self._number, context)
+        self._number += 1
+        return outcome
+
+
+def _enter_nothing(relation: Relation, context: Context) -> None:
+    fluent = context.catalogue.fluents.get(relation)
+    if fluent is not None and fluent.kind is not FluentKind.INPUT:
+        domains = [context.domain("fluent", relation, at) for at in range(relation.arity)]
+        context.fluents[relation] = empty_table(
+            domains, context.domain("fluent", relation, "value")
+        )
+    else:
+        domains = [context.domain("event", relation, at) for at in range(relation.arity)]
+        none = np.empty(0, np.int64)
+        context.events[relation] = EventTable([none] * len(domains), domains, none)
+
+
+def table_of(feed: Feed) -> pa.Table:
+    """All changes of a query as one table: a happening has no value and no end."""
+    happened = feed.happenings()
+    nothing = pa.nulls(len(happened))
+    columns = [
+        happened["change"], happened["event"], happened["args"], nothing.cast(pa.string()),
+        happened["occurrence"], nothing.cast(pa.int64()), happened["query_time"],
+        happened["rule_version"],
+    ]  # fmt: skip
+    return pa.concat_tables([feed.table(), pa.table(columns, FEED)])

@@ -1,0 +1,211 @@
+"""One step of a stream in one bucket: state taken up, queries answered, state left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from cernis.runtime.columns import (
+    INFINITE,
+    Column,
+    Form,
+    Integers,
+    RecordColumns,
+    Records,
+    SetAside,
+    one_below_the_other,
+)
+from cernis.runtime.feed import FEED, Feed
+from cernis.runtime.run import Window
+from cernis.spark.blobs import loads, unpacked_records
+from cernis.spark.buckets import bucket_of
+from cernis.spark.found import Found, unpacked
+from cernis.spark.inbox import others
+from cernis.spark.places import FIRST_LINES
+from cernis.spark.routes import Delivery, Way
+from cernis.spark.rows import LAST, Kind, Row, batches
+from cernis.spark.stream_demands import Asked, Demands, unpacked_asked
+from cernis.spark.stream_job import Clock, StreamJob, Told
+from cernis.spark.stream_session import table_of
+from cernis.spark.stream_state import BucketState, Standing
+
+LAST_PLACE: Final = 1 << 62
+"""Behind the places of all records of a micro-batch."""
+
+
+def evaluate(
+    given: Iterable[pa.RecordBatch], job: StreamJob, step: int
+) -> Iterator[pa.RecordBatch]:
+    """A step over the rows of its bucket. Rows for later steps pass through."""
+    inbox = Inbox()
+    for batch in given:
+        inbox.take(batch, step)
+        yield from others(batch, step)
+    if inbox.bucket is not None:
+        yield from batches(Bucket(job, step, inbox.bucket, inbox).rows())
+
+
+@dataclass(slots=True)
+class Inbox:
+    """What came for a step."""
+
+    bucket: int | None = None
+    told: Told = field(default_factory=Told)
+    parts: dict[Form, list[RecordColumns]] = field(default_factory=dict)
+    found: list[Found] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+
+    def take(self, batch: pa.RecordBatch, step: int) -> None:
+        """Take the rows of a batch that are for the step."""
+        own = np.array(batch.column(1)) == step
+        kinds, blobs = batch.column(2).to_pylist(), batch.column(3)
+        for row in np.flatnonzero(own).tolist():
+            self.bucket = batch.column(0)[row].as_py()
+            content = loads(blobs[row].as_buffer())
+            if kinds[row] == Kind.SURVEY:
+                self.told += content
+            elif kinds[row] == Kind.FOUND:
+                self.found.append(unpacked(content))
+            elif kinds[row] == Kind.DEMAND:
+                self.asked.append(unpacked_asked(content))
+            else:
+                part = unpacked_records(content)
+                self.parts.setdefault(part.form, []).append(part)
+
+    def records(self) -> Records:
+        """The records, as a session takes them."""
+        records = Records()
+        for form, parts in sorted(self.parts.items(), key=lambda each: str(each[0])):
+            whole = one_below_the_other(parts)
+            if whole.retracts is not None:
+                # Which reader was first says nothing: of one arrival, retractions come last.
+                whole.places = np.where(whole.retracts, whole.places | LAST_PLACE, whole.places)
+            records.relations[form] = whole
+            records.count += len(whole)
+        return records
+
+
+def told(asides: list[SetAside]) -> list[SetAside]:
+    """Records set aside, by their lines in what a reader had."""
+    return [replace(aside, line=aside.line & (FIRST_LINES - 1)) for aside in asides]
+
+
+@dataclass(slots=True)
+class Bucket:
+    """The work of one step in one bucket."""
+
+    job: StreamJob
+    step: int
+    bucket: int
+    inbox: Inbox
+
+    def rows(self) -> Iterator[Row]:
+        """All rows that come of it."""
+        yield from self._told_on()
+        if not self._is_in_charge():
+            return
+        state = BucketState(self.job, self.step, self.bucket)
+        standing = state.standing()
+        clock = standing.clock.heard(self.inbox.told, self.job)
+        demands = state.demands()
+        if demands.enter(self.inbox.asked, self._forgotten(clock)):
+            state.put_demands(demands)
+        due = clock.due(self.job)
+        if due:
+            yield from self._answered(state, clock, due, demands)
+        else:
+            state.put_waiting(self.inbox.records())
+            sizes = state.leave(Standing(clock, standing.held, standing.open_intervals))
+            yield Row(self.bucket, LAST, Kind.REPORT, {
+                "held": standing.held, "open_intervals": standing.open_intervals, "queries": 0,
+                "query_time": clock.query, "clock": clock.time, **sizes,
+            })  # fmt: skip
+
+    def _answered(
+        self, state: BucketState, clock: Clock, due: list[Window], demands: Demands
+    ) -> Iterator[Row]:
+        """Answer queries: their changes, what goes on to later steps, and a report."""
+        times = [time.process_time()]
+        session = state.session()
+        times.append(time.process_time())
+        session.start = clock.start
+        session.insert(self.inbox.records())
+        session.put_in(self.inbox.found)
+        feeds = [session.answered(window.query) for window in due]
+        yield from self._sent_on(session.taken_out(), demands)
+        yield self._changes(feeds)
+        counts = session.counted()
+        times.append(time.process_time())
+        state.put_session(session)
+        standing = Standing(clock.asked(due), len(session), session.open_intervals)
+        sizes = state.leave(standing)
+        times.append(time.process_time())
+        restoring, evaluating, saving = np.diff(times).tolist()
+        yield Row(self.bucket, LAST, Kind.REPORT, {
+            "aside": told(counts.set_aside), "late": told(counts.too_late), "held": standing.held,
+            "open_intervals": standing.open_intervals, "queries": len(feeds),
+            "query_time": standing.clock.query, "clock": clock.time, **sizes,
+            "conflicts": sum(feed.conflicts for feed in feeds), "restoring_seconds": restoring,
+            "evaluating_seconds": evaluating, "saving_seconds": saving,
+        })  # fmt: skip
+
+    def _is_in_charge(self) -> bool:
+        """A stage without a key is evaluated in one bucket."""
+        if self.job.is_whole:
+            return True
+        keys = self.job.routes.owned[self.step].values()
+        return self.bucket == 0 or any(key is not None for key in keys)
+
+    def _forgotten(self, clock: Clock) -> int:
+        """Up to where every query to come has forgotten all."""
+        if clock.query is None:
+            return -INFINITE
+        return clock.query - self.job.window
+
+    # -- what goes on -----------------------------------------------------------------------
+
+    def _told_on(self) -> Iterator[Row]:
+        """Let the same bucket of the next step know what readers have told."""
+        following = [step for step in self.job.steps if step > self.step]
+        if following:
+            yield Row(self.bucket, following[0], Kind.SURVEY, self.inbox.told)
+
+    def _changes(self, feeds: list[Feed]) -> Row:
+        table = pa.concat_tables([FEED.empty_table(), *map(table_of, feeds)])
+        stream = pa.BufferOutputStream()
+        with pa.ipc.new_stream(stream, FEED) as writer:
+            writer.write_table(table)
+        return Row(self.bucket, LAST, Kind.ANSWER, stream.getvalue().to_pybytes())
+
+    def _sent_on(self, found: list[Found], demands: Demands) -> Iterator[Row]:
+        """What later steps have to know, for the buckets of theirs that may ask for it."""
+        for each in found:
+            for delivery in self.job.routes.onward.get(each.relation, ()):
+                rows, targets = self._targets(each.columns, len(each), delivery, demands)
+                for bucket in np.unique(targets).tolist():
+                    own = each.take(rows[targets == bucket])
+                    yield Row(bucket, delivery.step, Kind.FOUND, own.packed())
+
+    def _targets(
+        self, columns: list[Column], length: int, delivery: Delivery, demands: Demands
+    ) -> tuple[Integers, Integers]:
+        """Which rows go to which buckets, each pair once."""
+        buckets = self.job.job.buckets
+        if delivery.way is Way.ONE:
+            return np.arange(length), np.zeros(length, np.int64)
+        if delivery.way is Way.EVERYWHERE:
+            return np.repeat(np.arange(length), buckets), np.tile(np.arange(buckets), length)
+        pairs = [
+            np.arange(length) * buckets + bucket_of([columns[at] for at in link], length, buckets)
+            for link in delivery.links
+        ]
+        for demand, positions in delivery.demands:
+            rows, targets = demands.met(demand, [columns[at] for at in positions], length)
+            pairs.append(rows * buckets + targets)
+        chosen = np.unique(np.concatenate(pairs))
+        return chosen // buckets, chosen % buckets

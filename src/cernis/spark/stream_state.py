@@ -1,0 +1,168 @@
+"""The state of one bucket of one step: taken up as far as it is needed, and left.
+
+Between queries records only wait. So a micro-batch in which no query is due does not read the
+session at all: it adds its records to the state, as a part of their own, and tells the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from cernis.errors import DataError
+from cernis.plan.builder import Plan
+from cernis.runtime.columns import Records
+from cernis.spark.frozen import MAIN, frozen, frozen_whole, thawed, thawed_whole
+from cernis.spark.store import Part, Place, Shelf
+from cernis.spark.stream_demands import Demands
+from cernis.spark.stream_job import Clock, StreamJob
+from cernis.spark.stream_session import StageSession
+
+_STANDING: Final = "standing"
+_DEMANDS: Final = "demands"
+_WAITING: Final = "waiting-"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a bucket has come: its clock, and how much its session held at the last query."""
+
+    clock: Clock = field(default_factory=Clock)
+    held: int = 0
+    open_intervals: int = 0
+
+
+class BucketState:
+    """The state as the micro-batch before has left it, and as this one leaves it."""
+
+    def __init__(self, job: StreamJob, step: int, bucket: int) -> None:
+        self._job = job
+        self._step = step
+        self._bucket = bucket
+        loaded = job.job.loaded
+        self._plan: Plan = loaded.plan if job.is_whole else loaded.stage(step)
+        self._places: dict[str, Place] = {}
+        if job.previous >= 0:
+            self._places = self._shelf.places(job.previous)
+        self._kept = dict(self._places)
+        self._new: dict[str, Part] = {}
+
+    @property
+    def _shelf(self) -> Shelf:
+        return self._job.checkpoint.shelf(self._step, self._bucket)
+
+    # -- taken up ---------------------------------------------------------------------------
+
+    def standing(self) -> Standing:
+        """How far the bucket has come; at the beginning, nowhere."""
+        if not self._places:
+            return Standing()
+        found = self._read(_STANDING)
+        assert isinstance(found, Standing)
+        return found
+
+    def demands(self) -> Demands:
+        """What other buckets have asked for."""
+        if _DEMANDS not in self._places:
+            return Demands()
+        found = self._read(_DEMANDS)
+        assert isinstance(found, Demands)
+        return found
+
+    def session(self) -> StageSession:
+        """The session, with the records that have waited for the next query."""
+        if MAIN in self._places:
+            names = [name for name in self._places if not _is_apart(name)]
+            parts = self._shelf.read({name: self._places[name] for name in names})
+            with _Told(self._step, self._bucket):
+                session = thawed(parts, self._plan)
+            assert isinstance(session, StageSession)
+        else:
+            session = self._begun()
+        for name in sorted(name for name in self._places if name.startswith(_WAITING)):
+            session.insert(self._records(name))
+        return session
+
+    def _records(self, name: str) -> Records:
+        records = Records()
+        for part in self._read(name):
+            records.relations[part.form] = part
+            records.count += len(part)
+        return records
+
+    def _read(self, name: str) -> Any:
+        part = self._shelf.read({name: self._places[name]})[name]
+        with _Told(self._step, self._bucket):
+            return thawed_whole(part, self._plan)
+
+    def _begun(self) -> StageSession:
+        job = self._job
+        settings = job.job.settings
+        session = StageSession(
+            self._plan, job.window, job.step, None, settings.tick, settings.ties, job.policy,
+            incremental=False,
+        )  # fmt: skip
+        step = None if job.is_whole else self._step
+        session.serve(job.job.loaded, step, self._bucket, job.job.buckets)
+        return session
+
+    # -- left -------------------------------------------------------------------------------
+
+    def put_demands(self, demands: Demands) -> None:
+        """Leave other demands than those there were."""
+        self._put(_DEMANDS, demands)
+
+    def put_waiting(self, records: Records) -> None:
+        """Leave records that wait for the next query."""
+        if records.count:
+            self._put(f"{_WAITING}{self._job.batch:012}", list(records.relations.values()), True)
+
+    def put_session(self, session: StageSession) -> None:
+        """Leave the session, which has taken in all that waited."""
+        parts = frozen(session, self._plan)
+        self._kept = {
+            name: place
+            for name, place in self._kept.items()
+            if name in parts or name in (_DEMANDS, _STANDING)
+        }
+        self._kept.pop(MAIN, None)
+        if self._shelf.is_wasteful(self._kept):
+            self._kept = {name: own for name, own in self._kept.items() if name == _DEMANDS}
+        for name, content in parts.items():
+            if name not in self._kept:
+                self._new[name] = Part(content, name != MAIN)
+
+    def _put(self, name: str, content: object, lasting: bool = False) -> None:
+        self._kept.pop(name, None)
+        self._new[name] = Part(frozen_whole(content, self._plan), lasting)
+
+    def leave(self, standing: Standing) -> dict[str, int]:
+        """Write it down; gives how large it is, and how much of that is new."""
+        self._put(_STANDING, standing)
+        places = self._shelf.write(self._job.batch, self._new, self._kept)
+        self._shelf.forget((self._job.previous, self._job.batch))
+        return {
+            "state_bytes": sum(place.size for place in places.values()),
+            "written_bytes": sum(places[name].size for name in self._new),
+        }
+
+
+def _is_apart(name: str) -> bool:
+    """Is a part none of the session's?"""
+    return name in (_STANDING, _DEMANDS) or name.startswith(_WAITING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """Says of which bucket a state is that cannot be read."""
+
+    step: int
+    bucket: int
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, DataError):
+            where = f"the state of bucket {self.bucket} of stage {self.step} cannot be used"
+            raise DataError(f"{where}: {error}") from error

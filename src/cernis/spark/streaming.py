@@ -1,0 +1,284 @@
+"""Streams: recognition on Structured Streaming, from streaming DataFrames to a feed of changes.
+
+Each micro-batch is one job: its rows become records, which go to the buckets of their entities,
+stage by stage, as in the batch job. A bucket takes up its state as the micro-batch before left it,
+answers the queries that are due, and leaves its state under the number of this one. What a
+micro-batch is made of is in Spark's checkpoint before it begins; state and sink go by its number.
+So one that was interrupted is done again, and nothing is lost or there twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from cernis.errors import DataError
+from cernis.plan.builder import Plan
+from cernis.program import Program, load
+from cernis.runtime.columns import SetAside
+from cernis.runtime.feed import FEED
+from cernis.runtime.mapping import Mappings, read_mappings
+from cernis.runtime.query import refuse
+from cernis.runtime.settings import Length, Point, length, settings
+from cernis.spark.blobs import loads
+from cernis.spark.domains import foreign_domains
+from cernis.spark.job import Job, job_of
+from cernis.spark.metrics import Metrics, MetricsListener
+from cernis.spark.rows import DDL, LAST, Kind, Row, batches
+from cernis.spark.session import cores_of
+from cernis.spark.sinks import Sink, sink_of, stream_name
+from cernis.spark.source import partition_number
+from cernis.spark.store import Checkpoint
+from cernis.spark.stream_input import input_of, read
+from cernis.spark.stream_job import StreamJob, packed
+from cernis.spark.stream_stage import evaluate
+from cernis.spark.trouble import explained
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Batches = Iterator[pa.RecordBatch]
+
+POLICIES: Final = ("early", "partial", "final")
+_KEPT: Final = 1000
+"""Records set aside that are kept to be looked at; all are counted."""
+
+
+def stream(
+    program: Program | str | Path, events: Any, *, checkpoint: str | Path, window: Length,
+    step: Length | None = None, lateness: Length | int = 0, policy: str = "early",
+    sink: Any = "memory", start: Point | None = None, tick: int | None = None,
+    ties: str | None = None, future: Length | None = None, facts: Iterable[str | Path] = (),
+    mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
+    every: str | None = None, until_done: bool = False,
+) -> Stream:  # fmt: skip
+    """Recognise on a stream: start it, and give a handle to it.
+
+    Events are a streaming DataFrame of records (with a column `name`), of text records (`value`)
+    or of files (`cernis.spark.files`), or a mapping from names of relations to streaming
+    DataFrames. Queries are a step apart, at multiples of it unless a `start` is given. Each is
+    answered when some record has arrived that is later by more than `lateness`. What comes later
+    still is used as long as it is in the window; else it is set aside. A record more than `future`
+    ahead of the others is too.
+
+    Changes go to the sink: see `cernis.spark.sinks.sink_of`. The checkpoint is a folder that all
+    workers see. A stream that is started again with it goes on where it ended.
+
+    A micro-batch begins when the one before is done, or `every` so often (`"10 seconds"`). With
+    `until_done` the stream ends when it has read all that is there.
+    """
+    loaded = program if isinstance(program, Program) else load(program, facts)
+    for diagnostic in loaded.plan.diagnostics:
+        warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=2)
+    chosen = settings(window, step or window, start, None, tick, ties)
+    late = 0 if lateness == 0 else length(lateness, "lateness")
+    ahead = None if future is None else length(future, "future")
+    if policy not in POLICIES:
+        raise DataError(f"the policy is one of {', '.join(POLICIES)}, not {policy}")
+    mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
+    what = loaded.plan
+    shapes = job_of(what, chosen, 1).loaded.shapes
+    given, frame = input_of(events, shapes, mappings)
+    if not frame.isStreaming:
+        raise DataError("events must come from readStream; for what is at rest, use recognise")
+    folder = Checkpoint(Path(checkpoint).absolute())
+    told = folder.claim({
+        "program": fingerprint(what), "window": chosen.window, "step": chosen.step,
+        "policy": policy, "start": chosen.start, "tick": chosen.tick,
+        "ties": chosen.ties,
+        "partitions": partitions or _partitions_before(folder) or _spread(what, frame),
+    })  # fmt: skip
+    _see_whole(folder)
+    job = _spread_plan(job_of(what, chosen, told["partitions"]), frame)
+    assert chosen.window is not None
+    assert chosen.step is not None
+    own = StreamJob(
+        job, given, folder, chosen.window, chosen.step, late, policy, chosen.start, ahead
+    )
+    made = Stream(own, sink_of(sink, stream_name(folder.folder), frame.sparkSession))
+    made.begin(frame, every, until_done)
+    return made
+
+
+def _spread_plan(job: Job, frame: DataFrame) -> Job:
+    """The job with its plan sent to the workers once, and not with every task of a micro-batch."""
+    context = getattr(frame.sparkSession, "_sc", None)
+    return job if context is None else replace(job, plan=context.broadcast(job.plan))
+
+
+def _spread(plan: Plan, frame: DataFrame) -> int:
+    """Into how many buckets entities are spread: one where the rules need all in one place."""
+    for stage in plan.stages:
+        for stratum in stage.strata:
+            refuse(stratum)
+    job = job_of(plan, settings(), 2)
+    if foreign_domains(plan, job.loaded.routes) or not job.loaded.routes.owned:
+        return 1
+    return 2 * cores_of(frame.sparkSession)
+
+
+def _partitions_before(folder: Checkpoint) -> int | None:
+    import json
+
+    try:
+        before = json.loads((folder.folder / "stream.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return int(before["partitions"]) if "partitions" in before else None
+
+
+def _see_whole(folder: Checkpoint) -> None:
+    """Refuse a checkpoint that has lost Spark's part: numbers of micro-batches would begin anew."""
+    if folder.last() >= 0 and not (folder.spark / "offsets").is_dir():
+        raise DataError(
+            f"the checkpoint {folder.folder} has a state but no {folder.spark}: restore that, or "
+            "start with a new checkpoint"
+        )
+
+
+def fingerprint(plan: Plan) -> str:
+    """A text that is another for another program."""
+    sources = plan.checked.sources
+    texts = sorted(source.text for source in sources)
+    tables = sorted(f"{relation}: {len(table)}" for relation, table in plan.checked.tables.items())
+    return hashlib.sha256("\0".join([*texts, *tables]).encode()).hexdigest()[:16]
+
+
+@dataclass
+class Stream:
+    """A stream that runs: its figures, and how to wait for it or stop it."""
+
+    job: StreamJob
+    sink: Sink
+    metrics: Metrics = field(default_factory=Metrics)
+    set_aside: list[SetAside] = field(default_factory=list)
+    """Records that were not used, with the reason; the last thousand."""
+    query: StreamingQuery = field(init=False)
+
+    def begin(self, frame: DataFrame, every: str | None, until_done: bool) -> None:
+        """Start it."""
+        listener = MetricsListener(self.metrics)
+        frame.sparkSession.streams.addListener(listener)
+        writer = frame.writeStream.foreachBatch(self._batch)
+        writer = writer.option("checkpointLocation", str(self.job.checkpoint.spark))
+        if until_done:
+            writer = writer.trigger(availableNow=True)
+        elif every is not None:
+            writer = writer.trigger(processingTime=every)
+        self.query = writer.start()
+        listener.run = str(self.query.runId)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the stream ends; if it failed, raise why. Has it ended?"""
+        with explained():
+            ended = self.query.awaitTermination(seconds)  # type: ignore[arg-type]
+        return ended is not False
+
+    def catch_up(self) -> None:
+        """Wait until all is done that the source has by now."""
+        with explained():
+            self.query.processAllAvailable()
+
+    def stop(self) -> None:
+        """Stop it; a micro-batch under way will be done again."""
+        self.query.stop()
+
+    # -- a micro-batch ----------------------------------------------------------------------
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        folder = self.job.checkpoint
+        if folder.committed(number) is not None:
+            # It was done, and Spark did not come to know.
+            return
+        began = time.perf_counter()
+        before = folder.committed(folder.last()) or {"state": -1, "clock": None, "query": None}
+        job = self.job.at(number, before["state"], before["clock"])
+        changes, told = _done(frame, job)
+        self.sink.write(number, changes)
+        # A micro-batch without partitions comes to no bucket: the state stays where it is.
+        state = number if "queries" in told else before["state"]
+        told = {**told, "clock": told["clock"] if told["clock"] is not None else before["clock"]}
+        folder.commit(number, {
+            "state": state, "clock": told["clock"], "query": told["query_time"],
+        })  # fmt: skip
+        self._count(told, changes, time.perf_counter() - began)
+
+    def _count(self, told: dict[str, Any], changes: pa.Table, seconds: float) -> None:
+        aside = told.pop("aside")
+        self.set_aside = [*self.set_aside, *aside][-_KEPT:]
+        kinds = changes["change"].to_pylist()
+        told["inserted"] = kinds.count("insert")
+        told["revised"] = len(kinds) - told["inserted"]
+        self.metrics.add(told, seconds)
+
+
+def _done(frame: DataFrame, job: StreamJob) -> tuple[pa.Table, dict[str, Any]]:
+    """The changes of a micro-batch, and what is to be told of it."""
+    return outcome_of(_rows(frame, job).select("kind", "blob").toArrow())
+
+
+def outcome_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Any]]:
+    """What the rows of the last step say: all changes, by query time, and the reports as one."""
+    changes: list[pa.Table] = [FEED.empty_table()]
+    reports: list[dict[str, Any]] = []
+    for kind, blob in zip(rows["kind"].to_pylist(), rows["blob"], strict=True):
+        if kind == Kind.ANSWER:
+            changes.append(pa.ipc.open_stream(loads(blob.as_buffer())).read_all())
+        else:
+            reports.append(loads(blob.as_buffer()))
+    return pa.concat_tables(changes).sort_by("query_time"), _together(reports)
+
+
+def _rows(frame: DataFrame, job: StreamJob) -> DataFrame:
+    from pyspark.sql.functions import col
+
+    rows = frame.mapInArrow(_read(job), DDL)
+    for step in job.steps:
+        spread = rows.repartitionById(job.job.buckets, col("bucket"))
+        rows = spread.mapInArrow(_step(job, step), DDL)
+    return rows
+
+
+def _read(job: StreamJob) -> Callable[[Batches], Batches]:
+    def run(given: Batches) -> Batches:
+        began = time.process_time()
+        found = read(given, job.input, partition_number(), job.job.loaded.shapes)
+        yield from batches(packed(found, job))
+        report = {"reading_seconds": time.process_time() - began}
+        yield from batches([Row(0, LAST, Kind.REPORT, report)])
+
+    return run
+
+
+def _step(job: StreamJob, step: int) -> Callable[[Batches], Batches]:
+    def run(given: Batches) -> Batches:
+        yield from evaluate(given, job, step)
+
+    return run
+
+
+_LATEST: Final = ("clock", "query_time", "queries")
+
+
+def _together(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """What all tasks report: sums, but for what all buckets agree on."""
+    found: dict[str, Any] = {"aside": [], "clock": None, "query_time": None}
+    for report in reports:
+        for key, value in report.items():
+            if key in _LATEST:
+                known = [each for each in (found.get(key), value) if each is not None]
+                found[key] = max(known, default=None)
+            else:
+                found[key] = found[key] + value if key in found else value
+    # A record that several buckets have is set aside in each of them.
+    aside, late = (list(dict.fromkeys(found.pop(key, []))) for key in ("aside", "late"))
+    found |= {"set_aside": len(aside), "too_late": len(late), "aside": [*aside, *late]}
+    return found

@@ -1,0 +1,1 @@
+"""Uncertain input: probabilities of fluents, and probabilistic maximal intervals."""

@@ -1,0 +1,62 @@
+"""What is known of how long intervals last, and what that says of starts to forget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+_SURE: Final = 8.5
+"""So many deviations above the mean, a start is forgotten for sure: the rest is below 1e-16."""
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """Mean and standard deviation of the number of points of intervals."""
+
+    mean: float
+    deviation: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.mean) and math.isfinite(self.deviation) and self.deviation >= 0):
+            raise ValueError(
+                f"no durations: mean {self.mean}, deviation {self.deviation}; "
+                "both are numbers, and the deviation is not negative"
+            )
+
+
+def deletion_probability(least: float, durations: Durations) -> float:
+    """Chance to forget a start whose intervals will last at least so many points.
+
+    The mass of the normal distribution of durations within `least - mean` of its mean; 0 up to the
+    mean; without deviation 1 above it.
+    """
+    excess = least - durations.mean
+    if excess <= 0:
+        return 0.0
+    if durations.deviation == 0:
+        return 1.0
+    return math.erf(excess / (durations.deviation * math.sqrt(2)))
+
+
+def deletion_probabilities(durations: Durations) -> Floats:
+    """The deletion probability of each whole duration from 0 on, as far as it is not just 1."""
+    last = max(math.ceil(durations.mean + _SURE * durations.deviation), 0)
+    return np.array([deletion_probability(least, durations) for least in range(last + 1)])
+
+
+def learned(lengths: npt.NDArray[np.int64]) -> Durations | None:
+    """The durations of a training set; None if it has no intervals.
+
+    Each interval counts as often as it has points: what is forgotten too early costs points, and
+    the many short flickers of a noisy stream would else outnumber what is to be recognised.
+    """
+    if not len(lengths):
+        return None
+    mean = float(np.average(lengths, weights=lengths))
+    return Durations(mean, float(np.sqrt(np.average((lengths - mean) ** 2, weights=lengths))))

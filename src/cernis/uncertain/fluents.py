@@ -1,0 +1,319 @@
+"""Simple fluents under uncertainty: the proofs of their rules, then the course of each pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Pair, Relation
+from cernis.errors import UnsupportedError
+from cernis.kernels.hashing import Numbering
+from cernis.operators.context import Context
+from cernis.operators.grounding import allowed, distinct, grounded
+from cernis.operators.heads import head_column, slot_domains
+from cernis.operators.keys import InstanceKeys
+from cernis.operators.pipeline import run_steps
+from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
+from cernis.syntax.tree import Term, Variable
+from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Domain, numbers
+from cernis.tables.fluents import Finder
+from cernis.uncertain.circuits import Circuits
+from cernis.uncertain.courses import Courses, Pairs, courses_of, with_facts
+from cernis.uncertain.events import put_happenings
+from cernis.uncertain.facts import Conjunctions, stacked
+from cernis.uncertain.groups import Actions, carried, grouped
+from cernis.uncertain.proofs import (
+    Prover,
+    Segments,
+    Uncertainty,
+    changes_relation,
+)
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_ANY = -1
+_HALF = 31
+_EVER, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+@dataclass(slots=True)
+class _Points:
+    """Initiations or terminations as rules prove them: arguments, value (-1: any), time, proof."""
+
+    arguments: list[Array]
+    values: Integers
+    times: Integers
+    proofs: Conjunctions
+
+
+@dataclass(slots=True)
+class _Initial:
+    """What holds initially, each pair once, with its probability."""
+
+    arguments: list[Array]
+    values: Integers
+    chances: Floats
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What rules do to the pairs of a fluent."""
+
+    relation: Relation
+    pairs: Pairs
+    actions: Actions
+    since: Integers
+    """The first time at which each pair may be initiated."""
+
+
+class UncertainFluent:
+    """Collects the proofs of one fluent's rules and sorts them by pair."""
+
+    def __init__(self, definition: Definition, context: Context, uncertainty: Uncertainty) -> None:
+        self.relation = definition.relation
+        self._definition = definition
+        self._context = context
+        self._uncertainty = uncertainty
+        self._domains, self._value_domain = slot_domains(self.relation, context)
+        if any(isinstance(rule, Delay) for rule in definition.rules):
+            raise UnsupportedError(
+                f"{self.relation}: delayed effects are not defined under uncertainty"
+            )
+
+    def outcome(self) -> Outcome:
+        """All initiations and breaks of the pairs that may come to hold."""
+        rules = [rule for rule in self._definition.rules if isinstance(rule, PointRule)]
+        closed = [rule for rule in rules if not _is_open(rule)]
+        initial = self._initial()
+        found = {kind: [self._points(rule) for rule in closed if rule.kind == kind]
+                 for kind in ("initiation", "termination")}  # fmt: skip
+        if len(closed) < len(rules):
+            known = self._instances(found["initiation"], initial)
+            for rule in rules:
+                if _is_open(rule):
+                    found[rule.kind].append(self._open_points(rule, *known))
+        initiations, terminations = (self._stacked(found[k]) for k in found)
+        if self.relation in self._uncertainty.watched:
+            self._tell(initiations, True)
+            self._tell(terminations, False)
+        return self._sorted(initiations, terminations, initial)
+
+    # -- points -----------------------------------------------------------------------------
+
+    def _points(self, rule: PointRule) -> _Points:
+        proofs = Prover(self._uncertainty, self._context).run(rule.steps)
+        assert isinstance(rule.head, Pair)
+        arguments, values = self._projected(rule.head, proofs.rows)
+        return _Points(arguments, values, proofs.rows.at, proofs.conjunctions())
+
+    def _projected(self, head: Pair, rows: Rows) -> tuple[list[Array], Integers]:
+        arguments = [
+            head_column(arg, rows, domain)
+            for arg, domain in zip(head.args, self._domains, strict=True)
+        ]
+        return arguments, self._values(head.value, rows)
+
+    def _values(self, term: Term, rows: Rows) -> Integers:
+        """Values are told apart by code even where they are numbers."""
+        if isinstance(term, Variable) and term.name not in rows.columns:
+            return np.full(rows.length, _ANY, np.int64)
+        column = head_column(term, rows, self._value_domain)
+        if self._value_domain is None:
+            return self._coded.encode(column.tolist())
+        return column
+
+    @property
+    def _coded(self) -> Domain:
+        return self._value_domain or self._context.domains.of(("values of", self.relation))
+
+    def _initial(self) -> _Initial:
+        """Several clauses for one pair are independent of one another."""
+        parts: list[tuple[list[Array], Integers, Floats]] = []
+        for rule in self._definition.rules:
+            if isinstance(rule, InitialPoints):
+                rows = run_steps(rule.steps, None, self._context).settled()
+                arguments, values = self._projected(rule.head, rows)
+                first, _ = distinct([*arguments, values], [*self._domains, self._coded])
+                chance = 1.0 if rule.probability is None else rule.probability
+                own = [column[first] for column in arguments]
+                parts.append((own, values[first], np.full(len(first), chance)))
+        if not parts:
+            none = np.empty(0, np.int64)
+            return _Initial([none] * self.relation.arity, none, np.empty(0))
+        columns = [np.concatenate(own) for own in zip(*(part[0] for part in parts), strict=True)]
+        values = np.concatenate([part[1] for part in parts])
+        chances = np.concatenate([part[2] for part in parts])
+        first, which = distinct([*columns, values], [*self._domains, self._coded])
+        missing = np.ones(len(first))
+        np.multiply.at(missing, which, 1 - chances)
+        return _Initial([column[first] for column in columns], values[first], 1 - missing)
+
+    def _stacked(self, parts: list[_Points]) -> _Points:
+        if not parts:
+            none = np.empty(0, np.int64)
+            return _Points([none] * self.relation.arity, none, none, stacked([]))
+        return _Points(
+            [np.concatenate(own) for own in zip(*(p.arguments for p in parts), strict=True)],
+            np.concatenate([p.values for p in parts]),
+            np.concatenate([p.times for p in parts]),
+            stacked([p.proofs for p in parts]),
+        )
+
+    def _tell(self, points: _Points, initiates: bool) -> None:
+        """Initiations and terminations that are conditions of other rules."""
+        values = points.values
+        if self._value_domain is None:
+            values = numbers(self._coded.decode(values))
+        put_happenings(
+            changes_relation(self.relation, initiates), [*points.arguments, values],
+            [*self._domains, self._value_domain], points.times, points.proofs, self._context,
+            self._uncertainty,
+        )  # fmt: skip
+
+    # -- heads that leave arguments open ----------------------------------------------------
+
+    def _instances(
+        self, initiations: list[_Points], initial: _Initial
+    ) -> tuple[list[Array], Integers]:
+        """The distinct arguments there are, and since when each is there."""
+        named = self._named()
+        parts = [points.arguments for points in initiations] + [initial.arguments, *named]
+        times = [points.times for points in initiations]
+        times.append(np.full(len(initial.values), _EVER))
+        if named:
+            # With grounding rules, initiations are about what these name, and about nothing else.
+            times = [np.full(len(own), _NEVER) for own in times]
+            times.append(np.full(len(named[0][0]), _EVER))
+        columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
+        first, which = distinct(columns, self._domains)
+        since = np.full(len(first), _NEVER)
+        np.minimum.at(since, which, np.concatenate(times))
+        return [column[first] for column in columns], since
+
+    def _named(self) -> list[list[Array]]:
+        """The instances that grounding names, for initiations that range over them."""
+        rules = [rule for rule in self._definition.rules if isinstance(rule, PointRule)]
+        begins = any(_is_open(rule) and rule.kind == "initiation" for rule in rules)
+        if not self._definition.groundings or not begins:
+            return []
+        args = tuple(Variable(f"<{at}>") for at in range(self.relation.arity))
+        head = Pair(self.relation, args, Variable("<value>"))
+        rows = grounded(head, self._definition.groundings, Rows(1), self._context)
+        if any(arg.name not in rows.columns for arg in args):
+            return []
+        return [[head_column(a, rows, d) for a, d in zip(args, self._domains, strict=True)]]
+
+    def _open_points(self, rule: PointRule, known: list[Array], since: Integers) -> _Points:
+        """A head that leaves arguments open is about all instances that match the rest."""
+        assert isinstance(rule.head, Pair)
+        proofs = Prover(self._uncertainty, self._context).run(rule.steps)
+        rows, args = proofs.rows, rule.head.args
+        bound = [at for at, arg in enumerate(args)
+                 if not isinstance(arg, Variable) or arg.name in rows.columns]  # fmt: skip
+        finder = Finder([(known[at], self._domains[at]) for at in bound], len(since))
+        wanted = [head_column(args[at], rows, self._domains[at]) for at in bound]
+        chosen, found = finder.all(wanted, rows.length)
+        if rule.kind == "initiation":
+            there = since[found] <= rows.at[chosen]
+            chosen, found = chosen[there], found[there]
+        picked = rows.take(chosen)
+        more = {f"<{at}>": Column(known[at], self._domains[at], found)
+                for at in range(len(args)) if at not in bound}  # fmt: skip
+        picked = picked.with_columns(more)
+        filled = tuple(a if at in bound else Variable(f"<{at}>") for at, a in enumerate(args))
+        head = Pair(rule.head.relation, filled, rule.head.value)
+        arguments, values = self._projected(head, picked)
+        return _Points(arguments, values, picked.at, proofs.conjunctions().take(chosen))
+
+    # -- pairs ------------------------------------------------------------------------------
+
+    def _sorted(self, initiations: _Points, terminations: _Points, initial: _Initial) -> Outcome:
+        given = [initiations.arguments, terminations.arguments, initial.arguments]
+        lengths = [len(initiations.values), len(terminations.values), len(initial.values)]
+        keys = InstanceKeys(self._domains, given, self._context)
+        numbering = Numbering()
+        begun, ended, held = (
+            numbering.of(keys.of(own, length)) for own, length in zip(given, lengths, strict=True)
+        )
+        may = self._allowed(initiations.arguments, initiations.values)
+        may_hold = self._allowed(initial.arguments, initial.values)
+        both = np.concatenate([
+            (begun[may] << _HALF) | initiations.values[may],
+            (held[may_hold] << _HALF) | initial.values[may_hold],
+        ])  # fmt: skip
+        # Sorted by instance, so that the pairs of each follow one another.
+        pairs = np.unique(both)
+        instances, values = pairs >> _HALF, pairs & ((1 << _HALF) - 1)
+        chances = np.zeros(len(pairs))
+        chances[np.searchsorted(pairs, both[int(may.sum()) :])] = initial.chances[may_hold]
+        since = np.full(len(pairs), _NEVER)
+        np.minimum.at(since, np.searchsorted(pairs, both[: int(may.sum())]), initiations.times[may])
+        since[chances > 0] = self._context.start
+        arguments = keys.arguments(numbering.keys[instances])
+        found = Pairs(arguments, self._shown(values), self._domains, self._value_domain, chances)
+        actions = _actions(
+            len(numbering), instances, values, (begun, initiations), (ended, terminations)
+        )
+        return Outcome(self.relation, found, actions, since)
+
+    def _allowed(self, arguments: list[Array], values: Integers) -> npt.NDArray[np.bool_]:
+        if not self._definition.groundings or not len(values):
+            return np.ones(len(values), np.bool_)
+        return allowed(
+            self._definition.groundings, arguments, self._domains, values, self._coded,
+            self._context,
+        )  # fmt: skip
+
+    def _shown(self, codes: Integers) -> Array:
+        return codes if self._value_domain is not None else numbers(self._coded.decode(codes))
+
+
+def _actions(
+    count: int, instances: Integers, values: Integers,
+    begun: tuple[Integers, _Points], ended: tuple[Integers, _Points],
+) -> Actions:  # fmt: skip
+    """What each point does to each pair of its instance: initiates it, breaks it, or nothing."""
+    offsets = np.searchsorted(instances, np.arange(count + 1)).astype(np.int64)
+    parts = []
+    for own, points in (begun, ended):
+        many = np.diff(offsets)[own]
+        rows = np.repeat(np.arange(len(own)), many)
+        behind = np.cumsum(many) - many
+        pairs = np.arange(len(rows)) + np.repeat(offsets[own] - behind, many)
+        same = points.values[rows] == values[pairs]
+        if points is begun[1]:
+            keep, breaks = np.ones(len(rows), np.bool_), ~same
+        else:
+            keep = same | (points.values[rows] == _ANY)
+            breaks = np.ones(len(rows), np.bool_)
+        rows, pairs, breaks = rows[keep], pairs[keep], breaks[keep]
+        is_whole = len(rows) == len(own) and bool(np.all(many == 1))
+        proofs = points.proofs if is_whole else points.proofs.take(rows)
+        parts.append((pairs, points.times[rows], breaks.astype(np.int64), proofs))
+    columns = list(zip(*parts, strict=True))
+    pairs, times, breaks = (np.concatenate(own) for own in columns[:3])
+    return Actions(pairs, times, breaks, stacked(list(columns[3])))
+
+
+def _is_open(rule: PointRule) -> bool:
+    """Does the head leave an argument open, and not only its value?"""
+    assert isinstance(rule.head, Pair)
+    names = {arg.name for arg in rule.head.args if isinstance(arg, Variable)}
+    return bool(names & set(rule.open_variables)) or "_" in names
+
+
+def evaluate_fluent(
+    definition: Definition, context: Context, uncertainty: Uncertainty, circuits: Circuits
+) -> Courses:
+    """The course of each pair of a fluent that depends on none of its own; and its segments."""
+    outcome = UncertainFluent(definition, context, uncertainty).outcome()
+    facts = uncertainty.facts
+    groups = grouped(outcome.actions, facts, circuits, str(outcome.relation))
+    after = carried(groups, outcome.pairs.initial, facts, circuits)
+    courses = courses_of(groups, after, outcome.pairs, context.start, context.tick)
+    uncertainty.fluents[definition.relation] = Segments(*with_facts(courses, facts))
+    return courses

@@ -1,0 +1,196 @@
+"""Cycles decided in one walk through time: the same as by rounds, and as the reference says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import cernis
+from cernis.check.model import Relation
+from cernis.errors import CernisError
+from cernis.operators.context import Context
+from cernis.operators.simple import Carried
+from cernis.plan.logical import Stratum
+from cernis.program import Program
+from cernis.runtime import cycles
+from cernis.runtime.ordered import in_order
+from cernis.runtime.result import as_text
+from tests.reference.cases import Case, read_cases
+
+from .backend import FEATURES, engine_text
+from .compare import Scenario, Skip, by_engine, difference
+
+CASES = [
+    case for case in read_cases(Path(__file__).parents[1] / "cases")
+    if case.needs <= FEATURES and "cycles" in case.needs
+]  # fmt: skip
+
+
+class Ways:
+    """Counts by which way cycles were evaluated."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counts: Counter[str] = Counter()
+        self._patch = monkeypatch
+        monkeypatch.setattr(cycles, "in_order", self._counted)
+
+    def _counted(
+        self, stratum: Stratum, context: Context, carried: dict[Relation, Carried]
+    ) -> int | None:
+        found = in_order(stratum, context, carried)
+        self.counts["rounds" if found is None else "walk"] += 1
+        return found
+
+    def by_rounds(self) -> None:
+        self._patch.setattr(cycles, "IN_ORDER", False)
+
+    def by_walk(self) -> None:
+        self._patch.setattr(cycles, "IN_ORDER", True)
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> Ways:
+    return Ways(monkeypatch)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases_by_rounds(case: Case, ways: Ways) -> None:
+    ways.by_rounds()
+    assert engine_text(case) == case.expected
+
+
+def test_most_cases_are_walked_through(ways: Ways) -> None:
+    walked = 0
+    for case in CASES:
+        ways.counts.clear()
+        engine_text(case)
+        walked += not ways.counts["rounds"]
+    assert 2 * walked > len(CASES)
+
+
+# -- random cycles ---------------------------------------------------------------------------
+
+EVENTS = ("e1", "e2", "e3")
+FLUENTS = ("f", "g", "h")
+VALUES = ("a", "b", "c")
+
+
+class Drawn:
+    """A random cycle over entities and pairs of them, with its conditions, effects and events."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.has_pairs = random.random() < 0.5
+
+    def head(self, fluent: str, one: str, other: str) -> str:
+        """A fluent of an entity; `h` may be of two."""
+        return f"h({one}, {other})" if fluent == "h" and self.has_pairs else f"{fluent}({one})"
+
+    def pair(self, rank: int | None = None) -> str:
+        """A pair of X; with a rank, one whose initiation may depend on lower ranks only."""
+        fluent = self.random.choice(FLUENTS)
+        value = self.random.choice(VALUES) if rank is None else VALUES[rank]
+        return f"{self.head(fluent, 'X', 'Y')}={value}"
+
+    def condition(self, rank: int) -> str:
+        """A condition on what holds, or on what happens at the same point."""
+        negation = self.random.choice(("", "", "\\+ "))
+        choice = self.random.random()
+        if choice < 0.6:
+            return f"{negation}holdsAt({self.pair()}, T)"
+        if choice < 0.7:
+            fluent = self.head(self.random.choice(FLUENTS), "X", "Y")
+            return f"\\+ holdsAt({fluent}=_Any, T)"
+        if choice < 0.8 or not rank:
+            return f"{negation}happensAt({self.random.choice(EVENTS)}(X, Y), T)"
+        return f"{negation}initiatedAt({self.pair(self.random.randrange(rank))}, T)"
+
+    def body(self, rank: int) -> str:
+        event = f"happensAt({self.random.choice(EVENTS)}(X, Y), T)"
+        if rank and self.has_pairs and self.random.random() < 0.5:
+            event = f"initiatedAt(h(X, Y)={VALUES[self.random.randrange(rank)]}, T)"
+        elif rank and self.random.random() < 0.3:
+            event = "happensAt(shown(X, Y), T)"
+        parts = [event, *(self.condition(rank) for _ in range(self.random.randrange(3)))]
+        return ", ".join(parts)
+
+    def clauses(self) -> tuple[str, ...]:
+        found = [":- event([e1(x:text, y:text), e2(x:text, y:text), e3(x:text, y:text)])."]
+        found.append(f"happensAt(shown(X, Y), T) :- {self.body(0)}, holdsAt({self.pair()}, T).")
+        for fluent in FLUENTS:
+            own = self.head(fluent, "X", "Y")
+            for rank in range(len(VALUES)):
+                found.append(f"initiatedAt({own}={VALUES[rank]}, T) :- {self.body(rank)}.")
+            value = self.random.choice((*VALUES, "_V"))
+            found.append(f"terminatedAt({own}={value}, T) :- {self.body(0)}.")
+            found += self.effects(own)
+        return tuple(found)
+
+    def effects(self, own: str) -> list[str]:
+        found = []
+        for at, value in enumerate(VALUES):
+            if self.random.random() < 0.5:
+                delay = self.random.randint(1, 9)
+                target = VALUES[(at + 1) % 3]
+                found.append(
+                    f"fi({own}={value}, {own}={target}, {delay})."
+                    if self.random.random() < 0.6 else f"ft({own}={value}, {delay})."
+                )  # fmt: skip
+                if self.random.random() < 0.4:
+                    found.append(f"p({own}={value}).")
+        return found
+
+    def lines(self) -> tuple[str, ...]:
+        entities = [f"x{number}" for number in range(self.random.randint(1, 4))]
+        found = []
+        for _ in range(self.random.randint(5, 40)):
+            time = self.random.randint(1, 40)
+            one, other = self.random.choice(entities), self.random.choice(entities)
+            found.append(f"{self.random.choice(EVENTS)}|{time}|{time}|{one}|{other}")
+        return tuple(found)
+
+
+def drawn(seed: int) -> tuple[Scenario, Program]:
+    """A random cycle with a stream and, at times, windows."""
+    random = Random(seed)
+    cycle = Drawn(random)
+    settings = {"end": 60}
+    if random.random() < 0.5:
+        settings["window"] = random.randint(3, 30)
+        settings["step"] = random.randint(1, settings["window"])
+    scenario = Scenario(cycle.clauses(), cycle.lines(), settings)  # type: ignore[arg-type]
+    return scenario, cernis.load(scenario.rules)
+
+
+@pytest.mark.parametrize("first", range(0, 100, 50))
+def test_random_cycles(first: int, ways: Ways) -> None:
+    compared = 0
+    for seed in range(first, first + 50):
+        try:
+            scenario, program = drawn(seed)
+        except CernisError:
+            continue
+        ways.by_rounds()
+        expected = as_text(by_engine(scenario, program).answer)
+        ways.by_walk()
+        assert as_text(by_engine(scenario, program).answer) == expected, f"seed {seed}"
+        compared += 1
+    assert compared > 30
+    assert ways.counts["walk"] > ways.counts["rounds"]
+
+
+@pytest.mark.parametrize("first", range(1000, 1030, 15))
+def test_random_cycles_against_the_reference(first: int) -> None:
+    compared = 0
+    for seed in range(first, first + 15):
+        try:
+            scenario, program = drawn(seed)
+            found = difference(scenario, program)
+        except (CernisError, Skip):
+            continue
+        assert not found, f"seed {seed}: {found}\n{scenario}"
+        compared += 1
+    assert compared > 7

@@ -1,0 +1,299 @@
+"""The walk through the records of a cycle is the same as its plain twin; so are components."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cernis.kernels import unfold as walk
+from cernis.kernels.delays import ALL, NEVER, NO_ACTION, NO_EFFECT
+from cernis.kernels.linked import linked, linked_plain
+from cernis.kernels.unfold import Causes, Unfolded, unfold
+
+Integers = npt.NDArray[np.int64]
+VALUES = 3
+
+
+def unfold_plain(causes: Causes, held: Integers, starts: Integers, dues: Integers) -> Unfolded:
+    """The twin of `unfold`: every point of time that something may happen at, one by one."""
+    found: list[list[tuple[int, ...]]] = [[], [], []]
+    conflicts, decided, low, own_low = 0, 0, 0, 0
+    for high, own_high in zip(causes.ends.tolist(), causes.own_ends.tolist(), strict=True):
+        plain = _Plain(causes, held, starts, dues, found)
+        own = causes.own[own_low:own_high].tolist()
+        plain.group(range(low, high), own)
+        conflicts += plain.conflicts
+        decided += plain.decided
+        low, own_low = high, own_high
+    columns = [
+        np.array(own, np.int64).reshape(-1, width).T
+        for own, width in zip(found, (4, 3, 3), strict=True)
+    ]
+    return Unfolded(*(list(own) for own in columns), conflicts, decided)
+
+
+class _Plain:
+    """One group."""
+
+    def __init__(self, causes: Causes, held: Any, starts: Any, dues: Any, found: Any) -> None:
+        self.causes = causes
+        self.held, self.starts, self.dues = held.tolist(), starts.tolist(), dues.tolist()
+        self.intervals, self.begun, self.happened = found
+        self.conflicts = self.decided = 0
+
+    def group(self, rows: range, own: list[int]) -> None:
+        """All points of a group."""
+        while True:
+            times = [int(self.causes.times[row]) for row in rows if not self.is_past(row)]
+            times += [self.dues[instance] for instance in own]
+            now = min([NEVER, *times])
+            if now > self.causes.query or now == NEVER:
+                break
+            self.point(now, [row for row in rows if self.causes.times[row] == now], own)
+            self.now = now
+        for instance in own:
+            if self.held[instance] >= 0:
+                self.intervals.append((instance, self.held[instance], self.starts[instance], NEVER))
+
+    now: int | None = None
+
+    def is_past(self, row: int) -> bool:
+        return self.now is not None and self.causes.times[row] <= self.now
+
+    def point(self, now: int, rows: list[int], own: list[int]) -> None:
+        self.slots: set[int] = set()
+        self.actions: dict[int, list[int]] = {}
+        waiting: list[tuple[int, Any]] = []
+        for instance in own:
+            if self.dues[instance] == now:
+                self.dues[instance] = NEVER
+                for told, done in self.effects(instance):
+                    waiting += self.tell(instance, told, now)
+                    self.actions.setdefault(instance, []).append(done)
+        waiting += [(self.rank(self.causes.records[row]), self.causes.records[row]) for row in rows]
+        for rank in range(int(self.causes.rules[:, 3].max()) + 1):
+            for _, record in [each for each in waiting if each[0] == rank]:
+                waiting += self.decide(record, now)
+        for instance, actions in self.actions.items():
+            self.change(instance, actions, now)
+
+    def rank(self, record: Any) -> int:
+        return int(self.causes.rules[record[0], 3])
+
+    def tell(self, instance: int, told: int, now: int) -> list[tuple[int, Any]]:
+        relation = self.causes.relations[self.causes.relation_of[instance]]
+        woken, is_new = [], False
+        for action, base in self.causes.classes[relation[0] : relation[1]].tolist():
+            of_kind = walk.ANY_INITIATION if told & 1 else walk.ANY_TERMINATION
+            slot = base + instance - int(relation[2])
+            if action in (told, of_kind) and slot not in self.slots:
+                self.slots.add(slot)
+                is_new = True
+                low, high = self.causes.triggers[slot : slot + 2]
+                woken += [(self.rank(own), own) for own in self.causes.inner[low:high]]
+        if relation[3] == walk.ALWAYS or (relation[3] == walk.ONCE and is_new):
+            self.happened.append((instance, told, now))
+        return woken
+
+    def decide(self, record: Any, now: int) -> list[tuple[int, Any]]:
+        rule, woken = self.causes.rules[record[0]].tolist(), []
+        self.decided += 1
+        told, done, value_at, _, count, *conditions = rule
+        for at in range(count):
+            wanted, column = conditions[2 * at : 2 * at + 2]
+            value = int(record[column]) + 1 if column else wanted >> 2
+            target = int(record[2 + at])
+            if wanted & 2:
+                is_so = target in self.slots
+            else:
+                own = self.held[target] if target >= 0 else -1
+                is_so = own >= 0 and value in (0, own + 1)
+            if is_so == bool(wanted & 1):
+                return []
+        if value_at:
+            told, done = (
+                own | int(record[value_at]) << 1 if own >= 0 else own for own in (told, done)
+            )
+        if told != NO_ACTION:
+            woken = self.tell(int(record[1]), told, now)
+        if done != NO_ACTION:
+            self.actions.setdefault(int(record[1]), []).append(done)
+        return woken
+
+    def delays(self, instance: int, value: int) -> tuple[int, int, Any, int]:
+        """The delay of a value, its slot, its relation and the line of the instance."""
+        relation = self.causes.relations[self.causes.relation_of[instance]].tolist()
+        line = relation[9] * (instance - relation[2])
+        slot = int(self.causes.effects[0][relation[4] + value])
+        delay = int(self.causes.effects[1][relation[5] + line * relation[6] + slot])
+        return delay, slot, relation, line
+
+    def effects(self, instance: int) -> list[tuple[int, int]]:
+        _, slot, relation, line = self.delays(instance, self.held[instance])
+        width, layers = relation[6], relation[7]
+        places = [relation[8] + line * width * layers + slot + k * width for k in range(layers)]
+        pairs = [
+            (int(self.causes.effects[2][at]), int(self.causes.effects[3][at])) for at in places
+        ]
+        return [(told, done) for told, done in pairs if told != NO_ACTION]
+
+    def change(self, instance: int, actions: list[int], now: int) -> None:
+        begun = {action >> 1 for action in actions if action & 1}
+        ended = {action >> 1 for action in actions if not action & 1}
+        self.conflicts += len(begun) > 1
+        before = self.held[instance]
+        after = begun.pop() if len(begun) == 1 else (-1 if begun else before)
+        is_begun = after != before or any(action & 1 for action in actions)
+        if after in ended or -1 in ended or (after == -1 and is_begun):
+            after = -1
+        tick = self.causes.tick
+        if after != before:
+            if before >= 0:
+                self.intervals.append((instance, before, self.starts[instance], now + tick))
+            self.held[instance], self.starts[instance] = after, now + tick
+            self.dues[instance] = NEVER
+        relation = self.causes.relations[self.causes.relation_of[instance]]
+        if after < 0 or not relation[6]:
+            return
+        delay, slot, own, _ = self.delays(instance, after)
+        is_moved = is_begun and bool(self.causes.effects[4][own[10] + slot])
+        if after != before or is_moved:
+            self.dues[instance] = now + delay if delay != NO_EFFECT else NEVER
+        if is_moved:
+            self.begun.append((instance, after, now))
+
+
+# -- random causes ---------------------------------------------------------------------------
+
+
+def drawn(random: Random) -> tuple[Causes, Integers, Integers, Integers]:
+    """Two fluents and an event, each of a few instances, in one group or in two."""
+    counts = [random.randint(1, 4) for _ in range(3)]
+    bases = np.cumsum([0, *counts]).tolist()
+    at, table, ends, limits = 0, [], [], [0]
+    for relation, own in enumerate(([1, 3, walk.ANY_TERMINATION], [0, walk.ANY_INITIATION], [1])):
+        for action in own:
+            table.append([action, at])
+            at += counts[relation]
+        ends.append(len(table))
+        limits.append(at)
+    slots, total = at, bases[-1]
+    is_tall = [random.randint(0, 1) for _ in range(2)]
+    effects: list[list[int]] = [[0], [0], [0], [0], [0]]
+    rows = []
+    for relation in range(3):
+        row = [ends[relation - 1] if relation else 0, ends[relation], bases[relation]]
+        row.append(walk.ONCE if relation == 2 else random.randint(0, 1))
+        row += [0] * 7
+        if relation < 2:
+            row[4:] = _effects(random, effects, counts[relation], is_tall[relation])
+        rows.append(row)
+    rules, records = _rules(random, bases, limits)
+    wide = max(len(own) for own in records)
+    matrix = np.array([[*own, *[-1] * (wide - len(own))] for own in records], np.int32)
+    given = np.array([random.randrange(len(matrix)) for _ in range(random.randint(0, 30))], int)
+    times = np.sort(np.array([random.randint(1, 20) for _ in given], np.int64))
+    order = np.lexsort((rules[matrix[given, 0], 3], times))
+    inner = np.array([random.randrange(len(matrix)) for _ in range(10)], int)
+    # What a slot drives has a higher rank than what may happen there.
+    inner = inner[rules[matrix[inner, 0], 3] > 0]
+    ranks = rules[matrix[inner, 0], 3].tolist()
+    waiting = np.array([random.randrange(limits[rank]) for rank in ranks], np.int64)
+    inner, waiting = inner[np.argsort(waiting)], np.sort(waiting)
+    triggers = np.searchsorted(waiting, np.arange(slots + 1)).astype(np.int64)
+    held = np.array([random.randint(-1, VALUES - 1) for _ in range(total)], np.int64)
+    held[bases[2] :] = -1
+    causes = Causes(
+        rules, np.array(rows, np.int64), np.array(table, np.int64),
+        np.repeat(np.arange(3), counts), tuple(np.array(own, np.int64) for own in effects),
+        np.ascontiguousarray(matrix[given[order]]), times, np.array([len(times)]),
+        np.arange(total), np.array([total]), np.ascontiguousarray(matrix[inner]), triggers,
+        random.randint(10, 30), 1,
+    )  # fmt: skip
+    dues = np.array([random.choice((NEVER, random.randint(1, 20))) for _ in held], np.int64)
+    dues[(held < 0) | (np.arange(total) >= bases[2])] = NEVER
+    return causes, held, np.zeros(total, np.int64), dues
+
+
+def _effects(random: Random, effects: list[list[int]], count: int, is_tall: int) -> list[int]:
+    """Effects of one fluent, behind those of others; gives where they are."""
+    width, layers = 3, random.randint(1, 2)
+    height = count if is_tall else 1
+    row = [len(effects[0]), len(effects[1]), width, layers, len(effects[2]), is_tall]
+    row.append(len(effects[4]))
+    effects[0] += [random.randrange(width) for _ in range(VALUES)]
+    for _ in range(height):
+        effects[1] += [NO_EFFECT, random.randint(1, 5), random.randint(1, 9)]
+        told = [NO_ACTION] + [random.randrange(2 * VALUES) for _ in range(width - 1)]
+        told += [random.choice((NO_ACTION, random.randrange(2 * VALUES)))
+                 for _ in range(width * (layers - 1))]  # fmt: skip
+        effects[2] += told
+        effects[3] += [random.choice((own, own, ALL)) if own != NO_ACTION else own for own in told]
+    effects[4] += [0, random.randint(0, 1), random.randint(0, 1)]
+    return row
+
+
+def _rules(random: Random, bases: list[int], limits: list[int]) -> tuple[Integers, list[list[int]]]:
+    """Rules of ranks 0 to 2, about the relation of that number, each with a few records."""
+    rules, records = [], []
+    for rule in range(random.randint(2, 8)):
+        count, has_value = random.randint(0, 2), random.random() < 0.3
+        rank = relation = random.randrange(3)
+        action = random.randrange(2 * VALUES)
+        told, done = (1, NO_ACTION) if relation == 2 else (action, random.choice((action, ALL)))
+        if has_value and relation < 2:
+            told, done = action & 1, action & 1
+        row = [told, done, 2 + count if has_value and relation < 2 else 0, rank, count]
+        for _ in range(2):
+            of_point = 2 * (random.random() < 0.3 and rank > 0)
+            value = 0 if of_point else random.randint(0, VALUES)
+            row += [random.randint(0, 1) | of_point | value << 2, 0]
+        rules.append(row)
+        for _ in range(4):
+            record = [rule, random.randrange(bases[relation], bases[relation + 1])]
+            for at in range(count):
+                most = limits[rank] if row[5 + 2 * at] & 2 else bases[2]
+                record.append(random.randrange(-1, most))
+            records.append([*record, random.randrange(VALUES)])
+    return np.array(rules, np.int64), records
+
+
+def _told(columns: list[Integers]) -> list[tuple[int, ...]]:
+    return sorted(zip(*(own.tolist() for own in columns), strict=True))
+
+
+@pytest.mark.parametrize("first", range(0, 1000, 250))
+def test_a_walk_is_its_plain_twin(first: int) -> None:
+    some = 0
+    for seed in range(first, first + 250):
+        given = drawn(Random(seed))
+        one, other = unfold(*given), unfold_plain(*given)
+        assert _told(one.intervals) == _told(other.intervals), f"seed {seed}"
+        assert _told(one.begun) == _told(other.begun), f"seed {seed}"
+        assert _told(one.happened) == _told(other.happened), f"seed {seed}"
+        assert one.conflicts == other.conflicts, f"seed {seed}"
+        assert one.decided == other.decided, f"seed {seed}"
+        some += len(one.happened[0]) > 0
+    assert some > 100
+
+
+def test_a_walk_with_little_room_makes_halts() -> None:
+    for seed in range(100):
+        given = drawn(Random(seed))
+        one, other = unfold(*given, room=1), unfold(*given)
+        assert _told(one.intervals) == _told(other.intervals), f"seed {seed}"
+        assert _told(one.happened) == _told(other.happened), f"seed {seed}"
+
+
+def test_components_are_their_plain_twin() -> None:
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        count, links = int(random.integers(1, 30)), int(random.integers(0, 25))
+        pairs = [tuple(random.integers(-1, count, (2, links))) for _ in range(2)]
+        one, other = linked(count, pairs), linked_plain(count, pairs)
+        assert one[0].tolist() == other[0].tolist(), f"seed {seed}"
+        assert one[1] == other[1], f"seed {seed}"

@@ -1,0 +1,94 @@
+"""Sessions fed as streams are, and what their feeds add up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from cernis.program import Program
+from cernis.runtime.frames import all_happenings, all_intervals
+from cernis.runtime.recognise import bounds
+from cernis.runtime.result import Result
+from cernis.runtime.run import Answer, Window, windows
+from cernis.runtime.session import Session
+from cernis.runtime.settings import settings
+from cernis.runtime.sources import read_events
+from tests.engine.compare import Scenario
+
+Rows = Counter[tuple[object, ...]]
+LONG_AGO = -(1 << 62)
+
+
+def rows(table: pa.Table) -> Iterator[tuple[object, ...]]:
+    """The rows of a table, with lists as tuples."""
+    for row in table.to_pylist():
+        yield tuple(tuple(v) if isinstance(v, list) else v for v in row.values())
+
+
+def answer_rows(answer: Answer) -> Rows:
+    """Intervals and happenings, one a row; a happening is there once."""
+    found = Counter(row[:5] for row in rows(all_intervals(answer)))
+    return found + Counter(set(rows(all_happenings(answer))))
+
+
+class Sum:
+    """What a change feed adds up to."""
+
+    def __init__(self) -> None:
+        self.rows: Rows = Counter()
+
+    def add(self, *tables: pa.Table) -> None:
+        """Take changes in. Nothing is deleted that is not there, or inserted twice."""
+        for table in tables:
+            changes = [(row[0], row[1:-2]) for row in rows(table)]
+            for name, row in sorted(changes, key=lambda change: change[0] != "delete"):
+                self.rows[row] += 1 if name == "insert" else -1
+                assert self.rows[row] in (0, 1), (name, row)
+                if not self.rows[row]:
+                    del self.rows[row]
+
+
+class Fed:
+    """A session that is given the records of a scenario as they arrive."""
+
+    def __init__(self, scenario: Scenario, program: Program, **options: object) -> None:
+        chosen = settings(**scenario.settings)
+        tick = chosen.tick or program.checked.definitions.settings.tick
+        records = read_events(list(scenario.lines), program.checked)
+        start, end = bounds(records, chosen, tick)
+        self.windows: list[Window] = list(windows(start, end, chosen.window, chosen.step))
+        self.session = Session(
+            program.plan, chosen.window, chosen.step, start, chosen.tick, chosen.ties, **options
+        )  # type: ignore[arg-type]
+        self._lines = list(scenario.lines)
+
+    def insert(self, query: int) -> None:
+        """Insert what has arrived by a query; what cannot be read comes first."""
+        now = [line for line in self._lines if _arrival(line) <= query]
+        self._lines = [line for line in self._lines if _arrival(line) > query]
+        if now:
+            self.session.insert(now)
+
+
+def _arrival(line: str) -> int:
+    fields = line.split("|")
+    try:
+        return int(fields[1])
+    except (IndexError, ValueError):
+        return LONG_AGO
+
+
+def difference(scenario: Scenario, program: Program, result: Result, incremental: bool) -> str:
+    """How the sum of a session's feed differs from the answers of a run; empty if it does not."""
+    fed, found = Fed(scenario, program, incremental=incremental), Sum()
+    for window, (query, answer) in zip(fed.windows, result.as_of, strict=True):
+        assert window.query == query
+        fed.insert(query)
+        feed = fed.session.query(query)
+        found.add(feed.table(), feed.happenings())
+        expected = answer_rows(answer)
+        if found.rows != expected:
+            return f"at {query}: missing {expected - found.rows}, too many {found.rows - expected}"
+    return ""

@@ -1,0 +1,142 @@
+"""Sessions: what their feeds add up to is what a run says as of each query."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import cernis
+from cernis.errors import DataError
+from cernis.runtime.session import Session
+from tests.engine.compare import by_engine, scenarios
+from tests.session.feeds import Fed, Sum, difference, rows
+
+SEEDS = range(7_000, 7_048)
+
+
+@pytest.mark.parametrize("incremental", [True, False], ids=["incremental", "scratch"])
+@pytest.mark.parametrize("chunk", range(4))
+def test_feeds_add_up_to_the_answers_of_a_run(chunk: int, incremental: bool) -> None:
+    for seed in SEEDS[chunk::4]:
+        for scenario, program in scenarios(seed, 2):
+            result = by_engine(scenario, program, per_query=True)
+            found = difference(scenario, program, result, incremental)
+            assert not found, f"seed {seed}\n{scenario}\n{found}"
+
+
+@pytest.mark.parametrize("policy", ["partial", "final"])
+def test_policies_report_what_is_settled(policy: str) -> None:
+    """Both evaluators report the same, and in the end what an early report adds up to, if final."""
+    for seed in SEEDS[::6]:
+        for scenario, program in scenarios(seed, 1):
+            sessions = [
+                Fed(scenario, program, policy=policy, incremental=True),
+                Fed(scenario, program, policy=policy, incremental=False),
+            ]
+            for window in sessions[0].windows:
+                feeds = []
+                for fed in sessions:
+                    fed.insert(window.query)
+                    feeds.append(Counter(rows(fed.session.query(window.query).table())))
+                assert feeds[0] == feeds[1], f"seed {seed}\n{scenario}\nat {window.query}"
+                if policy == "final":
+                    assert not any(row[0] == "delete" for row in feeds[0])
+
+
+TOY = """
+initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).
+terminatedAt(rich(X)=true, T) :- happensAt(lose(X), T).
+initiatedAt(alarm(X)=on, T) :- happensAt(knock(X), T), \\+ holdsAt(rich(X)=true, T).
+fi(alarm(X)=on, alarm(X)=off, 5).
+"""
+
+
+def _session(**options: object) -> Session:
+    return cernis.load(TOY).session(**options)  # type: ignore[arg-type]
+
+
+def _changes(session: Session, query: int) -> list[tuple[object, ...]]:
+    return sorted(row[:6] for row in rows(session.query(query).table()))
+
+
+def test_a_late_event_corrects_what_was_said() -> None:
+    session = _session(window=100, step=10, start=0)
+    session.insert([("win", 5, 5, "ann"), ("knock", 12, 12, "ann")])
+    assert _changes(session, 20) == [("insert", "rich", ("ann",), "true", 6, None)]
+    session.insert([("lose", 25, 8, "ann")])
+    assert _changes(session, 30) == [
+        ("delete", "rich", ("ann",), "true", 6, None),
+        ("insert", "alarm", ("ann",), "off", 18, None),
+        ("insert", "alarm", ("ann",), "on", 13, 18),
+        ("insert", "rich", ("ann",), "true", 6, 9),
+    ]
+
+
+def test_a_retraction_takes_back_what_followed() -> None:
+    session = _session(window=100, step=10, start=0)
+    session.insert([("win", 5, 5, "ann"), ("lose", 9, 9, "ann")])
+    session.query(10)
+    session.retract([("lose", 11, 9, "ann")])
+    assert _changes(session, 20) == [
+        ("delete", "rich", ("ann",), "true", 6, 10),
+        ("insert", "rich", ("ann",), "true", 6, None),
+    ]
+
+
+def test_a_deadline_fires_without_a_new_event() -> None:
+    session = _session(window=100, step=10, start=0)
+    session.insert([("knock", 8, 8, "bob")])
+    assert _changes(session, 10) == [("insert", "alarm", ("bob",), "on", 9, None)]
+    assert _changes(session, 20) == [
+        ("delete", "alarm", ("bob",), "on", 9, None),
+        ("insert", "alarm", ("bob",), "off", 14, None),
+        ("insert", "alarm", ("bob",), "on", 9, 14),
+    ]
+
+
+def test_what_cannot_count_is_counted_elsewhere() -> None:
+    session = _session(window=20, step=10, start=0)
+    session.insert([("win", 5, 5, "ann"), ("win", 50, 50, "eve"), ("jump", 1, 1)])
+    session.query(40)
+    assert session.waiting == 1
+    session.retract([("lose", 41, 39, "ann")])
+    session.insert([("win", 41, 7, "bob")])
+    session.query(45)
+    assert [aside.reason for aside in session.counts.set_aside] == ["there is no record to retract"]
+    assert len(session.counts.too_late) == 2
+    assert session.counts.ignored == {"jump": 1}
+    session.query(50)
+    assert session.waiting == 0
+    assert len(session) == 1
+
+
+def test_an_empty_batch_changes_nothing() -> None:
+    session = _session(window=20, step=10, start=0)
+    assert len(session.query(10)) == 0
+    session.insert([])
+    assert len(session.query(20)) == 0
+
+
+def test_time_goes_forward() -> None:
+    session = _session(window=20, step=10)
+    session.query(10)
+    with pytest.raises(DataError, match="time goes forward"):
+        session.query(9)
+
+
+def test_an_unknown_policy_is_refused() -> None:
+    with pytest.raises(DataError, match="early, partial, final"):
+        _session(policy="soon")
+
+
+def test_the_window_knows_what_reaches_into_it() -> None:
+    session = _session(window=10, step=10, start=0)
+    found = Sum()
+    for query, batch in ((10, [("win", 5, 5, "ann")]), (20, []), (40, [("lose", 35, 35, "ann")])):
+        session.insert(batch)
+        found.add(session.query(query).table())
+    assert set(found.rows) == {("rich", ("ann",), "true", 6, 36)}
+    assert [row[:5] for row in rows(session.intervals())] == [("rich", ("ann",), "true", 6, 36)]
+    session.query(60)
+    assert not session.intervals().num_rows

@@ -1,0 +1,79 @@
+"""The jobs of a stream without Spark: the same functions, with the exchange done by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import cernis
+from cernis.program import Program
+from cernis.runtime.settings import settings
+from cernis.spark.job import job_of
+from cernis.spark.rows import SCHEMA, batches
+from cernis.spark.store import Checkpoint
+from cernis.spark.stream_input import Input, Rows, read
+from cernis.spark.stream_job import StreamJob, packed
+from cernis.spark.stream_stage import evaluate
+from cernis.spark.streaming import outcome_of
+
+
+@dataclass
+class LocalStream:
+    """A stream of text records whose micro-batches are given one by one."""
+
+    program: Program
+    folder: Path
+    window: int
+    step: int
+    buckets: int = 1
+    lateness: int = 0
+    policy: str = "early"
+    start: int | None = None
+    future: int | None = None
+    batch: int = 0
+    state: int = -1
+    clock: int | None = None
+    told: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def job(self) -> StreamJob:
+        chosen = settings(self.window, self.step, self.start)
+        return StreamJob(
+            job_of(self.program.plan, chosen, self.buckets), Input(Rows.TEXT),
+            Checkpoint(self.folder), self.window, self.step, self.lateness, self.policy,
+            self.start, self.future, self.batch, self.state, self.clock,
+        )  # fmt: skip
+
+    def take(self, lines: Sequence[str], readers: int = 2) -> list[dict[str, Any]]:
+        """The changes that a micro-batch brings."""
+        job = self.job
+        rows: list[pa.RecordBatch] = []
+        for reader in range(readers):
+            own = pa.record_batch({"value": pa.array(lines[reader::readers], pa.string())})
+            found = read([own], job.input, reader, job.job.loaded.shapes)
+            rows += batches(packed(found, job))
+        for step in job.steps:
+            rows = [
+                out for own in by_bucket(rows, self.buckets) for out in evaluate(own, job, step)
+            ]
+        changes, self.told = outcome_of(pa.Table.from_batches(rows, SCHEMA))
+        self.state = self.batch
+        self.batch += 1
+        self.clock = self.told["clock"]
+        found_changes: list[dict[str, Any]] = changes.to_pylist()
+        return found_changes
+
+
+def by_bucket(rows: list[pa.RecordBatch], buckets: int) -> Iterator[list[pa.RecordBatch]]:
+    table = pa.Table.from_batches(rows, SCHEMA)
+    for bucket in range(buckets):
+        own = table.filter(pa.compute.equal(table["bucket"], bucket))
+        yield own.to_batches()
+
+
+def stream_of(rules: str, folder: Path, window: int, step: int, **more: Any) -> LocalStream:
+    return LocalStream(cernis.load(rules), folder, window, step, **more)

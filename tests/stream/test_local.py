@@ -1,0 +1,104 @@
+"""A stream over buckets and stages tells what a session in the process does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from cernis.runtime.session import Session
+from tests.spark.keyed import PROGRAMS, stream
+
+from .local import LocalStream, stream_of
+
+Change = tuple[Any, ...]
+
+
+def numeral(text: str | None) -> object:
+    """Numbers as numbers: whether 1 prints as 1.0 depends on what else is in the bucket."""
+    try:
+        return text if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def as_changes(rows: list[dict[str, Any]]) -> Counter[Change]:
+    return Counter(
+        (row["query_time"], row["change"], row["fluent"], tuple(map(numeral, row["args"])),
+         numeral(row["value"]), row["start"], row["end"])
+        for row in rows
+    )  # fmt: skip
+
+
+class InProcess:
+    """A session, asked when a stream would be."""
+
+    def __init__(self, own: LocalStream) -> None:
+        self.own = own
+        self.session = Session(
+            own.program.plan, own.window, own.step, policy=own.policy, incremental=False
+        )
+        self.clock = -(1 << 60)
+        self.start: int | None = None
+
+    def take(self, lines: list[str]) -> list[dict[str, Any]]:
+        records = [line for line in lines if not line.startswith("$clock")]
+        for line in lines:
+            told = int(line.split("|")[1])
+            self.clock = max(self.clock, told + line.startswith("$clock"))
+        firsts = [int(line.split("|")[2]) for line in records if not line.startswith("-")]
+        if self.start is None and firsts:
+            first = (min(firsts) - 1) // self.own.step * self.own.step
+            self.start = self.session.start = (
+                self.own.start if self.own.start is not None else first
+            )
+            self.last = self.start
+        if records:
+            # Of one arrival, retractions come last: which reader is first does not matter.
+            records = sorted(records, key=lambda line: line.startswith("-"))
+            self.session.insert("\n".join(records) + "\n")
+        found: list[dict[str, Any]] = []
+        while self.start is not None and self.last + self.own.step + self.own.lateness < self.clock:
+            self.last += self.own.step
+            feed = self.session.query(self.last)
+            found += feed.table().to_pylist()
+            for row in feed.happenings().to_pylist():
+                found.append({**row, "fluent": row["event"], "value": None,
+                              "start": row["occurrence"], "end": None})  # fmt: skip
+        return found
+
+
+def arrival(line: str) -> int:
+    return int(line.split("|")[1])
+
+
+def pieces(lines: list[str], random: Random) -> list[list[str]]:
+    """Micro-batches of any size, some of them empty."""
+    found = []
+    while lines:
+        count = random.choice((0, 1, 3, 10, 30))
+        found.append(lines[:count])
+        lines = lines[count:]
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_feed_of_a_session(name: str, seed: int, tmp_path: Path) -> None:
+    random = Random(f"{name} {seed}")
+    keyed = PROGRAMS[name]
+    lines = stream(keyed, random, 50, retractions=seed % 2 == 0)
+    lines = sorted(lines, key=lambda line: arrival(line) + random.choice((0, 0, 0, 5)))
+    own = stream_of(
+        keyed.rules, tmp_path, random.choice((8, 15, 60)), random.choice((3, 8)),
+        buckets=1 if name == "foreign domain" else random.choice((1, 2, 3)),
+        lateness=random.choice((0, 4)), start=random.choice((None, 0)),
+        policy=random.choice(("early", "early", "partial", "final")),
+    )  # fmt: skip
+    there = InProcess(own)
+    for batch in [*pieces(lines, random), ["$clock|120"]]:
+        told = f"{name} {seed}: micro-batch {own.batch}"
+        assert as_changes(own.take(batch)) == as_changes(there.take(batch)), told

@@ -1,0 +1,44 @@
+"""Figures of a stream."""
+
+from __future__ import annotations
+
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from cernis.spark.metrics import Metrics, serve
+
+
+def test_totals_grow_and_states_are_replaced() -> None:
+    own = Metrics()
+    own.add({"events": 5, "held": 5, "clock": 10, "query_time": 8}, 0.5)
+    own.add({"events": 7, "held": 6, "clock": 20, "query_time": 8, "revised": 2}, 0.5)
+    assert (own.events, own.held, own.batches, own.lag, own.revised) == (12, 6, 2, 12, 2)
+    assert own.events_per_second > 0
+    assert own.line().startswith("12 events; ")
+    assert "2 revised" in own.line()
+
+
+def test_prometheus() -> None:
+    own = Metrics()
+    text = own.prometheus()
+    assert "cernis_events_total 0\n" in text
+    assert "cernis_clock" not in text
+    own.add({"events": 5, "clock": 3}, 0.1)
+    text = own.prometheus({"program": 'a "b"'})
+    assert '# TYPE cernis_events_total counter\ncernis_events_total{program="a \\"b\\""} 5' in text
+    assert 'cernis_clock{program="a \\"b\\""} 3' in text
+
+
+def test_served() -> None:
+    own = Metrics()
+    server = serve(own.prometheus, 0)
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    with urlopen(f"{address}/metrics") as answer:
+        assert "cernis_batches_total 0" in answer.read().decode()
+    with pytest.raises(HTTPError) as told:
+        urlopen(f"{address}/elsewhere")
+    told.value.close()
+    server.shutdown()
+    server.server_close()
