@@ -36,7 +36,7 @@ from cernis.spark.splits import splits_of
 from cernis.spark.stage import evaluate
 
 from .keyed import PROGRAMS, settings, stream
-from .without import Batches, Outcome, exchange, outcome, parts_of
+from .without import Batches, Outcome, exchange, linked, outcome, parts_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +81,7 @@ def run(program: Program, lines: list[str], chosen: Settings, random: Random) ->
     survey, held = put_together((loads(b) for row in looks for b in row["blob"].to_pylist()), [])
     if not len(held.hashes):
         return None
-    job = replace(job, survey=survey)
+    job = linked(replace(job, survey=survey), parts)
     places = Places(names=lambda split: ("events", 0))
     rows: Batches = [
         row for own in parts for row in evaluated_part(own, job, held, places, Clock())
