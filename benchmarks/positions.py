@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 from pyspark.sql import SparkSession  # noqa: E402
 
@@ -33,6 +33,7 @@ from cernis.geo.events import motion_events  # noqa: E402
 from cernis.geo.parameters import Parameters  # noqa: E402
 from cernis.geo.proximity import near_pairs  # noqa: E402
 from cernis.spark import recognise  # noqa: E402
+from cernis.spark.output import write as write_result  # noqa: E402
 from cernis.spark.positions import write_events  # noqa: E402
 from examples.maritime.recognised import areas_of, program_for  # noqa: E402
 from examples.maritime.simulate import Simulation, simulate  # noqa: E402
@@ -126,6 +127,12 @@ def session(master: str) -> SparkSession:
     return builder.getOrCreate()
 
 
+def recognised_files(simulation: Simulation, files: dict[str, list[Path]], folder: Path) -> None:
+    """A part has all events of its vessels, so they need not be exchanged."""
+    events = [file for name, own in files.items() if name != "set_aside" for file in own]
+    write_result(recognise(program_for(simulation), events, partitioned=True), folder)
+
+
 def recognition(
     simulation: Simulation,
     files: dict[str, list[Path]],
@@ -134,12 +141,8 @@ def recognition(
     folder: Path,
 ) -> None:
     """The maritime rules on the events just written, to Parquet."""
-    program = program_for(simulation)
-    events = [file for name, own in files.items() if name != "set_aside" for file in own]
     used = processor_seconds()
-    seconds, _ = timed(
-        lambda: recognise(program, events).intervals.write.parquet(str(folder / "intervals"))
-    )
+    seconds, _ = timed(lambda: recognised_files(simulation, files, folder / "intervals"))
     print(
         f"recognition on Spark: {seconds:.1f} s, {told(used)}; "
         f"in all {given.positions / (before + seconds):,.0f} positions a second"
@@ -167,7 +170,11 @@ def main() -> None:
             write(rows, each, 16)
         del table
         spark = session(given.master)
-        write_events(small, folder / "warm", None, areas, partitions=given.partitions, spark=spark)
+        warm = write_events(
+            small, folder / "warm", None, areas, partitions=given.partitions, spark=spark
+        )
+        if given.recognise:
+            recognised_files(simulation, warm, folder / "warm-intervals")
         before = processor_seconds()
         seconds, files = timed(
             lambda: write_events(

@@ -1,12 +1,16 @@
 """The maritime rules on Spark: Parquet files to Parquet files, against the floor of the same job.
 
-    python benchmarks/spark.py [--events 10000000] [--vessels 20000] [--cores 2] [--skew] [--runs 2]
-    python benchmarks/spark.py --events 100000000 --parts 10 --only whole --partitions 32
+    python benchmarks/spark.py [--events 10000000] [--vessels 20000] [--cores 2] [--runs 2]
+    python benchmarks/spark.py --only floor
+    python benchmarks/spark.py --events 100000000 --parts 10 --only long --partitions 32 \
+        --directory DIRECTORY
 
 The floor is the same job, the same files through the same packing and exchanges, with an evaluator
 that does nothing. The plain exchange moves rows, not blobs, and is there for comparison. Starting
-Spark is not counted; the first run of each kind is not either. Prints one line a figure: seconds of
-the wall clock, and ratios within this run.
+Spark is not counted; the first run of each kind is not either, but for the long history, which is
+measured once. Prints a line or a few a figure: seconds of the clock and of processors, and ratios
+within this run. Files, those of Spark's among them, go into the directory given: the long history
+takes about 4 GB of it.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -26,6 +30,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
@@ -36,11 +41,15 @@ from cernis.plan import Plan  # noqa: E402
 from cernis.runtime.settings import Settings  # noqa: E402
 from cernis.runtime.writers import OutputFormat  # noqa: E402
 from cernis.runtime.writers import write as write_here  # noqa: E402
-from cernis.spark.batch import Source, _exchange, _source, recognise_plan  # noqa: E402
+from cernis.spark.batch import recognise_plan  # noqa: E402
+from cernis.spark.exchanged import Exchanged  # noqa: E402
 from cernis.spark.job import job_of  # noqa: E402
 from cernis.spark.output import write  # noqa: E402
+from cernis.spark.pack import pack  # noqa: E402
+from cernis.spark.pipeline import exchange  # noqa: E402
 from cernis.spark.rows import DDL  # noqa: E402
 from cernis.spark.session import session  # noqa: E402
+from cernis.spark.source import Source, source_of  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
 
 TIMES = ("arrival", "occurrence", "start", "end")
@@ -62,22 +71,39 @@ class Cost:
         return f"{self.wall:.2f} s (processors: JVM {self.jvm:.2f} s, Python {self.python:.2f} s)"
 
 
-def processors() -> tuple[float, float]:
-    """Processor seconds so far of the JVM and of Python, in this process and all it started."""
+def processors() -> dict[int, tuple[bool, float]]:
+    """Of this process and all it started: is it the JVM, and its processor seconds so far."""
     tick = os.sysconf("SC_CLK_TCK")
-    parents, spent, names = {}, {}, {}
+    found = {}
+    for number, name in below():
+        try:
+            fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        found[number] = name == "java", sum(map(int, fields[11:13])) / tick
+    return found
+
+
+def cost(wall: float, before: Mapping[int, tuple[bool, float]]) -> Cost:
+    """What was spent since, but for what processes spent that are gone by now."""
+    spent = {True: 0.0, False: 0.0}
+    for number, (is_java, seconds) in processors().items():
+        spent[is_java] += seconds - before.get(number, (is_java, 0.0))[1]
+    return Cost(wall, spent[True], spent[False])
+
+
+def below() -> list[tuple[int, str]]:
+    """The numbers and names of this process and of all that it started."""
+    parents, names = {}, {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, _, rest = path.read_text().partition("(")[2].rpartition(")")
         except OSError:
             continue
-        fields = rest.split()
         number = int(path.parent.name)
-        parents[number], names[number] = int(fields[1]), name
-        spent[number] = sum(map(int, fields[11:15])) / tick
+        parents[number], names[number] = int(rest.split()[1]), name
     own = [number for number in parents if _is_below(number, os.getpid(), parents)]
-    jvm = sum(spent[number] for number in own if names[number] == "java")
-    return jvm, sum(spent[number] for number in own) - jvm
+    return [(number, names[number]) for number in own]
 
 
 def _is_below(number: int, top: int, parents: dict[int, int]) -> bool:
@@ -88,16 +114,15 @@ def _is_below(number: int, top: int, parents: dict[int, int]) -> bool:
     return False
 
 
-def best(work: Callable[[], object], times: int) -> Cost:
+def best(work: Callable[[], object], times: int, warm: bool = True) -> Cost:
     """The run that took the processors least, after one that does not count."""
-    work()
+    if warm:
+        work()
     found = []
     for _ in range(times):
         begun, before = time.perf_counter(), processors()
         work()
-        after = processors()
-        wall = time.perf_counter() - begun
-        found.append(Cost(wall, after[0] - before[0], after[1] - before[1]))
+        found.append(cost(time.perf_counter() - begun, before))
     return min(found, key=lambda cost: cost.cpu)
 
 
@@ -109,7 +134,7 @@ def nothing(given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def written(tables: dict[str, pa.Table], folder: Path) -> list[Path]:
-    folder.mkdir()
+    folder.mkdir(parents=True)
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
     return sorted(folder.glob("*.parquet"))
@@ -141,16 +166,31 @@ def _last(table: pa.Table) -> int:
 
 
 def skewed(tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
-    """The same tables with every second record of one and the same vessel."""
+    """The same tables with every second record of one and the same vessel, or pair of vessels."""
     found = {}
     for name, table in tables.items():
-        if "vessel" in table.column_names and len(table):
-            vessels = table.column("vessel").to_numpy().copy()
-            vessels[::2] = vessels[0]
-            at = table.column_names.index("vessel")
-            table = table.set_column(at, "vessel", pa.array(vessels))
+        for title in ("vessel", "vessel1", "vessel2"):
+            if title in table.column_names and len(table):
+                vessels = table.column(title).to_numpy().copy()
+                vessels[::2] = vessels[0]
+                at = table.column_names.index(title)
+                table = table.set_column(at, title, pa.array(vessels))
         found[name] = table
     return found
+
+
+def by_vessel(tables: dict[str, pa.Table], folder: Path, parts: int) -> list[Path]:
+    """The same records with all of a vessel in one folder, those of pairs in another."""
+    files: list[Path] = []
+    for part in range(parts):
+        own = {
+            name: table.filter(pc.equal(pc.bit_wise_and(table["vessel"], parts - 1), part))
+            for name, table in tables.items()
+            if "vessel" in table.column_names
+        }
+        files += written(own, folder / f"part-{part}")
+    pairs = {name: table for name, table in tables.items() if "vessel" not in table.column_names}
+    return [*files, *written(pairs, folder / "pairs")]
 
 
 class Bench:
@@ -158,21 +198,22 @@ class Bench:
 
     def __init__(self, plan: Plan, files: list[Path], buckets: int, spark: object) -> None:
         self.plan, self.files, self.buckets, self.spark = plan, files, buckets, spark
-        self.out = files[0].parents[1] / "out"
+        self.out = files[0].parents[2] / "out"
+        self.told: Exchanged | None = None
 
     def source(self) -> Source:
-        return _source(self.files, None, self.spark)  # type: ignore[arg-type]
+        return source_of(self.files, None, self.spark)  # type: ignore[arg-type]
 
     def packing(self) -> None:
         job = job_of(self.plan, Settings(), self.buckets)
-        self.source().packed(job, True).mapInArrow(nothing, DDL).count()
+        self.source().packed(job, pack).mapInArrow(nothing, DDL).count()
 
     def floor(self) -> None:
         job = job_of(self.plan, Settings(), self.buckets)
-        rows = self.source().packed(job, True)
+        rows = self.source().packed(job, pack)
         for _ in job.loaded.routes.steps[:-1]:
-            rows = _exchange(rows, job).mapInArrow(passed, DDL)
-        _exchange(rows, job).mapInArrow(nothing, DDL).count()
+            rows = exchange(rows, job).mapInArrow(passed, DDL)
+        exchange(rows, job).mapInArrow(nothing, DDL).count()
 
     def rows(self) -> None:
         """The plain exchange: rows by vessel."""
@@ -188,10 +229,13 @@ class Bench:
         ddl = "key bigint, " + ", ".join(f"c{n} double" for n in range(5))
         everything.repartition(self.buckets, "key").mapInArrow(nothing, ddl).count()
 
-    def whole(self, partitions: int | None) -> float:
-        result = recognise_plan(self.plan, self.files, Settings(), None, partitions, self.spark)  # type: ignore[arg-type]
+    def whole(self, partitions: int | None = None, partitioned: bool | None = False) -> None:
+        result = recognise_plan(
+            self.plan, self.files, Settings(), None, partitions, self.spark,  # type: ignore[arg-type]
+            partitioned=partitioned,
+        )  # fmt: skip
         shutil.rmtree(self.out, ignore_errors=True)
-        return write(result, self.out).exchanged.skew
+        self.told = write(result, self.out).exchanged
 
     def here(self) -> None:
         result = cernis.program.Program(self.plan.checked).run(self.files)
@@ -221,43 +265,124 @@ def main() -> None:
     arguments.add_argument("--partitions", type=int, default=8)
     arguments.add_argument("--memory", default="3g")
     arguments.add_argument("--runs", type=int, default=2)
-    arguments.add_argument("--skew", action="store_true")
     arguments.add_argument("--parts", type=int, default=1, help="in how many parts of time")
-    arguments.add_argument("--only", choices=("whole", "floor"), help="measure no more than these")
+    arguments.add_argument("--directory", type=Path, help="where files go; else where others do")
+    arguments.add_argument(
+        "--only", choices=("whole", "floor", "partitioned", "skew", "cores", "long"),
+        help="measure no more than this, and what it is compared with",
+    )  # fmt: skip
     given = arguments.parse_args()
-    spark = session(f"local[{given.cores}]", {"spark.driver.memory": given.memory})
+    with tempfile.TemporaryDirectory(dir=given.directory) as folder:
+        measure(given, Path(folder))
+
+
+def started(given: argparse.Namespace, folder: Path, cores: int) -> SparkSession:
+    settings = {"spark.driver.memory": given.memory, "spark.local.dir": str(folder / "spark")}
+    spark = session(f"local[{cores}]", settings)
     spark.sparkContext.setLogLevel("ERROR")
-    with tempfile.TemporaryDirectory() as folder:
-        measure(given, Path(folder), spark)
-    spark.stop()
+    return spark
 
 
-def measure(given: argparse.Namespace, folder: Path, spark: object) -> None:
+def measure(given: argparse.Namespace, folder: Path) -> None:
     (folder / "facts.cer").write_text(facts(given.vessels), "utf-8")
     plan = cernis.load(ROOT / "examples/maritime/rules.cer", [folder / "facts.cer"]).plan
     files = in_parts(given.events, given.vessels, given.parts, folder / "events")
+    spark = started(given, folder, given.cores)
     bench = Bench(plan, files, given.partitions, spark)
-    whole = best(lambda: bench.whole(given.partitions), given.runs)
-    print(f"whole job: {whole}, {given.events / whole.wall:,.0f} events a second")
-    if given.only == "whole":
-        return
-    floor = best(bench.floor, given.runs)
-    print(f"floor: {floor}; the whole job is {ratio(whole, floor)} the floor")
-    if given.only:
-        return
+    only = given.only
+    if only == "long":
+        long_history(bench, given)
+    else:
+        whole = best(lambda: bench.whole(given.partitions), given.runs)
+        print(f"whole job: {whole}, {given.events / whole.wall:,.0f} events a second")
+        assert bench.told is not None
+        print(f"  of Python's: {where(whole, bench.told)}")
+    if only in (None, "floor"):
+        floor = best(bench.floor, given.runs)
+        print(f"floor: {floor}; the whole job is {ratio(whole, floor)} the floor")
+    if only is None:
+        others(bench, given, floor)
+    if only in (None, "partitioned"):
+        lying(bench, given, folder)
+    if only in (None, "skew"):
+        uneven(bench, given, whole, folder)
+    spark.stop()
+    if only in (None, "cores"):
+        one = started(given, folder, 1)
+        alone = Bench(plan, files, given.partitions, one)
+        slow = best(lambda: alone.whole(given.partitions), given.runs)
+        print(f"one core: {slow}; {given.cores} cores are {slow.wall / whole.wall:.2f} x as fast")
+        one.stop()
+
+
+def long_history(bench: Bench, given: argparse.Namespace) -> None:
+    """The first part by itself, then all parts of time."""
+    first = bench.files[: len(bench.files) // given.parts]
+    part = Bench(bench.plan, first, given.partitions, bench.spark)
+    short = best(lambda: part.whole(given.partitions), given.runs)
+    print(f"{given.events // given.parts:,} events: {short}")
+    long = best(lambda: bench.whole(given.partitions), 1, warm=False)
+    assert bench.told is not None
+    print(f"{given.events:,} events: {long}, {ratio(long, short)} that; {peaks()}; "
+          f"{bench.told.slices} slices, {size_of(bench.out):,.0f} MB written")  # fmt: skip
+
+
+def others(bench: Bench, given: argparse.Namespace, floor: Cost) -> None:
     print(f"reading and packing: {best(bench.packing, given.runs)}")
-    print(f"plain exchange of rows: {(rows := best(bench.rows, given.runs))}, "
-          f"{ratio(rows, floor)} the floor")  # fmt: skip
+    rows = best(bench.rows, given.runs)
+    print(f"plain exchange of rows: {rows}, {ratio(rows, floor)} the floor")
+
+
+def lying(bench: Bench, given: argparse.Namespace, folder: Path) -> None:
+    """In the process; in one task; and where the input is partitioned by vessel."""
     here = best(bench.here, given.runs)
-    short = best(lambda: bench.whole(None), given.runs)
     print(f"in process, files to files: {here}")
-    print(f"shorter way: {short}, {ratio(short, here)} that")
-    if given.skew:
-        uneven = written(skewed(generate(given.events, given.vessels, 7)), folder / "skewed")
-        hot = Bench(plan, uneven, given.partitions, spark)
-        seconds = best(lambda: hot.whole(given.partitions), given.runs)
-        print(f"half of all records of one vessel: {seconds}, {ratio(seconds, whole)} the whole "
-              f"job, skew {hot.whole(given.partitions):.1f}")  # fmt: skip
+    short = best(bench.whole, given.runs)
+    print(f"one task: {short}, {ratio(short, here)} that")
+    tables = {file.stem: pq.read_table(file) for file in bench.files}
+    parts = Bench(bench.plan, by_vessel(tables, folder / "lying", 8), 8, bench.spark)
+    apart = best(lambda: parts.whole(given.partitions, True), given.runs)
+    print(f"partitioned by vessel: {apart}, {ratio(apart, here)} in process")
+    assert parts.told is not None
+    print(f"  of Python's: {where(apart, parts.told)}")
+
+
+def uneven(bench: Bench, given: argparse.Namespace, whole: Cost, folder: Path) -> None:
+    """Half of all records of one vessel, half of all intervals of one pair."""
+    tables = {file.stem: pq.read_table(file) for file in bench.files}
+    files = written(skewed(tables), folder / "skewed" / "all")
+    hot = Bench(bench.plan, files, given.partitions, bench.spark)
+    seconds = best(lambda: hot.whole(given.partitions), given.runs)
+    assert hot.told is not None
+    print(f"half of all records of one vessel: {seconds}, {ratio(seconds, whole)} the whole job; "
+          f"skew {hot.told.skew:.1f}, {hot.told.slices} slices; {peaks()}")  # fmt: skip
+
+
+def where(whole: Cost, told: Exchanged) -> str:
+    """What processor time of Python went into; the rest is Arrow, sockets, and the driver."""
+    own = [f"{kind} {spent:.2f} s" for kind, spent in told.seconds.items()]
+    rest = whole.python - sum(told.seconds.values())
+    return f"{', '.join(own)}, Arrow, Spark's workers and the driver {rest:.2f} s"
+
+
+def peaks() -> str:
+    """The most memory that the JVM, and a Python worker, had so far."""
+    found = {"java": 0, "python": 0}
+    for number, name in below():
+        if number == os.getpid():
+            continue
+        try:
+            text = Path(f"/proc/{number}/status").read_text()
+        except OSError:
+            continue
+        most = next((int(line.split()[1]) for line in text.splitlines() if "VmHWM" in line), 0)
+        kind = "java" if name == "java" else "python"
+        found[kind] = max(found[kind], most >> 10)
+    return f"at most {found['java']:,} MB in the JVM, {found['python']:,} MB in a worker"
+
+
+def size_of(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
 
 
 def ratio(one: Cost, other: Cost) -> str:

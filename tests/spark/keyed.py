@@ -66,6 +66,28 @@ initiatedAt(odd(X, Y)=true, T) :-
 """,
         (("left", "e", "P"), ("right", "e", "P"), ("even", "e", "PP")),
     ),
+    "conflicts": Keyed(
+        """
+initiatedAt(odd(X, Y)=a, T) :- happensAt(left(X), T), happensAt(right(Y), T).
+initiatedAt(odd(X, Y)=b, T) :-
+    happensAt(left(X), T), happensAt(right(Y), T), \\+ happensAt(even(X, Y), T).
+initially(side(X)=left) :- side(X).
+initially(side(X)=right) :- side(X).
+initiatedAt(side(X)=left, T) :- happensAt(left(X), T).
+initiatedAt(side(X)=right, T) :- happensAt(right(X), T).
+side(ann). side(bob).
+""",
+        (("left", "e", "P"), ("right", "e", "P"), ("even", "e", "PP")),
+    ),
+    "phrases": Keyed(
+        """
+initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).
+terminatedAt(rich(X)=true, T) :- happensAt(lose(X), T).
+happensAt(settled(X), T) :- happensAt(holds rich(X)=true for at least 5, T).
+long(X)=true iff rich(X)=true for at least 3.
+""",
+        (("win", "e", "P"), ("lose", "e", "P")),
+    ),
     "derived driver": Keyed(
         """
 happensAt(touch(X, Y), T) :- happensAt(meet(X, Y, N), T), N > 1.

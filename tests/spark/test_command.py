@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import pyarrow.dataset as ds
@@ -95,6 +97,27 @@ def test_parquet_that_others_read(spark: SparkSession, folder: Path) -> None:
     assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
 
 
+def test_relations_of_one_name_do_not_replace_each_other(spark: SparkSession, folder: Path) -> None:
+    rules = """
+    initiatedAt(met(X)=true, T) :- happensAt(meet(X, _), T).
+    initiatedAt(met(X, Y)=true, T) :- happensAt(meet(X, Y), T).
+    """
+    (folder / "meet.txt").write_text("meet|1|1|ann|bob\nmeet|2|2|ann|cy\n")
+    writing.write(recognise(rules, folder / "meet.txt", spark=spark), folder / "out")
+    table = ds.dataset(folder / "out" / "intervals", partitioning="hive").to_table()
+    assert sorted(table["args"].to_pylist()) == [["ann"], ["ann", "bob"], ["ann", "cy"]]
+
+
+def test_a_result_that_is_kept_is_written_from_there(spark: SparkSession, folder: Path) -> None:
+    result = recognise(TOY, folder / "toy.txt", partitions=2, end=21, spark=spark).persist()
+    assert result.collect().text() == TOY_ANSWER
+    read = result.read()
+    assert writing.write(result, folder / "out").intervals == {"happy": 1, "location": 3, "rich": 1}
+    assert result.read() == read, "the events are not read again"
+    result.unpersist()
+    assert result.intervals.count() == 5
+
+
 def test_an_earlier_result_is_replaced_and_other_files_stay(
     spark: SparkSession, folder: Path
 ) -> None:
@@ -117,6 +140,29 @@ def test_nothing_half_written_looks_complete(spark: SparkSession, folder: Path) 
     with pytest.raises(DataError, match="not good enough"):
         writing.write(recognise(TOY, folder / "toy.txt", spark=spark), folder / "out", refuse)
     assert sorted(path.name for path in folder.iterdir()) == ["toy.cer", "toy.txt"]
+
+
+def test_a_disk_that_is_full(folder: Path) -> None:
+    """No file may grow beyond some bytes, as on a disk that is full: nothing is left behind."""
+    random = Random(4)
+    lines = [
+        f"{name}|{time}|{time}|{random.randrange(3000)}\n"
+        for time in sorted(random.randrange(10**8) for _ in range(80_000))
+        for name in [random.choice(("win_lottery", "lose_wallet"))]
+    ]
+    (folder / "many.txt").write_text("".join(lines))
+    # Kernels are in the cache from here on.
+    assert len(cernis.load(TOY).run(folder / "many.txt").intervals) > 20_000, "seed 4"
+    done = subprocess.run(
+        [sys.executable, "-m", "cernis.cli.main", "run", "toy.cer", "-i", "many.txt", "--output",
+         "out", "--engine", "spark", "--master", "local[1]"],
+        env=environment(), capture_output=True, text=True, check=False, timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "a worker says: " in done.stderr
+    assert "File too large" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["many.txt", "toy.cer", "toy.txt"]
 
 
 def test_skew() -> None:

@@ -59,7 +59,7 @@ def job(buckets: int, lines: list[str]) -> Job:
     """The job of the program that crosses keys, with the components of some records."""
     made = job_of(cernis.load(PROGRAMS["cycle across keys"].rules).plan, Settings(), buckets)
     parts = parts_of(lines, 2, made)
-    rows = [row for part in parts for row in pack_links(part, made, 1)]
+    rows = [row for part in parts for row in pack_links(part, made)]
     return with_components(made, ((row.step, row.content) for row in rows))
 
 

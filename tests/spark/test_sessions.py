@@ -26,9 +26,11 @@ def in_a_process(kind: str, tmp_path: Path) -> tuple[str, str]:
     events = tmp_path / "events.txt"
     events.write_text("\n".join(lines) + "\n")
     paths = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    # A local server of Connect listens at a fixed port otherwise, which another may have.
+    free_port = {"SPARK_TESTING": "1"} if kind == "connect" else {}
     done = subprocess.run(
         [sys.executable, "-m", "tests.spark.jobs", kind, str(events)], cwd=ROOT, check=False,
-        env={**os.environ, "PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable},
+        env={**os.environ, **free_port, "PYTHONPATH": paths, "PYSPARK_PYTHON": sys.executable},
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

@@ -16,7 +16,7 @@ from cernis.runtime.columns import Records
 from cernis.runtime.settings import Settings
 from cernis.spark import recognise
 from cernis.spark.job import Loaded
-from cernis.spark.runs import SlicedRun
+from cernis.spark.runs import FoundParts, SlicedRun, WindowedRun
 from tests.engine.compare import scenarios
 
 from .keyed import PROGRAMS as KEYED
@@ -102,6 +102,32 @@ def test_keyed_programs(name: str, slices: Counter[int]) -> None:
     loaded = Loaded(program.plan)
     can = any(map(loaded.sliced, loaded.routes.owned)) and name != "points"
     assert (slices.total() > 5) == can
+
+
+WINDOWS: tuple[dict[str, int], ...] = (
+    {"window": 10}, {"window": 12, "step": 5}, {"window": 4, "step": 9}, {"window": 7, "start": 3},
+    {"window": 6, "step": 3, "end": 30},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_windows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: Counter[int] = Counter()
+    take = WindowedRun.take
+
+    def counting(self: WindowedRun, records: Records, found: FoundParts, query: int) -> None:
+        counted[query] += 1
+        take(self, records, found, query)
+
+    monkeypatch.setattr(WindowedRun, "take", counting)
+    program = cernis.load(PROGRAMS[name].rules)
+    for seed in range(10):
+        random = Random(f"{name} {seed} windows")
+        lines = stream(PROGRAMS[name], random, random.randint(0, 60), seed % 2 == 1)
+        random.shuffle(lines)
+        found = difference(program, lines, dict(random.choice(WINDOWS)), random)
+        assert not found, f"seed {name} {seed}\n{found}\n" + "\n".join(lines)
+    assert (counted.total() > 20) == (not program.plan.checked.definitions.domains)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -20,6 +20,7 @@ from cernis.runtime.result import Summary, as_text
 from cernis.runtime.settings import Settings
 from cernis.spark.answers import answer_of
 from cernis.spark.blobs import loads
+from cernis.spark.buckets import Spread
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
 from cernis.spark.pack import pack, pack_links
@@ -67,14 +68,14 @@ def parts_of(lines: Sequence[str], count: int, job: Job) -> list[Records]:
 def run(
     program: Program, lines: Sequence[str], settings: Settings, buckets: int, splits: int = 2,
     seed: int = 0, at_once: int | None = None,
+    spreads: Mapping[int, Spread] | None = None,
 ) -> Outcome:  # fmt: skip
     """The answer that the steps of a job give."""
     random = Random(seed)
-    job = job_of(program.plan, settings, buckets, at_once)
-    tick = settings.tick or program.checked.definitions.settings.tick
+    job = replace(job_of(program.plan, settings, buckets, at_once), spreads=spreads or {})
     parts = parts_of(lines, splits, job)
-    job = linked(surveyed(job, parts, tick, random), parts, tick)
-    rows = packed(parts, job, tick, True)
+    job = linked(surveyed(job, parts, random), parts)
+    rows = packed(parts, job, True)
     size = -(-len(lines) // splits) or 1
     places = Places(names=lambda split: ("events", split * size))
     for step in job.loaded.routes.steps:
@@ -87,29 +88,29 @@ def run(
     return outcome(rows)
 
 
-def packed(parts: Iterable[Records], job: Job, tick: int, home: bool) -> Batches:
-    return [batch for part in parts for batch in batches(pack(part, job, tick, home))]
+def packed(parts: Iterable[Records], job: Job, home: bool) -> Batches:
+    return [batch for part in parts for batch in batches(pack(part, job, home))]
 
 
-def surveyed(job: Job, parts: list[Records], tick: int, random: Random) -> Job:
+def surveyed(job: Job, parts: list[Records], random: Random) -> Job:
     keys = foreign_domains(job.loaded.plan, job.loaded.routes)
     retracts = any(part.retracts is not None for own in parts for part in own.relations.values())
     if not keys and not retracts:
         return job
 
     def found(job: Job) -> Any:
-        arrived = exchange(packed(parts, job, tick, False), job.buckets, random)
-        rows = [row for own in arrived for row in survey_step(own, job, tick)]
+        arrived = exchange(packed(parts, job, False), job.buckets, random)
+        rows = [row for own in arrived for row in survey_step(own, job)]
         return together((loads(blob) for row in rows for blob in row["blob"].to_pylist()), keys)
 
     job = replace(job, survey=found(job)[0])
     return replace(job, members=found(job)[1]) if keys else job
 
 
-def linked(job: Job, parts: list[Records], tick: int) -> Job:
+def linked(job: Job, parts: list[Records]) -> Job:
     if job.buckets == 1 or not job.loaded.routes.linked:
         return job
-    rows = [row for part in parts for row in pack_links(part, job, tick)]
+    rows = [row for part in parts for row in pack_links(part, job)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return with_components(job, ((row.step, row.content) for row in rows))

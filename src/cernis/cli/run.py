@@ -117,6 +117,13 @@ def run(
     conf: Annotated[
         list[str], typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark's.")
     ] = [],  # noqa: B006 - the command line makes a new one for each call
+    partitioned: Annotated[
+        bool,
+        typer.Option(
+            "--partitioned",
+            help="On Spark: all records of an entity are in one folder of the input (checked).",
+        ),
+    ] = False,
 ) -> None:
     """Recognise: when did what hold, given these records?"""
     wanted = format_ or (Format.PARQUET if output else Format.TEXT)
@@ -137,7 +144,7 @@ def run(
     except DataError as error:
         stop(str(error), 2)
     if on_spark:
-        asked = Asked(program, inputs, chosen, config, strict)
+        asked = Asked(program, inputs, chosen, config, strict, partitioned)
         run_on_spark(asked, output, wanted, master, more)
         return
     costs = Profile() if profile else None

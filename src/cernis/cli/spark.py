@@ -40,6 +40,8 @@ class Asked:
     settings: Settings
     config: Path | None
     strict: bool
+    partitioned: bool = False
+    """Is each entity in one part of the input?"""
 
 
 def spark_settings(given: list[str]) -> dict[str, str]:
@@ -83,7 +85,12 @@ def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: 
     began = time.perf_counter()
     with said():
         found = recognise_plan(
-            asked.program.plan, asked.inputs, asked.settings, asked.config, spark=spark
+            asked.program.plan,
+            asked.inputs,
+            asked.settings,
+            asked.config,
+            spark=spark,
+            partitioned=asked.partitioned or None,
         )
         if output is not None and format_ is Format.PARQUET:
             written = _watched(spark, lambda: _write(found, output, asked.strict), found.read)

@@ -17,8 +17,8 @@ POSITIVE = (
 class Parameters:
     """What counts as a gap, a stop, a turn and so on. Times are in seconds, speeds in knots.
 
-    The defaults are those that the literature on critical points of vessel trajectories settled
-    on: silence of half an hour, stops below half a knot, slow motion below five, changes of speed
+    The defaults suit vessels that report every few seconds to minutes, and are a place to start
+    from: silence of half an hour, stops below half a knot, slow motion below five, changes of speed
     by a quarter, turns by 15 degrees.
     """
 

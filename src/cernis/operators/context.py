@@ -132,6 +132,8 @@ class Context:
     """Of which entities alone this is about, if not of all."""
     instances: Any = None
     """Of which instances alone a definition is evaluated, if not of all."""
+    owned: Callable[[Relation, list[Array], list[Domain | None]], Array | None] | None = None
+    """Which rows of heads are about what is evaluated here, None for all; None: nobody asks."""
     profile: Profile | None = None
     """Where costs are entered, if someone wants to know them."""
     memo: Memo = field(default_factory=Memo)

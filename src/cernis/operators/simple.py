@@ -87,7 +87,9 @@ class SimpleFluent:
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         closed = [rule for rule in rules if not _open_arguments(rule)]
         outcomes = [(rule, self._fired(rule)) for rule in closed]
-        marks, rest = self._marks(outcomes)
+        # Rows that are marked are not looked at one by one, as where others may own them.
+        asks = self.context.owned is not None
+        marks, rest = (None, outcomes) if asks else self._marks(outcomes)
         initiations = [self._initial(r) for r in self.definition.rules
                        if isinstance(r, InitialPoints)]  # fmt: skip
         first = len(initiations)
@@ -300,7 +302,11 @@ class SimpleFluent:
             values = np.full(rows.length, -1, np.int64)
         else:
             values = self._value_codes(head.value, rows)
-        return Points(arguments, values, times)
+        owned = self.context.owned
+        mine = None if owned is None else owned(self.relation, arguments, self.domains)
+        if mine is None:
+            return Points(arguments, values, times)
+        return Points([column[mine] for column in arguments], values[mine], times[mine])
 
     def _value_codes(self, term: Term, rows: Rows) -> Integers:
         """Values of a fluent are told apart by code even where they are numbers."""

@@ -70,16 +70,21 @@ def all_intervals(answer: Answer) -> pa.Table:
     """The intervals of all fluents, by fluent, arguments, value and start."""
     parts = [INTERVALS.empty_table()]
     for relation, given in sorted(answer.fluents.items()):
-        table, groups = _sorted_fluent(given)
-        arguments = list(zip(table.arguments, table.domains, strict=True))
-        columns = {
-            "fluent": pa.repeat(pa.scalar(relation.name), len(groups)),
-            "args": lists_of(arguments, len(table)).take(as_arrow(groups)),
-            "value": texts_of(table.values, table.value_domain).take(as_arrow(groups)),
-            **_edges(table),
-        }
-        parts.append(pa.table(columns, INTERVALS))
+        table, _ = _sorted_fluent(given)
+        name = pa.repeat(pa.scalar(relation.name), len(table.starts))
+        parts.append(pa.table({"fluent": name, **interval_columns(table)}, INTERVALS))
     return pa.concat_tables(parts)
+
+
+def interval_columns(table: FluentTable) -> dict[str, pa.Array]:
+    """The columns of `INTERVALS` but the fluent's name, in the order of the table."""
+    groups = _groups(table)
+    arguments = zip(table.arguments, table.domains, strict=True)
+    return {
+        "args": lists_of([(column[groups], domain) for column, domain in arguments], len(groups)),
+        "value": texts_of(table.values[groups], table.value_domain),
+        **_edges(table),
+    }
 
 
 def all_happenings(answer: Answer) -> pa.Table:
@@ -87,14 +92,15 @@ def all_happenings(answer: Answer) -> pa.Table:
     parts = [HAPPENINGS.empty_table()]
     for relation, given in sorted(answer.events.items()):
         table = _sorted_event(given)
-        arguments = list(zip(table.arguments, table.domains, strict=True))
-        columns = {
-            "event": pa.repeat(pa.scalar(relation.name), len(table)),
-            "args": lists_of(arguments, len(table)),
-            "occurrence": as_arrow(table.times),
-        }
-        parts.append(pa.table(columns, HAPPENINGS))
+        name = pa.repeat(pa.scalar(relation.name), len(table))
+        parts.append(pa.table({"event": name, **happening_columns(table)}, HAPPENINGS))
     return pa.concat_tables(parts)
+
+
+def happening_columns(table: EventTable) -> dict[str, pa.Array]:
+    """The columns of `HAPPENINGS` but the event's name, in the order of the table."""
+    arguments = list(zip(table.arguments, table.domains, strict=True))
+    return {"args": lists_of(arguments, len(table)), "occurrence": as_arrow(table.times)}
 
 
 def argument_titles(names: tuple[str, ...]) -> list[str]:
@@ -109,7 +115,12 @@ def _sorted_fluent(table: FluentTable) -> tuple[FluentTable, Integers]:
     columns.append(ranked(table.values, table.value_domain, value_text, ""))
     order, _ = in_order(columns, len(table))
     table = table.take(order)
-    return table, np.repeat(np.arange(len(table)), np.diff(table.offsets))
+    return table, _groups(table)
+
+
+def _groups(table: FluentTable) -> Integers:
+    """The group of each interval."""
+    return np.repeat(np.arange(len(table)), np.diff(table.offsets))
 
 
 def _sorted_event(table: EventTable) -> EventTable:
@@ -133,9 +144,15 @@ def _edges(table: FluentTable) -> dict[str, pa.Array]:
 
 def _distinct(column: Array, domain: Domain | None) -> tuple[list[Value], Integers]:
     """The values that are there, and which of them each row has."""
-    distinct, codes = np.unique(column, return_inverse=True)
-    values = distinct.tolist() if domain is None else domain.decode(distinct)
-    return list(values), codes
+    if domain is None:
+        distinct, codes = np.unique(column, return_inverse=True)
+        return distinct.tolist(), codes
+    used = np.zeros(len(domain), np.bool_)
+    used[column] = True
+    chosen = np.flatnonzero(used)
+    numbers = np.zeros(len(domain), np.int64)
+    numbers[chosen] = np.arange(len(chosen))
+    return list(domain.decode(chosen)), numbers[column]
 
 
 def values_of(column: Array, domain: Domain | None) -> pa.Array:
@@ -154,13 +171,23 @@ def values_of(column: Array, domain: Domain | None) -> pa.Array:
 def texts_of(column: Array, domain: Domain | None) -> pa.Array:
     """A column as texts."""
     values, codes = _distinct(column, domain)
-    return as_texts(map(shown, values)).take(as_arrow(codes))
+    return _spelled(values).take(as_arrow(codes))
+
+
+def _spelled(values: list[Value]) -> pa.Array:
+    """Values as text. Arrow spells whole numbers as we do, and sooner."""
+    if set(map(type, values)) == {int} and all(-(1 << 63) <= v < 1 << 63 for v in values):  # type: ignore[operator]
+        return as_arrow(np.array(values, np.int64)).cast(pa.string())
+    return as_texts(map(shown, values))
 
 
 def lists_of(columns: list[tuple[Array, Domain | None]], length: int) -> pa.Array:
     """The texts of several columns as one list a row."""
     width = len(columns)
     offsets = as_arrow(np.arange(length + 1, dtype=np.int32) * np.int32(width))
-    below = pa.concat_arrays([as_texts([]), *(texts_of(*column) for column in columns)])
+    texts = [texts_of(*column) for column in columns]
+    if width == 1:
+        return pa.ListArray.from_arrays(offsets, texts[0])
+    below = pa.concat_arrays([as_texts([]), *texts])
     across = np.arange(length * width).reshape(width, length).T.ravel()
     return pa.ListArray.from_arrays(offsets, below.take(as_arrow(across)))

@@ -179,9 +179,13 @@ class Run:
                     gc.collect(1)
         answer.fluents = state.fluents()
         answer.events = state.events()
+        self.leave_workspace()
+        return answer
+
+    def leave_workspace(self) -> None:
+        """Leave what was worked out about the plan to the next run."""
         if self._workspace.is_worth_keeping():
             self.plan.spare.append(self._workspace)
-        return answer
 
     def before_query(self, number: int, context: Context) -> None:
         """Hears of each query, counted from 0, before its strata are evaluated.

@@ -26,6 +26,7 @@ from cernis.runtime.columns import (
 from cernis.runtime.fields import typed
 from cernis.runtime.gathering import NO_TIME, Gathering
 from cernis.runtime.rows import NAMES, TIMES, argument_order
+from cernis.runtime.shapes import Shapes
 from cernis.tables.domains import Texts, has_gaps
 
 _CHANCE: Final = r"^\s*[+]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
@@ -182,6 +183,23 @@ def _without_empty(table: pa.Table) -> pa.Table:
     return table
 
 
+def form_of(name: str, titles: Titles, shapes: Shapes) -> tuple[Form, list[str]]:
+    """The form of a table's rows, and the columns that are the value and the arguments."""
+    kinds: tuple[Kind, ...] = (Kind.EVENT, Kind.POINT)
+    if titles.end is not None:
+        kinds = (Kind.INTERVAL,)
+    elif titles.value is not None:
+        kinds = (Kind.POINT,)
+    named = [] if titles.value is None else [titles.value]
+    columns = [*named, *titles.arguments]
+    form = shapes.of_columns(name, len(columns), kinds)
+    if not isinstance(form, Form):
+        raise DataError(f"{form}: {', '.join(columns)}")
+    first = form.width - form.relation.arity
+    order = argument_order(columns[first:], shapes.argument_names(form.relation))
+    return form, [*columns[:first], *(columns[first + at] for at in order)]
+
+
 class _Reading:
     """One relation's rows on their way in."""
 
@@ -202,7 +220,7 @@ class _Reading:
         if missing:
             there = ", ".join(self._table.column_names)
             raise DataError(f"{self._name} has no column {missing[0]}; there are {there}")
-        form, columns = self._form()
+        form, columns = form_of(self._name, self._titles, self._gathering.shapes)
         times, whole = self._times()
         times = self._keep(times, whole, NO_TIME)
         times = self._keep(times, self._filled(columns), "a value is missing")
@@ -229,24 +247,6 @@ class _Reading:
             )
         chances = pc.cast(column, pa.float64()).fill_null(1.0).to_numpy()
         return np.where(np.isnan(chances), -1.0, chances)
-
-    def _form(self) -> tuple[Form, list[str]]:
-        """The form of the rows, and the columns that are the value and the arguments."""
-        titles = self._titles
-        kinds: tuple[Kind, ...] = (Kind.EVENT, Kind.POINT)
-        if titles.end is not None:
-            kinds = (Kind.INTERVAL,)
-        elif titles.value is not None:
-            kinds = (Kind.POINT,)
-        named = [] if titles.value is None else [titles.value]
-        columns = [*named, *titles.arguments]
-        form = self._gathering.shapes.of_columns(self._name, len(columns), kinds)
-        if not isinstance(form, Form):
-            raise DataError(f"{form}: {', '.join(columns)}")
-        first = form.width - form.relation.arity
-        names = self._gathering.shapes.argument_names(form.relation)
-        order = argument_order(columns[first:], names)
-        return form, [*columns[:first], *(columns[first + at] for at in order)]
 
     def _keep(self, times: list[Integers], mask: Booleans | None, reason: str) -> list[Integers]:
         """Go on with some of the rows and their times, and set aside the others."""

@@ -9,12 +9,14 @@ are stored as tenths where that gives exactly the same floats back.
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from cernis.runtime.columns import INFINITE, Coded, Column, Form, RecordColumns
+from cernis.knowledge.values import Value
+from cernis.runtime.columns import INFINITE, Coded, Column, Form, Integers, RecordColumns
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 
@@ -88,7 +90,7 @@ def widen(narrowed: Narrow) -> Array:
     if kind == _SAME:
         return np.full(number[1], number[0], np.int64)
     if kind == _TENTHS:
-        return widen(kept) / 10  # type: ignore[arg-type]
+        return _from_tenths(kept)  # type: ignore[arg-type]
     if kind == _RAW:
         return kept
     wide = kept.astype(np.int64)
@@ -96,6 +98,18 @@ def widen(narrowed: Narrow) -> Array:
         wide += number
     if kind == _OPEN:
         wide[kept == 0] = INFINITE
+    return wide
+
+
+def _from_tenths(narrowed: Narrow) -> Array:
+    kind, least, kept = narrowed
+    if kind != _WHOLE:
+        return widen(narrowed) / 10
+    # Tenths are 32 bits wide at most, so floats hold them as they are.
+    wide = kept.astype(np.float64)
+    if least:
+        wide += least
+    wide /= 10
     return wide
 
 
@@ -124,11 +138,25 @@ def decoded(codes: Array, domain: Domain | None) -> Column:
     """Codes of a domain as a column; numbers as they are."""
     if domain is None:
         return codes
-    used, own = np.unique(codes, return_inverse=True)
+    is_used = np.zeros(len(domain), np.bool_)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
+    places = np.zeros(len(domain), np.int64)
+    places[used] = np.arange(len(used))
     values = domain.decode(used)
-    if values and all(type(value) is int and abs(value) <= INFINITE for value in values):
-        return np.array(values, np.int64)[own]
-    return Coded(list(values), own.astype(np.int64))
+    whole = _as_integers(values)
+    return Coded(values, places[codes]) if whole is None else whole[places[codes]]
+
+
+def _as_integers(values: Sequence[Value]) -> Integers | None:
+    """Values as an array, if all are whole numbers that one can hold; none give none."""
+    if set(map(type, values)) != {int}:
+        return None
+    try:
+        found = np.array(values, np.int64)
+    except OverflowError:
+        return None
+    return found if int(found.min()) >= -INFINITE else None
 
 
 def encoded(column: Column, domain: Domain | None) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -19,16 +19,24 @@ class Exchanged:
     """Slices of time that were evaluated, in all buckets; 0 if none had to be cut."""
     skew: float = 1.0
     """The records of the largest bucket over those of the mean one, at the largest step."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Processor seconds that tasks spent reading, packing, unpacking, evaluating and writing."""
 
 
 def exchanged(reports: Iterable[Mapping[str, Any]]) -> Exchanged:
     """What the reports of all tasks say of the exchanges."""
-    own = [report for report in reports if "rows" in report]
+    every = list(reports)
+    own = [report for report in every if "rows" in report]
+    seconds: dict[str, float] = {}
+    for report in every:
+        for kind, spent in report.get("seconds", {}).items():
+            seconds[kind] = seconds.get(kind, 0.0) + spent
     return Exchanged(
         sum(report.get("moved", 0) for report in own),
         sum(report.get("size", 0) for report in own),
         sum(report.get("slices", 0) for report in own),
         skew(own),
+        seconds,
     )
 
 

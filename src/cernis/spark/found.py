@@ -137,10 +137,11 @@ class Harvest:
                 if relation in points:
                     self._put(_points(number, what, points[relation], relation, context))
 
-    def found(self) -> Iterator[Found]:
-        """All that was found."""
-        for parts in self._parts.values():
-            yield one_below_the_other(parts)
+    def taken(self) -> Iterator[Found]:
+        """All that was found since this was asked last."""
+        parts, self._parts = self._parts, {}
+        for own in parts.values():
+            yield one_below_the_other(own)
 
     def _put(self, found: Found) -> None:
         if len(found):

@@ -9,11 +9,11 @@ from typing import Final
 import pyarrow as pa
 
 from cernis.errors import DataError
-from cernis.runtime.columns import Form, Kind, Records
+from cernis.runtime.columns import Records
 from cernis.runtime.gathering import Gathering
 from cernis.runtime.rows import NAMES
 from cernis.runtime.shapes import Shapes
-from cernis.runtime.tabular import Titles, add_mixed_table, add_table, conventional
+from cernis.runtime.tabular import add_mixed_table, add_table, conventional, form_of
 from cernis.spark.places import sources_of
 
 ROWS: Final = 1 << 19
@@ -54,20 +54,8 @@ def wanted_columns(frame: Frame, columns: list[str], shapes: Shapes) -> list[str
         return columns
     titles = conventional(columns, frame.relation)
     if shapes.knows(frame.relation):
-        _see_form(frame.relation, titles, shapes)
+        form_of(frame.relation, titles, shapes)
     return titles.used
-
-
-def _see_form(name: str, titles: Titles, shapes: Shapes) -> None:
-    kinds: tuple[Kind, ...] = (Kind.EVENT, Kind.POINT)
-    if titles.end is not None:
-        kinds = (Kind.INTERVAL,)
-    elif titles.value is not None:
-        kinds = (Kind.POINT,)
-    columns = [*([] if titles.value is None else [titles.value]), *titles.arguments]
-    form = shapes.of_columns(name, len(columns), kinds)
-    if not isinstance(form, Form):
-        raise DataError(f"{form}: {', '.join(columns)}")
 
 
 def records_of(

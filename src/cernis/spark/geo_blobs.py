@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.runtime.columns import Coded
-from cernis.spark.buckets import bucket_of
+from cernis.spark.buckets import Spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -110,11 +110,11 @@ def buckets_of(column: pa.ChunkedArray, count: int) -> Integers:
     """The bucket of each vessel, the same in every process; 0 where there is none."""
     if pa.types.is_integer(column.type):
         numbers = pc.fill_null(column, 0).cast(pa.int64()).to_numpy()
-        return bucket_of([numbers], len(numbers), count)
+        return Spread(count).of([numbers], len(numbers))
     coded = pc.fill_null(column.cast(pa.string()), "").combine_chunks().dictionary_encode()
     whole = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
     codes = whole.indices.to_numpy().astype(np.int64)
-    return bucket_of([Coded(whole.dictionary.to_pylist(), codes)], len(codes), count)
+    return Spread(count).of([Coded(whole.dictionary.to_pylist(), codes)], len(codes))
 
 
 def _table(blob: pa.Buffer) -> pa.Table:

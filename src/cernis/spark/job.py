@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+import pyarrow as pa
+
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan, Spare
 from cernis.runtime.columns import Column, Form, Integers
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
-from cernis.spark.buckets import bucket_of
+from cernis.spark.buckets import Spread
 from cernis.spark.components import Components
 from cernis.spark.routes import Routes, find_routes
 from cernis.spark.slices import Sliced, sliced
@@ -60,7 +62,7 @@ class Job:
     """A run of a plan on Spark. It travels to the workers with every task."""
 
     plan: Any
-    """The pickled plan, or what Spark has spread it as to all workers."""
+    """The pickled plan, compressed, and how long it is; or what Spark has spread this as."""
     settings: Settings
     buckets: int
     survey: Survey | None = None
@@ -71,6 +73,10 @@ class Job:
     """By step: which bucket linked entities belong to."""
     at_once: int | None = None
     """How many records a bucket evaluates at once, where the rules allow slices; None for all."""
+    spreads: Mapping[int, Spread] = field(default_factory=dict, compare=False, repr=False)
+    """By step: how keys are spread over its buckets, where it is not by hash alone."""
+    folder: str | None = None
+    """Where answers are written to by those who find them; None if they are passed on."""
     counter: Any = field(default=None, compare=False, repr=False)
     """An accumulator of Spark's for the records that are read; None where there is none."""
     here: Loaded | None = field(default=None, compare=False, repr=False)
@@ -81,7 +87,16 @@ class Job:
         """The plan, unpacked once a process."""
         if self.here is not None:
             return self.here
-        return _loaded(self.plan if isinstance(self.plan, bytes) else self.plan.value)
+        return _loaded(self.plan if isinstance(self.plan, tuple) else self.plan.value)
+
+    @property
+    def tick(self) -> int:
+        """The clock tick of the run."""
+        return self.settings.tick or self.loaded.plan.checked.definitions.settings.tick
+
+    def spread(self, step: int) -> Spread:
+        """How keys are spread over the buckets of a step."""
+        return self.spreads.get(step) or Spread(self.buckets)
 
     def placed(
         self, step: int, columns: Sequence[Column], length: int, kinds: Sequence[int] = ()
@@ -89,7 +104,7 @@ class Job:
         """The bucket of each row at a step: by its values, or, of some kind, by its component."""
         if kinds and self.buckets > 1:
             return self.components[step].bucket_of(columns[0], kinds[0], self.buckets)
-        return bucket_of(columns, length, self.buckets)
+        return self.spread(step).of(columns, length)
 
     def tell_read(self, records: int) -> None:
         """Tell the driver of records that have been read. For show only: tasks may be repeated."""
@@ -103,12 +118,20 @@ class Job:
 def job_of(plan: Plan, settings: Settings, buckets: int, at_once: int | None = None) -> Job:
     """The job of a plan.
 
-    Slices are for runs of one query: with windows, or where no rule allows them, there are none.
+    Where no rule allows slices, there are none. With windows, a slice is some queries: there must
+    be no domains that grow with the input, whose members may be taken back from long ago.
     """
     loaded = Loaded(plan)
-    if settings.window or settings.step or not any(map(loaded.sliced, loaded.routes.owned)):
+    if settings.window is not None:
+        at_once = None if plan.checked.definitions.domains else at_once
+    elif settings.step or not any(map(loaded.sliced, loaded.routes.owned)):
         at_once = None
-    return Job(pickle.dumps(plan, protocol=5), settings, buckets, at_once=at_once, here=loaded)
+    return Job(_packed(plan), settings, buckets, at_once=at_once, here=loaded)
+
+
+def _packed(plan: Plan) -> tuple[bytes, int]:
+    whole = pickle.dumps(plan, protocol=5)
+    return pa.compress(whole, "zstd", asbytes=True), len(whole)
 
 
 @dataclass
@@ -148,7 +171,7 @@ class Loaded:
 
 
 @lru_cache(maxsize=4)
-def _loaded(plan: bytes) -> Loaded:
+def _loaded(plan: tuple[bytes, int]) -> Loaded:
     """Workers are used again from task to task, so a plan is unpacked once in each of them.
 
     Spark has a worker look for unreachable objects after every task. A plan with many facts, and
@@ -156,6 +179,6 @@ def _loaded(plan: bytes) -> Loaded:
     """
     from cernis.operators import simple, static  # noqa: F401 - what comes later is not left out
 
-    found = Loaded(pickle.loads(plan))
+    found = Loaded(pickle.loads(pa.decompress(plan[0], plan[1], "zstd")))
     gc.freeze()
     return found

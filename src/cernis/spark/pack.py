@@ -20,7 +20,6 @@ from cernis.runtime.columns import (
     taken,
 )
 from cernis.spark.blobs import packed_column, packed_records
-from cernis.spark.buckets import bucket_of
 from cernis.spark.components import linked_by
 from cernis.spark.job import Job, Survey
 from cernis.spark.routes import Ask, Demand, Positions, Way
@@ -34,11 +33,23 @@ MOST_ROWS = 1 << 17
 """Records in one blob, so that it has a few megabytes at most."""
 
 
-def pack(records: Records, job: Job, tick: int, home: bool = True) -> Iterator[Row]:
+def pack(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
     """The rows of some records, which are not resolved: what goes where, and what it amounts to.
 
     Without `home`, equal records go to the same bucket of step 0, whatever they are.
     """
+    yield from sent_home(records, job, home)
+    if home:
+        yield from demands(records, job)
+    survey = surveyed(records, job)
+    first = job.loaded.routes.steps[0] if home and job.loaded.routes.steps else 0
+    for bucket in range(job.buckets):
+        yield Row(bucket, first, Blob.SURVEY, survey)
+    yield Row(0, LAST, Blob.REPORT, report_of(records, job))
+
+
+def sent_home(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
+    """The rows that bring records home, or, without `home`, where equal ones meet."""
     waiting: dict[tuple[int, int, int], list[Any]] = {}
     since: dict[tuple[int, int, int], int] = {}
     for part in records.relations.values():
@@ -49,16 +60,9 @@ def pack(records: Records, job: Job, tick: int, home: bool = True) -> Iterator[R
             since[key] = min(since.get(key, INFINITE), first_of(own))
     for key, content in waiting.items():
         yield Row(key[1], key[0], Blob.RECORDS, content, since[key])
-    if home:
-        yield from _demands(records, job)
-    survey = surveyed(records, job, tick)
-    first = job.loaded.routes.steps[0] if home and job.loaded.routes.steps else 0
-    for bucket in range(job.buckets):
-        yield Row(bucket, first, Blob.SURVEY, survey)
-    yield Row(0, LAST, Blob.REPORT, report_of(records, job))
 
 
-def pack_links(records: Records, job: Job, tick: int) -> Iterator[Row]:
+def pack_links(records: Records, job: Job) -> Iterator[Row]:
     """What some records link, for each step with links."""
     for step, links in job.loaded.routes.linked.items():
         yield Row(0, step, Blob.LINKS, linked_by(records, links).packed())
@@ -69,7 +73,7 @@ def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int,
     delivery = job.loaded.routes.home(part.form.relation)
     if not home:
         columns = [*part.times[1:], *part.columns]
-        where = bucket_of(columns, len(part), job.buckets)
+        where = job.spread(0).of(columns, len(part))
         yield from ((0, own) for own in by_bucket(part, where, job))
     elif delivery.way is Way.EVERYWHERE:
         yield from ((delivery.step, own) for own in to_all(part, job))
@@ -144,19 +148,19 @@ def to_all(part: RecordColumns, job: Job) -> Iterator[Piece]:
 # -- demand ------------------------------------------------------------------------------------
 
 
-def _demands(records: Records, job: Job) -> Iterator[Row]:
+def demands(records: Records, job: Job) -> Iterator[Row]:
     """What the rows of drivers ask for, each question once."""
     found: dict[Demand, list[tuple[list[Column], Integers]]] = {}
     for form, part in records.relations.items():
         for ask in job.loaded.routes.asks:
             if ask.driver == form.relation and len(part):
-                found.setdefault(ask.demand, []).append(_asked(part, ask, job.buckets))
+                found.setdefault(ask.demand, []).append(_asked(part, ask, job))
     for demand, parts in found.items():
         yield from _demand_rows(demand, parts, job)
 
 
-def _asked(part: RecordColumns, ask: Ask, buckets: int) -> tuple[list[Column], Integers]:
-    targets = bucket_of(arguments_at(part, ask.key), len(part), buckets)
+def _asked(part: RecordColumns, ask: Ask, job: Job) -> tuple[list[Column], Integers]:
+    targets = job.spread(ask.demand.step).of(arguments_at(part, ask.key), len(part))
     return arguments_at(part, ask.positions), targets
 
 
@@ -169,8 +173,8 @@ def _demand_rows(
     targets = np.concatenate([own for _, own in parts])
     once = distinct_rows([*columns, targets])
     columns, targets = [taken(column, once) for column in columns], targets[once]
-    hashed = [columns[at] for at in demand.hashed]
-    where = job.placed(demand.home, hashed, len(targets), demand.kinds)
+    asked = [columns[at] for at in demand.hashed]
+    where = job.placed(demand.home, asked, len(targets), demand.kinds)
     for bucket in np.unique(where).tolist():
         rows = np.flatnonzero(where == bucket)
         own = [packed_column(taken(column, rows)) for column in columns]
@@ -191,18 +195,18 @@ def distinct_rows(columns: Sequence[Column]) -> Integers:
 # -- what it amounts to ------------------------------------------------------------------------
 
 
-def surveyed(records: Records, job: Job, tick: int) -> Survey:
+def surveyed(records: Records, job: Job) -> Survey:
     """What there is to know of records, resolved or not.
 
     Of retractions that are among the records only their arrival is known to reach so far.
     """
     found = Survey()
     for form, part in records.relations.items():
-        found += _survey_of(form, part, job, tick)
+        found += _survey_of(form, part, job)
     return found
 
 
-def _survey_of(form: Form, part: RecordColumns, job: Job, tick: int) -> Survey:
+def _survey_of(form: Form, part: RecordColumns, job: Job) -> Survey:
     reach: int | None = None
     floats = frozenset(
         (form, at)
@@ -220,7 +224,7 @@ def _survey_of(form: Form, part: RecordColumns, job: Job, tick: int) -> Survey:
     lasts = [int(times[0].max()), int(times[1].max())]
     for ends in times[2:]:
         closed = ends[ends < INFINITE]
-        lasts += [int(closed.max()) - tick] if len(closed) else []
+        lasts += [int(closed.max()) - job.tick] if len(closed) else []
     if part.gone is not None:
         gone = part.gone[part.gone < INFINITE]
         lasts += [int(gone.max())] if len(gone) else []

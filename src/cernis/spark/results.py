@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -21,13 +23,15 @@ from cernis.spark.blobs import loads
 from cernis.spark.exchanged import Exchanged, exchanged
 from cernis.spark.job import Job
 from cernis.spark.pack import title_of
-from cernis.spark.rows import DDL, Kind
+from cernis.spark.rows import DDL, LAST, Kind, Row, batches
+from cernis.spark.sink import write_answer
 from cernis.spark.typed import Columns, typed_event, typed_fluent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Batches = Iterator[pa.RecordBatch]
+Step = Callable[[Batches], Batches]
 
 _INTERVALS: Final = (
     "fluent string, args array<string>, value string, start bigint, end bigint, open boolean"
@@ -44,19 +48,46 @@ class Recognised:
     the run when it is first computed, for all of them.
     """
 
-    base: DataFrame
-    finish: Callable[[Batches], Batches]
-    """The last step, from the rows of `base`; what reads the result is done in the same task."""
+    pipeline: Callable[[Job], tuple[DataFrame, Step]]
+    """The rows that the last step of a job starts from, and the last step.
+
+    What reads the result is done in the same task.
+    """
     plan: Plan
     schemas: Mapping[str, Mapping[str, str]]
     job: Job
     exchanges: int
     """How many times rows are exchanged between workers."""
+    _kept: DataFrame | None = None
+
+    @cached_property
+    def _ends(self) -> tuple[DataFrame, Step]:
+        return self.pipeline(self.job)
+
+    @property
+    def base(self) -> DataFrame:
+        """The rows that the last step starts from; the result itself, where it is kept."""
+        return self._ends[0] if self._kept is None else self._kept
+
+    @property
+    def finish(self) -> Step:
+        """The last step."""
+        return self._ends[1] if self._kept is None else _as_it_is
 
     @property
     def rows(self) -> DataFrame:
         """The result as it is: answers and reports as blobs."""
         return self.base.mapInArrow(self.finish, DDL)
+
+    def written_into(self, folder: str) -> DataFrame:
+        """Rows that tell of answers which those who find them write into a folder.
+
+        If the result is kept, it is written from there. There are reports among the rows too.
+        """
+        if self._kept is not None:
+            return self.through(lambda rows: batches(_written(rows, folder)), DDL)
+        base, finish = self.pipeline(replace(self.job, folder=folder))
+        return base.mapInArrow(finish, DDL)
 
     def through(self, work: Callable[[Batches], Batches], ddl: str) -> DataFrame:
         """What some work makes of the rows of the result."""
@@ -114,12 +145,14 @@ class Recognised:
 
     def persist(self) -> Recognised:
         """Keep the result of the run once it is computed."""
-        self.base, self.finish = self.rows.persist(), _as_it_is
+        self._kept = self.rows.persist()
         return self
 
     def unpersist(self) -> Recognised:
         """Keep it no longer."""
-        self.base.unpersist()
+        if self._kept is not None:
+            self._kept.unpersist()
+            self._kept = None
         return self
 
     def collect(self, seconds: float = 0.0) -> Result:
@@ -156,10 +189,12 @@ class Recognised:
         return answer
 
     def _defined(self, fluents: bool) -> list[Relation]:
-        catalogue = self.plan.checked.catalogue
+        catalogue, hidden = self.plan.checked.catalogue, self.plan.checked.definitions.auxiliary
         if fluents:
-            return [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
-        return [relation for relation, e in catalogue.events.items() if not e.is_input]
+            own = [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
+        else:
+            own = [relation for relation, e in catalogue.events.items() if not e.is_input]
+        return [relation for relation in own if relation not in hidden]
 
     def _answers(self, table_of: Callable[[Answer], pa.Table], ddl: str) -> DataFrame:
         def run(given: Batches) -> Batches:
@@ -171,6 +206,20 @@ class Recognised:
 
 def _as_it_is(given: Batches) -> Batches:
     yield from given
+
+
+def _written(given: Batches, folder: str) -> Iterator[Row]:
+    """Write answers that were kept; reports, and what was written, go to the driver."""
+    part = 0
+    for batch in given:
+        buckets, kinds, blobs = (batch.column(at) for at in (0, 2, 3))
+        for at, kind in enumerate(kinds.to_pylist()):
+            content = loads(blobs[at].as_buffer())
+            if kind == Kind.ANSWER:
+                name = f"{buckets[at].as_py():05}-{part}"
+                content = write_answer(answer_of([content]), Path(folder), name)
+                part += 1
+            yield Row(0, LAST, Kind.WRITTEN if kind == Kind.ANSWER else Kind.REPORT, content)
 
 
 _ASIDE: Final = pa.schema([

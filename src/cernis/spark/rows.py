@@ -43,6 +43,8 @@ class Kind(StrEnum):
     LINKS = "links"
     """Which entities records link."""
     ANSWER = "answer"
+    WRITTEN = "written"
+    """What of an answer was written to files."""
     REPORT = "report"
 
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
-from cernis.runtime.columns import Records
-from cernis.runtime.inputs import Encoder
+from cernis.runtime.columns import Kind, RecordColumns, Records
+from cernis.runtime.inputs import Encoder, Input
 from cernis.runtime.members import Members
 from cernis.runtime.query import evaluate
-from cernis.runtime.run import Answer, Run, Window, undisturbed
+from cernis.runtime.run import Answer, Run, Window, undisturbed, windows
 from cernis.runtime.state import State
 from cernis.spark.found import Found, Given, Harvest, What, one_below_the_other
 from cernis.spark.job import Job
+from cernis.spark.owning import Owner
 from cernis.spark.slices import Sliced
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import empty_table
@@ -24,8 +27,9 @@ FoundParts = dict[tuple[Relation, What], list[Found]]
 class StageRun(Run):
     """A run of one stage: earlier stages' tables are put in, later stages' needs taken out."""
 
-    def __init__(self, job: Job, step: int, found: FoundParts) -> None:
+    def __init__(self, job: Job, step: int, found: FoundParts, owner: Owner) -> None:
         loaded = job.loaded
+        self._owner = owner
         settings = job.settings
         super().__init__(loaded.stage(step), settings.tick, settings.ties)
         self._job = job
@@ -37,6 +41,12 @@ class StageRun(Run):
             if any(relation in there for there in owned.values())
         )  # fmt: skip
         self.harvest = Harvest(frozenset(owned[step]) & frozenset(loaded.routes.onward))
+
+    def _context(self, given: Input, window: Window, start: int, state: State) -> Context:
+        context = super()._context(given, window, start, state)
+        # Else what several buckets find would be counted as often.
+        context.owned = self._owner.heads if self._owner.asks else None
+        return context
 
     def before_query(self, number: int, context: Context) -> None:
         """Put in what earlier stages found as of this query, and who is in each domain."""
@@ -71,14 +81,81 @@ class StageRun(Run):
         self.harvest.add(number, context)
 
 
+class WindowedRun(StageRun):
+    """A run of one stage with windows, some queries at a time: it gives what all at once do.
+
+    Records that no window to come can see are forgotten.
+    """
+
+    def __init__(self, job: Job, step: int, owner: Owner, start: int, end: int) -> None:
+        super().__init__(job, step, {}, owner)
+        settings = job.settings
+        self._start = start
+        self._number = 0
+        self._windows = deque(windows(start, end, settings.window, settings.step))
+        self._enter(self._prepared())
+        self._encoder = Encoder(self.checked, self.domains, self.tick)
+        self._state = State(self.checked, self.domains, self.tick)
+        self._conflicts = 0
+
+    def last_before(self, time: int) -> int | None:
+        """The last query before some time that has not been evaluated; None if all have been."""
+        found = None
+        for window in self._windows:
+            if window.query >= time:
+                break
+            found = window.query
+        return found
+
+    def take(self, records: Records, found: FoundParts, query: int) -> None:
+        """Evaluate the queries up to one, over all records that they may see."""
+        self._found, self._given = found, None
+        with undisturbed():
+            given = self._encoder.encode_records(records)
+            while self._windows and self._windows[0].query <= query:
+                window = self._windows.popleft()
+                self._state.advance(window.edge)
+                context = self._context(given, window, self._start, self._state)
+                Members(self.checked.definitions).fill(context, given)
+                self.before_query(self._number, context)
+                outcome = evaluate(self.plan, context, self._state.carried())
+                self.after_query(self._number, context)
+                self._state.settle(context)
+                self._conflicts += outcome.conflicts
+                self._number += 1
+
+    def later(self, part: RecordColumns) -> RecordColumns:
+        """The records that a query to come may see."""
+        if not self._windows:
+            return part.take(np.empty(0, np.int64))
+        edge = self._windows[0].edge
+        if part.form.kind is Kind.INTERVAL:
+            return part.take(part.times[2] > edge + self.tick)
+        return part.take(part.times[1] > edge)
+
+    def later_found(self, found: Found) -> Found:
+        """What is as of queries to come."""
+        return found.take(np.flatnonzero(found.queries >= self._number))
+
+    def finish(self) -> Answer:
+        """The answer over the run."""
+        self.leave_workspace()
+        return Answer(
+            self._state.fluents(), self._state.events(), queries=self._number,
+            conflicts=self._conflicts,
+        )  # fmt: skip
+
+
 class SlicedRun(StageRun):
     """A run of one stage, slice by slice: all of it gives what a run at once does.
 
     Records must be visible at the end of the run; when they arrived does not matter.
     """
 
-    def __init__(self, job: Job, step: int, found: FoundParts, parts: Sliced, start: int) -> None:
-        super().__init__(job, step, found)
+    def __init__(
+        self, job: Job, step: int, found: FoundParts, owner: Owner, parts: Sliced, start: int
+    ) -> None:
+        super().__init__(job, step, found, owner)
         self._parts = parts
         self._start = self._edge = start
         self._conflicts = 0
@@ -115,6 +192,7 @@ class SlicedRun(StageRun):
             outcome = evaluate(self._parts.rest, context, {})
             self.after_query(0, context)
             state.settle(context)
+        self.leave_workspace()
         conflicts = self._conflicts + outcome.conflicts
         return Answer(state.fluents(), state.events(), queries=1, conflicts=conflicts)
 

@@ -31,6 +31,10 @@ DEFAULTS: Final[Mapping[str, str]] = {
 """What a session of our own is set to, unless it is said otherwise."""
 
 
+_NO_ANSWER: Final = ("stopped SparkContext", "masters are unresponsive", "UnknownHostException")
+"""What Spark says, after a minute, if no master answers."""
+
+
 class SparkError(CernisError):
     """Spark that does not start, or does not answer."""
 
@@ -58,7 +62,11 @@ def session(master: str | None = None, conf: Mapping[str, str] | None = None) ->
 
 
 def _why_not(error: Exception, master: str) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if any(sign in str(error) for sign in _NO_ANSWER):
+        return (
+            f"Spark does not start on {master}: nobody answers there. Is the address right, and up?"
+        )
+    lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
     told = next((line for line in lines if "Exception" in line or "Error" in line), "")
     told = told or (lines[0] if lines else type(error).__name__)
     return f"Spark does not start on {master}: {told}"

@@ -8,7 +8,8 @@ from cernis.runtime.columns import INFINITE, Form, Kind, RecordColumns, Records
 from cernis.runtime.columns import one_below_the_other as stacked
 from cernis.runtime.run import Answer
 from cernis.spark.job import Job
-from cernis.spark.runs import FoundParts, SlicedRun
+from cernis.spark.owning import Owner
+from cernis.spark.runs import FoundParts, SlicedRun, WindowedRun
 from cernis.spark.slices import Sliced
 
 Parts = dict[Form, list[RecordColumns]]
@@ -18,12 +19,13 @@ class Slicing:
     """The slices of a step in one bucket. Without `parts`, nothing is evaluated in it."""
 
     def __init__(
-        self, job: Job, step: int, found: FoundParts, parts: Sliced | None, start: int, end: int
-    ) -> None:
+        self, job: Job, step: int, found: FoundParts, owner: Owner, parts: Sliced | None,
+        start: int, end: int,
+    ) -> None:  # fmt: skip
         self.edge = start
         self._end = end
         self._parts = parts
-        self._run = None if parts is None else SlicedRun(job, step, found, parts, start)
+        self._run = None if parts is None else SlicedRun(job, step, found, owner, parts, start)
         self._lasting: Parts = {}
         self._kept: Parts = {}
 
@@ -49,6 +51,34 @@ class Slicing:
         kept = Records()
         kept.relations = {form: stacked_records(own) for form, own in self._kept.items()}
         return self._run, self._run.finish(kept, self._end)
+
+
+class Windowing:
+    """The slices of a step with windows in one bucket: of each, some queries are evaluated."""
+
+    def __init__(
+        self, job: Job, step: int, found: FoundParts, owner: Owner, start: int, end: int
+    ) -> None:
+        self.run = WindowedRun(job, step, owner, start, end)
+        self._found = found
+        self._kept: Parts = {}
+
+    def take(self, records: Records, query: int) -> None:
+        """Evaluate the queries up to one, with all records up to it that are new."""
+        given = Records()
+        for form, part in records.relations.items():
+            given.relations[form] = stacked_records([part, *self._kept.pop(form, ())])
+        self.run.take(given, {key: list(own) for key, own in self._found.items()}, query)
+        self._kept = {form: [self.run.later(own)] for form, own in given.relations.items()}
+        for key, parts in self._found.items():
+            left = [self.run.later_found(own) for own in parts]
+            self._found[key] = [own for own in left if len(own)]
+        for key in [key for key, parts in self._found.items() if not parts]:
+            del self._found[key]
+
+    def finish(self) -> tuple[WindowedRun, Answer]:
+        """The run and the answer, after the last slice."""
+        return self.run, self.run.finish()
 
 
 def seen_at(part: RecordColumns, end: int) -> RecordColumns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from glob import glob
@@ -34,7 +34,7 @@ _PARQUET: Final = (".parquet", ".pq")
 _JSON: Final = (".jsonl", ".ndjson", ".json")
 _TABLES: Final = (".csv", ".tsv")
 _INFINITE: Final = 1 << 62
-_ROW: Final = 32
+ROW: Final = 32
 """Bytes of a record, roughly."""
 
 
@@ -131,8 +131,28 @@ def _row_groups(file: Path, name: str, rows: int) -> Iterator[Split]:
         high += metadata.row_group(group).num_rows
         if high - low >= rows or group + 1 == metadata.num_row_groups:
             kind = "retracting" if retracts else "parquet"
-            yield Split(name, kind, low, high, tuple(groups), (high - low) * _ROW)
+            yield Split(name, kind, low, high, tuple(groups), (high - low) * ROW)
             groups, low = [], high
+
+
+def key_range(file: str, column: str) -> tuple[Any, Any] | None:
+    """The least and the greatest value of a column, as the statistics of a file tell; None if not.
+
+    A file without rows has an empty range, which is None too.
+    """
+    from pyarrow import parquet
+
+    metadata = parquet.read_metadata(file)
+    names = [metadata.schema.column(at).path for at in range(metadata.num_columns)]
+    if column not in names or not metadata.num_row_groups:
+        return None
+    at = names.index(column)
+    told = [
+        metadata.row_group(group).column(at).statistics for group in range(metadata.num_row_groups)
+    ]
+    if not all(own is not None and own.has_min_max for own in told):
+        return None
+    return min(own.min for own in told), max(own.max for own in told)
 
 
 def parquet_schemas(splits: Sequence[Split]) -> dict[str, dict[str, str]]:
@@ -195,10 +215,14 @@ def read_together(
     splits: Sequence[Split], numbers: Sequence[int], shapes: Shapes, mappings: Mappings
 ) -> Records:
     """The records of several splits, which are not resolved."""
+    return stacked(read_split(splits[number], number, shapes, mappings) for number in numbers)
+
+
+def stacked(given: Iterable[Records]) -> Records:
+    """Records that are not resolved, one below the other."""
     found = Records()
     parts: dict[Form, list[RecordColumns]] = {}
-    for number in numbers:
-        records = read_split(splits[number], number, shapes, mappings)
+    for records in given:
         for form, part in records.relations.items():
             parts.setdefault(form, []).append(part)
         found.set_aside += records.set_aside

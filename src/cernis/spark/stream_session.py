@@ -125,7 +125,7 @@ class StageScratch(Scratch):
 
     def taken_out(self) -> list[Found]:
         """What later stages have to know of these queries."""
-        found = list(self._harvest.found())
+        found = list(self._harvest.taken())
         self.put_in(())
         return found
 

@@ -25,10 +25,10 @@ from cernis.runtime.run import Window
 from cernis.spark.blobs import loads, unpacked_records
 from cernis.spark.buckets import bucket_of
 from cernis.spark.found import Found, unpacked
+from cernis.spark.inbox import others
 from cernis.spark.places import FIRST_LINES
 from cernis.spark.routes import Delivery, Way
 from cernis.spark.rows import LAST, Kind, Row, batches
-from cernis.spark.stage import others
 from cernis.spark.stream_demands import Asked, Demands, unpacked_asked
 from cernis.spark.stream_job import Clock, StreamJob, Told
 from cernis.spark.stream_session import table_of

@@ -27,7 +27,6 @@ from cernis.runtime.feed import FEED
 from cernis.runtime.mapping import Mappings, read_mappings
 from cernis.runtime.query import refuse
 from cernis.runtime.settings import Length, Point, length, settings
-from cernis.spark.batch import partition_number
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
@@ -35,6 +34,7 @@ from cernis.spark.metrics import Metrics, MetricsListener
 from cernis.spark.rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.session import cores_of
 from cernis.spark.sinks import Sink, sink_of, stream_name
+from cernis.spark.source import partition_number
 from cernis.spark.store import Checkpoint
 from cernis.spark.stream_input import input_of, read
 from cernis.spark.stream_job import StreamJob, packed

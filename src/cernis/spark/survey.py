@@ -13,14 +13,14 @@ from cernis.runtime.recognise import chosen_bounds
 from cernis.runtime.run import windows
 from cernis.spark.components import Linked, distinct, spread, warn_of_giants
 from cernis.spark.domains import Key, Members, foreign_domains, members_of
+from cernis.spark.inbox import Inbox
 from cernis.spark.job import Job, Survey
 from cernis.spark.pack import surveyed
 from cernis.spark.resolved import enter
 from cernis.spark.rows import LAST, Kind, Row, batches
-from cernis.spark.stage import Inbox
 
 
-def survey_step(given: Iterable[pa.RecordBatch], job: Job, tick: int) -> Iterator[pa.RecordBatch]:
+def survey_step(given: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """What the records of one bucket amount to; equal records must be in one bucket."""
     inbox = Inbox()
     for batch in given:
@@ -29,14 +29,15 @@ def survey_step(given: Iterable[pa.RecordBatch], job: Job, tick: int) -> Iterato
     records = Records()
     for parts in inbox.records.values():
         enter(parts, records, job)
-    survey = surveyed(records, job, tick)
+    survey = surveyed(records, job)
     members: Members = {}
     if job.survey is not None:
         settings = job.settings
-        start, end = chosen_bounds(job.survey.first, job.survey.last, settings, tick)
+        start, end = chosen_bounds(job.survey.first, job.survey.last, settings, job.tick)
         queries = list(windows(start, end, settings.window, settings.step))
         keys = foreign_domains(job.loaded.plan, job.loaded.routes)
-        members = members_of(records, job.loaded.plan.checked.definitions, keys, queries, tick)
+        definitions = job.loaded.plan.checked.definitions
+        members = members_of(records, definitions, keys, queries, job.tick)
     yield from batches([Row(0, LAST, Kind.SURVEY, (survey, members))])
 
 

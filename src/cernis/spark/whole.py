@@ -10,21 +10,25 @@ from cernis.runtime.columns import Records
 from cernis.runtime.mapping import Mappings
 from cernis.runtime.recognise import account, bounds
 from cernis.runtime.run import Run, windows
-from cernis.spark.answers import packed_answer
+from cernis.spark.clock import Clock
 from cernis.spark.job import Job
 from cernis.spark.pack import report_of
 from cernis.spark.resolved import enter
 from cernis.spark.rows import LAST, Kind, Row, batches
+from cernis.spark.sink import answer_row
 from cernis.spark.splits import Split, places_of, read_together
 
 
 def whole(splits: Sequence[Split], mappings: Mappings, job: Job) -> Iterator[pa.RecordBatch]:
     """The answer to all splits, and the report on them."""
-    yield from batches(_rows(splits, mappings, job))
+    clock = Clock()
+    yield from clock.over("evaluating", batches(_rows(splits, mappings, job, clock)))
+    yield from batches([clock.row()])
 
 
-def _rows(splits: Sequence[Split], mappings: Mappings, job: Job) -> Iterator[Row]:
-    records = read_together(splits, range(len(splits)), job.loaded.shapes, mappings)
+def _rows(splits: Sequence[Split], mappings: Mappings, job: Job, clock: Clock) -> Iterator[Row]:
+    with clock.at("reading"):
+        records = read_together(splits, range(len(splits)), job.loaded.shapes, mappings)
     job.tell_read(records.count)
     yield Row(0, LAST, Kind.REPORT, report_of(records, job))
     found = Records(sources=places_of(splits))
@@ -37,7 +41,9 @@ def _rows(splits: Sequence[Split], mappings: Mappings, job: Job) -> Iterator[Row
     late, outside = account(
         found, list(windows(start, end, settings.window, settings.step)), run.tick
     )
-    yield Row(0, LAST, Kind.ANSWER, packed_answer(answer))
+    with clock.at("writing"):
+        row = answer_row(answer, job, 0, 0)
+    yield row
     yield Row(0, LAST, Kind.REPORT, {
         "set_aside": found.set_aside, "too_late": late, "outside": outside, "start": start,
         "end": end, "queries": answer.queries, "conflicts": answer.conflicts, "step": 0,
