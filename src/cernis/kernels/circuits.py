@@ -43,6 +43,78 @@ def _mixed(key: int, token: int) -> int:
     return int(np.int64(mixed ^ (mixed >> _S29)))
 
 
+@part
+def _fact(
+    literal: int, group: int, count: int, first: int, stamps: Integers, numbers: Integers,
+    facts: Integers,
+) -> tuple[int, int]:  # fmt: skip
+    """The token of a fact's literal, and how many facts there are with it."""
+    node = literal >> 1
+    if stamps[node] != group:
+        stamps[node] = group
+        numbers[node] = count - first
+        facts[count] = node
+        count += 1
+    return FACTS + 2 * numbers[node] + (literal & 1), count
+
+
+@part
+def _enter(
+    inner: int, depth: int, cursor: int, stop: int, alternatives: Integers, conjunctions: Integers,
+    stack: Integers,
+) -> tuple[int, int]:  # fmt: skip
+    """Go into the first alternative of a composite; what comes behind it is put by."""
+    stack[4 * depth] = alternatives[inner]
+    stack[4 * depth + 1] = alternatives[inner + 1]
+    stack[4 * depth + 2] = cursor
+    stack[4 * depth + 3] = stop
+    return conjunctions[alternatives[inner]], conjunctions[alternatives[inner] + 1]
+
+
+@part
+def _leave(depth: int, conjunctions: Integers, stack: Integers) -> tuple[int, int, int, int]:
+    """From the end of an alternative to the next one, or out of the composite."""
+    stack[4 * depth] += 1
+    alternative = stack[4 * depth]
+    if alternative < stack[4 * depth + 1]:
+        return NEXT, depth, conjunctions[alternative], conjunctions[alternative + 1]
+    return CLOSE, depth - 1, stack[4 * depth + 2], stack[4 * depth + 3]
+
+
+@part
+def _write_row(
+    cursor: int, stop: int, group: int, holds: int, first: int, key: int, at: int, count: int,
+    literals: Integers, composite: Integers, alternatives: Integers, conjunctions: Integers,
+    definitions: Integers, stamps: Integers, numbers: Integers, stack: Integers,
+    tokens: Integers, facts: Integers,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Write the tokens of a row's literals; gives key, place and facts; a place of -1: too deep."""
+    depth = 0
+    while depth > 0 or cursor < stop:
+        if cursor == stop:
+            token, depth, cursor, stop = _leave(depth, conjunctions, stack)
+        else:
+            literal = literals[cursor] if depth == 0 else definitions[cursor]
+            cursor += 1
+            inner = composite[literal >> 1]
+            if literal >> 1 == holds:
+                token = OWN + (literal & 1)
+            elif inner < 0:
+                token, count = _fact(literal, group, count, first, stamps, numbers, facts)
+            else:
+                depth += 1
+                if depth == DEEPEST:
+                    return key, -1, count
+                token = OPEN + (literal & 1)
+                cursor, stop = _enter(
+                    inner, depth, cursor, stop, alternatives, conjunctions, stack
+                )  # fmt: skip
+        tokens[at] = token
+        key = _mixed(key, token)
+        at += 1
+    return key, at, count
+
+
 @kernel(
     "integers integers integers integers integers integers integers integers integers integers "
     "writable-integers writable-integers writable-integers "
@@ -73,52 +145,14 @@ def shapes(
         first = count
         for place in range(groups[group], groups[group + 1]):
             row = order[place]
-            token = BREAKS if breaks[row] else INITIATES
-            tokens[at] = token
-            key = _mixed(key, token)
-            at += 1
-            depth = 0
-            cursor, stop = offsets[row], offsets[row + 1]
-            while depth > 0 or cursor < stop:
-                if cursor == stop:
-                    # An alternative ends: on to the next one, or out of the composite.
-                    stack[4 * depth] += 1
-                    alternative = stack[4 * depth]
-                    token = CLOSE
-                    if alternative < stack[4 * depth + 1]:
-                        cursor, stop = conjunctions[alternative], conjunctions[alternative + 1]
-                        token = NEXT
-                    else:
-                        cursor, stop = stack[4 * depth + 2], stack[4 * depth + 3]
-                        depth -= 1
-                else:
-                    literal = literals[cursor] if depth == 0 else definitions[cursor]
-                    cursor += 1
-                    node = literal >> 1
-                    inner = composite[node]
-                    if node == own[group]:
-                        token = OWN + (literal & 1)
-                    elif inner < 0:
-                        if stamps[node] != group:
-                            stamps[node] = group
-                            numbers[node] = count - first
-                            facts[count] = node
-                            count += 1
-                        token = FACTS + 2 * numbers[node] + (literal & 1)
-                    else:
-                        token = OPEN + (literal & 1)
-                        depth += 1
-                        if depth == DEEPEST:
-                            return group
-                        stack[4 * depth] = alternatives[inner]
-                        stack[4 * depth + 1] = alternatives[inner + 1]
-                        stack[4 * depth + 2] = cursor
-                        stack[4 * depth + 3] = stop
-                        cursor = conjunctions[alternatives[inner]]
-                        stop = conjunctions[alternatives[inner] + 1]
-                tokens[at] = token
-                key = _mixed(key, token)
-                at += 1
+            tokens[at] = BREAKS if breaks[row] else INITIATES
+            key, at, count = _write_row(
+                offsets[row], offsets[row + 1], group, own[group], first, _mixed(key, tokens[at]),
+                at + 1, count, literals, composite, alternatives, conjunctions, definitions,
+                stamps, numbers, stack, tokens, facts,
+            )  # fmt: skip
+            if at < 0:
+                return group
         keys[group] = key
         token_offsets[group + 1] = at
         fact_offsets[group + 1] = count
