@@ -264,16 +264,51 @@ def test_input_fluents_on_intervals_that_overlap() -> None:
     [
         ("initiatedAt(f=true, T) :- happensAt(start(on(a)=true), T)." + SWITCH, "no start or end"),
         ("fi(on(X)=true, on(X)=false, 10)." + SWITCH, "delayed effects are not defined"),
-        (
-            SWITCH + "initiatedAt(many=true, T) :- happensAt(up(_), T), "
-            "findall(X, happensAt(up(X), T), L), length(L, N), N > 1.",
-            "findall over uncertain events|count over uncertain events",
-        ),
     ],
 )
 def test_what_is_not_defined_is_refused(rules: str, said: str) -> None:
     with pytest.raises(UnsupportedError, match=said):
         cernis.load(rules).run_uncertain(TEXT)
+
+
+CROWD = """
+    initiatedAt(crowd(N)=true, T) :-
+        happensAt(tick, T), findall(P, happensAt(seen(P), T), L), length(L, N), N >= 2.
+    initiatedAt(weight=true, T) :-
+        happensAt(tick, T), findall(W, (happensAt(seen(P), T), weighs(P, W)), L),
+        length(L, N), N =:= 1.
+    initiatedAt(alone(P)=true, T) :-
+        happensAt(seen(P), T), findall(Q, happensAt(seen(Q), T), L), length(L, N), N =:= 1.
+    weighs(x, 2). weighs(z, 5).
+"""
+
+
+def test_counting_in_every_possible_world() -> None:
+    text = "tick|1|1\n" + "".join(f"{p}::seen|1|1|{x}\n" for p, x in
+                                  ((0.5, "x"), (0.2, "y"), (0.5, "z"), (0.5, "z")))  # fmt: skip
+    found = cernis.load(CROWD).run_uncertain(text + "tick|2|2\nseen|2|2|x\nseen|2|2|y\n")
+    # z is seen with 0.75, however often it is told.
+    x, y, z = 0.5, 0.2, 0.75
+    two = x * y * (1 - z) + x * (1 - y) * z + (1 - x) * y * z
+    expected = {
+        "crowd(2)=true": [two, 1.0],
+        "crowd(3)=true": [x * y * z],
+        "weight=true": [x * (1 - z) + (1 - x) * z, 1.0],
+        "alone(x)=true": [x * (1 - y) * (1 - z)],
+        "alone(y)=true": [(1 - x) * y * (1 - z)],
+        "alone(z)=true": [(1 - x) * (1 - y) * z],
+    }
+    rows: dict[str, list[float]] = {}
+    for row in found.probabilities.to_pylist():
+        args = f"({','.join(row['args'])})" if row["args"] else ""
+        rows.setdefault(f"{row['fluent']}{args}=true", []).append(row["probability"])
+    assert rows == {pair: pytest.approx(own) for pair, own in expected.items()}
+
+
+def test_too_many_possible_worlds_are_refused() -> None:
+    text = "tick|1|1\n" + "".join(f"0.5::seen|1|1|{x}\n" for x in range(13))
+    with pytest.raises(UnsupportedError, match="over 13 uncertain"):
+        cernis.load(CROWD).run_uncertain(text)
 
 
 def test_a_large_circuit_names_its_fluent(monkeypatch: pytest.MonkeyPatch) -> None:

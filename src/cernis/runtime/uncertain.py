@@ -101,6 +101,7 @@ class _Evaluation:
         self._chosen = run.chosen
         self._context = context
         self._window = window
+        self._counted = run.counted
         self._uncertainty = Uncertainty(watched=set(run.watched))
         # What is compiled for a rule set serves its next run.
         self._circuits: Circuits = context.memo.once(
@@ -128,6 +129,7 @@ class _Evaluation:
                 add_events(
                     relation, [column[seen] for column in events.arguments], events.domains,
                     events.times[seen], events.chances[seen], context, uncertainty,
+                    once=relation in self._counted,
                 )  # fmt: skip
         bound = self._window.edge + context.tick
         for relation, own in given.fluents.items():
