@@ -283,6 +283,18 @@ CROWD = """
 """
 
 
+def test_patterns_over_certain_events() -> None:
+    rules = """
+        both(X) <- (a(X) seq b(X)) within 10.
+        initiatedAt(f(X)=true, T) :- happensAt(both(X), T), happensAt(c(X), T).
+    """
+    program = cernis.load(rules)
+    certain = program.run_uncertain("a|1|1|x\nb|4|4|x\n0.5::c|4|4|x\n")
+    assert certain.probability_text() == "probability(f(x)=true, [(5,0.5)]).\n"
+    with pytest.raises(UnsupportedError, match="event patterns over uncertain"):
+        program.run_uncertain("0.5::a|1|1|x\nb|4|4|x\nc|4|4|x\n")
+
+
 def test_counting_in_every_possible_world() -> None:
     text = "tick|1|1\n" + "".join(f"{p}::seen|1|1|{x}\n" for p, x in
                                   ((0.5, "x"), (0.2, "y"), (0.5, "z"), (0.5, "z")))  # fmt: skip

@@ -145,11 +145,11 @@ class _Evaluation:
     # -- strata -----------------------------------------------------------------------------
 
     def _stratum(self, stratum: Stratum) -> None:
-        refuse(stratum, uncertain=True)
         context, uncertainty = self._context, self._uncertainty
         if not any(map(self._is_uncertain, stratum.definitions)):
             evaluate_stratum(stratum, context, {})
             return
+        refuse(stratum, uncertain=True)
         if stratum.immediate:
             found = evaluate_cycle(stratum, context, uncertainty, self._circuits)
             self._courses |= found
