@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cernis.kernels.circuits import locate
+from cernis.kernels.circuits import locate, picked, picked_plain, saying, saying_plain
 from cernis.uncertain.circuits import Circuits, TooLarge
 from cernis.uncertain.facts import FALSE, TRUE, Conjunctions, Facts, conjunctions, stacked
 from cernis.uncertain.groups import Actions, carried, carried_together, grouped
@@ -185,3 +185,22 @@ def test_nothing() -> None:
     groups = grouped(Actions(none, none, none, stacked([])), facts, circuits, "f/0")
     assert carried(groups, np.empty(0), facts, circuits).tolist() == []
     assert facts.any_of(none, stacked([]), 2).tolist() == [FALSE, FALSE]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.integers(1, 9), max_size=4), min_size=1, max_size=6), st.data())
+def test_lists_are_picked_as_by_their_twin(lists: list[list[int]], data: st.DataObject) -> None:
+    own = as_conjunctions(lists)
+    rows = data.draw(st.lists(st.integers(0, len(lists) - 1), max_size=9))
+    asked = own.offsets, own.literals, np.array(rows, np.int64)
+    for found, expected in zip(picked(*asked), picked_plain(*asked), strict=True):
+        assert found.tolist() == expected.tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 4), st.lists(st.integers(0, 3), max_size=24))
+def test_rows_say_what_is_not_0(width: int, numbers: list[int]) -> None:
+    rows = len(numbers) // width
+    table = np.array(numbers[: rows * width], np.int64).reshape(rows, width)
+    for found, expected in zip(saying(table), saying_plain(table), strict=True):
+        assert found.tolist() == expected.tolist()

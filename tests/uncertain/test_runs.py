@@ -332,6 +332,22 @@ def test_a_large_circuit_names_its_fluent(monkeypatch: pytest.MonkeyPatch) -> No
         cernis.load(rules).run_uncertain(text)
 
 
+def test_runs_over_long_times() -> None:
+    text = "0.9::up|1000000000000|1000000000000|a\n0.9::down|1000000000100|1000000000100|a\n"
+    program = cernis.load(SWITCH)
+    text += "0.9::up|5|5|b\n0.9::down|20|20|b\n"
+    found = program.run_uncertain(text, end=2_000_000_000_000)
+    # It reaches as far before and behind as what is above the threshold makes up for.
+    (row,) = [row for row in found.intervals.to_pylist() if row["args"] == ["a"]]
+    assert row["start"] <= 1_000_000_000_001 < 1_000_000_000_101 <= row["end"]
+    assert row["end"] - row["start"] < 250
+    assert row["probability"] >= 0.5
+    with pytest.raises(DataError, match="choose a longer tick"):
+        program.run_uncertain(text, memory=5)
+    with pytest.raises(DataError, match="choose a longer tick"):
+        program.run_uncertain(text + "up|30|30|b\n0.5::down|31|31|b\n")
+
+
 def test_no_records() -> None:
     result = cernis.load(SWITCH).run_uncertain([])
     assert result.text() == result.probability_text() == ""

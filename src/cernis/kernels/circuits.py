@@ -280,6 +280,62 @@ def carry_together(
         awaited += 1
 
 
+@kernel("integers integers integers writable-integers writable-integers", "nothing")
+def _pick(
+    offsets: Integers, literals: Integers, rows: Integers, new_offsets: Integers, new: Integers
+) -> None:
+    at = 0
+    for row in range(len(rows)):
+        for place in range(offsets[rows[row]], offsets[rows[row] + 1]):
+            new[at] = literals[place]
+            at += 1
+        new_offsets[row + 1] = at
+
+
+def picked(offsets: Integers, literals: Integers, rows: Integers) -> tuple[Integers, Integers]:
+    """The lists of some rows, in their order: offsets, and what is in the lists."""
+    rows = np.ascontiguousarray(rows)
+    new_offsets = np.zeros(len(rows) + 1, np.int64)
+    size = int((offsets[rows + 1] - offsets[rows]).sum()) if len(rows) else 0
+    new = np.empty(size, np.int64)
+    _pick(offsets, literals, rows, new_offsets, new)
+    return new_offsets, new
+
+
+def picked_plain(
+    offsets: Integers, literals: Integers, rows: Integers
+) -> tuple[Integers, Integers]:
+    """The twin of `picked`."""
+    lists = [literals[offsets[row] : offsets[row + 1]].tolist() for row in rows.tolist()]
+    flat = [literal for own in lists for literal in own]
+    return np.cumsum([0, *map(len, lists)]), np.array(flat, np.int64)
+
+
+@kernel("matrix writable-integers writable-integers", "nothing")
+def _say(table: Integers, offsets: Integers, said: Integers) -> None:
+    at = 0
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            said[at] = table[row, column]
+            at += table[row, column] != 0
+        offsets[row + 1] = at
+
+
+def saying(table: Integers) -> tuple[Integers, Integers]:
+    """The numbers of each row of a table that are not 0: offsets, and the numbers."""
+    offsets = np.zeros(len(table) + 1, np.int64)
+    # One more: what is 0 is written, too, and then written over.
+    said = np.empty(table.size + 1, np.int64)
+    _say(table, offsets, said)
+    return offsets, said[: offsets[-1]].copy()
+
+
+def saying_plain(table: Integers) -> tuple[Integers, Integers]:
+    """The twin of `saying`."""
+    counts = np.count_nonzero(table, axis=1)
+    return np.append(0, np.cumsum(counts)).astype(np.int64), table[table != 0]
+
+
 @kernel("integers integers integers integers integers writable-integers", "nothing")
 def _locate(
     groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
