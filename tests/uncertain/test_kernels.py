@@ -158,6 +158,23 @@ def test_one_shape_is_compiled_once() -> None:
     assert after.tolist() == pytest.approx((chances[:, 0] * chances[:, 1]).tolist())
 
 
+def test_many_facts_of_one_point() -> None:
+    facts, circuits = Facts(), Circuits("initiation")
+    count = 5000
+    literals = facts.add(np.full(count, 0.0005))
+    none = np.zeros(count, np.int64)
+    rows = conjunctions([literals], count)
+    groups = grouped(Actions(none, none, none, rows), facts, circuits, "f/0")
+    after = carried(groups, np.zeros(1), facts, circuits)
+    assert after.tolist() == pytest.approx([1 - 0.9995**count])
+    absent = facts.any_of(none, rows, 1) ^ 1
+    groups = grouped(
+        Actions(none[:1], none[:1], none[:1], conjunctions([absent], 1)), facts, circuits, "f/0"
+    )
+    after = carried(groups, np.zeros(1), facts, circuits)
+    assert after.tolist() == pytest.approx([0.9995**count])
+
+
 def test_a_circuit_may_not_grow_too_large() -> None:
     facts, circuits = Facts(), Circuits("initiation", most=20)
     literals = facts.add(np.full(40, 0.5))
