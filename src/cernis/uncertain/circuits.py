@@ -77,12 +77,20 @@ class Circuits:
         name = tokens.tobytes()
         known = self._numbers.get(name)
         if known is None:
-            self._manager = _managing(facts, self._manager)
-            circuit = compiled(tokens.tolist(), self._manager, self.ties, self.most)
+            circuit = self._compiled(tokens.tolist(), facts)
             known = self._numbers[name] = len(self._circuits)
             self._circuits.append(circuit)
             self._arrays = None
         return known
+
+    def _compiled(self, tokens: list[int], facts: int) -> Circuit:
+        self._manager = _managing(facts, self._manager)
+        try:
+            return compiled(tokens, self._manager, self.ties, self.most)
+        except TooLarge:
+            # What is left of other shapes may have taken the room.
+            self._manager = _managing(facts, None)
+            return compiled(tokens, self._manager, self.ties, self.most)
 
     def __len__(self) -> int:
         return len(self._circuits)
