@@ -39,8 +39,8 @@ LISTS = 5000
 DAY = 86_400
 ROUNDS = 10
 MODULES = (
-    "allen", "codes", "decide", "delays", "hashing", "inertia", "merge", "order", "overlap", "rows",
-    "stab", "sweep",
+    "allen", "circuits", "codes", "credible", "decide", "delays", "hashing", "inertia", "merge",
+    "order", "overlap", "rows", "stab", "sweep",
 )  # fmt: skip
 
 

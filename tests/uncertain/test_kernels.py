@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cernis.kernels.circuits import locate
+from cernis.kernels.circuits import locate, picked, picked_plain, saying, saying_plain
 from cernis.uncertain.circuits import Circuits, TooLarge
 from cernis.uncertain.facts import FALSE, TRUE, Conjunctions, Facts, conjunctions, stacked
 from cernis.uncertain.groups import Actions, carried, carried_together, grouped
@@ -158,6 +158,23 @@ def test_one_shape_is_compiled_once() -> None:
     assert after.tolist() == pytest.approx((chances[:, 0] * chances[:, 1]).tolist())
 
 
+def test_many_facts_of_one_point() -> None:
+    facts, circuits = Facts(), Circuits("initiation")
+    count = 5000
+    literals = facts.add(np.full(count, 0.0005))
+    none = np.zeros(count, np.int64)
+    rows = conjunctions([literals], count)
+    groups = grouped(Actions(none, none, none, rows), facts, circuits, "f/0")
+    after = carried(groups, np.zeros(1), facts, circuits)
+    assert after.tolist() == pytest.approx([1 - 0.9995**count])
+    absent = facts.any_of(none, rows, 1) ^ 1
+    groups = grouped(
+        Actions(none[:1], none[:1], none[:1], conjunctions([absent], 1)), facts, circuits, "f/0"
+    )
+    after = carried(groups, np.zeros(1), facts, circuits)
+    assert after.tolist() == pytest.approx([0.9995**count])
+
+
 def test_a_circuit_may_not_grow_too_large() -> None:
     facts, circuits = Facts(), Circuits("initiation", most=20)
     literals = facts.add(np.full(40, 0.5))
@@ -185,3 +202,22 @@ def test_nothing() -> None:
     groups = grouped(Actions(none, none, none, stacked([])), facts, circuits, "f/0")
     assert carried(groups, np.empty(0), facts, circuits).tolist() == []
     assert facts.any_of(none, stacked([]), 2).tolist() == [FALSE, FALSE]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.integers(1, 9), max_size=4), min_size=1, max_size=6), st.data())
+def test_lists_are_picked_as_by_their_twin(lists: list[list[int]], data: st.DataObject) -> None:
+    own = as_conjunctions(lists)
+    rows = data.draw(st.lists(st.integers(0, len(lists) - 1), max_size=9))
+    asked = own.offsets, own.literals, np.array(rows, np.int64)
+    for found, expected in zip(picked(*asked), picked_plain(*asked), strict=True):
+        assert found.tolist() == expected.tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(1, 4), st.lists(st.integers(0, 3), max_size=24))
+def test_rows_say_what_is_not_0(width: int, numbers: list[int]) -> None:
+    rows = len(numbers) // width
+    table = np.array(numbers[: rows * width], np.int64).reshape(rows, width)
+    for found, expected in zip(saying(table), saying_plain(table), strict=True):
+        assert found.tolist() == expected.tolist()

@@ -264,16 +264,63 @@ def test_input_fluents_on_intervals_that_overlap() -> None:
     [
         ("initiatedAt(f=true, T) :- happensAt(start(on(a)=true), T)." + SWITCH, "no start or end"),
         ("fi(on(X)=true, on(X)=false, 10)." + SWITCH, "delayed effects are not defined"),
-        (
-            SWITCH + "initiatedAt(many=true, T) :- happensAt(up(_), T), "
-            "findall(X, happensAt(up(X), T), L), length(L, N), N > 1.",
-            "findall over uncertain events|count over uncertain events",
-        ),
     ],
 )
 def test_what_is_not_defined_is_refused(rules: str, said: str) -> None:
     with pytest.raises(UnsupportedError, match=said):
         cernis.load(rules).run_uncertain(TEXT)
+
+
+CROWD = """
+    initiatedAt(crowd(N)=true, T) :-
+        happensAt(tick, T), findall(P, happensAt(seen(P), T), L), length(L, N), N >= 2.
+    initiatedAt(weight=true, T) :-
+        happensAt(tick, T), findall(W, (happensAt(seen(P), T), weighs(P, W)), L),
+        length(L, N), N =:= 1.
+    initiatedAt(alone(P)=true, T) :-
+        happensAt(seen(P), T), findall(Q, happensAt(seen(Q), T), L), length(L, N), N =:= 1.
+    weighs(x, 2). weighs(z, 5).
+"""
+
+
+def test_patterns_over_certain_events() -> None:
+    rules = """
+        both(X) <- (a(X) seq b(X)) within 10.
+        initiatedAt(f(X)=true, T) :- happensAt(both(X), T), happensAt(c(X), T).
+    """
+    program = cernis.load(rules)
+    certain = program.run_uncertain("a|1|1|x\nb|4|4|x\n0.5::c|4|4|x\n")
+    assert certain.probability_text() == "probability(f(x)=true, [(5,0.5)]).\n"
+    with pytest.raises(UnsupportedError, match="event patterns over uncertain"):
+        program.run_uncertain("0.5::a|1|1|x\nb|4|4|x\nc|4|4|x\n")
+
+
+def test_counting_in_every_possible_world() -> None:
+    text = "tick|1|1\n" + "".join(f"{p}::seen|1|1|{x}\n" for p, x in
+                                  ((0.5, "x"), (0.2, "y"), (0.5, "z"), (0.5, "z")))  # fmt: skip
+    found = cernis.load(CROWD).run_uncertain(text + "tick|2|2\nseen|2|2|x\nseen|2|2|y\n")
+    # z is seen with 0.75, however often it is told.
+    x, y, z = 0.5, 0.2, 0.75
+    two = x * y * (1 - z) + x * (1 - y) * z + (1 - x) * y * z
+    expected = {
+        "crowd(2)=true": [two, 1.0],
+        "crowd(3)=true": [x * y * z],
+        "weight=true": [x * (1 - z) + (1 - x) * z, 1.0],
+        "alone(x)=true": [x * (1 - y) * (1 - z)],
+        "alone(y)=true": [(1 - x) * y * (1 - z)],
+        "alone(z)=true": [(1 - x) * (1 - y) * z],
+    }
+    rows: dict[str, list[float]] = {}
+    for row in found.probabilities.to_pylist():
+        args = f"({','.join(row['args'])})" if row["args"] else ""
+        rows.setdefault(f"{row['fluent']}{args}=true", []).append(row["probability"])
+    assert rows == {pair: pytest.approx(own) for pair, own in expected.items()}
+
+
+def test_too_many_possible_worlds_are_refused() -> None:
+    text = "tick|1|1\n" + "".join(f"0.5::seen|1|1|{x}\n" for x in range(13))
+    with pytest.raises(UnsupportedError, match="over 13 uncertain"):
+        cernis.load(CROWD).run_uncertain(text)
 
 
 def test_a_large_circuit_names_its_fluent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,6 +330,22 @@ def test_a_large_circuit_names_its_fluent(monkeypatch: pytest.MonkeyPatch) -> No
     text = "".join(f"0.5::{name}|1|1|{x}\n" for name in "ab" for x in range(6))
     with pytest.raises(CernisError, match="f/0: at one point its rules rest on 12 uncertain"):
         cernis.load(rules).run_uncertain(text)
+
+
+def test_runs_over_long_times() -> None:
+    text = "0.9::up|1000000000000|1000000000000|a\n0.9::down|1000000000100|1000000000100|a\n"
+    program = cernis.load(SWITCH)
+    text += "0.9::up|5|5|b\n0.9::down|20|20|b\n"
+    found = program.run_uncertain(text, end=2_000_000_000_000)
+    # It reaches as far before and behind as what is above the threshold makes up for.
+    (row,) = [row for row in found.intervals.to_pylist() if row["args"] == ["a"]]
+    assert row["start"] <= 1_000_000_000_001 < 1_000_000_000_101 <= row["end"]
+    assert row["end"] - row["start"] < 250
+    assert row["probability"] >= 0.5
+    with pytest.raises(DataError, match="choose a longer tick"):
+        program.run_uncertain(text, memory=5)
+    with pytest.raises(DataError, match="choose a longer tick"):
+        program.run_uncertain(text + "up|30|30|b\n0.5::down|31|31|b\n")
 
 
 def test_no_records() -> None:

@@ -43,6 +43,78 @@ def _mixed(key: int, token: int) -> int:
     return int(np.int64(mixed ^ (mixed >> _S29)))
 
 
+@part
+def _fact(
+    literal: int, group: int, count: int, first: int, stamps: Integers, numbers: Integers,
+    facts: Integers,
+) -> tuple[int, int]:  # fmt: skip
+    """The token of a fact's literal, and how many facts there are with it."""
+    node = literal >> 1
+    if stamps[node] != group:
+        stamps[node] = group
+        numbers[node] = count - first
+        facts[count] = node
+        count += 1
+    return FACTS + 2 * numbers[node] + (literal & 1), count
+
+
+@part
+def _enter(
+    inner: int, depth: int, cursor: int, stop: int, alternatives: Integers, conjunctions: Integers,
+    stack: Integers,
+) -> tuple[int, int]:  # fmt: skip
+    """Go into the first alternative of a composite; what comes behind it is put by."""
+    stack[4 * depth] = alternatives[inner]
+    stack[4 * depth + 1] = alternatives[inner + 1]
+    stack[4 * depth + 2] = cursor
+    stack[4 * depth + 3] = stop
+    return conjunctions[alternatives[inner]], conjunctions[alternatives[inner] + 1]
+
+
+@part
+def _leave(depth: int, conjunctions: Integers, stack: Integers) -> tuple[int, int, int, int]:
+    """From the end of an alternative to the next one, or out of the composite."""
+    stack[4 * depth] += 1
+    alternative = stack[4 * depth]
+    if alternative < stack[4 * depth + 1]:
+        return NEXT, depth, conjunctions[alternative], conjunctions[alternative + 1]
+    return CLOSE, depth - 1, stack[4 * depth + 2], stack[4 * depth + 3]
+
+
+@part
+def _write_row(
+    cursor: int, stop: int, group: int, holds: int, first: int, key: int, at: int, count: int,
+    literals: Integers, composite: Integers, alternatives: Integers, conjunctions: Integers,
+    definitions: Integers, stamps: Integers, numbers: Integers, stack: Integers,
+    tokens: Integers, facts: Integers,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Write the tokens of a row's literals; gives key, place and facts; a place of -1: too deep."""
+    depth = 0
+    while depth > 0 or cursor < stop:
+        if cursor == stop:
+            token, depth, cursor, stop = _leave(depth, conjunctions, stack)
+        else:
+            literal = literals[cursor] if depth == 0 else definitions[cursor]
+            cursor += 1
+            inner = composite[literal >> 1]
+            if literal >> 1 == holds:
+                token = OWN + (literal & 1)
+            elif inner < 0:
+                token, count = _fact(literal, group, count, first, stamps, numbers, facts)
+            else:
+                depth += 1
+                if depth == DEEPEST:
+                    return key, -1, count
+                token = OPEN + (literal & 1)
+                cursor, stop = _enter(
+                    inner, depth, cursor, stop, alternatives, conjunctions, stack
+                )  # fmt: skip
+        tokens[at] = token
+        key = _mixed(key, token)
+        at += 1
+    return key, at, count
+
+
 @kernel(
     "integers integers integers integers integers integers integers integers integers integers "
     "writable-integers writable-integers writable-integers "
@@ -73,52 +145,14 @@ def shapes(
         first = count
         for place in range(groups[group], groups[group + 1]):
             row = order[place]
-            token = BREAKS if breaks[row] else INITIATES
-            tokens[at] = token
-            key = _mixed(key, token)
-            at += 1
-            depth = 0
-            cursor, stop = offsets[row], offsets[row + 1]
-            while depth > 0 or cursor < stop:
-                if cursor == stop:
-                    # An alternative ends: on to the next one, or out of the composite.
-                    stack[4 * depth] += 1
-                    alternative = stack[4 * depth]
-                    token = CLOSE
-                    if alternative < stack[4 * depth + 1]:
-                        cursor, stop = conjunctions[alternative], conjunctions[alternative + 1]
-                        token = NEXT
-                    else:
-                        cursor, stop = stack[4 * depth + 2], stack[4 * depth + 3]
-                        depth -= 1
-                else:
-                    literal = literals[cursor] if depth == 0 else definitions[cursor]
-                    cursor += 1
-                    node = literal >> 1
-                    inner = composite[node]
-                    if node == own[group]:
-                        token = OWN + (literal & 1)
-                    elif inner < 0:
-                        if stamps[node] != group:
-                            stamps[node] = group
-                            numbers[node] = count - first
-                            facts[count] = node
-                            count += 1
-                        token = FACTS + 2 * numbers[node] + (literal & 1)
-                    else:
-                        token = OPEN + (literal & 1)
-                        depth += 1
-                        if depth == DEEPEST:
-                            return group
-                        stack[4 * depth] = alternatives[inner]
-                        stack[4 * depth + 1] = alternatives[inner + 1]
-                        stack[4 * depth + 2] = cursor
-                        stack[4 * depth + 3] = stop
-                        cursor = conjunctions[alternatives[inner]]
-                        stop = conjunctions[alternatives[inner] + 1]
-                tokens[at] = token
-                key = _mixed(key, token)
-                at += 1
+            tokens[at] = BREAKS if breaks[row] else INITIATES
+            key, at, count = _write_row(
+                offsets[row], offsets[row + 1], group, own[group], first, _mixed(key, tokens[at]),
+                at + 1, count, literals, composite, alternatives, conjunctions, definitions,
+                stamps, numbers, stack, tokens, facts,
+            )  # fmt: skip
+            if at < 0:
+                return group
         keys[group] = key
         token_offsets[group + 1] = at
         fact_offsets[group + 1] = count
@@ -244,6 +278,62 @@ def carry_together(
     while awaited < len(awaited_times):
         chances[awaited_nodes[awaited]] = current[awaited_pairs[awaited]]
         awaited += 1
+
+
+@kernel("integers integers integers writable-integers writable-integers", "nothing")
+def _pick(
+    offsets: Integers, literals: Integers, rows: Integers, new_offsets: Integers, new: Integers
+) -> None:
+    at = 0
+    for row in range(len(rows)):
+        for place in range(offsets[rows[row]], offsets[rows[row] + 1]):
+            new[at] = literals[place]
+            at += 1
+        new_offsets[row + 1] = at
+
+
+def picked(offsets: Integers, literals: Integers, rows: Integers) -> tuple[Integers, Integers]:
+    """The lists of some rows, in their order: offsets, and what is in the lists."""
+    rows = np.ascontiguousarray(rows)
+    new_offsets = np.zeros(len(rows) + 1, np.int64)
+    size = int((offsets[rows + 1] - offsets[rows]).sum()) if len(rows) else 0
+    new = np.empty(size, np.int64)
+    _pick(offsets, literals, rows, new_offsets, new)
+    return new_offsets, new
+
+
+def picked_plain(
+    offsets: Integers, literals: Integers, rows: Integers
+) -> tuple[Integers, Integers]:
+    """The twin of `picked`."""
+    lists = [literals[offsets[row] : offsets[row + 1]].tolist() for row in rows.tolist()]
+    flat = [literal for own in lists for literal in own]
+    return np.cumsum([0, *map(len, lists)]), np.array(flat, np.int64)
+
+
+@kernel("matrix writable-integers writable-integers", "nothing")
+def _say(table: Integers, offsets: Integers, said: Integers) -> None:
+    at = 0
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            said[at] = table[row, column]
+            at += table[row, column] != 0
+        offsets[row + 1] = at
+
+
+def saying(table: Integers) -> tuple[Integers, Integers]:
+    """The numbers of each row of a table that are not 0: offsets, and the numbers."""
+    offsets = np.zeros(len(table) + 1, np.int64)
+    # One more: what is 0 is written, too, and then written over.
+    said = np.empty(table.size + 1, np.int64)
+    _say(table, offsets, said)
+    return offsets, said[: offsets[-1]].copy()
+
+
+def saying_plain(table: Integers) -> tuple[Integers, Integers]:
+    """The twin of `saying`."""
+    counts = np.count_nonzero(table, axis=1)
+    return np.append(0, np.cumsum(counts)).astype(np.int64), table[table != 0]
 
 
 @kernel("integers integers integers integers integers writable-integers", "nothing")

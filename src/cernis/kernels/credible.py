@@ -119,10 +119,9 @@ def _stack(
 ) -> int:
     """Put what a batch brought, the last one first, in order behind what was found before.
 
-    What was found before and lies in one of them is taken away. Gives the place behind all.
+    There is one at the least. What was found before and lies in one of them is taken away. Gives
+    the place behind all.
     """
-    if before == count:
-        return count
     top = before
     while top > base and starts[top - 1] >= starts[count - 1]:
         top -= 1
@@ -142,6 +141,16 @@ def _stack(
 
 
 @part
+def _copy(
+    size: int, points: Integers, scores: Integers, low: int,
+    new_points: Integers, new_scores: Integers, behind: int,
+) -> None:  # fmt: skip
+    for at in range(size):
+        new_points[behind + at] = points[low + at]
+        new_scores[behind + at] = scores[low + at]
+
+
+@part
 def _forget_by_duration(
     size: int, limit: int, now: int, mean: float, chances: Floats, entity: int, states: Integers,
     draws: Floats, drawn: Integers, points: Integers, scores: Integers,
@@ -154,20 +163,22 @@ def _forget_by_duration(
     kept, left = 0, size
     for at in range(size):
         least = now - points[at] + 1
-        if left > limit and least > mean:
-            if drawn[0] < len(draws):
-                number = draws[drawn[0]]
-                drawn[0] += 1
-            else:
-                number = _draw(entity, states)
-            if least >= len(chances) or chances[least] > number:
-                left -= 1
-                continue
-        elif kept == at:
-            return size
-        points[kept] = points[at]
-        scores[kept] = scores[at]
-        kept += 1
+        if left <= limit or least <= mean:
+            # The starts behind it are later still: none of them is forgotten.
+            if kept < at:
+                _copy(size - at, points, scores, at, points, scores, kept)
+            return kept + size - at
+        if drawn[0] < len(draws):
+            number = draws[drawn[0]]
+            drawn[0] += 1
+        else:
+            number = _draw(entity, states)
+        if least >= len(chances) or chances[least] > number:
+            left -= 1
+        else:
+            points[kept] = points[at]
+            scores[kept] = scores[at]
+            kept += 1
     return kept
 
 
@@ -197,37 +208,42 @@ def _select(rank: int, low: int, high: int, values: Integers) -> int:
 
 
 @part
-def _shortest(size: int, points: Integers, scores: Integers) -> int:
-    """The start of the shortest score range; of equal ones the last. There are two or more."""
+def _take_ranges(low: int, size: int, points: Integers, scores: Integers, ranges: Integers) -> None:
+    """Take the score ranges of starts from a place on; that of the first has no end.
+
+    A score range reaches from the score of a start up to that of the one before it, in scores of
+    the very threshold.
+    """
+    ranges[0] = HIGHEST
+    for at in range(max(low, 1), size):
+        ranges[at] = scores[at - 1] - scores[at] + TOLERANCE * (points[at] - points[at - 1])
+
+
+@part
+def _forget_shortest(size: int, points: Integers, scores: Integers, ranges: Integers) -> None:
+    """Forget the start of the shortest score range; of equal ones the last. There are two or more.
+
+    The range of the start behind it then reaches farther.
+    """
     shortest = HIGHEST
     for at in range(1, size):
-        own = scores[at - 1] - scores[at] + TOLERANCE * (points[at] - points[at - 1])
-        shortest = min(shortest, own)
-    at = size - 1
-    while scores[at - 1] - scores[at] + TOLERANCE * (points[at] - points[at - 1]) != shortest:
-        at -= 1
-    return at
+        shortest = min(shortest, ranges[at])
+    place = size - 1
+    while ranges[place] != shortest:
+        place -= 1
+    if place < size - 1:
+        ranges[place + 1] += shortest
+    for at in range(place, size - 1):
+        points[at] = points[at + 1]
+        scores[at] = scores[at + 1]
+        ranges[at] = ranges[at + 1]
 
 
 @part
 def _forget_by_range(
     size: int, limit: int, points: Integers, scores: Integers, ranges: Integers
 ) -> int:
-    """Keep the starts of the longest score ranges, as many as the limit; of equal ones the first.
-
-    A score range reaches from the score of a start up to that of the one before it, in scores of
-    the very threshold; that of the first has no end.
-    """
-    if limit == 0:
-        return 0
-    if size == limit + 1:
-        for at in range(_shortest(size, points, scores), limit):
-            points[at] = points[at + 1]
-            scores[at] = scores[at + 1]
-        return limit
-    ranges[0] = HIGHEST
-    for at in range(1, size):
-        ranges[at] = scores[at - 1] - scores[at] + TOLERANCE * (points[at] - points[at - 1])
+    """Keep the starts of the longest score ranges, up to the limit; of equal ones the first."""
     for at in range(size):
         ranges[size + at] = ranges[at]
     least = _select(size + limit - 1, size, 2 * size, ranges)
@@ -242,6 +258,37 @@ def _forget_by_range(
             scores[kept] = scores[at]
             kept += 1
     return kept
+
+
+@part
+def _remember(
+    old: int, size: int, limit: int, now: int, mean: float, chances: Floats, entity: int,
+    states: Integers, draws: Floats, drawn: Integers,
+    points: Integers, scores: Integers, fresh: Booleans, ranges: Integers, ranged: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Keep what was remembered and, of the starts of a batch, the fresh ones; not too many.
+
+    Gives how many there are, and how many of them have their score ranges in `ranges`.
+    """
+    kept = old
+    for at in range(old, size):
+        if fresh[at]:
+            points[kept] = points[at]
+            scores[kept] = scores[at]
+            kept += 1
+    if limit < 0 or kept <= limit:
+        return kept, ranged
+    left = _forget_by_duration(
+        kept, limit, now, mean, chances, entity, states, draws, drawn, points, scores
+    )
+    ranged = ranged if left == kept else 0
+    if left <= limit or limit == 0:
+        return min(left, limit), 0 if left <= limit else ranged
+    _take_ranges(ranged, left, points, scores, ranges)
+    if left == limit + 1:
+        _forget_shortest(left, points, scores, ranges)
+        return limit, limit
+    return _forget_by_range(left, limit, points, scores, ranges), 0
 
 
 @kernel(
@@ -273,11 +320,11 @@ def find(
     behind = 0
     out = 0
     for entity in range(len(offsets) - 1):
-        size = memory_offsets[entity + 1] - memory_offsets[entity]
-        for at in range(size):
-            points[at] = memory_points[memory_offsets[entity] + at]
-            scores[at] = memory_scores[memory_offsets[entity] + at]
+        low = memory_offsets[entity]
+        size = memory_offsets[entity + 1] - low
+        _copy(size, memory_points, memory_scores, low, points, scores, 0)
         base = out
+        ranged = 0
         first = offsets[entity]
         while first < offsets[entity + 1]:
             last = min(first + batch, offsets[entity + 1])
@@ -287,29 +334,21 @@ def find(
                 probabilities, points, scores, fresh,
             )  # fmt: skip
             seen[entity] += last - first
-            count = _batch_intervals(
-                first, last, size, seen[entity], score[entity], threshold, probabilities,
-                points, scores, out, starts, ends, sums,
-            )  # fmt: skip
-            out = _stack(base, out, count, starts, ends, sums)
-            kept = old
-            for at in range(old, size):
-                if fresh[at]:
-                    points[kept] = points[at]
-                    scores[kept] = scores[at]
-                    kept += 1
-            size = kept
-            if 0 <= limit < size:
-                size = _forget_by_duration(
-                    size, limit, seen[entity], mean, chances, entity, states, draws, drawn,
-                    points, scores,
+            # A batch of one point ends an interval only if some start is not above it.
+            if last - first > 1 or scores[size - 1] <= score[entity]:
+                count = _batch_intervals(
+                    first, last, size, seen[entity], score[entity], threshold, probabilities,
+                    points, scores, out, starts, ends, sums,
                 )  # fmt: skip
-                if size > limit:
-                    size = _forget_by_range(size, limit, points, scores, ranges)
+                if count > out:
+                    out = _stack(base, out, count, starts, ends, sums)
+            if size > old or 0 <= limit < size:
+                size, ranged = _remember(
+                    old, size, limit, seen[entity], mean, chances, entity, states, draws, drawn,
+                    points, scores, fresh, ranges, ranged,
+                )  # fmt: skip
             first = last
-        for at in range(size):
-            new_points[behind + at] = points[at]
-            new_scores[behind + at] = scores[at]
+        _copy(size, points, scores, 0, new_points, new_scores, behind)
         behind += size
         new_offsets[entity + 1] = behind
         found_offsets[entity + 1] = out

@@ -153,16 +153,22 @@ def _stacked(columns: Iterable[tuple[Column, int]]) -> Column:
 
 
 def aggregate_exec(step: Aggregate, rows: Rows, context: Context) -> Rows:
-    """Each row with an aggregate over what comes out for it.
+    """Each row with an aggregate over what comes out for it; see `aggregated`."""
+    if step.kind == "count":
+        return _with_result(step.result, _counts(step, rows, context), rows)
+    return aggregated(step, rows, run_steps(step.body, _numbered(rows), context).settled())
+
+
+def aggregated(step: Aggregate, rows: Rows, inner: Rows) -> Rows:
+    """Each row with an aggregate over the inner rows that name it.
 
     A count or sum of nothing is 0, a list of nothing is empty; a row without anything to take
     the minimum, maximum or average of is left out.
     """
-    if step.kind == "count":
-        return _with_result(step.result, _counts(step, rows, context), rows)
-    inner = run_steps(step.body, _numbered(rows), context).settled()
     own = inner.columns[ROW].values
     counts = np.bincount(own, minlength=rows.length)
+    if step.kind == "count":
+        return _with_result(step.result, counts, rows)
     if step.kind == "findall":
         return _with_result(step.result, _lists(step.template, inner, own, rows.length), rows)
     values = np.broadcast_to(reckon(step.template, inner), inner.length)

@@ -101,6 +101,7 @@ class _Evaluation:
         self._chosen = run.chosen
         self._context = context
         self._window = window
+        self._counted = run.counted
         self._uncertainty = Uncertainty(watched=set(run.watched))
         # What is compiled for a rule set serves its next run.
         self._circuits: Circuits = context.memo.once(
@@ -128,6 +129,7 @@ class _Evaluation:
                 add_events(
                     relation, [column[seen] for column in events.arguments], events.domains,
                     events.times[seen], events.chances[seen], context, uncertainty,
+                    once=relation in self._counted,
                 )  # fmt: skip
         bound = self._window.edge + context.tick
         for relation, own in given.fluents.items():
@@ -143,11 +145,11 @@ class _Evaluation:
     # -- strata -----------------------------------------------------------------------------
 
     def _stratum(self, stratum: Stratum) -> None:
-        refuse(stratum, uncertain=True)
         context, uncertainty = self._context, self._uncertainty
         if not any(map(self._is_uncertain, stratum.definitions)):
             evaluate_stratum(stratum, context, {})
             return
+        refuse(stratum, uncertain=True)
         if stratum.immediate:
             found = evaluate_cycle(stratum, context, uncertainty, self._circuits)
             self._courses |= found

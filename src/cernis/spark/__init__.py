@@ -8,5 +8,15 @@ from cernis.spark.results import Recognised
 from cernis.spark.sinks import fold
 from cernis.spark.stream_input import files
 from cernis.spark.streaming import Stream, stream
+from cernis.spark.uncertain import UncertainRecognised, recognise_uncertain
 
-__all__ = ["Recognised", "Stream", "files", "fold", "recognise", "stream"]
+__all__ = [
+    "Recognised",
+    "Stream",
+    "UncertainRecognised",
+    "files",
+    "fold",
+    "recognise",
+    "recognise_uncertain",
+    "stream",
+]

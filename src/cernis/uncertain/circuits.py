@@ -6,7 +6,7 @@ products a node, whatever facts its initiations and breaks share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -77,12 +77,20 @@ class Circuits:
         name = tokens.tobytes()
         known = self._numbers.get(name)
         if known is None:
-            self._manager = _managing(facts, self._manager)
-            circuit = compiled(tokens.tolist(), self._manager, self.ties, self.most)
+            circuit = self._compiled(tokens.tolist(), facts)
             known = self._numbers[name] = len(self._circuits)
             self._circuits.append(circuit)
             self._arrays = None
         return known
+
+    def _compiled(self, tokens: list[int], facts: int) -> Circuit:
+        self._manager = _managing(facts, self._manager)
+        try:
+            return compiled(tokens, self._manager, self.ties, self.most)
+        except TooLarge:
+            # What is left of other shapes may have taken the room.
+            self._manager = _managing(facts, None)
+            return compiled(tokens, self._manager, self.ties, self.most)
 
     def __len__(self) -> int:
         return len(self._circuits)
@@ -147,35 +155,40 @@ def _next(initiated: BDDFunction, broken: BDDFunction, holds: bool, ties: str) -
 def _parsed(tokens: list[int], manager: BDDManager, holds: bool) -> Formula:
     """When is the pair initiated, and when broken? `holds` says if it holds itself."""
     none, every = manager.false(), manager.true()
-    found = {INITIATES: none, BREAKS: none}
+    found: dict[int, list[BDDFunction]] = {INITIATES: [], BREAKS: []}
     kind, row = INITIATES, none
     own = {OWN: holds, NOT_OWN: not holds}
-    literal: Callable[[int], BDDFunction] = lambda token: (  # noqa: E731
-        manager.not_var((token - FACTS) >> 1) if token & 1 else manager.var((token - FACTS) >> 1)
-    )
-    # For each composite that is open: the row outside, its disjunction so far, is it negated?
-    stack: list[tuple[BDDFunction, BDDFunction, bool]] = []
+    # For each composite that is open: the row outside, its alternatives so far, is it negated?
+    stack: list[tuple[BDDFunction, list[BDDFunction], bool]] = []
     for token in tokens:
         if token >= FACTS:
-            row = row & literal(token)
+            variable = (token - FACTS) >> 1
+            row = row & (manager.not_var(variable) if token & 1 else manager.var(variable))
         elif token in found:
-            found[kind] = found[kind] | row
+            found[kind].append(row)
             kind, row = token, every
         elif token in own:
             row = row if own[token] else none
         elif token == NEXT:
-            outside, so_far, negated = stack[-1]
-            stack[-1] = outside, so_far | row, negated
+            stack[-1][1].append(row)
             row = every
         elif token == CLOSE:
-            outside, so_far, negated = stack.pop()
-            value = so_far | row
+            outside, alternatives, negated = stack.pop()
+            value = _any([*alternatives, row], none)
             row = outside & (~value if negated else value)
         else:
-            stack.append((row, none, token == OPEN_NOT))
+            stack.append((row, [], token == OPEN_NOT))
             row = every
-    found[kind] = found[kind] | row
-    return found[INITIATES], found[BREAKS]
+    found[kind].append(row)
+    return _any(found[INITIATES], none), _any(found[BREAKS], none)
+
+
+def _any(rows: list[BDDFunction], none: BDDFunction) -> BDDFunction:
+    """The disjunction of rows, two by two: one by one, each would go through all before it."""
+    while len(rows) > 1:
+        pairs = zip(rows[::2], [*rows[1::2], none], strict=False)
+        rows = [one | other for one, other in pairs]
+    return rows[0] if rows else none
 
 
 def _flattened(held: BDDFunction, fresh: BDDFunction, most: int) -> Circuit:

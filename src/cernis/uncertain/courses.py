@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from cernis.errors import DataError
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import INFINITY, FluentTable
@@ -22,6 +23,8 @@ Floats = npt.NDArray[np.float64]
 
 _POINTS: Final = 1 << 23
 """So many points are looked at together."""
+_MOST_POINTS: Final = 1 << 28
+"""No more points than this are written out at once."""
 _TOLERANCE: Final = 1e-9
 
 
@@ -180,6 +183,11 @@ def credible_intervals(
 def _recognised(part: _Series, chosen: Recognition, seeds: Integers | None) -> Intervals:
     lengths = np.append(0, np.cumsum(part.lengths))
     offsets = lengths[part.offsets].astype(np.int64)
+    if int(offsets[-1]) > _MOST_POINTS:
+        raise DataError(
+            f"a course of {int(offsets[-1]):,} points is too long to be looked at point by point; "
+            "choose a longer tick, or say where the run starts and ends"
+        )
     points = np.repeat(part.chances, part.lengths)
     memory = None
     if seeds is not None:

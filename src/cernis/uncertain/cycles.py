@@ -165,13 +165,14 @@ def _together(outcomes: list[Outcome]) -> tuple[Actions, list[int]]:
 
 def _own(pairs: Integers, times: Integers, nodes: Integers) -> Own:
     """From pairs and times to the fact that the pair holds then."""
-    least = int(times.min(initial=0))
-    span = int(times.max(initial=0)) - least + 1
-    table = RowTable(pairs * span + (times - least))
+    known = np.unique(times)
+    table = RowTable(pairs * len(known) + np.searchsorted(known, times))
 
     def found(of: Integers, at: Integers) -> Integers:
-        inside = (at >= least) & (at < least + span)
-        rows = table.find(np.where(inside, of * span + (at - least), -1))
-        return np.where(rows >= 0, nodes[rows], -1) if len(nodes) else rows
+        if not len(known):
+            return np.full(len(of), -1, np.int64)
+        ranks = np.minimum(np.searchsorted(known, at), len(known) - 1)
+        rows = table.find(np.where(known[ranks] == at, of * len(known) + ranks, -1))
+        return np.where(rows >= 0, nodes[rows], -1)
 
     return found

@@ -13,7 +13,7 @@ from cernis.operators.heads import head_column
 from cernis.plan.logical import Definition, PointRule
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
-from cernis.tables.events import by_time
+from cernis.tables.events import EventTable
 from cernis.uncertain.facts import Conjunctions, stacked
 from cernis.uncertain.proofs import Prover, Uncertainty, literal_table, with_literals
 
@@ -49,13 +49,10 @@ def put_happenings(
     """Put a table of happenings, each once, into the context; its last argument is the literal."""
     first, which = distinct([*columns, times], [*domains, None])
     if len(first) == len(times):
-        order = np.arange(len(times))
-        which = order
-        first = order
+        literals = uncertainty.facts.any_of(np.arange(len(times)), proofs, len(times))
     else:
         order = stable_order(which, len(first))
-    literals = uncertainty.facts.any_of(which[order], proofs.take(order), len(first))
-    table = by_time([*(c[first] for c in columns), literals], [*domains, None], times[first])
-    *arguments, told = table.arguments
-    plain = type(table)(arguments, table.domains[:-1], table.times)
-    context.events[relation] = literal_table(plain, told)
+        literals = uncertainty.facts.any_of(which[order], proofs.take(order), len(first))
+    if len(first) < len(times):
+        columns, times = [column[first] for column in columns], times[first]
+    context.events[relation] = literal_table(EventTable(columns, domains, times), literals)

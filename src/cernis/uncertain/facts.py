@@ -13,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels.circuits import picked, saying
+
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -37,22 +39,14 @@ class Conjunctions:
 
     def take(self, rows: Integers) -> Conjunctions:
         """Those of some rows, in this order."""
-        lengths = self.lengths[rows]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        return Conjunctions(offsets, self.literals[places])
+        return Conjunctions(*picked(self.offsets, self.literals, rows))
 
 
 def conjunctions(columns: list[Integers], length: int) -> Conjunctions:
     """The literals of each row, from columns in which some are true and say nothing."""
     if not columns:
         return Conjunctions(np.zeros(length + 1, np.int64), np.empty(0, np.int64))
-    table = np.stack(columns, axis=1)
-    says = table != TRUE
-    offsets = np.zeros(length + 1, np.int64)
-    np.cumsum(np.count_nonzero(says, axis=1), out=offsets[1:])
-    return Conjunctions(offsets, table[says])
+    return Conjunctions(*saying(np.ascontiguousarray(np.stack(columns, axis=1))))
 
 
 def stacked(parts: list[Conjunctions]) -> Conjunctions:

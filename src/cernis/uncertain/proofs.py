@@ -20,7 +20,7 @@ from cernis.kernels.circuits import locate
 from cernis.kernels.hashing import Numbering
 from cernis.operators.context import Context
 from cernis.operators.fluents import bind_groups, candidates
-from cernis.operators.pipeline import ROW, concatenated, run_steps
+from cernis.operators.pipeline import ROW, aggregated, concatenated, run_steps
 from cernis.plan.logical import (
     Aggregate,
     AntiStab,
@@ -41,11 +41,15 @@ from cernis.tables.columns import Column, Rows
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
 from cernis.uncertain.facts import FALSE, TRUE, Conjunctions, Facts, conjunctions
+from cernis.uncertain.worlds import Worlds
 
 Integers = npt.NDArray[np.int64]
 
 _HALF = 31
 """Bits for each of two numbers in one."""
+
+_MOST_DOUBTFUL = 12
+"""An aggregate over more uncertain proofs than this has too many possible worlds."""
 
 
 @dataclass(slots=True)
@@ -192,10 +196,7 @@ class Prover:
         if isinstance(step, Branches):
             return self._branches(step, rows)
         assert isinstance(step, Aggregate)
-        raise UnsupportedError(
-            f"{step.kind} over uncertain events or fluents is not supported: the number of them "
-            "is different in every possible world"
-        )
+        return self._aggregate(step, rows)
 
     def _name(self) -> str:
         self._last += 1
@@ -248,14 +249,45 @@ class Prover:
             return own.literals[found]
         return own.awaited.literals(groups, times, self._uncertainty.facts)
 
-    def _unless(self, body: Sequence[PointOperator], rows: Rows) -> Rows:
-        """Rows with the literal that nothing comes out of the body for them."""
+    def _inner(
+        self, body: Sequence[PointOperator], rows: Rows
+    ) -> tuple[Rows, Integers, Conjunctions]:
+        """What comes out of a body for each row, in the order of rows; the row, and the proof."""
         inner = self.run(body, rows.with_columns({ROW: Column(np.arange(rows.length))}))
         own = inner.rows.columns[ROW].expanded(inner.rows.length)
         proofs = inner.conjunctions()
-        if len(own) and np.any(own[1:] < own[:-1]):
-            order = np.argsort(own, kind="stable")
-            own, proofs = own[order], proofs.take(order)
+        if not len(own) or np.all(own[1:] >= own[:-1]):
+            return inner.rows, own, proofs
+        order = np.argsort(own, kind="stable")
+        return inner.rows.take(order), own[order], proofs.take(order)
+
+    def _aggregate(self, step: Aggregate, rows: Rows) -> Rows:
+        """Each row once for each possible world of what is aggregated for it.
+
+        A world says of every uncertain proof of the body whether it is true. Each row gets the
+        aggregate over those that are, and the literals of its world.
+        """
+        inner, own, proofs = self._inner(step.body, rows)
+        literals = self._uncertainty.facts.any_of(np.arange(len(own)), proofs, len(own))
+        doubtful = np.flatnonzero(literals != TRUE)
+        counts = np.bincount(own[doubtful], minlength=rows.length)
+        if int(counts.max(initial=0)) > _MOST_DOUBTFUL:
+            raise UnsupportedError(
+                f"{step.kind} over {int(counts.max())} uncertain events or fluents at one point is "
+                f"too much: with more than {_MOST_DOUBTFUL} there are too many possible worlds"
+            )
+        worlds = Worlds(counts)
+        ranks = np.full(len(own), -1, np.int64)
+        ranks[doubtful] = np.arange(len(doubtful)) - worlds.first[own[doubtful]]
+        chosen, told = worlds.members(own, ranks)
+        some = rows.take(worlds.rows).with_columns(
+            {self._name(): Column(column) for column in worlds.literals(literals[doubtful])}
+        )
+        return aggregated(step, some, inner.take(chosen).with_columns({ROW: Column(told)}))
+
+    def _unless(self, body: Sequence[PointOperator], rows: Rows) -> Rows:
+        """Rows with the literal that nothing comes out of the body for them."""
+        _, own, proofs = self._inner(body, rows)
         literals = self._uncertainty.facts.any_of(own, proofs, rows.length) ^ 1
         rows = rows.with_columns({self._name(): Column(literals)})
         return rows.where(literals != FALSE).settled()

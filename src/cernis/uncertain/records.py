@@ -16,7 +16,8 @@ from cernis.tables.domains import Domain
 from cernis.tables.events import by_entity
 from cernis.tables.fluents import INFINITY, FluentTable
 from cernis.uncertain.courses import Courses, Pairs, course_of_segments
-from cernis.uncertain.facts import Conjunctions
+from cernis.uncertain.events import put_happenings
+from cernis.uncertain.facts import FALSE, Conjunctions, conjunctions
 from cernis.uncertain.proofs import Segments, Uncertainty, literal_table, with_literals
 
 Integers = npt.NDArray[np.int64]
@@ -25,15 +26,27 @@ Floats = npt.NDArray[np.float64]
 
 def add_events(
     relation: Relation, arguments: list[Array], domains: list[Domain | None], times: Integers,
-    chances: Floats, context: Context, uncertainty: Uncertainty,
+    chances: Floats, context: Context, uncertainty: Uncertainty, once: bool = False,
 ) -> None:  # fmt: skip
-    """Uncertain records of an event, in the order of time."""
+    """Uncertain records of an event, in the order of time.
+
+    If `once`, equal records are one happening, which is true if one of them is: for those that
+    count happenings.
+    """
     literals = uncertainty.facts.add(chances)
+    uncertainty.events.add(relation)
+    if once:
+        some = literals != FALSE
+        columns = [column[some] for column in arguments]
+        proofs = conjunctions([literals[some]], int(some.sum()))
+        put_happenings(
+            with_literals(relation), columns, domains, times[some], proofs, context, uncertainty
+        )
+        return
     table = by_entity([*arguments, literals], [*domains, None], times)
     *columns, told = table.arguments
     plain = type(table)(columns, table.domains[:-1], table.times)
     context.events[with_literals(relation)] = literal_table(plain, told)
-    uncertainty.events.add(relation)
 
 
 def add_predicates(context: Context, uncertainty: Uncertainty) -> None:

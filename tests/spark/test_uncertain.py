@@ -1,0 +1,103 @@
+"""Uncertain records on Spark give what the process gives."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import cernis
+from cernis.errors import DataError
+from cernis.spark.uncertain import recognise_uncertain
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+RULES = """
+    initiatedAt(on(X)=true, T) :- happensAt(up(X, P), T), P > 2, \\+ happensAt(down(X), T).
+    terminatedAt(on(X)=true, T) :- happensAt(down(X), T).
+    initiatedAt(warm(X)=true, T) :- happensAt(up(X, _), T), holdsAt(on(X)=true, T).
+    hot(X)=true iff warm(X)=true, on(X)=true.
+"""
+PAIRS = (
+    RULES
+    + """
+    initiatedAt(both(X, Y)=true, T) :- happensAt(up(X, _), T), happensAt(up(Y, _), T), X \\= Y.
+"""
+)
+
+
+def lines(seed: int) -> list[str]:
+    chance = random.Random(seed)
+    found = []
+    for time in range(1, 60):
+        for thing in ("a", "b", "c", "7"):
+            sure = f"{round(chance.random(), 2)}::" if chance.random() < 0.8 else ""
+            if chance.random() < 0.3:
+                found.append(f"{sure}up|{time}|{time}|{thing}|{chance.randrange(6)}")
+            elif chance.random() < 0.2:
+                found.append(f"{sure}down|{time}|{time}|{thing}")
+    return found
+
+
+def rows(frame: Any) -> list[tuple[Any, ...]]:
+    """Rows in an order, numbers as they are."""
+    return sorted(
+        (tuple(map(str, (*row[:2], *row[2:]))) for row in frame), key=lambda row: (row[0], *row)
+    )
+
+
+def expected(rules: str, events: Any, **given: Any) -> tuple[list[Any], list[Any]]:
+    result = cernis.load(rules).run_uncertain(events, **given)
+    return tuple(  # type: ignore[return-value]
+        rows([tuple(row.values()) for row in table.to_pylist()])
+        for table in (result.intervals, result.probabilities)
+    )
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_files(spark: SparkSession, tmp_path: Path, partitions: int) -> None:
+    every = lines(1)
+    (tmp_path / "one.txt").write_text("\n".join(every[:40]) + "\nbad\n")
+    (tmp_path / "two.txt").write_text("\n".join(every[40:]))
+    given = {"memory": 5, "durations": {"on": (6.0, 3.0)}, "seed": 3}
+    files = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    found = recognise_uncertain(RULES, files, partitions=partitions, spark=spark, **given)  # type: ignore[arg-type]
+    assert (found.records, found.set_aside) == (len(every) + 1, 1)
+    wanted = expected(RULES, files, **given)
+    assert rows(found.intervals.collect()) == wanted[0]
+    assert rows(found.probabilities.collect()) == wanted[1]
+
+
+def test_frames_and_rules_without_a_key(spark: SparkSession) -> None:
+    tables: dict[str, list[tuple[Any, ...]]] = {"up": [], "down": []}
+    for line in lines(2):
+        head, _, occurrence, *args = line.split("|")
+        sure, _, name = head.rpartition("::")
+        values = [args[0], *map(int, args[1:])]
+        tables[name].append((int(occurrence), *values, float(sure or 1)))
+    titles = {"up": ["occurrence", "x", "p", "probability"],
+              "down": ["occurrence", "x", "probability"]}  # fmt: skip
+    frames = {name: spark.createDataFrame(own, titles[name]) for name, own in tables.items()}
+    local = {name: frame.toArrow() for name, frame in frames.items()}
+    found = recognise_uncertain(RULES, frames, partitions=2)
+    assert rows(found.probabilities.collect()) == expected(RULES, local)[1]
+    with pytest.warns(UserWarning, match="one partition"):
+        pairs = recognise_uncertain(PAIRS, frames, partitions=2)
+    assert rows(pairs.intervals.collect()) == expected(PAIRS, local)[0]
+
+
+def test_what_is_wrong_is_said(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="must be a DataFrame"):
+        recognise_uncertain(RULES, {"up": 3}, spark=spark)
+    with pytest.raises(DataError, match="at least one partition"):
+        recognise_uncertain(RULES, {}, partitions=0, spark=spark)
+    with pytest.raises(DataError, match="no such file"):
+        recognise_uncertain(RULES, tmp_path / "none.txt", spark=spark)
