@@ -13,6 +13,7 @@ from cernis.check.checker import Checked, check
 from cernis.check.model import Relation
 from cernis.errors import CernisError, Diagnostic, ProgramError, Severity
 from cernis.knowledge.facts import FactTable
+from cernis.knowledge.rdf import RDF_ENDINGS, Triple, rdf_tables, read_rdf
 from cernis.knowledge.tables import read_table
 from cernis.source import Sources
 from cernis.syntax.load import load_files, load_text
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from cernis.runtime.sources import Events
     from cernis.runtime.uncertain_result import UncertainResult
 
-TABLE_ENDINGS = (".csv", ".parquet")
-"""Endings of fact files that are tables, one predicate each, named after the file."""
+TABLE_ENDINGS = (".csv", ".parquet", *RDF_ENDINGS)
+"""Endings of fact files that are tables, one predicate each, named after the file; or RDF."""
 
 
 @dataclass(frozen=True)
@@ -164,13 +165,19 @@ def _is_file_name(source: str) -> bool:
 def _tables(files: Iterable[Path]) -> tuple[dict[Relation, FactTable], list[Diagnostic]]:
     tables: dict[Relation, FactTable] = {}
     troubles: list[Diagnostic] = []
+    triples: set[Triple] = set()
     for file in files:
         try:
+            if file.suffix in RDF_ENDINGS:
+                triples |= read_rdf(file)
+                continue
             table = read_table(file, file.stem)
         except CernisError as error:
             troubles.append(Diagnostic("C007", Severity.ERROR, str(error)))
             continue
         tables[Relation(table.name, table.arity)] = table
+    if triples:
+        tables |= {Relation(*key): table for key, table in rdf_tables(triples).items()}
     return tables, troubles
 
 

@@ -2,7 +2,9 @@ import math
 
 import pytest
 
+import cernis
 from cernis.errors import KnowledgeError
+from cernis.knowledge.arithmetic import EARTH, FUNCTIONS
 from tests.knowledge.programs import answers, resolver
 
 NOTHING = resolver("")
@@ -55,3 +57,13 @@ def test_comparisons_evaluate_both_sides(goal: str) -> None:
 
 def test_a_comparison_that_does_not_hold_has_no_answer() -> None:
     assert answers(NOTHING, "1 > 1") == []
+
+
+def test_distances_on_the_sphere() -> None:
+    """A quarter of the way round, and nowhere; the same over columns."""
+    quarter = math.pi / 2 * EARTH
+    assert FUNCTIONS["haversine", 4](0, 0, 0, 90) == pytest.approx(quarter)
+    assert FUNCTIONS["haversine", 4](37.6, -122.4, 37.6, -122.4) == 0
+    rules = "d(D) <- at(A, B, C, E) where D = haversine(A, B, C, E)."
+    found = cernis.load(rules).run(["at|1|1|0|0|90|0", "at|2|2|48.2|16.4|52.5|13.4"]).event("d")
+    assert sorted(found["D"].to_pylist()) == pytest.approx([523.3, quarter], abs=1)

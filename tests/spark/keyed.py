@@ -204,6 +204,32 @@ happensAt(apart(X, Y), T) :- happensAt(end(linger(X, Y)=true), T), \\+ happensAt
 """,
         (("slow", "p", "P"), ("close", "i", "PP")),
     ),
+    "patterns": Keyed(
+        _ONE + """
+:- consumption(turn/1, chronological).
+moves(X) <- go(X, _) seq go(X, _) within 9.
+turn(X) <- win(X) seq lose(X).
+calm(X) <- not(go(X, _))[win(X), lose(X)] within 12.
+spell(X) <- go(X, _) during rich(X)=true.
+often(X, N) <- go(X, _) where N = count(X, past(10)).
+chain(X, 1) <- win(X).
+chain(X, K + 1) <- chain(X, K) seq win(X) where K < 4 within 15.
+initiatedAt(restless(X)=true, T) :- happensAt(moves(X), T), \\+ happensAt(calm(X), T).
+terminatedAt(restless(X)=true, T) :- happensAt(turn(X), T).
+""",
+        _BASE,
+    ),
+    "patterns of pairs": Keyed(
+        """
+:- consumption(after/2, recent).
+friends(X, Y) <- meets_(X, Y) seq meets_(Y, X) within 12.
+after(X, Y) <- friends(X, Y) seq gone(Y).
+told(X, Y) <- (happy(X) and friends(X, Y)) within 20.
+crowd <- friends(X, _) and gone(X) within 6.
+first(X, Y) <- not(gone(X))[happy(X), friends(X, Y)] within 15.
+""",
+        (("meets_", "e", "PP"), ("gone", "e", "P"), ("happy", "e", "P")),
+    ),
     "numbers": Keyed(
         """
 initiatedAt(level(X)=N, T) :- happensAt(sets(X, N), T), N >= 1.

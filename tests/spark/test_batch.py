@@ -208,8 +208,8 @@ def test_a_mapping_that_names_a_missing_column(spark: SparkSession, tmp_path: Pa
 
 def test_what_the_engine_cannot_do_is_told_at_once(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("a|1|1\n")
-    with pytest.raises(UnsupportedError, match="event patterns are not supported on Spark"):
-        recognise("e <- a seq b within 5.\n", tmp_path / "e.txt", spark=spark)
+    with pytest.raises(UnsupportedError, match="an argument of an event in a pattern"):
+        recognise("e <- a(X + 1) seq b(X) within 5.\n", tmp_path / "e.txt", spark=spark)
 
 
 def test_a_program_without_a_key_warns(spark: SparkSession, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from cernis.check.sliding import is_sliding, sliding
 from cernis.check.types import Types, infer_types
 from cernis.errors import CernisError, Diagnostic
 from cernis.knowledge.facts import FactTable, table_of_facts
+from cernis.knowledge.rdf import Triple, rdf_tables, read_rdf
 from cernis.knowledge.tables import read_table
 from cernis.source import Sources, Span
 from cernis.syntax.parser import Parsed
@@ -72,7 +73,10 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
     definitions = lowered.definitions
     definitions.auxiliary |= expanded.auxiliary
     clauses = _by_relation(lowered, report)
-    tables = {**_declared_tables(definitions, parsed.sources, report), **(given or {})}
+    tables = {
+        **_declared_tables(definitions, parsed.sources, report),
+        **_ontologies(definitions, parsed.sources, report, given or {}),
+    }
     nothing: Needs = frozenset()
     modes = {**dict.fromkeys(tables, nothing), **infer_modes(clauses)}
     entries = catalogue(definitions)
@@ -128,6 +132,26 @@ def _declared_tables(
             continue
         tables[relation] = table
     return tables
+
+
+def _ontologies(
+    definitions: Definitions, sources: Sources, report: Report, given: Mapping[Relation, FactTable]
+) -> dict[Relation, FactTable]:
+    """Tables from outside, and the triples of the RDF files that directives name among them."""
+    if not definitions.ontologies:
+        return dict(given)
+    triples: set[Triple] = set()
+    for name, span in definitions.ontologies:
+        try:
+            triples |= read_rdf(_beside(name, span, sources))
+        except CernisError as error:
+            report.error("C007", str(error), span, help="check the name and the file")
+    if TRIPLE in given:
+        triples.update(given[TRIPLE].rows())  # type: ignore[arg-type]
+    return {**given, **{Relation(*key): table for key, table in rdf_tables(triples).items()}}
+
+
+TRIPLE = Relation("triple", 3)
 
 
 def _beside(name: str, span: Span, sources: Sources) -> Path:

@@ -251,6 +251,16 @@ def _table(goal: Compound, definitions: Definitions, report: Report) -> None:
     definitions.tables.append((relation, name, file.span))
 
 
+def _rdf(goal: Compound, definitions: Definitions, report: Report) -> None:
+    """`:- rdf('stations.ttl').`"""
+    (file,) = goal.args
+    if not isinstance(file, (Atom, Text)):
+        report.error("C064", "an ontology is a file", goal.span,
+                     help="write :- rdf('stations.ttl').")  # fmt: skip
+        return
+    definitions.ontologies.append((file.name if isinstance(file, Atom) else file.value, file.span))
+
+
 _Handler = Callable[[Compound, Definitions, Report], None]
 
 _DIRECTIVES: dict[tuple[str, int], _Handler] = {
@@ -263,4 +273,5 @@ _DIRECTIVES: dict[tuple[str, int], _Handler] = {
     ("consumption", 1): _consumption,
     ("consumption", 2): _consumption,
     ("table", 2): _table,
+    ("rdf", 1): _rdf,
 }

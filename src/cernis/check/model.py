@@ -372,4 +372,5 @@ class Definitions:
     declared_strictly: set[str] = field(default_factory=set)
     dynamic: set[Relation] = field(default_factory=set)
     tables: list[tuple[Relation, str, Span]] = field(default_factory=list)
+    ontologies: list[tuple[str, Span]] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)

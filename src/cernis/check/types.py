@@ -52,6 +52,7 @@ from cernis.syntax.tree import (
     Where,
     Within,
     functor,
+    variables,
 )
 
 Slot: TypeAlias = tuple[str, Relation, int | str]
@@ -61,7 +62,7 @@ _ORDER = frozenset({"<", ">", "=<", ">=", "=:=", "=\\="})
 _ARITHMETIC = frozenset({
     "+", "-", "*", "/", "//", "mod", "rem", "div", "**", "^", "abs", "min", "max", "sqrt", "sin",
     "cos", "tan", "asin", "acos", "atan", "atan2", "floor", "ceiling", "round", "truncate", "exp",
-    "log", "sign", "float", "integer",
+    "log", "sign", "float", "integer", "haversine",
 })  # fmt: skip
 _CONSTANTS = frozenset({"pi", "e", "inf", "nan", "max_tagged_integer", "random", "cputime"})
 
@@ -258,7 +259,8 @@ class _Inference:
                 self._aggregate(aggregate)
         elif isinstance(pattern, Within):
             self._pattern(pattern.pattern)
-            self._number(pattern.duration, "a duration is a number")
+            for variable in variables(pattern.duration):
+                self._number(variable, "a duration is a number")
         elif isinstance(pattern, Binary):
             self._pattern(pattern.left)
             self._pattern(pattern.right)

@@ -104,6 +104,18 @@ def _bits(name: str, operation: Callable[[int, int], int]) -> Callable[..., Nume
     return lambda x, y: operation(*_integers(name, x, y))
 
 
+EARTH: Final = 6371.0
+"""The radius of the earth in kilometres, taken for a sphere."""
+
+
+def _haversine(lat1: Numeric, lon1: Numeric, lat2: Numeric, lon2: Numeric) -> Numeric:
+    """Kilometres along the great circle between two places, given in degrees."""
+    north, east = math.radians(lat2 - lat1) / 2, math.radians(lon2 - lon1) / 2
+    both = math.cos(math.radians(lat1)) * math.cos(math.radians(lat2))
+    chord = math.sin(north) ** 2 + both * math.sin(east) ** 2
+    return 2 * EARTH * math.asin(math.sqrt(min(chord, 1.0)))
+
+
 FUNCTIONS: Final[Mapping[Key, Callable[..., Numeric]]] = MappingProxyType({
     ("+", 2): lambda x, y: x + y,
     ("-", 2): lambda x, y: x - y,
@@ -119,6 +131,7 @@ FUNCTIONS: Final[Mapping[Key, Callable[..., Numeric]]] = MappingProxyType({
     ("max", 2): max,
     ("atan2", 2): math.atan2,
     ("atan", 2): math.atan2,
+    ("haversine", 4): _haversine,
     ("gcd", 2): _bits("gcd", math.gcd),
     (">>", 2): lambda x, y: _shift(x, -y),
     ("<<", 2): _shift,

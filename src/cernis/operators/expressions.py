@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.errors import UnsupportedError
+from cernis.knowledge.arithmetic import EARTH
 from cernis.knowledge.values import value
 from cernis.operators.context import constant_column
 from cernis.syntax.printer import show
@@ -164,6 +165,13 @@ def _round(a: Array) -> Array:
     return np.asarray(np.trunc(a + np.copysign(0.5, a)))
 
 
+def _haversine(lat1: Array, lon1: Array, lat2: Array, lon2: Array) -> Array:
+    north, east = np.radians(lat2 - lat1) / 2, np.radians(lon2 - lon1) / 2
+    both = np.cos(np.radians(lat1)) * np.cos(np.radians(lat2))
+    chord = np.sin(north) ** 2 + both * np.sin(east) ** 2
+    return np.asarray(2 * EARTH * np.arcsin(np.sqrt(np.minimum(chord, 1.0))))
+
+
 _OPERATIONS: dict[tuple[str, int], Callable[..., Array]] = {
     ("+", 2): np.add, ("-", 2): np.subtract, ("*", 2): np.multiply, ("/", 2): _divide,
     ("//", 2): _whole(lambda a, b: (np.abs(a) // np.abs(b)) * np.sign(a) * np.sign(b)),
@@ -173,6 +181,7 @@ _OPERATIONS: dict[tuple[str, int], Callable[..., Array]] = {
     ("min", 2): np.minimum, ("max", 2): np.maximum, ("sqrt", 1): np.sqrt, ("sin", 1): np.sin,
     ("cos", 1): np.cos, ("tan", 1): np.tan, ("asin", 1): np.arcsin, ("acos", 1): np.arccos,
     ("atan", 1): np.arctan, ("atan", 2): np.arctan2, ("atan2", 2): np.arctan2,
+    ("haversine", 4): _haversine,
     ("exp", 1): np.exp, ("log", 1): np.log,
     ("floor", 1): _to_integer(np.floor), ("ceiling", 1): _to_integer(np.ceil),
     ("round", 1): _to_integer(_round), ("truncate", 1): _to_integer(np.trunc),

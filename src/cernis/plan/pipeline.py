@@ -59,7 +59,7 @@ COMPARISONS = frozenset((name, 2) for name in (
 EXPRESSIONS = frozenset({
     "+", "-", "*", "/", "//", "div", "mod", "rem", "**", "^", "abs", "sign", "min", "max", "sqrt",
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "floor", "ceiling",
-    "round", "truncate", "integer", "float",
+    "round", "truncate", "integer", "float", "haversine",
 })  # fmt: skip
 """Functions that are computed column by column."""
 

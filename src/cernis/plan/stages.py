@@ -27,6 +27,7 @@ from cernis.check.model import (
     Temporal,
     temporal,
 )
+from cernis.check.patterns import consumption_of
 from cernis.check.sliding import is_sliding, sliding
 from cernis.plan.linking import Linker, Links
 from cernis.plan.pipeline import all_names, entity_names
@@ -48,6 +49,8 @@ class RuleShape:
     """Does the head leave arguments open, to range over the instances there are?"""
     windows: tuple[frozenset[str], ...] = ()
     """By which variables windows are told apart: what shares one must not be parted."""
+    selects: bool = False
+    """Does a policy select among matches? Then all that it selects from must meet."""
 
 
 def shapes(definitions: Definitions) -> Iterator[RuleShape]:
@@ -65,6 +68,7 @@ def shapes(definitions: Definitions) -> Iterator[RuleShape]:
         yield RuleShape(
             pattern_head(pattern), tuple(_entity(use) for use in pattern_uses(pattern.pattern)),
             windows=tuple(_windows(pattern.pattern)),
+            selects=consumption_of(pattern, definitions) != "unrestricted",
         )  # fmt: skip
 
 
@@ -220,7 +224,7 @@ class _Search:
         names = {term.name for term in wanted if isinstance(term, Variable)}
         if not all(names <= window for window in rule.windows):
             return False
-        driver = _driver(rule, wanted)
+        driver = None if rule.selects else _driver(rule, wanted)
         return all(self._use(use, wanted, driver, draft, at) for use in rule.uses)
 
     def _use(

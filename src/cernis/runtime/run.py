@@ -168,9 +168,9 @@ class Run:
                 history.enter(context)
                 self.before_query(answer.queries, context)
                 outcome = evaluate(self.plan, context, state.carried())
+                history.settle(context)
                 self.after_query(answer.queries, context)
                 state.settle(context)
-                history.settle(context)
                 answer.queries += 1
                 answer.conflicts += outcome.conflicts
                 if on_query is not None:

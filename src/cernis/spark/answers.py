@@ -34,7 +34,8 @@ def packed_answer(answer: Answer) -> list[tuple[Any, ...]]:
     for relation, event in answer.events.items():
         pairs = zip(event.arguments, event.domains, strict=True)
         columns = [packed_column(decoded(*each)) for each in pairs]
-        found.append(("event", relation, columns, narrow(event.times)))
+        starts = None if event.starts is None else narrow(event.starts)
+        found.append(("event", relation, columns, narrow(event.times), starts))
     return found
 
 
@@ -77,4 +78,8 @@ def _fluent(parts: list[tuple[Any, ...]]) -> FluentTable:
 def _event(parts: list[tuple[Any, ...]]) -> EventTable:
     arguments = list(_columns(parts))
     times = np.concatenate([widen(part[1]) for part in parts])
-    return EventTable([codes for codes, _ in arguments], [domain for _, domain in arguments], times)
+    starts = None
+    if any(part[2] is not None for part in parts):
+        starts = np.concatenate([widen(part[1 if part[2] is None else 2]) for part in parts])
+    codes, domains = [own for own, _ in arguments], [domain for _, domain in arguments]
+    return EventTable(codes, domains, times, starts)

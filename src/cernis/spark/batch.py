@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cernis.errors import DataError, UnsupportedError
+from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.program import Program, load
 from cernis.runtime.settings import Length, Point, Settings, settings
@@ -83,8 +83,6 @@ def recognise_plan(
     partitioned: bool | None = None,
 ) -> Recognised:  # fmt: skip
     """Run a plan on Spark, as `recognise` runs a program."""
-    if plan.checked.definitions.patterns:
-        raise UnsupportedError("event patterns are not supported on Spark yet; use Program.run")
     if partitions is not None and partitions < 1:
         raise DataError("there must be at least one partition")
     if at_once is not None and at_once < 1:

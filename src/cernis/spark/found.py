@@ -40,7 +40,8 @@ class Found:
     """Rows of one relation over all queries, sorted by query.
 
     A row of a fluent is a list of intervals, `lengths` says of how many; one of an event, or of the
-    points of a fluent, is a time. The last column of a fluent is its value.
+    points of a fluent, is a time. The last column of a fluent is its value. Occurrences of patterns
+    have their time in `ends`, and their start in `starts`.
     """
 
     relation: Relation
@@ -61,6 +62,7 @@ class Found:
         starts, ends = self.starts, self.ends
         if self.what is not What.FLUENT:
             starts = starts[rows]
+            ends = ends[rows] if len(ends) else ends
         else:
             places = _places(self.lengths, rows)
             starts, ends = starts[places], ends[places]
@@ -162,7 +164,10 @@ def _fluent(number: int, relation: Relation, context: Context) -> Found:
 
 def _event(number: int, relation: Relation, table: EventTable) -> Found:
     columns = [decoded(*each) for each in zip(table.arguments, table.domains, strict=True)]
-    return _at_points(relation, What.EVENT, number, columns, table.times, None)
+    found = _at_points(relation, What.EVENT, number, columns, table.times, None)
+    if table.starts is not None:
+        found.starts, found.ends = table.starts, table.times
+    return found
 
 
 def _points(number: int, what: What, points: Points, relation: Relation, context: Context) -> Found:
@@ -227,7 +232,10 @@ class Given:
         if found.what is What.FLUENT:
             self._fluent(low, high, columns, context)
         elif found.what is What.EVENT:
-            context.events[relation] = EventTable(columns, self._domains, found.starts[low:high])
+            times, starts = found.starts[low:high], None
+            if len(found.ends):
+                times, starts = found.ends[low:high], times
+            context.events[relation] = EventTable(columns, self._domains, times, starts)
         else:
             kept = context.initiations if found.what is What.INITIATIONS else context.terminations
             values = np.where(found.flags[low:high], -1, columns[-1])

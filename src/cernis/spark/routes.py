@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from cernis.check.model import EventRule, Relation, Rule
+from cernis.check.model import Relation, Rule
 from cernis.plan.builder import Plan
 from cernis.plan.linking import Linker, Links
 from cernis.plan.stages import StageDraft, find_stages, shapes
-from cernis.plan.uses import indispensable, uses_of
-from cernis.syntax.tree import Term
+from cernis.plan.uses import head_of, indispensable, uses_of
+from cernis.syntax.tree import PatternRule, Term
 
 Positions = tuple[int, ...]
 
@@ -156,8 +156,8 @@ class _Search:
     def __init__(self, plan: Plan, drafts: list[StageDraft]) -> None:
         definitions = plan.checked.definitions
         self._drafts = drafts
-        self._rules: list[Rule] = [
-            *definitions.changes, *definitions.events, *definitions.statics,
+        self._rules: list[Rule | PatternRule] = [
+            *definitions.changes, *definitions.events, *definitions.statics, *definitions.patterns,
         ]  # fmt: skip
         self._stage_of = {
             vertex.relation: number
@@ -200,10 +200,10 @@ class _Search:
     def _uses_of(self, number: int) -> Iterator[_Use]:
         draft = self._drafts[number - 1]
         for rule in self._rules:
-            head = rule.event if isinstance(rule, EventRule) else rule.pair
-            if self._stage_of.get(head.relation) != number:
+            head, own = head_of(rule)
+            if self._stage_of.get(head) != number:
                 continue
-            wanted = [head.args[at] for at in draft.keys[head.relation]] if draft.key else []
+            wanted = [own[at] for at in draft.keys[head]] if draft.key else []
             drivers = tuple(self._drivers(rule, wanted)) if draft.key else ()
             for relation, args in uses_of(rule):
                 if self._stage_of.get(relation) == number:
@@ -215,7 +215,9 @@ class _Search:
                 )
                 yield _Use(relation, carried, drivers)
 
-    def _drivers(self, rule: Rule, wanted: list[Term]) -> Iterator[tuple[Relation, Positions]]:
+    def _drivers(
+        self, rule: Rule | PatternRule, wanted: list[Term]
+    ) -> Iterator[tuple[Relation, Positions]]:
         """Inputs that an instance of the head cannot do without, and that carry all of its key."""
         for relation, args in indispensable(rule):
             if relation not in self._stage_of and all(term in args for term in wanted):

@@ -13,6 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from cernis.check.catalogue import pattern_head
 from cernis.check.model import Relation
 from cernis.errors import CernisError
 from cernis.plan.builder import Plan
@@ -82,9 +83,14 @@ class Columns:
     def of_event(self, relation: Relation) -> Titled:
         """The columns of a derived event."""
         entry = self._plan.checked.catalogue.events[relation]
-        names = (*argument_titles(entry.argument_names), "occurrence")
+        times = ("start", "occurrence") if self._is_pattern(relation) else ("occurrence",)
+        names = (*argument_titles(entry.argument_names), *times)
         kinds = [self._kind("event", relation, at) for at in range(relation.arity)]
-        return Titled(names, (*kinds, "bigint"))
+        return Titled(names, (*kinds, *("bigint" for _ in times)))
+
+    def _is_pattern(self, relation: Relation) -> bool:
+        patterns = self._plan.checked.definitions.patterns
+        return any(pattern_head(rule).relation == relation for rule in patterns)
 
 
 def typed_fluent(answer: Answer, relation: Relation, columns: Titled) -> pa.Table:
@@ -101,7 +107,8 @@ def typed_event(answer: Answer, relation: Relation, columns: Titled) -> pa.Table
     table = answer.events.get(relation)
     if table is None:
         return _nothing(columns)
-    frame = event_frame(relation, table, _Names(relation, columns.names[:-1]))  # type: ignore[arg-type]
+    names = columns.names[: relation.arity]
+    frame = event_frame(relation, table, _Names(relation, names))  # type: ignore[arg-type]
     return _cast(frame, columns)
 
 

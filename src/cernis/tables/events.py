@@ -10,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.kernels.hashing import Numbering, RowTable, time_keys
-from cernis.kernels.order import ascending, in_order, mark_ties, placed, ranks, stable_order
+from cernis.kernels.order import (
+    ascending,
+    in_order,
+    in_threefold_order,
+    mark_ties,
+    placed,
+    ranks,
+    stable_order,
+)
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import Finder
@@ -135,8 +143,8 @@ def first_rows(columns: Sequence[Array]) -> Integers:
 def distinct_rows(arguments: list[Array], starts: Integers, ends: Integers) -> Integers | None:
     """The first row of each distinct combination; None if all rows are distinct.
 
-    Rows mostly come in the order of an argument and their end. Equal ones are then neighbours but
-    for others of the same end.
+    Rows mostly come in the order of an argument, their end and perhaps their start. Equal ones are
+    then neighbours but for others of the same end, or start.
     """
     starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
     majors = [np.zeros(1, np.int64)] if not len(starts) else [np.zeros_like(ends)]
@@ -146,7 +154,8 @@ def distinct_rows(arguments: list[Array], starts: Integers, ends: Integers) -> I
         first = first_rows([*arguments, starts, ends])
         return None if len(first) == len(ends) else first
     same = np.zeros(len(ends), np.bool_)
-    if not mark_ties(major, ends, ends, same):
+    minor = starts if in_threefold_order(major, ends, starts) else ends
+    if not mark_ties(major, ends, minor, same):
         return None
     tied = same.copy()
     tied[:-1] |= same[1:]
