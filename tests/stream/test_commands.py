@@ -86,13 +86,13 @@ def test_a_stream_of_files(folder: Path) -> None:
 def test_what_cannot_be(more: list[str], message: str) -> None:
     done = run("stream", "toy.cer", "--checkpoint", "state", *more)
     assert done.code == 2
-    assert message in done.stderr
+    assert message in done.err
 
 
 def test_replay_refuses() -> None:
     done = run("replay", "toy.cer", "-i", "toy.txt", "--window", "9", "--speed", "0")
     assert done.code == 2
-    assert "--speed is max or a positive number, not 0" in done.stderr
+    assert "--speed is max or a positive number, not 0" in done.err
 
 
 # -- cutting history -------------------------------------------------------------------------------
