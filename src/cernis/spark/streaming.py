@@ -120,7 +120,8 @@ def _spread(plan: Plan, frame: DataFrame) -> int:
         for stratum in stage.strata:
             refuse(stratum)
     job = job_of(plan, settings(), 2)
-    if foreign_domains(plan, job.loaded.routes) or not job.loaded.routes.owned:
+    routes = job.loaded.stream_routes
+    if foreign_domains(plan, routes) or not routes.owned:
         return 1
     return 2 * cores_of(frame.sparkSession)
 
