@@ -94,7 +94,7 @@ def stream(
         "program": fingerprint(what), "window": chosen.window, "step": chosen.step,
         "policy": policy, "start": chosen.start, "tick": chosen.tick,
         "ties": chosen.ties,
-        "partitions": partitions or _partitions_before(folder) or _spread(what, frame),
+        "partitions": _buckets(what, partitions, folder, frame),
     })  # fmt: skip
     _see_whole(folder)
     job = _spread_plan(job_of(what, chosen, told["partitions"]), frame)
@@ -114,16 +114,17 @@ def _spread_plan(job: Job, frame: DataFrame) -> Job:
     return job if context is None else replace(job, plan=context.broadcast(job.plan))
 
 
-def _spread(plan: Plan, frame: DataFrame) -> int:
+def _buckets(plan: Plan, wanted: int | None, folder: Checkpoint, frame: DataFrame) -> int:
     """Into how many buckets entities are spread: one where the rules need all in one place."""
     for stage in plan.stages:
         for stratum in stage.strata:
             refuse(stratum)
-    job = job_of(plan, settings(), 2)
-    routes = job.loaded.stream_routes
+    if wanted is not None and wanted < 1:
+        raise DataError("there must be at least one partition")
+    routes = job_of(plan, settings(), 2).loaded.stream_routes
     if foreign_domains(plan, routes) or not routes.owned:
         return 1
-    return 2 * cores_of(frame.sparkSession)
+    return wanted or _partitions_before(folder) or 2 * cores_of(frame.sparkSession)
 
 
 def _partitions_before(folder: Checkpoint) -> int | None:
