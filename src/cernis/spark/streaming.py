@@ -89,6 +89,8 @@ def stream(
     given, frame = input_of(events, shapes, mappings)
     if not frame.isStreaming:
         raise DataError("events must come from readStream; for what is at rest, use recognise")
+    if getattr(frame.sparkSession, "_sc", None) is None:
+        raise DataError("a stream needs a session of its own process, and none of Spark Connect")
     folder = Checkpoint(Path(checkpoint).absolute())
     told = folder.claim({
         "program": fingerprint(what), "window": chosen.window, "step": chosen.step,
@@ -110,8 +112,7 @@ def stream(
 
 def _spread_plan(job: Job, frame: DataFrame) -> Job:
     """The job with its plan sent to the workers once, and not with every task of a micro-batch."""
-    context = getattr(frame.sparkSession, "_sc", None)
-    return job if context is None else replace(job, plan=context.broadcast(job.plan))
+    return replace(job, plan=frame.sparkSession.sparkContext.broadcast(job.plan))
 
 
 def _buckets(plan: Plan, wanted: int | None, folder: Checkpoint, frame: DataFrame) -> int:
@@ -167,8 +168,9 @@ class Stream:
 
     def begin(self, frame: DataFrame, every: str | None, until_done: bool) -> None:
         """Start it."""
-        listener = MetricsListener(self.metrics)
-        frame.sparkSession.streams.addListener(listener)
+        self._streams = frame.sparkSession.streams
+        self._listener = MetricsListener(self.metrics)
+        self._streams.addListener(self._listener)
         writer = frame.writeStream.foreachBatch(self._batch)
         writer = writer.option("checkpointLocation", str(self.job.checkpoint.spark))
         if until_done:
@@ -176,13 +178,17 @@ class Stream:
         elif every is not None:
             writer = writer.trigger(processingTime=every)
         self.query = writer.start()
-        listener.run = str(self.query.runId)
+        self._listener.run = str(self.query.runId)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the stream ends; if it failed, raise why. Has it ended?"""
-        with explained():
-            ended = self.query.awaitTermination(seconds)  # type: ignore[arg-type]
-        return ended is not False
+        try:
+            with explained():
+                self.query.awaitTermination(seconds)  # type: ignore[arg-type]
+        finally:
+            if not self.query.isActive:
+                self._streams.removeListener(self._listener)
+        return not self.query.isActive
 
     def catch_up(self) -> None:
         """Wait until all is done that the source has by now."""
@@ -192,6 +198,7 @@ class Stream:
     def stop(self) -> None:
         """Stop it; a micro-batch under way will be done again."""
         self.query.stop()
+        self._streams.removeListener(self._listener)
 
     # -- a micro-batch ----------------------------------------------------------------------
 
