@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 from cernis.plan.builder import Plan
 from cernis.program import Program, load
 from cernis.runtime.columns import SetAside
 from cernis.runtime.feed import FEED
 from cernis.runtime.mapping import Mappings, read_mappings
 from cernis.runtime.query import refuse
-from cernis.runtime.settings import Length, Point, length, settings
+from cernis.runtime.settings import Length, Point, Settings, length, settings
 from cernis.spark.batch import partition_number
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
@@ -36,7 +36,7 @@ from cernis.spark.rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.session import cores_of
 from cernis.spark.sinks import Sink, sink_of, stream_name
 from cernis.spark.store import Checkpoint
-from cernis.spark.stream_input import input_of, read
+from cernis.spark.stream_input import Input, input_of, read
 from cernis.spark.stream_job import StreamJob, packed
 from cernis.spark.stream_stage import evaluate
 from cernis.spark.trouble import explained
@@ -79,35 +79,63 @@ def stream(
     for diagnostic in loaded.plan.diagnostics:
         warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=2)
     chosen = settings(window, step or window, start, None, tick, ties)
-    late = 0 if lateness == 0 else length(lateness, "lateness")
-    ahead = None if future is None else length(future, "future")
-    if policy not in POLICIES:
-        raise DataError(f"the policy is one of {', '.join(POLICIES)}, not {policy}")
+    how = _How(
+        chosen, 0 if lateness == 0 else length(lateness, "lateness"), policy,
+        None if future is None else length(future, "future"),
+    )  # fmt: skip
+    given, frame = _input(loaded.plan, events, mapping)
+    folder = Checkpoint(Path(checkpoint).absolute())
+    target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
+    made = Stream(_job(loaded.plan, how, given, frame, folder, partitions), target)
+    made.begin(frame, every, until_done)
+    return made
+
+
+@dataclass(frozen=True)
+class _How:
+    """How to recognise on a stream."""
+
+    settings: Settings
+    lateness: int
+    policy: str
+    future: int | None
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise DataError(f"the policy is one of {', '.join(POLICIES)}, not {self.policy}")
+
+
+def _input(
+    plan: Plan, events: Any, mapping: str | Path | Mapping[str, Any] | None
+) -> tuple[Input, DataFrame]:
     mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
-    what = loaded.plan
-    shapes = job_of(what, chosen, 1).loaded.shapes
-    given, frame = input_of(events, shapes, mappings)
+    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, mappings)
     if not frame.isStreaming:
         raise DataError("events must come from readStream; for what is at rest, use recognise")
     if getattr(frame.sparkSession, "_sc", None) is None:
         raise DataError("a stream needs a session of its own process, and none of Spark Connect")
-    folder = Checkpoint(Path(checkpoint).absolute())
+    return given, frame
+
+
+def _job(
+    plan: Plan, how: _How, given: Input, frame: DataFrame, folder: Checkpoint,
+    partitions: int | None,
+) -> StreamJob:  # fmt: skip
+    """The job of every micro-batch; a checkpoint that is another stream's is a DataError."""
+    chosen = how.settings
     told = folder.claim({
-        "program": fingerprint(what), "window": chosen.window, "step": chosen.step,
-        "policy": policy, "start": chosen.start, "tick": chosen.tick,
-        "ties": chosen.ties,
-        "partitions": _buckets(what, partitions, folder, frame),
+        "program": fingerprint(plan), "window": chosen.window, "step": chosen.step,
+        "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
+        "partitions": _buckets(plan, partitions, folder, frame),
     })  # fmt: skip
     _see_whole(folder)
-    job = _spread_plan(job_of(what, chosen, told["partitions"]), frame)
+    job = _spread_plan(job_of(plan, chosen, told["partitions"]), frame)
     assert chosen.window is not None
     assert chosen.step is not None
-    own = StreamJob(
-        job, given, folder, chosen.window, chosen.step, late, policy, chosen.start, ahead
-    )
-    made = Stream(own, sink_of(sink, stream_name(folder.folder), frame.sparkSession))
-    made.begin(frame, every, until_done)
-    return made
+    return StreamJob(
+        job, given, folder, chosen.window, chosen.step, how.lateness, how.policy, chosen.start,
+        how.future,
+    )  # fmt: skip
 
 
 def _spread_plan(job: Job, frame: DataFrame) -> Job:
@@ -117,6 +145,8 @@ def _spread_plan(job: Job, frame: DataFrame) -> Job:
 
 def _buckets(plan: Plan, wanted: int | None, folder: Checkpoint, frame: DataFrame) -> int:
     """Into how many buckets entities are spread: one where the rules need all in one place."""
+    if plan.checked.definitions.patterns:
+        raise UnsupportedError("event patterns are not supported on streams yet; use Program.run")
     for stage in plan.stages:
         for stratum in stage.strata:
             refuse(stratum)
