@@ -87,8 +87,9 @@ def files(
     reader = reader.option("pathGlobFilter", pattern).option("recursiveFileLookup", "true")
     if at_once is not None:
         reader = reader.option("maxFilesPerTrigger", at_once)
+    place = str(folder) if urlparse(str(folder)).scheme else str(Path(folder).absolute())
     # Without the content, Spark opens no file.
-    return reader.load(str(folder)).select("path", "length", "modificationTime")
+    return reader.load(place).select("path", "length", "modificationTime")
 
 
 def input_of(
