@@ -36,7 +36,7 @@ from cernis.spark.rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.session import cores_of
 from cernis.spark.sinks import Sink, sink_of, stream_name
 from cernis.spark.store import Checkpoint
-from cernis.spark.stream_input import Input, input_of, read
+from cernis.spark.stream_input import Input, input_of, read, with_heartbeat
 from cernis.spark.stream_job import StreamJob, packed
 from cernis.spark.stream_stage import evaluate
 from cernis.spark.trouble import explained
@@ -58,7 +58,7 @@ def stream(
     sink: Any = "memory", start: Point | None = None, tick: int | None = None,
     ties: str | None = None, future: Length | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
-    every: str | None = None, until_done: bool = False,
+    every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
 ) -> Stream:  # fmt: skip
     """Recognise on a stream: start it, and give a handle to it.
 
@@ -73,7 +73,9 @@ def stream(
     workers see. A stream that is started again with it goes on where it ended.
 
     A micro-batch begins when the one before is done, or `every` so often (`"10 seconds"`). With
-    `until_done` the stream ends when it has read all that is there.
+    `until_done` the stream ends when it has read all that is there. With a `heartbeat`, the clock
+    goes on where no records come: all is taken to have come that arrived longer ago than that, by
+    the clock on the wall. Times must be seconds since 1970 then.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
     for diagnostic in loaded.plan.diagnostics:
@@ -84,6 +86,8 @@ def stream(
         None if future is None else length(future, "future"),
     )  # fmt: skip
     given, frame = _input(loaded.plan, events, mapping)
+    if heartbeat is not None:
+        frame = with_heartbeat(given, frame, length(heartbeat, "heartbeat"))
     folder = Checkpoint(Path(checkpoint).absolute())
     target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
     made = Stream(_job(loaded.plan, how, given, frame, folder, partitions), target)
