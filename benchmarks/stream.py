@@ -258,10 +258,6 @@ def soak(spark: Any, folder: Path, given: Any) -> None:
         running.catch_up()
         if (window + 1) % max(given.soak // 20, 1) == 0:
             sizes.append(say_size(window + 1, running, folder))
-        for old in sorted(target.iterdir())[:-3]:
-            for file in old.iterdir():
-                file.unlink()
-            old.rmdir()
     assert running is not None
     running.stop()
     first, last = (np.mean(own) for own in np.array_split(np.array(sizes[2:]), 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -212,6 +213,30 @@ def test_a_file_of_nothing(spark: SparkSession, tmp_path: Path) -> None:
     running.stop()
     assert running.metrics.batches == 3
     assert [row["fluent"] for row in memory(running).to_pylist()] == ["happy", "rich", "party"]
+
+
+@pytest.mark.parametrize("kind", ["files", "records", "frames"])
+def test_time_goes_on_without_records(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    from .test_mqtt import until
+
+    now = int(time.time())
+    given = Folder(tmp_path / "in")
+    given.put([f"{now - 60}|kim"])
+    rows = spark.readStream.text(str(given.folder)).selectExpr("split(value, '[|]') f")
+    rows = rows.selectExpr("cast(f[0] as bigint) occurrence", "f[1] X")
+    frame: Any = {"win_lottery": rows}
+    if kind == "records":
+        frame = rows.selectExpr("'win_lottery' name", "timestamp_seconds(occurrence) occurrence",
+                                "array(X) args")  # fmt: skip
+    elif kind == "files":
+        given.put([f"win_lottery|{now - 60}|{now - 60}|kim"])
+        frame = files(spark, given.folder)
+    running = stream(
+        TOY, frame, checkpoint=tmp_path / "c", window=1000, step=10, partitions=2, heartbeat=5
+    )
+    until(lambda: (running.metrics.query_time or 0) >= now - 20, 60)
+    running.stop()
+    assert ("rich", ("kim",), "true", now - 59, None) in answer(memory(running))
 
 
 # -- what is refused -------------------------------------------------------------------------------

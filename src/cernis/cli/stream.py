@@ -102,6 +102,10 @@ def stream(
     every: Annotated[
         str | None, typer.Option(help="How often a micro-batch begins: '10 seconds'.")
     ] = None,
+    heartbeat: Annotated[
+        str | None,
+        typer.Option(help="Time goes on by the clock on the wall, so much behind it."),
+    ] = None,
     until_done: Annotated[
         bool, typer.Option("--until-done", help="End when all that is there has been read.")
     ] = False,
@@ -115,6 +119,7 @@ def stream(
 ) -> None:
     """Recognise on a stream, and tell every change; ends with Ctrl-C."""
     more = {"every": every, "until_done": until_done, "mapping": config, "checkpoint": checkpoint}
+    more["heartbeat"] = heartbeat
     asked = _asked(
         rules, facts, sink, port, master, conf, window=window, step=step, lateness=lateness,
         policy=policy, start=start, tick=tick, future=future, partitions=partitions, **more,
@@ -200,8 +205,8 @@ def _look_ahead(given: dict[str, Any], sink: str) -> None:
     from cernis.spark.sinks import sink_of
 
     checked(given["window"], given["step"], given["start"], None, given["tick"])
-    for name in ("lateness", "future"):
-        if given[name]:
+    for name in ("lateness", "future", "heartbeat"):
+        if given.get(name):
             length(given[name], name)
     sink_of(sink, "", None)
 

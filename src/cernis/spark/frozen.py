@@ -12,6 +12,7 @@ import io
 import pickle
 from collections.abc import Mapping
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -113,11 +114,19 @@ def _context(*given: Any) -> Context:
 def _packed(values: list[Value]) -> Any:
     if values and all(type(value) is int and abs(value) < 1 << 63 for value in values):
         return np.array(values, np.int64)
+    if values and all(type(value) is str for value in values):
+        # One text, and where each value ends in it: arrays, which are parts of their own.
+        ends = np.cumsum([len(value) for value in values])  # type: ignore[arg-type]
+        text = "".join(values).encode("utf-8", "surrogatepass")  # type: ignore[arg-type]
+        return np.frombuffer(text, np.uint8), ends
     return values
 
 
 def _domain(values: Any) -> Domain:
     """A domain in which each value has the code it had."""
+    if isinstance(values, tuple):
+        text = values[0].tobytes().decode("utf-8", "surrogatepass")
+        values = [text[low:high] for low, high in pairwise([0, *values[1].tolist()])]
     if not isinstance(values, np.ndarray):
         keys = ((value,) if isinstance(value, float) else value for value in values)
         return Domain(values, {key: code for code, key in enumerate(keys)})

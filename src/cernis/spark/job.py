@@ -148,6 +148,11 @@ class Loaded:
         return find_routes(self.plan)
 
     @cached_property
+    def stream_routes(self) -> Routes:
+        """Which relation goes where if nobody knows what is still to come."""
+        return find_routes(self.plan, by_links=False)
+
+    @cached_property
     def shapes(self) -> Shapes:
         """What records are of."""
         return Shapes(self.plan.checked)

@@ -68,7 +68,6 @@ class Metrics:
     batch_seconds: float = 0.0
     spark_input_rows: int = 0
     spark_batch_seconds: float = 0.0
-    window: int | None = None
     _seen: list[tuple[float, int]] = field(default_factory=list, repr=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, repr=False)
 

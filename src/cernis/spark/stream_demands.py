@@ -63,10 +63,11 @@ def asking(records: Records, job: Job) -> Iterator[Row]:
 
     Only what stages derive is asked for. Input that carries part of a key goes to every bucket.
     """
+    routes = job.loaded.stream_routes
     found: dict[Demand, list[Asked]] = {}
     for form, part in records.relations.items():
-        for ask in job.loaded.routes.asks:
-            if ask.driver == form.relation and ask.demand.home in job.loaded.routes.owned:
+        for ask in routes.asks:
+            if ask.driver == form.relation and ask.demand.home in routes.owned:
                 found.setdefault(ask.demand, []).append(_asked(part, ask, job.buckets))
     for demand, parts in found.items():
         whole = together(parts).once()

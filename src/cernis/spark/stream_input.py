@@ -32,7 +32,7 @@ from cernis.runtime.records import read_stream
 from cernis.runtime.rows import NAMES
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.sources import read_file
-from cernis.runtime.tabular import add_mixed_table, add_table, seconds_of
+from cernis.runtime.tabular import add_mixed_table, add_table, seconds_of, time_points
 from cernis.spark.frames import Frame, wanted_columns
 from cernis.spark.places import sources_of
 
@@ -47,6 +47,8 @@ CLOCK_ENDING: Final = ".clock"
 
 _FILES: Final = "path string, modificationTime timestamp, length bigint, content binary"
 _LINE: Final = f"{CLOCK}|"
+_TIME: Final = "clock"
+_TIMES: Final = ("arrival", "occurrence", "start")
 
 
 class Rows(StrEnum):
@@ -87,8 +89,9 @@ def files(
     reader = reader.option("pathGlobFilter", pattern).option("recursiveFileLookup", "true")
     if at_once is not None:
         reader = reader.option("maxFilesPerTrigger", at_once)
+    place = str(folder) if urlparse(str(folder)).scheme else str(Path(folder).absolute())
     # Without the content, Spark opens no file.
-    return reader.load(str(folder)).select("path", "length", "modificationTime")
+    return reader.load(place).select("path", "length", "modificationTime")
 
 
 def input_of(
@@ -131,6 +134,28 @@ def _frames(events: Mapping[Any, Any], shapes: Shapes) -> tuple[Input, DataFrame
     return Input(Rows.FRAMES, tuple(map(str, events))), found
 
 
+def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
+    """The rows, and every second one that tells the time: that of the wall, less some seconds.
+
+    Times of records must be seconds since 1970.
+    """
+    ticks = rows.sparkSession.readStream.format("rate").option("numPartitions", 1).load()
+    time = f"unix_seconds(timestamp) - {behind}"
+    if what.kind is Rows.FRAMES:
+        told = ticks.selectExpr(f"{time} as {_TIME}")
+    elif what.kind is Rows.RECORDS:
+        kinds = dict(rows.dtypes)
+        name = next(title for title in NAMES if title in kinds)
+        title = next(each for each in _TIMES if each in kinds)
+        told = ticks.selectExpr(
+            f"'{CLOCK}' as `{name}`", f"cast({time} as {kinds[title]}) as `{title}`"
+        )
+    else:
+        only = rows.columns[0]
+        told = ticks.selectExpr(f"concat('{_LINE}', {time}) as `{only}`")
+    return rows.unionByName(told, True)
+
+
 # -- reading -----------------------------------------------------------------------------------
 
 
@@ -145,22 +170,27 @@ def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes
     if what.kind is Rows.TEXT:
         told = _add_text(table["value"], gathering)
     elif what.kind is Rows.FILES:
-        told = _add_files([local(path) for path in table["path"].to_pylist()], what, gathering)
+        told = _add_files(table["path"].to_pylist(), what, gathering)
     elif what.kind is Rows.RECORDS:
         table, told = _without_clock(table)
         add_mixed_table(table, gathering, "")
     else:
+        if _TIME in table.column_names:
+            told = pc.max(table[_TIME]).as_py()
+            table = table.drop_columns([_TIME])
         for name, own in zip(what.relations, table.columns, strict=True):
             add_table(name, _flat(own), gathering, name)
     return Read(gathering.unresolved(), told)
 
 
-def _add_files(files: list[Path], what: Input, gathering: Gathering) -> int | None:
-    clocks = [file for file in files if file.suffix == CLOCK_ENDING]
-    for file in files:
-        if file not in clocks:
+def _add_files(paths: list[str], what: Input, gathering: Gathering) -> int | None:
+    clocks = [path.removeprefix(_LINE) for path in paths if path.startswith(_LINE)]
+    for file in [local(path) for path in paths if not path.startswith(_LINE)]:
+        if file.suffix == CLOCK_ENDING:
+            clocks.append(file.read_text("utf-8", "replace"))
+        else:
             read_file(file, gathering, what.mappings or Mappings())
-    return _latest(file.read_text("utf-8", "replace") for file in clocks)
+    return _latest(clocks)
 
 
 def _add_text(lines: pa.ChunkedArray, gathering: Gathering) -> int | None:
@@ -188,8 +218,12 @@ def _without_clock(table: pa.Table) -> tuple[pa.Table, int | None]:
     if not pc.any(is_clock).as_py():
         return table, None
     own = table.filter(is_clock)
-    times = next(own[each] for each in ("arrival", "occurrence") if each in own.column_names)
-    return table.filter(pc.invert(is_clock)), _latest(map(str, times.to_pylist()))
+    told = []
+    for title in _TIMES:
+        if title in own.column_names:
+            times, known = time_points(own[title], title)
+            told += times[known].tolist()
+    return table.filter(pc.invert(is_clock)), max(told, default=None)
 
 
 def _latest(texts: Iterable[str]) -> int | None:

@@ -80,7 +80,7 @@ class StreamJob:
     @property
     def routes(self) -> Routes:
         """Which relation goes where."""
-        return self.job.loaded.routes
+        return self.job.loaded.stream_routes
 
     def at(self, batch: int, previous: int, clock: int | None) -> StreamJob:
         """The job of another micro-batch."""

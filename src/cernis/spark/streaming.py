@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 from cernis.plan.builder import Plan
 from cernis.program import Program, load
 from cernis.runtime.columns import SetAside
 from cernis.runtime.feed import FEED
 from cernis.runtime.mapping import Mappings, read_mappings
 from cernis.runtime.query import refuse
-from cernis.runtime.settings import Length, Point, length, settings
+from cernis.runtime.settings import Length, Point, Settings, length, settings
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
@@ -36,7 +36,7 @@ from cernis.spark.session import cores_of
 from cernis.spark.sinks import Sink, sink_of, stream_name
 from cernis.spark.source import partition_number
 from cernis.spark.store import Checkpoint
-from cernis.spark.stream_input import input_of, read
+from cernis.spark.stream_input import Input, input_of, read, with_heartbeat
 from cernis.spark.stream_job import StreamJob, packed
 from cernis.spark.stream_stage import evaluate
 from cernis.spark.trouble import explained
@@ -58,7 +58,7 @@ def stream(
     sink: Any = "memory", start: Point | None = None, tick: int | None = None,
     ties: str | None = None, future: Length | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
-    every: str | None = None, until_done: bool = False,
+    every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
 ) -> Stream:  # fmt: skip
     """Recognise on a stream: start it, and give a handle to it.
 
@@ -73,56 +73,93 @@ def stream(
     workers see. A stream that is started again with it goes on where it ended.
 
     A micro-batch begins when the one before is done, or `every` so often (`"10 seconds"`). With
-    `until_done` the stream ends when it has read all that is there.
+    `until_done` the stream ends when it has read all that is there. With a `heartbeat`, the clock
+    goes on where no records come: all is taken to have come that arrived longer ago than that, by
+    the clock on the wall. Times must be seconds since 1970 then.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
     for diagnostic in loaded.plan.diagnostics:
         warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=2)
     chosen = settings(window, step or window, start, None, tick, ties)
-    late = 0 if lateness == 0 else length(lateness, "lateness")
-    ahead = None if future is None else length(future, "future")
-    if policy not in POLICIES:
-        raise DataError(f"the policy is one of {', '.join(POLICIES)}, not {policy}")
-    mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
-    what = loaded.plan
-    shapes = job_of(what, chosen, 1).loaded.shapes
-    given, frame = input_of(events, shapes, mappings)
-    if not frame.isStreaming:
-        raise DataError("events must come from readStream; for what is at rest, use recognise")
+    how = _How(
+        chosen, 0 if lateness == 0 else length(lateness, "lateness"), policy,
+        None if future is None else length(future, "future"),
+    )  # fmt: skip
+    given, frame = _input(loaded.plan, events, mapping)
+    if heartbeat is not None:
+        frame = with_heartbeat(given, frame, length(heartbeat, "heartbeat"))
     folder = Checkpoint(Path(checkpoint).absolute())
-    told = folder.claim({
-        "program": fingerprint(what), "window": chosen.window, "step": chosen.step,
-        "policy": policy, "start": chosen.start, "tick": chosen.tick,
-        "ties": chosen.ties,
-        "partitions": partitions or _partitions_before(folder) or _spread(what, frame),
-    })  # fmt: skip
-    _see_whole(folder)
-    job = _spread_plan(job_of(what, chosen, told["partitions"]), frame)
-    assert chosen.window is not None
-    assert chosen.step is not None
-    own = StreamJob(
-        job, given, folder, chosen.window, chosen.step, late, policy, chosen.start, ahead
-    )
-    made = Stream(own, sink_of(sink, stream_name(folder.folder), frame.sparkSession))
+    target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
+    made = Stream(_job(loaded.plan, how, given, frame, folder, partitions), target)
     made.begin(frame, every, until_done)
     return made
 
 
+@dataclass(frozen=True)
+class _How:
+    """How to recognise on a stream."""
+
+    settings: Settings
+    lateness: int
+    policy: str
+    future: int | None
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise DataError(f"the policy is one of {', '.join(POLICIES)}, not {self.policy}")
+
+
+def _input(
+    plan: Plan, events: Any, mapping: str | Path | Mapping[str, Any] | None
+) -> tuple[Input, DataFrame]:
+    mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
+    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, mappings)
+    if not frame.isStreaming:
+        raise DataError("events must come from readStream; for what is at rest, use recognise")
+    if getattr(frame.sparkSession, "_sc", None) is None:
+        raise DataError("a stream needs a session of its own process, and none of Spark Connect")
+    return given, frame
+
+
+def _job(
+    plan: Plan, how: _How, given: Input, frame: DataFrame, folder: Checkpoint,
+    partitions: int | None,
+) -> StreamJob:  # fmt: skip
+    """The job of every micro-batch; a checkpoint that is another stream's is a DataError."""
+    chosen = how.settings
+    told = folder.claim({
+        "program": fingerprint(plan), "window": chosen.window, "step": chosen.step,
+        "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
+        "partitions": _buckets(plan, partitions, folder, frame),
+    })  # fmt: skip
+    _see_whole(folder)
+    job = _spread_plan(job_of(plan, chosen, told["partitions"]), frame)
+    assert chosen.window is not None
+    assert chosen.step is not None
+    return StreamJob(
+        job, given, folder, chosen.window, chosen.step, how.lateness, how.policy, chosen.start,
+        how.future,
+    )  # fmt: skip
+
+
 def _spread_plan(job: Job, frame: DataFrame) -> Job:
     """The job with its plan sent to the workers once, and not with every task of a micro-batch."""
-    context = getattr(frame.sparkSession, "_sc", None)
-    return job if context is None else replace(job, plan=context.broadcast(job.plan))
+    return replace(job, plan=frame.sparkSession.sparkContext.broadcast(job.plan))
 
 
-def _spread(plan: Plan, frame: DataFrame) -> int:
+def _buckets(plan: Plan, wanted: int | None, folder: Checkpoint, frame: DataFrame) -> int:
     """Into how many buckets entities are spread: one where the rules need all in one place."""
+    if plan.checked.definitions.patterns:
+        raise UnsupportedError("event patterns are not supported on streams yet; use Program.run")
     for stage in plan.stages:
         for stratum in stage.strata:
             refuse(stratum)
-    job = job_of(plan, settings(), 2)
-    if foreign_domains(plan, job.loaded.routes) or not job.loaded.routes.owned:
+    if wanted is not None and wanted < 1:
+        raise DataError("there must be at least one partition")
+    routes = job_of(plan, settings(), 2).loaded.stream_routes
+    if foreign_domains(plan, routes) or not routes.owned:
         return 1
-    return 2 * cores_of(frame.sparkSession)
+    return wanted or _partitions_before(folder) or 2 * cores_of(frame.sparkSession)
 
 
 def _partitions_before(folder: Checkpoint) -> int | None:
@@ -165,8 +202,9 @@ class Stream:
 
     def begin(self, frame: DataFrame, every: str | None, until_done: bool) -> None:
         """Start it."""
-        listener = MetricsListener(self.metrics)
-        frame.sparkSession.streams.addListener(listener)
+        self._streams = frame.sparkSession.streams
+        self._listener = MetricsListener(self.metrics)
+        self._streams.addListener(self._listener)
         writer = frame.writeStream.foreachBatch(self._batch)
         writer = writer.option("checkpointLocation", str(self.job.checkpoint.spark))
         if until_done:
@@ -174,13 +212,17 @@ class Stream:
         elif every is not None:
             writer = writer.trigger(processingTime=every)
         self.query = writer.start()
-        listener.run = str(self.query.runId)
+        self._listener.run = str(self.query.runId)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the stream ends; if it failed, raise why. Has it ended?"""
-        with explained():
-            ended = self.query.awaitTermination(seconds)  # type: ignore[arg-type]
-        return ended is not False
+        try:
+            with explained():
+                self.query.awaitTermination(seconds)  # type: ignore[arg-type]
+        finally:
+            if not self.query.isActive:
+                self._streams.removeListener(self._listener)
+        return not self.query.isActive
 
     def catch_up(self) -> None:
         """Wait until all is done that the source has by now."""
@@ -190,6 +232,7 @@ class Stream:
     def stop(self) -> None:
         """Stop it; a micro-batch under way will be done again."""
         self.query.stop()
+        self._streams.removeListener(self._listener)
 
     # -- a micro-batch ----------------------------------------------------------------------
 
