@@ -80,7 +80,9 @@ def _arrival(line: str) -> int:
         return LONG_AGO
 
 
-def difference(scenario: Scenario, program: Program, result: Result, incremental: bool) -> str:
+def difference(
+    scenario: Scenario, program: Program, result: Result, incremental: bool | None
+) -> str:
     """How the sum of a session's feed differs from the answers of a run; empty if it does not."""
     fed, found = Fed(scenario, program, incremental=incremental), Sum()
     for window, (query, answer) in zip(fed.windows, result.as_of, strict=True):

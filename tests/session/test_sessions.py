@@ -8,6 +8,7 @@ import pytest
 
 import cernis
 from cernis.errors import DataError
+from cernis.runtime import session as session_module
 from cernis.runtime.session import Session
 from tests.engine.compare import by_engine, scenarios
 from tests.session.feeds import Fed, Sum, difference, rows
@@ -23,6 +24,23 @@ def test_feeds_add_up_to_the_answers_of_a_run(chunk: int, incremental: bool) -> 
             result = by_engine(scenario, program, per_query=True)
             found = difference(scenario, program, result, incremental)
             assert not found, f"seed {seed}\n{scenario}\n{found}"
+
+
+def test_either_way_goes_on_from_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "FIXED", 3)
+    monkeypatch.setattr(session_module, "CHANGED", 1)
+    ways = set()
+    for seed in SEEDS[1::3]:
+        for scenario, program in scenarios(seed, 2):
+            result = by_engine(scenario, program, per_query=True)
+            found = difference(scenario, program, result, None)
+            assert not found, f"seed {seed}\n{scenario}\n{found}"
+            fed = Fed(scenario, program)
+            for window in fed.windows:
+                fed.insert(window.query)
+                fed.session.query(window.query)
+                ways.add(fed.session.is_incremental)
+    assert ways == {True, False}
 
 
 @pytest.mark.parametrize("policy", ["partial", "final"])

@@ -57,6 +57,19 @@ class Outcome:
         self.changes[relation] = change
 
 
+@dataclass(slots=True)
+class Standing:
+    """All that one way of evaluating has to know of another's last query to go on from there."""
+
+    query: int
+    fluents: dict[Relation, Rows]
+    """The intervals of all fluents, of the input, too: start, end, value."""
+    events: dict[Relation, Rows]
+    """The happenings of derived events in the window."""
+    begun: dict[Relation, Rows]
+    """The initiations that delayed effects are counted from: time and coded value."""
+
+
 class Spaces:
     """Where a program's relations are kept: by the keys of its stages."""
 

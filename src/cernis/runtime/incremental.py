@@ -15,7 +15,7 @@ from cernis.operators.simple import leaves_open
 from cernis.plan.links import Link
 from cernis.plan.logical import Delay, PointRule, Stratum
 from cernis.runtime.dirt import Dirt, joined
-from cernis.runtime.evaluator import Outcome, Spaces
+from cernis.runtime.evaluator import Outcome, Spaces, Standing
 from cernis.runtime.memory import Admitted, Memory
 from cernis.runtime.population import Predicate
 from cernis.runtime.run import Answer, Window, counted_events, watched_fluents
@@ -127,6 +127,31 @@ class Incremental:
         self._before = window.query
         return update.outcome
 
+    def standing(self, query: int) -> Standing:
+        """What the last query has left."""
+        kept = self._kept
+        return Standing(
+            query,
+            {relation: _all(store) for relation, store in kept.fluents.items()},
+            {relation: _all(store) for relation, store in kept.events.items()
+             if relation not in kept.input},
+            {relation: _all(store) for relation, store in kept.begun.items()},
+        )  # fmt: skip
+
+    def take_over(self, standing: Standing) -> None:
+        """Go on from where another has stopped; points are found at the next query."""
+        kept = self._kept
+        for stores, given in (
+            (kept.fluents, standing.fluents), (kept.events, standing.events),
+            (kept.begun, standing.begun),
+        ):  # fmt: skip
+            for relation, rows in given.items():
+                if relation in stores:
+                    store = stores[relation]
+                    store.exchange(_NOWHERE, store.enter(rows)[0], rows)
+                    if stores is kept.fluents:
+                        kept.look_ahead(relation, rows, standing.query, self._spaces.context.tick)
+
     def _forget(self, update: Update) -> None:
         for store in self._kept.fluents.values():
             # What ends right at the edge may go on behind it.
@@ -209,7 +234,8 @@ class Incremental:
         raw = store.rows(places := store.overlapping(dirt))
         found, owners = inside(dirt, Rows(raw.arguments, raw.columns[:3]), places[1])
         change, changed = splice(self._kept.fluents[relation], dirt, found, owners, update.bound)
-        self._kept.look_ahead(relation, change.come, update)
+        tick = update.context.tick
+        self._kept.look_ahead(relation, change.come, update.window.query, tick)
         if changed:
             before = update.changed.get(relation, Dirt.nothing())
             update.changed[relation] = joined([before, widened(changed, update.context.tick)])
@@ -237,6 +263,13 @@ class Incremental:
 
 def _table(store: Store):  # type: ignore[no-untyped-def]
     return fluent_table(store, store.shelf.everything())
+
+
+def _all(store: Store) -> Rows:
+    return store.rows(store.shelf.everything())
+
+
+_NOWHERE = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 def _asked(stratum: Stratum) -> set[Relation]:

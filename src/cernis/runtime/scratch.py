@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.operators.context import Context
+from cernis.operators.context import Context, Points
 from cernis.operators.pieces import Piece, pieces, reaching, united
 from cernis.plan.builder import Plan
-from cernis.runtime.evaluator import Change, Outcome, told_apart
-from cernis.runtime.memory import Memory
+from cernis.runtime.evaluator import Change, Outcome, Standing, told_apart
+from cernis.runtime.memory import Admitted, Memory
+from cernis.runtime.population import Predicate
 from cernis.runtime.query import Outcome as Counted
 from cernis.runtime.query import evaluate
 from cernis.runtime.run import Answer, Window, counted_events, once, watched_fluents
 from cernis.runtime.state import State
 from cernis.runtime.stores import Rows, Store, event_table
+from cernis.tables.columns import Array
 from cernis.tables.fluents import FluentTable
 
 
@@ -30,8 +34,11 @@ class Scratch:
         self._counted = counted_events(plan)
         self._watched = watched_fluents(plan)
 
-    def query(self, window: Window, context: Context) -> Outcome:
-        """Bring the answer up to a query."""
+    def query(
+        self, window: Window, context: Context, admitted: Mapping[Relation, Admitted],
+        members: Mapping[Predicate, list[list[Array]]],
+    ) -> Outcome:  # fmt: skip
+        """Bring the answer up to a query, whatever came and went."""
         state = self._state
         state.advance(window.edge)
         self._fill(window, context)
@@ -54,6 +61,31 @@ class Scratch:
     def _evaluated(self, context: Context) -> Counted:
         """Evaluate all strata."""
         return evaluate(self._plan, context, self._state.carried())
+
+    def standing(self, query: int) -> Standing:
+        """What the last query has left."""
+        live, begun = self._state.left()
+        fluents = {}
+        for relation, table in live.items():
+            ((arguments, values, starts, ends),) = pieces(table)
+            fluents[relation] = Rows(arguments, [starts, ends, values])
+        points = {r: Rows(own.arguments, [own.times, own.values]) for r, own in begun.items()}
+        return Standing(query, fluents | self._rows, dict(self._happened), points)
+
+    def take_over(self, standing: Standing, context: Context) -> None:
+        """Go on from where another has stopped."""
+        live = {}
+        for relation, rows in standing.fluents.items():
+            starts, ends, values = rows.columns
+            live[relation] = united([(rows.arguments, values, starts, ends)], relation, context)
+        begun = {
+            relation: Points(rows.arguments, rows.columns[1], rows.columns[0])
+            for relation, rows in standing.begun.items()
+        }
+        self._state.resume(live, begun)
+        defined = set(self._fluents())
+        self._rows = {r: rows for r, rows in standing.fluents.items() if r in defined}
+        self._happened = dict(standing.events)
 
     def answer(self) -> Answer:
         """What the window knows of."""

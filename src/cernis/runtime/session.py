@@ -27,6 +27,23 @@ from cernis.tables.domains import Domain, Domains
 
 POLICIES: Final = ("early", "partial", "final")
 
+FIXED: Final = 250_000
+CHANGED: Final = 7
+"""What it costs to evaluate from what has changed, in records evaluated from scratch: so many for
+a query, and so many for a record that came or went. Measured by benchmarks/incremental.py."""
+
+
+def pays(held: int, changed: int, is_incremental: bool) -> bool:
+    """Is it likely to cost less to evaluate from what has changed than from scratch?
+
+    To change from one way to the other costs, too; so it takes a difference of a third.
+
+    >>> pays(2_000_000, 125_000, False), pays(100_000, 10_000, False), pays(2_000_000, 1, True)
+    (True, False, True)
+    """
+    cost = FIXED + CHANGED * changed
+    return held > cost * (2 / 3 if is_incremental else 4 / 3)
+
 
 class Session:
     """Recognises in process, query by query, as events arrive, arrive late, or are taken back.
@@ -39,7 +56,7 @@ class Session:
     def __init__(
         self, plan: Plan, window: int | None = None, step: int | None = None,
         start: int | None = None, tick: int | None = None, ties: str | None = None,
-        policy: str = "early", incremental: bool = True,
+        policy: str = "early", incremental: bool | None = None,
     ) -> None:  # fmt: skip
         if policy not in POLICIES:
             raise DataError(f"a policy is one of {', '.join(POLICIES)}, not {policy}")
@@ -57,13 +74,13 @@ class Session:
         self._policy = Policy(policy, self.tick)
         self._domains, self._memo = Domains(), Memo()
         template = self._context(Window(0, 0), 0)
-        self._spaces = Spaces(plan, template, incremental)
+        self._spaces = Spaces(plan, template, has_marks=incremental is not False)
         self._memory = self._spaces.memory()
         self._population = Population(plan.checked.definitions)
-        self._scratch = Scratch(plan, self._memory, template)
-        self._incremental: Incremental | None = None
+        self._evaluator: Scratch | Incremental = Scratch(plan, self._memory, template)
+        self._may_change = incremental is None and Incremental.fits(self._spaces)
         if incremental and Incremental.fits(self._spaces):
-            self._incremental = Incremental(self._memory, self._spaces)
+            self._evaluator = Incremental(self._memory, self._spaces)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -112,15 +129,36 @@ class Session:
             self._memory.forget(window)
             admitted = self._memory.admit(window, self.start)
             members = self._population.update(admitted, self._memory.stores, context)
-            if self._incremental is None:
-                outcome = self._scratch.query(window, context)
-            else:
-                outcome = self._incremental.query(window, context, admitted, members)
+            if self._may_change:
+                self._choose(sum(len(own.come) + len(own.gone) for own in admitted.values()))
+            outcome = self._evaluator.query(window, context, admitted, members)
         self.last = time
         fluents, events = self._shown(outcome.changes)
         next_edge = self._edge(time + (self.step or 0))
         fluents = self._policy.filtered(fluents, next_edge)
         return Feed(time, self.version, fluents, events, self.encoding, outcome.conflicts)
+
+    def _choose(self, changed: int) -> None:
+        """Evaluate by the way that is likely to cost less, given how many records have changed."""
+        is_incremental = isinstance(self._evaluator, Incremental)
+        wanted = pays(len(self._memory), changed, is_incremental) and not self._memory.has_points
+        if wanted == is_incremental:
+            return
+        template = self._spaces.context
+        standing = None if self.last is None else self._evaluator.standing(self.last)
+        if wanted:
+            self._evaluator = Incremental(self._memory, self._spaces)
+            if standing is not None:
+                self._evaluator.take_over(standing)
+        else:
+            self._evaluator = Scratch(self.plan, self._memory, template)
+            if standing is not None:
+                self._evaluator.take_over(standing, template)
+
+    @property
+    def is_incremental(self) -> bool:
+        """Was the last query answered from what had changed?"""
+        return isinstance(self._evaluator, Incremental)
 
     def _edge(self, time: int) -> int:
         assert self.start is not None
@@ -154,7 +192,7 @@ class Session:
         """
         from cernis.runtime.frames import all_intervals
 
-        return all_intervals((self._incremental or self._scratch).answer())
+        return all_intervals(self._evaluator.answer())
 
 
 def _version(plan: Plan) -> str:

@@ -138,7 +138,7 @@ class SimpleUnit(PointUnit):
             if len(is_new) and not dirt.everything:
                 # What happened to such instances at other times has not been asked for yet.
                 passes.append(Dirt.whole(is_new, update.window.edge))
-        if self.has_delays and update.before is not None:
+        if self.has_delays:
             for dirt in self.by_time(update):
                 changed.add(dirt.groups, dirt.starts)
         if self.event is not None and self.event in update.gone:

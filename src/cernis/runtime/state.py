@@ -113,6 +113,14 @@ class State:
             if entry is not None and not entry.is_input:
                 self._happened[relation] = table
 
+    def resume(self, live: dict[Relation, FluentTable], begun: dict[Relation, Points]) -> None:
+        """Go on from what a query elsewhere has left."""
+        self._live, self._begun = live, begun
+
+    def left(self) -> tuple[dict[Relation, FluentTable], dict[Relation, Points]]:
+        """What the last query has left, to go on from elsewhere."""
+        return self._live, self._begun
+
     def live(self, relation: Relation) -> list[Piece]:
         """The intervals of a fluent as the last query has them, put by or not."""
         return [*self._lately.get(relation, []), *pieces(self._live.get(relation))]

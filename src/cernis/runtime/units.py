@@ -73,10 +73,9 @@ class Kept:
     unsure: dict[Relation, Integers] = field(default_factory=dict)
     """Keys of fluents that may have gone on behind the last query."""
 
-    def look_ahead(self, relation: Relation, come: Rows, update: Update) -> None:
+    def look_ahead(self, relation: Relation, come: Rows, query: int, tick: int) -> None:
         """Note where intervals begin or end behind the query: others may wait for that."""
         store = self.fluents[relation]
-        tick, query = update.context.tick, update.window.query
         points = np.concatenate(come.columns[:2]) - tick
         later = (points > query) & (points < INFINITY - tick)
         if later.any():
@@ -292,16 +291,16 @@ class Unit:
 
     def by_time(self, update: Update) -> Iterator[Dirt]:
         """What the passing of time alone may change: effects that are due, intervals that last."""
-        assert update.before is not None
+        before = update.window.edge if update.before is None else update.before
         if self.has_delays:
             for relation, definition in self.definitions.items():
                 if any(isinstance(rule, Delay) for rule in definition.rules):
-                    yield _lasting(self.kept.fluents[relation], update.before)
+                    yield _lasting(self.kept.fluents[relation], before)
         if self.has_durations:
             for link in self.links:
                 store = self.kept.fluents.get(link.relation)
                 if store is not None:
-                    yield self.forward(link, _lasting(store, update.before), update)
+                    yield self.forward(link, _lasting(store, before), update)
 
     def forward(self, link: Link, dirt: Dirt, update: Update) -> Dirt:
         """Dirt of a relation that is read, as dirt of the unit's keys."""
@@ -557,7 +556,8 @@ class Unit:
                     np.concatenate([known[0], groups]), np.concatenate([known[1], times])
                 )  # fmt: skip
             else:
-                self.kept.look_ahead(relation, change.come, update)
+                tick = update.context.tick
+                self.kept.look_ahead(relation, change.come, update.window.query, tick)
 
 
 def _lasting(store: Store, before: int) -> Dirt:

@@ -49,6 +49,7 @@ class StageSession(Session):
             later = frozenset(self._keys) & frozenset(routes.onward)
         self._scratch = StageScratch(self.plan, self._memory, self._spaces.context)
         self._scratch.serve(earlier, later)
+        self._evaluator, self._may_change = self._scratch, False
 
     def put_in(self, found: Iterable[Found]) -> None:
         """Take what earlier stages found, as of each query of a micro-batch."""

@@ -1,0 +1,152 @@
+"""Sessions over a maritime stream: from what has changed against from scratch.
+
+    python benchmarks/incremental.py [--events 2000000] [--vessels 5000] [--grid] [--late-event]
+
+Windows of 1 to 16 steps, of which the longest holds that many events; 0 to 80 % of the events are
+late by a gamma-distributed time (shape 2, scale 2 steps). Prints, for each cell, processor time of
+a query (records taken in, evaluated, changes told) both ways, and their ratio. With --late-event: one
+late event into windows of a tenth, once and ten times the size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.maritime import plan_for, sort_time  # noqa: E402
+from cernis.plan import Plan  # noqa: E402
+from cernis.runtime.session import Session  # noqa: E402
+from examples.maritime.generate import generate  # noqa: E402
+from examples.maritime.vessels import FIRST_VESSEL  # noqa: E402
+
+MEASURED = 3
+"""Queries that are measured; the last ones of a stream."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Batches of records, one a query."""
+
+    step: int
+    queries: list[int]
+    batches: list[dict[str, pa.Table]]
+
+
+def stream(events: int, vessels: int, steps: int, late: float) -> Stream:
+    """A stream whose window of so many steps holds that many events."""
+    count = steps + MEASURED
+    tables = generate(events * count // steps, vessels, 7)
+    last = max(int(_times(table).max()) for table in tables.values() if len(table))
+    step = -(-last // count)
+    rng = np.random.default_rng(5)
+    arrivals = {name: _arrivals(table, late, step, rng) for name, table in tables.items()}
+    queries = [step * (number + 1) for number in range(count)]
+    batches, before = [], -1
+    for query in queries:
+        masks = {name: (own > before) & (own <= query) for name, own in arrivals.items()}
+        batches.append({
+            name: tables[name].filter(pa.array(mask)).drop_columns(["arrival"])
+            for name, mask in masks.items()
+            if mask.any()
+        })  # fmt: skip
+        before = query
+    return Stream(step, queries, batches)
+
+
+def _times(table: pa.Table) -> npt.NDArray[np.int64]:
+    return table["occurrence" if "occurrence" in table.column_names else "start"].to_numpy()
+
+
+def _arrivals(
+    table: pa.Table, late: float, step: int, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    times = _times(table)
+    is_late = rng.random(len(times)) < late
+    return times + np.where(is_late, rng.gamma(2.0, 2.0 * step, len(times)), 0).astype(np.int64)
+
+
+def query_time(plan: Plan, given: Stream, steps: int, incremental: bool) -> tuple[float, int]:
+    """Processor time of a query, the least of the last ones, and the events in the window."""
+    session = Session(plan, given.step * steps, given.step, 0, incremental=incremental)
+    taken = []
+    for query, batch in zip(given.queries, given.batches, strict=True):
+        begun = time.process_time()
+        session.insert(batch)
+        session.query(query)
+        taken.append(time.process_time() - begun)
+    return min(taken[-MEASURED:]), len(session)
+
+
+def grid(plan: Plan, events: int, vessels: int, lates: list[float], all_steps: list[int]) -> None:
+    """All cells, a line each."""
+    print("steps  late  events in window  scratch ms  incremental ms  ratio")
+    for late in lates:
+        given = stream(events, vessels, 16, late)
+        for steps in all_steps:
+            scratch, _ = query_time(plan, given, steps, False)
+            incremental, size = query_time(plan, given, steps, True)
+            print(
+                f"{steps:5}  {late:4.0%}  {size:16,}  {scratch * 1e3:10.1f}  "
+                f"{incremental * 1e3:14.1f}  {scratch / incremental:5.2f}",
+                flush=True,
+            )
+
+
+def late_event(plan: Plan, events: int, vessels: int) -> None:
+    """One late event into windows of several sizes, against a query without any event."""
+    for size in (events // 10, events, events * 10):
+        given = stream(size, vessels, 16, 0.0)
+        session = Session(plan, given.step * 16, given.step, 0, incremental=True)
+        for query, batch in zip(given.queries, given.batches, strict=True):
+            session.insert(batch)
+            session.query(query)
+        query = given.queries[-1]
+        taken: dict[str, list[float]] = {"without": [], "with": []}
+        for number in range(9):
+            begun = time.process_time()
+            session.query(query)
+            taken["without"].append(time.process_time() - begun)
+            when = query - given.step * 8 - number
+            session.insert({"velocity": [(query, when, FIRST_VESSEL, 30.0, 90.0, 90.0)]})
+            begun = time.process_time()
+            session.query(query)
+            taken["with"].append(time.process_time() - begun)
+        without, one = (float(np.median(own)) * 1e3 for own in taken.values())
+        print(
+            f"one late event, {len(session):,} in the window: {one:.1f} ms, {without:.1f} without"
+        )
+
+
+def main() -> None:
+    """Print the figures."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--events", type=int, default=2_000_000)
+    arguments.add_argument("--vessels", type=int, default=5_000)
+    arguments.add_argument("--grid", action="store_true")
+    arguments.add_argument("--late-event", action="store_true")
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        plan = plan_for(given.vessels, Path(folder))
+    print(f"a sort of {given.events:,} keys takes {sort_time(given.events) * 1e3:.1f} ms")
+    if given.grid:
+        lates, steps = [0.05, 0.1, 0.2, 0.4, 0.8], [1, 2, 4, 8, 16]
+        grid(plan, given.events, given.vessels, lates, steps)
+    else:
+        grid(plan, given.events, given.vessels, [0.0, 0.05, 0.4], [16])
+    if given.late_event:
+        late_event(plan, given.events // 2, given.vessels)
+
+
+if __name__ == "__main__":
+    main()
