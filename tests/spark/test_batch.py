@@ -202,7 +202,7 @@ def test_a_mapping_that_names_a_missing_column(spark: SparkSession, tmp_path: Pa
     own = {"file": "winners.csv", "relation": "win_lottery", "occurrence": "time"}
     mapping = {"input": [{**own, "arguments": ["who"]}]}
     found = recognise(TOY, tmp_path / "winners.csv", mapping=mapping, spark=spark)
-    with pytest.raises(DataError, match="no column time; there are t, who"), explained():
+    with pytest.raises(DataError, match="no column time, .*there are t, who"), explained():
         found.collect()
 
 
