@@ -22,7 +22,10 @@ from cernis.syntax.load import load_files
 from examples.records import write_parquet, write_text
 
 ROOT = Path(__file__).parent.parent
-APPLICATIONS = ("toy", "maritime", "surveillance", "fleet", "netbill", "voting", "feedback")
+APPLICATIONS = (
+    "toy", "maritime", "surveillance", "fleet", "netbill", "voting", "feedback", "weather",
+    "trading", "jetstream",
+)  # fmt: skip
 SIZES = ((1, 1), (7, 3), (1000, 1), (1001, 20), (20_003, 100), (500, 700))
 
 ARGUMENTS = {
@@ -46,6 +49,9 @@ ARGUMENTS = {
     },
     "voting": {"propose": 3, "second": 3, "vote": 4, "close_ballot": 3, "declare": 4},
     "feedback": {"inoculate": 1, "medicate": 1, "infect": 1, "irradiate": 1},
+    "weather": {"sensor": 5, "reported": 2, "localized": 1},
+    "trading": {"price": 2, "order": 2, "fill": 1, "cancel": 1},
+    "jetstream": {"airplane": 2, "turbulence": 1, "leaves": 1},
 }  # fmt: skip
 AT_POINTS = {
     "walking", "running", "active", "inactive", "abrupt", "coord", "orientation", "appearance",

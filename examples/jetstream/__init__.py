@@ -1,0 +1,1 @@
+"""The jetstream application: who is carried into turbulence."""

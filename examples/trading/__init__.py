@@ -1,0 +1,1 @@
+"""The trading application: rises, averages and orders."""

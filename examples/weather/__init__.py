@@ -1,0 +1,1 @@
+"""The weather application: wind, heat, fires and blizzards."""
