@@ -38,6 +38,7 @@ from cernis.plan.steps import (
     Refine,
     Slide,
     Step,
+    steps_of,
 )
 from cernis.syntax.printer import show
 from cernis.syntax.tokens import DURATION_UNITS
@@ -160,7 +161,7 @@ class Patterns:
             (pattern.left, pattern.right) if isinstance(pattern, Binary)
             else (pattern.first, pattern.last)
         )  # fmt: skip
-        left, right = (self._part(side, consumption, limit) for side in sides)
+        (left, right), around = self._sides(sides, around, consumption, limit)
         names = _together(left.names, right.names)
         called = _numbered(names)
         absent = None
@@ -175,6 +176,27 @@ class Patterns:
             absent, planned, tuple(called[name] for name in names), pattern.span,
         )  # fmt: skip
         return self._known(step, names)
+
+    def _sides(
+        self, sides: tuple[Pattern, Pattern], around: list[Where | Within], consumption: str,
+        limit: float,
+    ) -> tuple[list[Part], list[Where | Within]]:  # fmt: skip
+        """Both sides, with the conditions that are about one of them alone; and what is left.
+
+        Where a policy selects, only single events are filtered beforehand: to filter pairs would
+        let the step that makes them select others.
+        """
+        parts = []
+        for side in sides:
+            part = self._part(side, consumption, limit)
+            kinds = {type(step) for step in steps_of(part.step)}
+            if Choice not in kinds and (consumption == "unrestricted" or Join not in kinds):
+                own, around = _parted(around, set(part.names))
+                if own:
+                    wrapped = Where(side, tuple(own), side.span)
+                    part = self._part(wrapped, consumption, limit)
+            parts.append(part)
+        return parts, around
 
     def _absent(self, pattern: Absence, names: tuple[str, ...]) -> Absent:
         """What is absent, and conditions of it that speak of what is around it."""
@@ -307,6 +329,23 @@ def _wrapped(pattern: Pattern, around: Iterable[Where | Within]) -> Pattern:
     for each in around:
         pattern = replace(each, pattern=pattern)
     return pattern
+
+
+def _parted(
+    around: list[Where | Within], names: set[str]
+) -> tuple[list[Term], list[Where | Within]]:
+    """The conditions about some variables alone, and what is around without them."""
+    own: list[Term] = []
+    rest: list[Where | Within] = []
+    for each in around:
+        if isinstance(each, Where):
+            mine = [goal for goal in each.conditions if named([goal]) and named([goal]) <= names]
+            own += mine
+            left = tuple(goal for goal in each.conditions if goal not in mine)
+            rest += [replace(each, conditions=left)] if left else []
+        else:
+            rest.append(each)
+    return own, rest
 
 
 def _terms(around: Where | Within) -> tuple[Term, ...]:
