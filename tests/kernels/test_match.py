@@ -74,6 +74,16 @@ def test_first(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_first_of_points(seed: int) -> None:
+    drawn = Drawn(seed)
+    drawn.relation = match.BEFORE
+    groups, starts, ends, _, offsets, points, _ = drawn.arguments(by_start=True)
+    none = np.empty(0, np.int64)
+    given = (match.BEFORE, drawn.limit, groups, starts, ends, none, offsets, points, points)
+    assert queues.first(*given).tolist() == queues.first_plain(*given).tolist()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("relation", [match.BOTH, match.OVERLAP])
 def test_first_of_both(seed: int, relation: int) -> None:
     drawn = Drawn(seed)

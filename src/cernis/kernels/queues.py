@@ -40,6 +40,24 @@ def _enqueue(begin: int, stop: int, following: Integers) -> None:
         following[place] = place + 1
 
 
+@kernel("integer integers integers integers integers integers writable-integers", "nothing")
+def _first_point(
+    limit: int, groups: Integers, starts: Integers, ends: Integers, offsets: Integers,
+    points: Integers, found: Integers,
+) -> None:  # fmt: skip
+    """As `_first` for BEFORE and points: if the first in the queue is too late, so are all."""
+    group, stop, head = -1, 0, 0
+    for row in range(len(groups)):
+        if groups[row] != group:
+            group = groups[row]
+            head, stop = offsets[group], offsets[group + 1]
+        while limit >= 0 and head < stop and points[head] < ends[row] - limit:
+            head += 1
+        fitting = head < stop and points[head] < starts[row]
+        found[row] = head if fitting else -1
+        head += fitting
+
+
 @kernel(
     "integer integer integers integers integers integers integers integers integers "
     "writable-integers writable-integers",
@@ -83,9 +101,13 @@ def first(
 
     For relations in which the other always comes before the trigger. `least`, where it is given,
     is for each trigger the least end that an other may have. What a trigger cannot take is passed
-    over; what is out of the limit's reach is dropped.
+    over; what is out of the limit's reach is dropped. Others that are points are told by one array
+    for their starts and ends.
     """
     found = np.empty(len(groups), np.int64)
+    if relation == BEFORE and other_starts is other_ends and not len(least):
+        _first_point(limit, groups, starts, ends, offsets, other_starts, found)
+        return found
     following = np.empty(len(other_starts), np.int64)
     _first(
         relation, limit, groups, starts, ends, least, offsets, other_starts, other_ends, following,

@@ -176,7 +176,8 @@ def arriving(
     # Each run of equal ones begins with one that is not as the one before it.
     sorting = sorted_runs(same[places], ranks)
     order = np.arange(rows.length) if found.order is None else found.order.copy()
-    order[places] = own[sorting]
+    if names:
+        order[places] = own[sorting]
     # To sort what is equal leaves groups and times as they are.
     found = Ordered(order, found.groups, found.starts, found.ends, found.offsets)
     if not unique:
@@ -193,8 +194,9 @@ def _left_out(matches: Ordered, places: Integers) -> Ordered:
         return matches
     assert matches.order is not None
     offsets = matches.offsets - np.searchsorted(places, matches.offsets)
-    columns = (matches.order, matches.groups, matches.starts, matches.ends)
-    order, groups, starts, ends = (_cut_out(column, places) for column in columns)
+    columns = (matches.order, matches.groups, matches.ends)
+    order, groups, ends = (_cut_out(column, places) for column in columns)
+    starts = ends if matches.starts is matches.ends else _cut_out(matches.starts, places)
     return Ordered(order, groups, starts, ends, offsets)
 
 

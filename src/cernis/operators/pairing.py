@@ -232,7 +232,7 @@ class Sides:
 
 def _by_start(others: Ordered) -> tuple[Integers, Ordered]:
     """Others in the order in which they are taken: by start, then end, then as they came."""
-    if np.array_equal(others.starts, others.ends):
+    if others.starts is others.ends:
         return np.arange(len(others.starts)), others
     order = np.lexsort((others.ends, others.starts, others.groups))
     starts, ends = others.starts[order], others.ends[order]
