@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cernis
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 from cernis.spark import Stream, files, fold, stream
 from cernis.spark.sinks import MemorySink, ParquetSink
 from cernis.spark.store import Checkpoint
@@ -347,6 +347,13 @@ def test_settings(given: dict[str, Any], told: str, spark: SparkSession, tmp_pat
     settings = {"window": 10, **given}
     with pytest.raises(DataError, match=told):
         stream(TOY, files(spark, tmp_path / "in"), checkpoint=tmp_path / "c", **settings)
+
+
+def test_event_patterns(spark: SparkSession, tmp_path: Path) -> None:
+    Folder(tmp_path / "in")
+    with pytest.raises(UnsupportedError, match="event patterns are not supported on streams"):
+        stream("e(X) <- a(X) seq b(X) within 5.\n", files(spark, tmp_path / "in"),
+               checkpoint=tmp_path / "c", window=10)  # fmt: skip
 
 
 def test_rows_that_are_nothing_we_know(spark: SparkSession, tmp_path: Path) -> None:
