@@ -99,6 +99,15 @@ class History:
         self.ahead += count
         return written
 
+    def of_some(self, share: int) -> dict[str, pa.Table]:
+        """The records of one vessel in so many."""
+        found = {}
+        for name, table in self.tables.items():
+            titles = [t for t in table.column_names if t not in TIMES and t != "value"]
+            vessels = np.array(table[titles[0]])
+            found[name] = table.filter(pa.array(vessels % share == 0))
+        return found
+
     def arrow(self, low: int, high: int) -> float:
         """Bytes of a record in Arrow, of those that arrive from `low` to `high`."""
         size = count = 0
@@ -206,17 +215,19 @@ def measure(spark: Any, folder: Path, given: Any) -> None:
 def small_batches(
     spark: Any, folder: Path, given: Any, history: History, count: int, window: int, step: int
 ) -> None:
-    span = history.span
-    middle = span * 3 // count
-    length = max(span * given.small // given.events, 1)
+    """Each of the small ones brings a query over a window that large ones have filled."""
+    middle = history.span * 3 // count
     history.ahead = 0
     history.slices(0, middle, 3, folder / "small")
-    history.slices(middle, middle + 12 * length, 12, folder / "small")
+    share = max(round(given.events * step / history.span / given.small), 1)
+    thin = History(history.of_some(share), ahead=3)
+    steps = min((history.span - middle) // step, 8)
+    thin.slices(middle, middle + steps * step, steps, folder / "small")
     found = run(spark, folder, "small", given, window, step)
-    print(f"small micro-batches, behind three large ones that fill the window, of {length} s:")
+    print(f"small micro-batches of {step} s, of one vessel in {share}, behind three large ones:")
     for batch in found[3:]:
         show(batch)
-    own = sorted(batch.seconds for batch in found[5:])
+    own = sorted(batch.seconds for batch in found[3:])
     print(f"small: from batch in to feed out {own[len(own) // 2]:.2f} s in the middle, "
           f"{own[-1]:.2f} s at most")  # fmt: skip
 

@@ -219,10 +219,11 @@ def test_a_stream_from_a_broker(broker: Broker, spark: SparkSession, tmp_path: P
         "checkpointLocation", str(tmp_path / "checkpoint")
     ).start()  # fmt: skip
     try:
-        until(lambda: (tmp_path / "spool" / "lock").exists())
-        time.sleep(0.5)
+        # Who subscribes gets what is retained.
+        broker.send("ships/0", ["first"], retain=True)
+        until(lambda: len(seen) == 1, 60)
         broker.send("ships/1", ["a", "b"])
-        until(lambda: len(seen) == 2, 60)
+        until(lambda: len(seen) == 3, 60)
     finally:
         query.stop()
-    assert seen == [("ships/1", "a"), ("ships/1", "b")]
+    assert seen == [("ships/0", "first"), ("ships/1", "a"), ("ships/1", "b")]

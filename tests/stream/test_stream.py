@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from pathlib import Path
@@ -10,13 +11,15 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
 import cernis
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 from cernis.spark import Stream, files, fold, stream
-from cernis.spark.sinks import MemorySink
+from cernis.spark.sinks import MemorySink, ParquetSink
+from cernis.spark.store import Checkpoint
 from cernis.spark.trouble import explained
 from tests.runtime.support import TOY
 from tests.spark.keyed import PROGRAMS
@@ -70,6 +73,8 @@ class Folder:
     def put(self, lines: list[str], ending: str = ".txt") -> None:
         beside = self.folder.with_name(f"{self.folder.name}-{self.count}")
         beside.write_text("\n".join(lines) + "\n")
+        # The oldest come first.
+        os.utime(beside, (1e9 + self.count, 1e9 + self.count))
         beside.replace(self.folder / f"{self.count:04}{ending}")
         self.count += 1
 
@@ -109,6 +114,52 @@ def test_stages_restarts_and_late_records(spark: SparkSession, tmp_path: Path) -
     running.wait()
     assert answer(sink.changes) == expected(keyed.rules, lines, end=80, **settings)
     assert json.loads((tmp_path / "checkpoint" / "stream.json").read_text())["partitions"] == 3
+
+
+@pytest.mark.parametrize("moment", ["before the sink", "behind the sink", "behind the commit"])
+def test_a_micro_batch_that_is_interrupted(
+    moment: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it was, it is done again, and each of its changes is there once."""
+    given = Folder(tmp_path / "in")
+    given.put(["win_lottery|12|12|kim", "win_lottery|22|22|pat"])
+    given.put(["lose_wallet|31|31|kim", "win_lottery|45|45|ann"])
+    feed = ParquetSink(tmp_path / "feed")
+    broken = [True]
+
+    def interrupt(at: str) -> None:
+        if moment == at and broken:
+            broken.clear()
+            raise DataError("interrupted")
+
+    def write(batch: int, changes: pa.Table) -> None:
+        interrupt("before the sink")
+        feed.write(batch, changes)
+        interrupt("behind the sink")
+
+    committed = Checkpoint.commit
+
+    def commit(self: Checkpoint, version: int, told: Any) -> None:
+        committed(self, version, told)
+        interrupt("behind the commit")
+
+    monkeypatch.setattr(Checkpoint, "commit", commit)
+    for attempt in range(2):
+        running = stream(
+            TOY, files(spark, given.folder, at_once=1), checkpoint=tmp_path / "c", window=100,
+            step=10, partitions=2, sink=write, until_done=True, start=0,
+        )  # fmt: skip
+        if attempt == 0:
+            with pytest.raises(DataError, match="interrupted"):
+                running.wait()
+    running.wait()
+    changes = ds.dataset(tmp_path / "feed", partitioning="hive").to_table()
+    lines = ["win_lottery|12|12|kim", "win_lottery|22|22|pat", "lose_wallet|31|31|kim"]
+    settings = {"window": 100, "step": 10, "start": 0, "end": 40}
+    assert answer(changes) == expected(TOY, lines, **settings)
+    keys = [(*row.values(),) for row in changes.drop_columns(["batch", "args"]).to_pylist()]
+    people = changes["args"].to_pylist()
+    assert len({(*key, *args) for key, args in zip(keys, people, strict=True)}) == len(keys)
 
 
 def test_a_deadline_without_an_event(spark: SparkSession, tmp_path: Path) -> None:
@@ -296,6 +347,13 @@ def test_settings(given: dict[str, Any], told: str, spark: SparkSession, tmp_pat
     settings = {"window": 10, **given}
     with pytest.raises(DataError, match=told):
         stream(TOY, files(spark, tmp_path / "in"), checkpoint=tmp_path / "c", **settings)
+
+
+def test_event_patterns(spark: SparkSession, tmp_path: Path) -> None:
+    Folder(tmp_path / "in")
+    with pytest.raises(UnsupportedError, match="event patterns are not supported on streams"):
+        stream("e(X) <- a(X) seq b(X) within 5.\n", files(spark, tmp_path / "in"),
+               checkpoint=tmp_path / "c", window=10)  # fmt: skip
 
 
 def test_rows_that_are_nothing_we_know(spark: SparkSession, tmp_path: Path) -> None:
