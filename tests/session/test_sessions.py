@@ -28,7 +28,8 @@ def test_feeds_add_up_to_the_answers_of_a_run(chunk: int, incremental: bool) -> 
 
 def test_either_way_goes_on_from_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_module, "FIXED", 3)
-    monkeypatch.setattr(session_module, "CHANGED", 1)
+    monkeypatch.setattr(session_module, "NEW", 1)
+    monkeypatch.setattr(session_module, "LATE", 1)
     ways = set()
     for seed in SEEDS[1::3]:
         for scenario, program in scenarios(seed, 2):
