@@ -487,3 +487,21 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
 def test_libraries_of_other_systems_are_passed_over() -> None:
     parsed = load_text(":- ensure_loaded(library(lists)). :- use_module(library(apply)).")
     assert not parsed.diagnostics
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("(a -> b ; c) ; d", ["a -> b ; c", "d"]),
+        ("a ; (b -> c ; d) ; e", ["a", "b -> c ; d", "e"]),
+        ("a ; (b -> c ; d)", ["a", "b -> c", "d"]),
+        ("a -> b ; c ; d", ["a -> b", "c", "d"]),
+        ("(a ; b) ; c", ["a", "b", "c"]),
+        (";((a -> b ; c), d)", ["a -> b ; c", "d"]),
+    ],
+)
+def test_what_is_behind_a_condition_is_no_part_of_its_else(text: str, parts: list[str]) -> None:
+    term = parse_term(text)
+    assert isinstance(term, Compound)
+    assert [show(arg) for arg in term.args] == parts
+    assert show(parse_term(show(term))) == show(term)

@@ -302,18 +302,16 @@ class ClauseParser:
     def _flat(self, left: Term, value: str, own: int, most: int, start: int) -> Term:
         """A chain of one operator, as one node; nested chains of the same are joined."""
         functor = LONGHAND.get(value, value)
-        parts: list[Term] = []
-        item = left
+        items = [left]
         limit = min(most, own - 1)
         while True:
-            parts.extend(_chained(functor, item))
             if self.kinds[self.at] in (QUOTED, STRING):
                 break
             if LONGHAND.get(self.values[self.at], self.values[self.at]) != functor:
                 break
             self.at += 1
-            item = self.expression(limit)
-        return Compound(functor, tuple(parts), (start, self.spans[self.at - 1][1]))
+            items.append(self.expression(limit))
+        return Compound(functor, _joined(functor, items), (start, self.spans[self.at - 1][1]))
 
     def _primary(self, limit: int) -> tuple[Term, int]:
         """A term that begins here and is no infix operation, with its priority."""
@@ -381,7 +379,7 @@ class ClauseParser:
         args = self._arguments(")", opening)
         self.words_are_infix = outer
         if name in FLAT and len(args) > 1:
-            args = tuple(part for arg in args for part in _chained(name, arg))
+            args = _joined(name, args)
         return Compound(name, args, (span[0], self.spans[self.at - 1][1]))
 
     def _arguments(self, closing: str, opening: int) -> tuple[Term, ...]:
@@ -546,11 +544,26 @@ class ClauseParser:
         )  # fmt: skip
 
 
-def _chained(functor: str, term: Term) -> tuple[Term, ...]:
-    """The parts a term adds to a chain of an operator: its own if it is such a chain itself."""
-    if isinstance(term, Compound) and term.functor == functor and len(term.args) > 1:
-        return term.args
-    return (term,)
+def _joined(functor: str, items: list[Term] | tuple[Term, ...]) -> tuple[Term, ...]:
+    """A chain of an operator: items that are such chains themselves add their own parts.
+
+    What is behind `(C -> T ; E)` is no part of its else, so such a chain is joined only at the end.
+    """
+    parts: list[Term] = []
+    for at, item in enumerate(items):
+        is_chain = isinstance(item, Compound) and item.functor == functor and len(item.args) > 1
+        if is_chain and (at == len(items) - 1 or not _has_if(item)):
+            parts.extend(item.args)  # type: ignore[union-attr]
+        else:
+            parts.append(item)
+    return tuple(parts)
+
+
+def _has_if(chain: Term) -> bool:
+    """Is one of the parts of a chain, but for the last, a condition with what follows from it?"""
+    return isinstance(chain, Compound) and any(
+        isinstance(part, Compound) and part.functor == "->" for part in chain.args[:-1]
+    )
 
 
 def _number(text: str, span: Span) -> int | float:
