@@ -497,7 +497,7 @@ def test_libraries_of_other_systems_are_passed_over() -> None:
         ("a ; (b -> c ; d)", ["a", "b -> c", "d"]),
         ("a -> b ; c ; d", ["a -> b", "c", "d"]),
         ("(a ; b) ; c", ["a", "b", "c"]),
-        (";((a -> b ; c), d)", ["a -> b ; c", "d"]),
+        ("';'((a -> b ; c), d)", ["a -> b ; c", "d"]),
     ],
 )
 def test_what_is_behind_a_condition_is_no_part_of_its_else(text: str, parts: list[str]) -> None:
