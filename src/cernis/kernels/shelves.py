@@ -237,45 +237,11 @@ def forget(pool: Matrix, firsts: Integers, counts: Integers, row: int, edge: int
     return total
 
 
-@kernel("writable-matrix integers integers integer integer writable-integers writable-integers",
-        "integer")  # fmt: skip
-def find_forgettable(
-    pool: Matrix, firsts: Integers, counts: Integers, row: int, edge: int,
-    places: Integers, owners: Integers,
-) -> int:  # fmt: skip
-    """The places of the rows that `forget` would forget; without room for them, their number."""
-    total = 0
-    for group in range(len(counts)):
-        at = firsts[group]
-        stop = at + counts[group]
-        while at < stop and pool[row, at] <= edge:
-            if len(places):
-                places[total] = at
-                owners[total] = group
-            total += 1
-            at += 1
-    return total
-
-
 @kernel("integers integers writable-integers writable-integers", "nothing")
 def list_all(firsts: Integers, counts: Integers, places: Integers, owners: Integers) -> None:
     """The places of all rows, group by group, and the group of each."""
     found = 0
     for group in range(len(counts)):
-        for at in range(firsts[group], firsts[group] + counts[group]):
-            places[found] = at
-            owners[found] = group
-            found += 1
-
-
-@kernel("integers integers integers writable-integers writable-integers", "nothing")
-def list_of(
-    firsts: Integers, counts: Integers, groups: Integers, places: Integers, owners: Integers
-) -> None:
-    """As `list_all`, of some groups."""
-    found = 0
-    for one in range(len(groups)):
-        group = groups[one]
         for at in range(firsts[group], firsts[group] + counts[group]):
             places[found] = at
             owners[found] = group

@@ -27,6 +27,8 @@ FARTHEST = 1 << 62
 
 _LARGEST = (1 << 63) - 1
 
+TOO_LATE = "too late: it arrived when this time was forgotten"
+
 
 @dataclass(slots=True)
 class Coded:
@@ -184,6 +186,13 @@ class RecordColumns:
             None if self.gone is None else self.gone[rows],
             None if self.chances is None else self.chances[rows],
         )
+
+    def last_points(self, tick: int) -> Integers:
+        """The last point each record tells of."""
+        if self.form.kind is not Kind.INTERVAL:
+            return self.times[1]
+        end = self.times[2]
+        return np.where(end == INFINITE, INFINITE, end - tick)
 
     def text(self, row: int) -> str:
         """A record as a line of text; numbers as they print, not as they were written."""

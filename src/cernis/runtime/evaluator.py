@@ -147,7 +147,7 @@ class Spaces:
             relation: self.fluent(relation, 4)
             for relation, fluent in catalogue.fluents.items() if fluent.kind is FluentKind.INPUT
         }  # fmt: skip
-        return Memory(self.plan.checked, stores, self.context.tick)
+        return Memory(stores, self.context.tick)
 
 
 def context_of(

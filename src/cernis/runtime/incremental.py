@@ -26,7 +26,7 @@ from cernis.runtime.static_units import StaticUnit, can_be_cut
 from cernis.runtime.stores import Rows, Store, fluent_table
 from cernis.runtime.units import Kept, Shared, Unit, Update
 from cernis.tables.columns import Array
-from cernis.tables.fluents import INFINITY
+from cernis.tables.fluents import INFINITY, FluentTable
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -160,9 +160,9 @@ class Incremental:
             if relation not in self._memory.stores:
                 store.shelf.forget(update.window.edge)
         for store in self._kept.points.values():
-            store.shelf.forget(self._spaces_edge(update))
+            store.shelf.forget(self._points_edge(update))
 
-    def _spaces_edge(self, update: Update) -> int:
+    def _points_edge(self, update: Update) -> int:
         """Up to where points are forgotten: what holds initially is a point at the start."""
         edge, start = update.window.edge, update.context.start
         return edge if edge > start else edge - 1
@@ -261,7 +261,7 @@ class Incremental:
         })  # fmt: skip
 
 
-def _table(store: Store):  # type: ignore[no-untyped-def]
+def _table(store: Store) -> FluentTable:
     return fluent_table(store, store.shelf.everything())
 
 

@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.checker import Checked
 from cernis.check.model import Relation
 from cernis.kernels.hashing import Numbering
 from cernis.runtime.columns import (
     INFINITE,
+    TOO_LATE,
     Form,
     Kind,
     RecordColumns,
@@ -29,10 +29,6 @@ from cernis.runtime.stores import Places, Rows, Store, stacked
 from cernis.tables.columns import Array
 
 Integers: TypeAlias = npt.NDArray[np.int64]
-Booleans: TypeAlias = npt.NDArray[np.bool_]
-
-TOO_LATE = "too late: it arrived when this time was forgotten"
-TOO_EARLY = "it tells of a time too far ahead"
 
 
 @dataclass(slots=True)
@@ -54,7 +50,6 @@ class Counts:
     records: int = 0
     used: int = 0
     outside: int = 0
-    repeated: int = 0
     ignored: dict[str, int] = field(default_factory=dict)
     set_aside: list[SetAside] = field(default_factory=list)
     too_late: list[SetAside] = field(default_factory=list)
@@ -67,8 +62,7 @@ class Memory:
     forgotten. An input fluent's columns are start, end, value, and whether it is about a point.
     """
 
-    def __init__(self, checked: Checked, stores: dict[Relation, Store], tick: int) -> None:
-        self._checked = checked
+    def __init__(self, stores: dict[Relation, Store], tick: int) -> None:
         self.stores = stores
         self._tick = tick
         self._waiting: dict[Form, list[RecordColumns]] = {}
@@ -131,7 +125,7 @@ class Memory:
 
     def _in_time(self, part: RecordColumns, window: Window, start: int) -> RecordColumns:
         """The records that tell of something within the window."""
-        last = last_points(part, self._tick)
+        last = part.last_points(self._tick)
         late = last <= window.edge
         if not late.any():
             return part
@@ -171,14 +165,6 @@ class Memory:
         is_point = form.kind is Kind.POINT
         ends = part.times[1] + self._tick if is_point else part.times[2]
         return Rows(arguments, [part.times[1], ends, values, np.full(len(part), int(is_point))])
-
-
-def last_points(part: RecordColumns, tick: int) -> Integers:
-    """The last point each record tells of."""
-    if part.form.kind is not Kind.INTERVAL:
-        return part.times[1]
-    end = part.times[2]
-    return np.where(end == INFINITE, INFINITE, end - tick)
 
 
 def _aside(part: RecordColumns, row: int, reason: str) -> SetAside:

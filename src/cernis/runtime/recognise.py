@@ -13,11 +13,9 @@ from cernis.errors import DataError
 from cernis.operators.profile import Profile
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import (
-    INFINITE,
+    TOO_LATE,
     Coded,
-    Integers,
     Kind,
-    RecordColumns,
     Records,
     SetAside,
 )
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from cernis.runtime.uncertain_settings import UncertainSettings
 
 _MOST_QUERIES: Final = 10_000_000
-TOO_LATE: Final = "too late: it arrived when this time was forgotten"
 
 
 def recognise(
@@ -106,7 +103,7 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
     outside = 0
     for own in [*records.relations.values(), *records.retractions]:
         arrival, start = own.times[:2]
-        last = _last(own, tick)
+        last = own.last_points(tick)
         if not len(start) or (
             max(arrival.max(), start.max()) <= times[-1] and last.min() > edges[-1]
         ):
@@ -120,14 +117,6 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
             place = int(own.places[row])
             late.append((place, records.aside(place, TOO_LATE, own.text(row))))
     return [aside for _, aside in sorted(late, key=lambda pair: pair[0])], outside
-
-
-def _last(own: RecordColumns, tick: int) -> Integers:
-    """The last point each record tells of."""
-    if own.form.kind is not Kind.INTERVAL:
-        return own.times[1]
-    end = own.times[2]
-    return np.where(end == INFINITE, INFINITE, end - tick)
 
 
 def remarks(records: Records, plan: Plan) -> list[str]:

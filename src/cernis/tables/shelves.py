@@ -52,13 +52,6 @@ class Shelf:
         shelves.list_all(self._firsts, self._counts, *found)
         return found
 
-    def of(self, groups: Integers) -> tuple[Integers, Integers]:
-        """The places of the rows of some groups, and the group of each."""
-        groups = np.ascontiguousarray(groups[groups < self.groups])
-        found = self._room(int(self._counts[groups].sum()))
-        shelves.list_of(self._firsts, self._counts, groups, *found)
-        return found
-
     def within(
         self, groups: Integers, starts: Integers, ends: Integers
     ) -> tuple[Integers, Integers]:
@@ -174,15 +167,6 @@ class Shelf:
         """
         row = max(self._reach, 0)
         self._length -= int(shelves.forget(self._pool, self._firsts, self._counts, row, edge))
-
-    def forgettable(self, edge: int) -> tuple[Integers, Integers]:
-        """The places of the rows that `forget` would forget."""
-        where = self._pool, self._firsts, self._counts, max(self._reach, 0), edge
-        count = int(shelves.find_forgettable(*where, *self._room(0)))
-        found = self._room(count)
-        if count:
-            shelves.find_forgettable(*where, *found)
-        return found
 
     def _in_order(self, groups: Integers, places: Integers) -> tuple[Integers, Integers]:
         groups, places = np.ascontiguousarray(groups), np.ascontiguousarray(places)
