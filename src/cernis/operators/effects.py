@@ -21,6 +21,7 @@ from cernis.kernels.delays import ALL, NO_ACTION, NO_EFFECT, Effects
 from cernis.operators.context import Context, constant_column
 from cernis.operators.expressions import reckon
 from cernis.operators.grounding import allowed
+from cernis.operators.heads import agreeing
 from cernis.operators.pipeline import ROW, run_steps
 from cernis.plan.logical import Delay, PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
@@ -140,15 +141,7 @@ def _instances(
     rows = Rows(count, {ROW: Column(np.arange(count))})
     given = [] if is_of_all else [*zip(pair.args, arguments, domains, strict=True)]
     for arg, data, domain in given:
-        numbers = rows.columns[ROW].values
-        column = Column(data, domain, numbers)
-        if not isinstance(arg, Variable):
-            wanted = constant_column(arg, domain).data[0]
-            rows = rows.where(column.values == wanted).settled()
-        elif arg.name in rows.columns:
-            rows = rows.where(rows.columns[arg.name].values == column.values).settled()
-        elif arg.name != "_":
-            rows = rows.with_columns({arg.name: column})
+        rows = agreeing(arg, Column(data, domain, rows.columns[ROW].values), rows)
     steps = context.memo.once("delay", about, lambda: _planned(pair, about.goals, context))
     return run_steps(steps, rows, context).settled()
 

@@ -9,7 +9,7 @@ from cernis.operators.pipeline import run_steps
 from cernis.plan.logical import PointRule
 from cernis.plan.pipeline import EXPRESSIONS, entity_names
 from cernis.syntax.tree import Compound, Term, Variable
-from cernis.tables.columns import Array, Rows
+from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
 
 
@@ -20,6 +20,19 @@ def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
     if isinstance(term, Compound) and term.functor in EXPRESSIONS:
         return recoded(computed(term, rows), domain, rows.length)
     return recoded(constant_column(term, domain), domain, rows.length)
+
+
+def agreeing(term: Term, column: Column, rows: Rows) -> Rows:
+    """The rows whose value in a column agrees with a term, which has it from then on.
+
+    A constant, or a variable that has a value, must be equal; `_` agrees with anything.
+    """
+    if not isinstance(term, Variable):
+        wanted = constant_column(term, column.domain).data[0]
+        return rows.where(column.values == wanted).settled()
+    if term.name in rows.columns:
+        return rows.where(rows.columns[term.name].values == column.values).settled()
+    return rows if term.name == "_" else rows.with_columns({term.name: column})
 
 
 def slot_domains(relation: Relation, context: Context) -> tuple[list[Domain | None], Domain | None]:

@@ -19,7 +19,7 @@ from cernis.kernels.delays import ALL, NO_ACTION
 from cernis.kernels.unfold import NEGATED, OF_POINT, VALUE
 from cernis.operators.context import Context, constant_column, recoded
 from cernis.operators.grounding import allowed
-from cernis.operators.heads import head_column, slot_domains
+from cernis.operators.heads import agreeing, head_column, slot_domains
 from cernis.operators.pipeline import ROW, run_steps
 from cernis.operators.simple import Carried
 from cernis.plan.logical import Definition, InitialPoints, names_in
@@ -331,13 +331,7 @@ class Grounded:
             # As long as all instances are there, columns stay what they are for other causes.
             is_whole = rows.length == high - low
             column = Column(data, domain, None if is_whole else rows.columns[ROW].values - low)
-            if not isinstance(arg, Variable):
-                wanted = constant_column(arg, domain).data[0]
-                rows = rows.where(column.values == wanted).settled()
-            elif arg.name in rows.columns:
-                rows = rows.where(rows.columns[arg.name].values == column.values).settled()
-            elif arg.name != "_":
-                rows = rows.with_columns({arg.name: column})
+            rows = agreeing(arg, column, rows)
         if isinstance(driver.value, Variable) and self._uses(cause, driver.value.name):
             raise UnfitError
         rows = run_steps(cause.steps, rows, self.context).settled()
