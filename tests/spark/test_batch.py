@@ -35,7 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-RUNNABLE = [case for case in CASES if not case.needs - (FEATURES - {"patterns"})]
+RUNNABLE = [case for case in CASES if not case.needs - FEATURES]
 TOGETHER = 24
 """Runs that go through one job, as a job takes longer to plan than such a run."""
 

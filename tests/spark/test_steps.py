@@ -21,7 +21,7 @@ from tests.test_cases import CASES
 from .keyed import PROGRAMS, settings, stream
 from .without import run
 
-RUNNABLE = [case for case in CASES if not case.needs - (FEATURES - {"patterns"})]
+RUNNABLE = [case for case in CASES if not case.needs - FEATURES]
 
 
 @pytest.mark.parametrize("case", RUNNABLE, ids=lambda case: case.name)
