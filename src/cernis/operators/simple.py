@@ -54,10 +54,6 @@ class _Instances:
     since: Integers
 
 
-Held: TypeAlias = tuple[Integers, Integers, Integers, Integers]
-"""Whose each interval is, its value, and where it starts and ends."""
-
-
 @dataclass(slots=True)
 class Fired:
     """What the rules of a fluent have fired.
@@ -160,25 +156,6 @@ class SimpleFluent:
         actions = _sorted(own, fired.times, fired.actions, keys.size)
         instances, values, starts, ends = self._held(keys, fired.marks, actions, carried)
         return keys.arguments(instances), self._shown(values), starts, ends
-
-    def held_after(
-        self, marks: tuple[Integers, Integers, Bytes, list[int]] | None, actions: _Actions,
-        before: _Actions,
-    ) -> Held:  # fmt: skip
-        """Intervals of numbered things, from what is done to them, given in order.
-
-        Marks are given by number, time and bits, with the actions that bits stand for; what holds
-        before by number, value and start.
-        """
-        tick = self.context.tick
-        if marks is None:
-            found = hold(*actions, *before, tick)
-        else:
-            rows = stretches(marks[0], marks[1])
-            assert rows is not None
-            codes = np.array(marks[3], np.int64)
-            found = hold_rows(rows, marks[1], marks[2], codes, *actions, *before, tick)
-        return found[0], found[1], found[2], found[3]
 
     def _fired(self, rule: PointRule) -> Rows:
         return fired(rule, self.relation, self.domains, self.context)

@@ -123,7 +123,6 @@ class Incremental:
             update.shared[at] = Shared(self._base(units, update))
             for unit in units:
                 unit.update(update)
-            update.shared[at].write_down(self._kept)
         self._before = window.query
         return update.outcome
 

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Relation
+from cernis.kernels.mending import mend, write_marks
 from cernis.kernels.order import in_order, order_by
 from cernis.kernels.stretches import cut as cut_by
 from cernis.kernels.stretches import lie_in
 from cernis.operators.context import Context
 from cernis.operators.marks import Marks
-from cernis.operators.simple import Carried, Fired, Held, SimpleFluent, leaves_open, marked_event
+from cernis.operators.simple import Carried, Fired, SimpleFluent, leaves_open, marked_event
 from cernis.plan.logical import Stratum
 from cernis.runtime.dirt import Dirt, joined
 from cernis.runtime.evaluator import told_apart
 from cernis.runtime.query import evaluate_definition
-from cernis.runtime.splicing import behind, exchanged
-from cernis.runtime.stores import Rows, Store, marks_in
+from cernis.runtime.splicing import behind, exchanged, exchanged_at
+from cernis.runtime.stores import Bytes, Places, Rows, Store
 from cernis.runtime.units import Kept, Shared, Unit, Update
 from cernis.tables.columns import Array
 from cernis.tables.fluents import INFINITY
+from cernis.tables.shelves import Shelf
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -48,6 +49,18 @@ class Changes:
             first[1:] |= late[:-1]
         self._groups.append(groups[first])
         self._times.append(times[first])
+
+    def add_marks(
+        self, shelf: Shelf, column: int, shift: int, places: Places, flags: Bytes, times: Integers
+    ) -> None:
+        """Write marks down at places, and note points where they differ from those before."""
+        points = np.empty((2, len(flags)), np.int64)
+        before = -INFINITY if self._before is None else self._before
+        count = int(write_marks(shelf.raw[0], column, shift, *places, np.ascontiguousarray(flags),
+                                before, np.ascontiguousarray(times), *points))  # fmt: skip
+        if count:
+            self._groups.append(points[0, :count])
+            self._times.append(points[1, :count])
 
     def points(self) -> tuple[Integers, Integers]:
         """All points, by key and time."""
@@ -122,13 +135,16 @@ class SimpleUnit(PointUnit):
         self.bits = kept.bits.setdefault(self.relation, [])
         self.lists = kept.fluents[self.relation]
         self.has_open = leaves_open(self.definition)["termination"]
-        is_exclusive = kept.spaces.context.ties == "break"
-        self._is_alone = is_exclusive and len(self.lists.positions) == self.relation.arity
+        is_exclusive = kept.spaces.context.ties == "break" and not self.has_delays
+        is_whole = len(self.lists.positions) == self.relation.arity
+        self._is_alone = is_exclusive and is_whole and self.lists.value_domain is not None
         self.event: Relation | None = None
         found = marked_event(self.definition)
         if found is not None and self._is_kept_alike(found[0]):
             self.event, self._positions = found
             self._number = kept.spaces.marking[self.event].index(self.relation)
+            column = kept.events[self.event].mark_column(self._number)
+            self._byte = column, self._number % 8 * 8
 
     def _is_kept_alike(self, event: Relation) -> bool:
         """Are the happenings of an event kept by the keys of the fluent?"""
@@ -145,8 +161,6 @@ class SimpleUnit(PointUnit):
             shared = self.look_at(dirt, update)
             fluent = SimpleFluent(self.relation, self.definition, self.cut(shared, update))
             is_new = self._points(fluent, shared, changed)
-            if shared is not update.shared.get(self.stage):
-                shared.write_down(self.kept)
             if len(is_new) and not dirt.everything:
                 # What happened to such instances at other times has not been asked for yet.
                 passes.append(Dirt.whole(is_new, update.window.edge))
@@ -156,93 +170,15 @@ class SimpleUnit(PointUnit):
         if self.event is not None and self.event in update.gone:
             changed.add(*update.gone[self.event])
         groups, times = changed.points()
-        if len(groups):
-            if fluent is None:
-                fluent = SimpleFluent(self.relation, self.definition, update.context)
-            keys, since = _first(*self._that_matter(fluent, groups, times, update))
-            for own in self._parts(keys, since, update):
-                self._rebuild(fluent, keys[own], since[own], update)
-                update.outcome.conflicts += fluent.conflicts
-
-    def _that_matter(
-        self, fluent: SimpleFluent, groups: Integers, times: Integers, update: Update
-    ) -> tuple[Integers, Integers]:
-        """The changed points but for late ones that leave all as it was.
-
-        What a late message says mostly was so already. Then nothing behind it has to be looked at.
-        """
-        before = update.before
-        if before is None or self.has_delays or not self._is_alone or int(times.min()) > before:
-            return groups, times
-        late = np.flatnonzero(times <= before)
-        if self.event is not None:
-            update.shared[self.stage].write_down(self.kept)
-        same = self._is_same_after(fluent, groups[late], times[late])
-        keep = np.ones(len(groups), np.bool_)
-        keep[late[same]] = False
-        return groups[keep], times[keep]
-
-    def _is_same_after(
-        self, fluent: SimpleFluent, groups: Integers, times: Integers
-    ) -> npt.NDArray[np.bool_]:
-        """For points: does what happens there now do what has been done so far?"""
-        tick = fluent.context.tick
-        lists, points = self.lists.shelf, self.points.shelf
-        held, after = lists.covering(groups, times), lists.covering(groups, times + tick)
-        some = np.flatnonzero(held >= 0)
-        values = self.codes(self.relation, lists.column(2, held[some]), fluent.context)
-        starts = lists.column(0, held[some])
-        places, owners = points.at(groups, times)
-        actions = owners, points.column(0, places), points.column(1, places)
-        marks = None
-        if self.event is not None:
-            store = self.kept.events[self.event]
-            places, owners = store.shelf.at(groups, times)
-            flags = np.ascontiguousarray(store.marks(self._number, places))
-            marks = owners, store.shelf.column(0, places), flags, self.bits
-        found = fluent.held_after(marks, actions, (some, values, starts))
-        return self._agree(found, held, after, times + tick, fluent.context)
-
-    def _agree(
-        self, found: Held, held: Integers, after: Integers, next_points: Integers, cut: Context
-    ) -> npt.NDArray[np.bool_]:
-        """For points: do intervals made anew go on, end and begin as those that are kept?"""
-        lists = self.lists.shelf
-        owners, values, starts, ends = found
-        is_open = ends == INFINITY
-        new = np.full((2, len(held)), -1)
-        new[0, owners[is_open]], new[1, owners[is_open]] = values[is_open], starts[is_open]
-        old = np.full((2, len(held)), -1)
-        some = np.flatnonzero(after >= 0)
-        old[0, some] = self.codes(self.relation, lists.column(2, after[some]), cut)
-        old[1, some] = lists.column(0, after[some])
-        is_broken = np.zeros(len(held), np.bool_)
-        is_broken[owners[~is_open]] = True
-        was_broken = np.zeros(len(held), np.bool_)
-        some = np.flatnonzero(held >= 0)
-        was_broken[some] = lists.column(1, held[some]) == next_points[some]
-        return np.asarray((new == old).all(axis=0) & (is_broken == was_broken))
-
-    def _parts(
-        self, keys: Integers, since: Integers, update: Update
-    ) -> Iterator[npt.NDArray[np.bool_] | slice]:
-        """Keys of which all that has changed is new, and the others.
-
-        The marks of the former lie at hand. Those of the latter are written down first.
-        """
-        before = update.before
-        if not len(keys):
+        if not len(groups):
             return
-        if self.event is None or before is None or int(since.max()) <= before:
-            if self.event is not None:
-                update.shared[self.stage].write_down(self.kept)
-            yield slice(None)
+        if self._is_alone:
+            self._mend(groups, times, update)
             return
-        is_new = since > before
-        yield is_new
-        if not is_new.all():
-            update.shared[self.stage].write_down(self.kept)
-            yield ~is_new
+        if fluent is None:
+            fluent = SimpleFluent(self.relation, self.definition, update.context)
+        self._rebuild(fluent, *_first(groups, times), update)
+        update.outcome.conflicts += fluent.conflicts
 
     # -- points -----------------------------------------------------------------------------
 
@@ -277,12 +213,9 @@ class SimpleUnit(PointUnit):
     def _mark(self, marks: Marks, shared: Shared, changed: Changes) -> None:
         """Let marks take the place of others on the happenings in the dirt."""
         assert self.event is not None
-        store = self.kept.events[self.event]
-        own = marks_in(shared.marks_of(store, self._number), self._number)
-        flags = self._flags(marks)
-        rows = np.flatnonzero(own != flags)
-        own[:] = flags
-        changed.add(shared.places[self.event][1][rows], marks.times[rows])
+        shelf = self.kept.events[self.event].shelf
+        changed.add_marks(shelf, *self._byte, shared.places[self.event], self._flags(marks),
+                          marks.times)  # fmt: skip
 
     def _flags(self, marks: Marks) -> npt.NDArray[np.uint8]:
         """Marks whose bits mean the same at each query."""
@@ -345,7 +278,7 @@ class SimpleUnit(PointUnit):
             carried = self._carried(keys, since, fluent.context)
             low = since
         later = Dirt(keys, since, forever)
-        fired = self._fired(later, update)
+        fired = self._fired(later)
         arguments, values, starts, ends = fluent.intervals(fired, carried)
         new = Rows(arguments, [starts, ends, values])
         places = self.lists.overlapping(Dirt(keys, low, forever))
@@ -358,12 +291,26 @@ class SimpleUnit(PointUnit):
         groups = self.lists.groups(new)
         self.note(self.relation, *exchanged(self.lists, places, old, new, groups), update)
 
-    def _fired(self, later: Dirt, update: Update) -> Fired:
+    def _mend(self, groups: Integers, times: Integers, update: Update) -> None:
+        """Mend the intervals around changed points, where a key has at most one at a time."""
+        before = -INFINITY if update.before is None else update.before
+        events, byte, bits = Shelf(1), (0, 0), np.empty(0, np.int64)
+        if self.event is not None:
+            events, byte = self.kept.events[self.event].shelf, self._byte
+            bits = np.array(self.bits, np.int64)
+        found = mend(
+            groups, times, before, update.context.tick, events.raw, *byte, bits,
+            self.points.shelf.raw, self.lists.shelf.raw,
+        )  # fmt: skip
+        update.outcome.conflicts += found[3]
+        self.note(self.relation, *exchanged_at(self.lists, *found[:3]), update)
+
+    def _fired(self, later: Dirt) -> Fired:
         """The points kept of keys, from some point on."""
         rows = self.points.rows(self.points.within(later))
         marks = None
         if self.event is not None:
-            marks = self._at_hand(later, update) or self._kept(later)
+            marks = self._kept(later)
             marks.actions = self.bits
         return Fired(marks, rows.arguments, *rows.columns)
 
@@ -375,25 +322,6 @@ class SimpleUnit(PointUnit):
         times = store.shelf.column(0, places[0])
         marks = Marks(times, store.arguments(places, self._positions))
         marks.flags = np.ascontiguousarray(store.marks(self._number, places[0]))
-        return marks
-
-    def _at_hand(self, later: Dirt, update: Update) -> Marks | None:
-        """Marks on happenings since the last query, if it is only about such."""
-        assert self.event is not None
-        shared = update.shared[self.stage]
-        if update.before is None or self.event not in shared.places:
-            return None
-        if int(later.starts.min()) <= update.before:
-            return None
-        store, table = self.kept.events[self.event], shared.tables[self.event]
-        flags = marks_in(shared.marks_of(store, self._number), self._number)
-        times, arguments = table.times, self._heads(table.arguments)
-        owners = shared.places[self.event][1]
-        is_meant = np.zeros(int(max(owners.max(initial=0), later.groups[-1])) + 1, np.bool_)
-        is_meant[later.groups] = True
-        own = (flags != 0) & (times > update.before) & is_meant[owners]
-        marks = Marks(times[own], [column[own] for column in arguments])
-        marks.flags = flags[own]
         return marks
 
     def _carried(self, keys: Integers, since: Integers, cut: Context) -> Carried:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.kernels.hashing import RowTable
-from cernis.kernels.order import order_by
+from cernis.kernels.order import in_order, order_by
+from cernis.kernels.splices import splice as splice_lists
 from cernis.kernels.stretches import cut
 from cernis.kernels.sweep import maximal
 from cernis.runtime.changes import hashed
@@ -41,6 +42,31 @@ def splice(
         kept.columns[:2] = [starts, ends]
     new, owners = joined_up(store, stacked(kept, found), np.concatenate([owners, groups]))
     return exchanged(store, places, old, new, owners)
+
+
+def splice_one(store: Store, dirt: Dirt, found: Rows, value: int) -> tuple[Change, Dirt]:
+    """As `splice`, where a key has one list: no other arguments, and one value."""
+    groups, starts, ends = store.groups(found), *map(np.ascontiguousarray, found.columns[:2])
+    if not in_order(groups, starts):
+        order = order_by(groups, starts)
+        groups, starts, ends = groups[order], starts[order], ends[order]
+    gone, come, stretches = splice_lists(
+        dirt.groups, dirt.starts, dirt.ends, groups, starts, ends, value, store.shelf.raw
+    )
+    return exchanged_at(store, gone, come, stretches)
+
+
+def exchanged_at(
+    store: Store, gone: Integers, come: Integers, stretches: Integers
+) -> tuple[Change, Dirt]:
+    """Exchange intervals, given by places and keys, for others, by key, start, end and value."""
+    columns = store.register.columns(come[0])
+    keys = dict(zip(store.positions, columns, strict=True))
+    new = Rows([keys[at] for at in range(store.relation.arity)], list(come[1:]))
+    change = Change(store.rows((gone[0], gone[1])), new)
+    if len(change):
+        store.exchange((gone[0], gone[1]), come[0], new)
+    return change, Dirt(*stretches)
 
 
 def inside(dirt: Dirt, found: Rows, groups: Integers) -> tuple[Rows, Integers]:

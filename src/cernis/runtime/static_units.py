@@ -18,7 +18,7 @@ from cernis.operators.static import evaluate_static
 from cernis.plan.links import Link
 from cernis.plan.logical import Combine, Definition, Fetch, IntervalRule, Require, Stratum
 from cernis.runtime.dirt import Dirt, joined
-from cernis.runtime.splicing import behind, inside, splice
+from cernis.runtime.splicing import behind, inside, splice, splice_one
 from cernis.runtime.stores import Places, Rows, Store
 from cernis.runtime.units import DURATION, Kept, Unit, Update
 from cernis.syntax.tree import Variable
@@ -104,10 +104,22 @@ class StaticUnit(Unit):
         self.relation = self.definition.relation
         self.looks_back = False
         rules = [rule for rule in self.definition.rules if isinstance(rule, IntervalRule)]
+        self._value = self._one_value(rules)
         self._asked: list[_Lasting] = []
         self._within: list[_Read] = []
         for rule in rules:
             self._note(rule)
+
+    def _one_value(self, rules: list[IntervalRule]) -> int | None:
+        """The code of the only value there is, if also the key tells all arguments."""
+        store = self.kept.fluents[self.relation]
+        values = {rule.head.value for rule in rules}
+        is_whole = len(store.positions) == self.relation.arity
+        if not is_whole or len(values) > 1 or store.value_domain is None:
+            return None
+        (value,) = values
+        is_constant = not isinstance(value, Variable)
+        return int(constant_column(value, store.value_domain).data[0]) if is_constant else None
 
     def _note(self, rule: IntervalRule) -> None:
         """Note the lists that durations are asked of, and those that the result lies within."""
@@ -182,10 +194,12 @@ class StaticUnit(Unit):
         found = Rows(arguments, [starts, ends, values])
         if dirt.everything:
             groups, _ = store.enter(found)
+            self.note(self.relation, *splice(store, dirt, found, groups, update.bound), update)
+        elif self._value is not None:
+            self.note(self.relation, *splice_one(store, dirt, found, self._value), update)
         else:
-            groups = store.groups(found)
-            found, groups = inside(dirt, found, groups)
-        self.note(self.relation, *splice(store, dirt, found, groups, update.bound), update)
+            found, groups = inside(dirt, found, store.groups(found))
+            self.note(self.relation, *splice(store, dirt, found, groups, update.bound), update)
         if unsure is not None:
             update.unsure[self.relation] = unsure
             own = Rows(unsure[:-1], unsure[-1:])

@@ -102,25 +102,8 @@ class Shared:
     tables: dict[Relation, Any] = field(default_factory=dict)
     places: dict[Relation, Places] = field(default_factory=dict)
     """Where the rows of events' tables are kept."""
-    marks: dict[tuple[Relation, int], Integers] = field(default_factory=dict)
-    """The marks on these rows, by column, until they are written down."""
     ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
     computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
-
-    def marks_of(self, store: Store, number: int) -> Integers:
-        """The column with the marks of a definition on the rows of an event."""
-        name = store.relation, number // 8
-        if name not in self.marks:
-            places = self.places[store.relation][0]
-            self.marks[name] = store.shelf.column(store.mark_column(number), places)
-        return self.marks[name]
-
-    def write_down(self, kept: Kept) -> None:
-        """Keep the marks with the rows they are on."""
-        for (relation, column), marks in self.marks.items():
-            store = kept.events[relation]
-            at = store.mark_column(column * 8)
-            store.shelf.write(at, self.places[relation][0], marks)
 
 
 @dataclass(slots=True)

@@ -44,6 +44,11 @@ class Shelf:
         """Groups are numbered below this."""
         return len(self._counts)
 
+    @property
+    def raw(self) -> tuple[npt.NDArray[np.int64], Integers, Integers]:
+        """The pool, where the rows of each group begin in it, and how many it has."""
+        return self._pool, self._firsts, self._counts
+
     # -- finding ----------------------------------------------------------------------------
 
     def everything(self) -> tuple[Integers, Integers]:
