@@ -179,27 +179,29 @@ def exchange(
             g_stop += 1
         while c_stop < len(come_groups) and come_groups[c_stop] == group:
             c_stop += 1
-        shift = firsts[group]
-        # Rows that go leave before the others are moved: places are those of before.
         count = counts[group]
+        # Rows that go leave before the others are moved: places are those of before.
         if g_stop > g:
+            stop = firsts[group] + count
             kept = gone_places[g]
-            next_gone = g
-            for at in range(gone_places[g], shift + count):
-                if next_gone < g_stop and gone_places[next_gone] == at:
-                    next_gone += 1
-                else:
-                    for row in range(pool.shape[0]):
-                        pool[row, kept] = pool[row, at]
-                    kept += 1
-            counts[group] = count - (g_stop - g)
+            for number in range(g, g_stop):
+                high = gone_places[number + 1] if number + 1 < g_stop else stop
+                low = gone_places[number] + 1
+                for row in range(pool.shape[0]):
+                    for at in range(high - low):
+                        pool[row, kept + at] = pool[row, low + at]
+                kept += high - low
+            count -= g_stop - g
+            counts[group] = count
+        changed = gone_places[g] - firsts[group] if g_stop > g else count
         used = _placed(group, c_stop - c, pool, firsts, counts, bases, rooms, used)
         first = firsts[group]
-        old = first + counts[group] - 1
+        old = first + count - 1
         new = c_stop - 1
-        to = old + (c_stop - c)
-        while new >= c:
-            if old >= first and pool[0, old] > come[0, new]:
+        # Mostly all that comes lies behind what is there.
+        while new >= c and old >= first and pool[0, old] > come[0, c]:
+            to = old + (new - c + 1)
+            if pool[0, old] > come[0, new]:
                 for row in range(pool.shape[0]):
                     pool[row, to] = pool[row, old]
                 old -= 1
@@ -207,11 +209,14 @@ def exchange(
                 for row in range(come.shape[0]):
                     pool[row, to] = come[row, new]
                 new -= 1
-            to -= 1
-        counts[group] += c_stop - c
+        for row in range(come.shape[0]):
+            for at in range(new - c + 1):
+                pool[row, old + 1 + at] = come[row, c + at]
+        counts[group] = count + (c_stop - c)
         if reach >= 0:
-            most = np.int64(-9223372036854775808)
-            for at in range(first, first + counts[group]):
+            low = first + min(changed, old + 1 - first)
+            most = pool[reach, low - 1] if low > first else np.int64(-9223372036854775808)
+            for at in range(low, first + counts[group]):
                 most = max(most, pool[1, at])
                 pool[reach, at] = most
         g, c = g_stop, c_stop

@@ -117,7 +117,7 @@ class Shelf:
 
     def column(self, at: int, places: Integers) -> Array:
         """One column of rows."""
-        column = self._pool[at, places]
+        column = self._pool[at].take(places)
         return np.asarray(column.view(np.float64) if self._is_float[at] else column)
 
     def write(self, at: int, places: Integers, values: Integers) -> None:
@@ -217,7 +217,7 @@ class Shelf:
         """Put all groups behind one another in a new pool, with room for more, and to grow."""
         places, owners = self.everything()
         wanted = self._counts + more
-        rooms = np.where(wanted, wanted + wanted // 4 + _ROOM, 0)
+        rooms = np.where(wanted, wanted + wanted // 2 + _ROOM, 0)
         bases = np.cumsum(rooms) - rooms
         used = int(rooms.sum())
         pool = np.empty((self._pool.shape[0], used + used // 2 + _ROOM), np.int64)
