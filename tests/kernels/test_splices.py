@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from cernis.kernels.splices import splice, splice_plain
+from cernis.kernels.stretches import are_apart, unite, unite_plain
 from cernis.tables.shelves import Shelf
 
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -60,3 +63,16 @@ def test_a_stretch_without_end() -> None:
     _, come, dirt = splice(*stretch, none, none, none, 1, lists.raw)
     assert come.tolist() == [[0], [2], [5], [1]]
     assert dirt.tolist() == [[0], [5], [forever]]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_united_is_its_twin(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    one, two = _apart(rng, 6), _apart(rng, 6)
+    found = unite(*one, *two)
+    assert [own.tolist() for own in found] == [own.tolist() for own in unite_plain(*one, *two)]
+    assert are_apart(*found)
+    both = [np.concatenate(pair) for pair in zip(one, two, strict=True)]
+    rows = list(zip(*(column.tolist() for column in both), strict=True))
+    apart = rows == sorted(rows) and all(a[0] < b[0] or a[2] < b[1] for a, b in pairwise(rows))
+    assert are_apart(*both) == apart

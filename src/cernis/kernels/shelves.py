@@ -40,42 +40,48 @@ def _first_late(pool: Matrix, row: int, low: int, high: int, point: int) -> int:
     return _first_at(pool, row, max(low, high - step), high, point)
 
 
-@kernel("writable-matrix integers integers integers integers integers", "integer")
-def count_within(
+@kernel(
+    "writable-matrix integers integers integers integers integers "
+    "writable-integers writable-integers",
+    "integer",
+)
+def look_within(
     pool: Matrix, firsts: Integers, counts: Integers,
-    groups: Integers, starts: Integers, ends: Integers,
+    groups: Integers, starts: Integers, ends: Integers, lows: Integers, highs: Integers,
 ) -> int:  # fmt: skip
-    """How many rows lie in stretches `[start, end)` of groups; at least as many as there are."""
+    """Where rows begin and end that lie in stretches `[start, end)` of groups; gives how many.
+
+    Stretches of one group come one behind the other.
+    """
     total = 0
     for at in range(len(groups)):
         first = firsts[groups[at]]
         stop = first + counts[groups[at]]
+        if at and groups[at] == groups[at - 1] and starts[at] >= ends[at - 1]:
+            first = highs[at - 1]
         low = _first_late(pool, 0, first, stop, starts[at])
-        total += _first_late(pool, 0, low, stop, ends[at]) - low
+        high = low
+        while high < stop and high < low + 4 and pool[0, high] < ends[at]:
+            high += 1
+        if high == low + 4:
+            high = _first_late(pool, 0, high, stop, ends[at])
+        lows[at] = low
+        highs[at] = high
+        total += high - low
     return total
 
 
-@kernel(
-    "writable-matrix integers integers integers integers integers integers "
-    "writable-integers writable-integers",
-    "nothing",
-)
-def find_within(
-    pool: Matrix, firsts: Integers, counts: Integers,
-    groups: Integers, starts: Integers, ends: Integers, names: Integers,
-    places: Integers, owners: Integers,
-) -> None:  # fmt: skip
-    """The places of these rows, and the name of the stretch that each is in."""
+@kernel("integers integers integers writable-integers writable-integers", "nothing")
+def list_within(
+    lows: Integers, highs: Integers, groups: Integers, places: Integers, owners: Integers
+) -> None:
+    """All places from low ones to high ones, and the group of each."""
     found = 0
-    for at in range(len(groups)):
-        first = firsts[groups[at]]
-        stop = first + counts[groups[at]]
-        low = _first_late(pool, 0, first, stop, starts[at])
-        while low < stop and pool[0, low] < ends[at]:
-            places[found] = low
-            owners[found] = names[at]
+    for at in range(len(lows)):
+        for place in range(lows[at], highs[at]):
+            places[found] = place
+            owners[found] = groups[at]
             found += 1
-            low += 1
 
 
 @kernel(
@@ -274,17 +280,3 @@ def find_reaching(
                 total += 1
             at -= 1
     return total
-
-
-@kernel(
-    "writable-matrix integers integers integers integers writable-integers", "nothing"
-)  # fmt: skip
-def find_covering(
-    pool: Matrix, firsts: Integers, counts: Integers, groups: Integers, points: Integers,
-    places: Integers,
-) -> None:  # fmt: skip
-    """The interval of each group that holds a point, or -1; intervals of a group are disjoint."""
-    for at in range(len(groups)):
-        first = firsts[groups[at]]
-        low = _first_late(pool, 0, first, first + counts[groups[at]], points[at] + 1) - 1
-        places[at] = low if low >= first and pool[1, low] > points[at] else -1

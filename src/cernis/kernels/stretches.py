@@ -128,3 +128,77 @@ def lie_in(
     given = [np.ascontiguousarray(a) for a in (owners, points, groups, lows, highs)]
     _lie(*given, found)  # type: ignore[call-arg, arg-type]
     return found
+
+
+@kernel("integers integers integers", "boolean")
+def are_apart(groups: Integers, starts: Integers, ends: Integers) -> bool:
+    """Are stretches sorted by group and start, so that none meets the next?"""
+    for at in range(1, len(groups)):
+        if groups[at] <= groups[at - 1] and (
+            groups[at] < groups[at - 1] or starts[at] <= ends[at - 1]
+        ):
+            return False
+    return True
+
+
+@kernel(
+    "integers integers integers integers integers integers "
+    "writable-integers writable-integers writable-integers",
+    "integer",
+)
+def _unite(
+    groups: Integers, starts: Integers, ends: Integers,
+    more_groups: Integers, more_starts: Integers, more_ends: Integers,
+    found_groups: Integers, found_starts: Integers, found_ends: Integers,
+) -> int:  # fmt: skip
+    """The next stretch in order is taken from one or the other, and joins the last if they meet."""
+    at = more = 0
+    last = -1
+    while at < len(groups) or more < len(more_groups):
+        is_own = at < len(groups) and (
+            more == len(more_groups)
+            or groups[at] < more_groups[more]
+            or (groups[at] == more_groups[more] and starts[at] <= more_starts[more])
+        )
+        if is_own:
+            group, start, end = groups[at], starts[at], ends[at]
+            at += 1
+        else:
+            group, start, end = more_groups[more], more_starts[more], more_ends[more]
+            more += 1
+        if last >= 0 and found_groups[last] == group and start <= found_ends[last]:
+            found_ends[last] = max(found_ends[last], end)
+        else:
+            last += 1
+            found_groups[last] = group
+            found_starts[last] = start
+            found_ends[last] = end
+    return last + 1
+
+
+def unite(
+    groups: Integers, starts: Integers, ends: Integers,
+    more_groups: Integers, more_starts: Integers, more_ends: Integers,
+) -> tuple[Integers, Integers, Integers]:  # fmt: skip
+    """The stretches of two, each sorted and apart; so are those that are found."""
+    given = [
+        np.ascontiguousarray(a) for a in (groups, starts, ends, more_groups, more_starts, more_ends)
+    ]
+    room = [np.empty(len(groups) + len(more_groups), np.int64) for _ in range(3)]
+    count = int(_unite(*given, *room))
+    own, found_starts, found_ends = (shortened(column, count) for column in room)
+    return own, found_starts, found_ends
+
+
+def unite_plain(
+    groups: Integers, starts: Integers, ends: Integers,
+    more_groups: Integers, more_starts: Integers, more_ends: Integers,
+) -> tuple[Integers, Integers, Integers]:  # fmt: skip
+    """The twin of `unite`: sorts all of them."""
+    from cernis.kernels.sweep import maximal_plain
+
+    pairs = (groups, more_groups), (starts, more_starts), (ends, more_ends)
+    columns = [np.concatenate(pair) for pair in pairs]
+    order = np.lexsort((columns[1], columns[0]))
+    owners, lows, highs = maximal_plain(*(column[order] for column in columns))
+    return owners, lows, highs

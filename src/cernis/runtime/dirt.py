@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.kernels.order import in_order, order_by
+from cernis.kernels.stretches import are_apart, unite
 from cernis.kernels.sweep import maximal
 from cernis.tables.fluents import INFINITY
 
@@ -29,6 +30,8 @@ class Dirt:
     def of(cls, groups: Integers, starts: Integers, ends: Integers) -> Dirt:
         """Stretches in any order, overlapping or not."""
         groups, starts, ends = map(np.ascontiguousarray, (groups, starts, ends))
+        if are_apart(groups, starts, ends):
+            return cls(groups, starts, ends)
         if not in_order(groups, starts):
             order = order_by(groups, starts)
             groups, starts, ends = groups[order], starts[order], ends[order]
@@ -77,8 +80,9 @@ def joined(parts: Iterable[Dirt]) -> Dirt:
         return Dirt.all()
     if len(some) <= 1:
         return some[0] if some else Dirt.nothing()
-    return Dirt.of(
-        np.concatenate([part.groups for part in some]),
-        np.concatenate([part.starts for part in some]),
-        np.concatenate([part.ends for part in some]),
-    )
+    some.sort(key=lambda part: len(part.groups))
+    found = some[0]
+    for part in some[1:]:
+        stretches = part.groups, part.starts, part.ends
+        found = Dirt(*unite(found.groups, found.starts, found.ends, *stretches))
+    return found

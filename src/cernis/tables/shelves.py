@@ -62,28 +62,10 @@ class Shelf:
     ) -> tuple[Integers, Integers]:
         """The places of rows in stretches `[start, end)`, which are sorted and disjoint."""
         groups, starts, ends = self._known(groups, starts, ends)
+        stretches = self._room(len(groups))
         where = self._pool, self._firsts, self._counts
-        found = self._room(int(shelves.count_within(*where, groups, starts, ends)))
-        shelves.find_within(*where, groups, starts, ends, groups, *found)
-        return found
-
-    def at(self, groups: Integers, points: Integers) -> tuple[Integers, Integers]:
-        """The places of rows at points of groups, sorted, and which point each is at."""
-        known = np.flatnonzero(groups < self.groups)
-        groups, points = groups[known], points[known]
-        where = self._pool, self._firsts, self._counts
-        found = self._room(int(shelves.count_within(*where, groups, points, points + 1)))
-        shelves.find_within(*where, groups, points, points + 1, known, *found)
-        return found
-
-    def covering(self, groups: Integers, points: Integers) -> Integers:
-        """The place of the interval that holds each point, or -1, where intervals are disjoint."""
-        found = np.full(len(groups), -1)
-        known = np.flatnonzero(groups < self.groups)
-        own = np.empty(len(known), np.int64)
-        where = self._pool, self._firsts, self._counts
-        shelves.find_covering(*where, groups[known], points[known], own)
-        found[known] = own
+        found = self._room(int(shelves.look_within(*where, groups, starts, ends, *stretches)))
+        shelves.list_within(*stretches, groups, *found)
         return found
 
     def overlapping(
