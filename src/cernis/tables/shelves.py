@@ -9,13 +9,29 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.kernels import shelves
-from cernis.kernels.order import in_order, order_by
+from cernis.kernels.order import in_order, order_by, placed, ranks
 from cernis.tables.columns import Array
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 _ROOM = 4
 """The least room that a group has to grow."""
+
+
+def sorted_by(groups: Integers, times: Integers) -> tuple[Integers, Integers | None]:
+    """Groups in order, and the order by group and time, None if rows are in it.
+
+    The rows of a group are mostly in the order of time already.
+    """
+    if in_order(groups, times):
+        return groups, None
+    size = int(groups.max()) + 1
+    if size <= 4 * len(groups) + 65_536:
+        order = placed(np.arange(len(groups)), ranks(groups, size)[0])
+        if in_order(groups.take(order), times.take(order)):
+            return groups.take(order), order
+    order = order_by(groups, times)
+    return groups.take(order), order
 
 
 class Shelf:
@@ -165,13 +181,12 @@ class Shelf:
     def _incoming(
         self, groups: Integers, columns: Sequence[Array]
     ) -> tuple[Integers, npt.NDArray[np.int64]]:
-        groups = np.ascontiguousarray(groups)
-        times = np.ascontiguousarray(columns[0])
-        order = None if in_order(groups, times) else order_by(groups, times)
+        groups, order = sorted_by(np.ascontiguousarray(groups), np.ascontiguousarray(columns[0]))
         come = np.empty((self.width, len(groups)), np.int64)
         for at, column in enumerate(columns):
-            come[at] = self._as_integers(at, column if order is None else column[order])
-        return groups if order is None else groups[order], come
+            whole = self._as_integers(at, column)
+            come[at] = whole if order is None else whole.take(order)
+        return groups, come
 
     def _as_integers(self, at: int, column: Array) -> Integers:
         """A column as the pool keeps it: floats by their bits."""
@@ -199,10 +214,10 @@ class Shelf:
         """Put all groups behind one another in a new pool, with room for more, and to grow."""
         places, owners = self.everything()
         wanted = self._counts + more
-        rooms = np.where(wanted, wanted + wanted // 2 + _ROOM, 0)
+        rooms = np.where(wanted, 2 * wanted + _ROOM, 0)
         bases = np.cumsum(rooms) - rooms
         used = int(rooms.sum())
-        pool = np.empty((self._pool.shape[0], used + used // 2 + _ROOM), np.int64)
+        pool = np.empty((self._pool.shape[0], used + used // 4 + _ROOM), np.int64)
         within = np.arange(len(places)) - np.repeat(
             np.cumsum(self._counts) - self._counts, self._counts
         )
