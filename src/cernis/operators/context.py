@@ -241,9 +241,7 @@ def recoded(column: Column, domain: Domain | None, length: int) -> Array:
         return values
     if column.domain is None:
         assert domain is not None
-        if values.dtype.kind in "iu":
-            return domain.encode_integers(values.astype(np.int64))
-        return domain.encode(values.tolist())
+        return domain.encode_numbers(values)
     known = column.domain.values
     if domain is None:
         return numbers([known[code] for code in values.tolist()])

@@ -289,7 +289,7 @@ class SimpleFluent:
         """Values of a fluent are told apart by code even where they are numbers."""
         column = head_column(term, rows, self.value_domain)
         if self.value_domain is None:
-            return self._number_domain().encode(column.tolist())
+            return self._number_domain().encode_numbers(column)
         return column
 
     def _number_domain(self) -> Domain:

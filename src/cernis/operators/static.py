@@ -44,7 +44,7 @@ def evaluate_static(
         values, coded = table.values, value_domain
         if coded is None:
             coded = context.domains.of(("values of", relation))
-            values = coded.encode(values.tolist())
+            values = coded.encode_numbers(values)
         may = allowed(definition.groundings, table.arguments, domains, values, coded, context)
         table = table.take(np.flatnonzero(may)) if not may.all() else table
     unsure = [each.unsure_instances() for each in found if each.unsure is not None]

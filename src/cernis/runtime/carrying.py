@@ -32,7 +32,7 @@ def cut_at(
     held = chosen(piece, (starts <= bound) & (ends > bound))
     values = held[1]
     if table.value_domain is None:
-        values = domains.of(("values of", relation)).encode(values.tolist())
+        values = domains.of(("values of", relation)).encode_numbers(values)
     since = None
     if begun is not None:
         since = last_initiations(begun, held[0], values, held[2], edge, tick)

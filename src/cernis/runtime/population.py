@@ -46,12 +46,10 @@ class _Goal:
         if top > len(self._counts):
             more = np.zeros(max(top, 2 * len(self._counts)) - len(self._counts), np.int64)
             self._counts = np.concatenate([self._counts, more])
-        touched = np.unique(np.concatenate([came, gone]))
-        before = self._counts[touched] > 0
-        np.add.at(self._counts, came, 1)
-        np.subtract.at(self._counts, gone, 1)
-        changed = touched[(self._counts[touched] > 0) != before]
-        return self._columns(changed)
+        more, less = (np.bincount(own, minlength=len(self._counts)) for own in (came, gone))
+        before = self._counts > 0
+        self._counts += more - less
+        return self._columns(np.flatnonzero((self._counts > 0) != before))
 
     def members(self) -> list[Array]:
         """Who is a member by this goal."""
@@ -113,8 +111,15 @@ class Population:
             own = [goal.members() for goal in self._goals if goal.predicate == key]
             columns = [np.concatenate(each) for each in zip(*own, strict=True)]
             if len(own) > 1:
-                columns = list(np.unique(np.stack(columns), axis=1))
+                columns = _once_each(columns)
             self._filled[key] = columns, self._filled[key][1] + 1
         for key, (columns, filling) in self._filled.items():
             context.filled[key], context.fillings[key] = columns, filling
         return changed
+
+
+def _once_each(columns: list[Array]) -> list[Array]:
+    """Equal rows as one."""
+    if len(columns) == 1:
+        return [np.unique(columns[0])]
+    return list(np.unique(np.stack(columns), axis=1))

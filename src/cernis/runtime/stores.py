@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Relation
+from cernis.kernels.order import ascending, stable_order
 from cernis.runtime.dirt import Dirt
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
@@ -22,6 +23,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Places: TypeAlias = tuple[Integers, Integers]
 """Places of rows in a shelf, and the group of each."""
+_MOST = 1 << 62
 
 
 @dataclass(slots=True)
@@ -162,8 +164,8 @@ def fluent_table(store: Store, places: Places) -> FluentTable:
     starts, ends, values = rows.columns
     identity = store.identity(rows)
     owners = places[1]
-    if any(len(column) and (column != column[0]).any() for column in identity):
-        order = np.lexsort((starts, *identity, owners))
+    order = _list_order(owners, identity)
+    if order is not None:
         rows = rows.take(order)
         starts, ends, values = rows.columns
         identity = [column[order] for column in identity]
@@ -179,3 +181,22 @@ def fluent_table(store: Store, places: Places) -> FluentTable:
         np.append(first, len(owners)).astype(np.int64), np.ascontiguousarray(starts),
         np.ascontiguousarray(ends),
     )  # fmt: skip
+
+
+def _list_order(owners: Integers, identity: list[Array]) -> Integers | None:
+    """The order by key and identity of rows in the order of keys and starts; None if they are so.
+
+    Rows of one list stay as they are.
+    """
+    columns = [own for own in identity if len(own) and (own != own[0]).any()]
+    if not columns:
+        return None
+    key, size = owners, int(owners[-1]) + 1
+    for column in columns:
+        low = int(column.min()) if column.dtype.kind == "i" else 0
+        span = int(column.max()) - low + 1 if column.dtype.kind == "i" else _MOST
+        size *= span
+        if size >= _MOST:
+            return np.lexsort((*reversed(columns), owners))
+        key = key * span + (column - low)
+    return None if ascending(key) else stable_order(key, size)

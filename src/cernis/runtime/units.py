@@ -421,7 +421,7 @@ class Unit:
         """The values of a simple fluent as they are told apart."""
         if context.domain("fluent", relation, "value") is not None:
             return values
-        return context.domains.of(("values of", relation)).encode(values.tolist())
+        return context.domains.of(("values of", relation)).encode_numbers(values)
 
     def _across(self, store: Store, whole: Dirt, bound: int) -> Places:
         """The intervals of some keys that overlap or touch a point."""

@@ -118,6 +118,13 @@ class Domain:
             self._texts = array, np.array([code for code, _ in own], np.int64), len(self.values)
         return self._texts[:2]
 
+    def encode_numbers(self, values: Integers | npt.NDArray[np.float64]) -> Integers:
+        """The codes of an array of numbers, of which mostly many are the same."""
+        if values.dtype.kind in "iu":
+            return self.encode_integers(values.astype(np.int64, copy=False))
+        distinct, inverse = np.unique(values, return_inverse=True)
+        return self.encode(distinct.tolist())[inverse.ravel()]
+
     def encode_integers(self, values: Integers) -> Integers:
         """The codes of an array of integers."""
         if not len(values):

@@ -123,7 +123,7 @@ class UncertainFluent:
             return np.full(rows.length, _ANY, np.int64)
         column = head_column(term, rows, self._value_domain)
         if self._value_domain is None:
-            return self._coded.encode(column.tolist())
+            return self._coded.encode_numbers(column)
         return column
 
     @property
