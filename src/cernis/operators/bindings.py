@@ -63,14 +63,30 @@ def is_local(rule: IntervalRule, has_groundings: bool) -> bool:
     If so, what is said of a point depends on nothing but what holds there.
     """
     conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
-    known = set(names_in(tuple(conditions)))
+    lookups = [s for s in conditions if isinstance(s, (Lookup, Resolve)) and not _denies(s)]
+    known = set(names_in(tuple(lookups)))
     if has_groundings:
         known |= entity_names(rule.head)
     lists = {s.output: entity_names(s.pair) for s in rule.steps if isinstance(s, Fetch)}
-    wanted = _important(rule)
+    asked = set(names_in(tuple(s for s in conditions if s not in lookups)))
+    wanted = _important(rule) | asked & set[str]().union(*lists.values())
+    computes = [s for s in conditions if isinstance(s, Compute)]
     return all(
-        wanted <= known.union(*(lists[name] for name in needed)) for needed in alternatives(rule)
+        wanted <= _computed(known.union(*(lists[name] for name in needed)), computes)
+        for needed in alternatives(rule)
     )
+
+
+def _denies(step: Lookup | Resolve) -> bool:
+    return isinstance(step, Resolve) and step.negated
+
+
+def _computed(known: set[str], computes: list[Compute]) -> set[str]:
+    """What is known once all has been computed that can be."""
+    for step in computes:
+        if set(names_in(step.expression)) <= known:
+            known = known | {step.variable}
+    return known
 
 
 def _needs(step: Combine, inputs: list[set[frozenset[str]]]) -> set[frozenset[str]]:

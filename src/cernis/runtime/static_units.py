@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -148,23 +149,28 @@ class StaticUnit(Unit):
         for asked in self._asked:
             if asked.operator == DURATION:
                 groups = self._open(asked, update)
+                if groups is None:
+                    yield Dirt.all()
+                    return
                 points = np.full(len(groups), update.before)
                 yield Dirt(groups, points, np.full(len(groups), INFINITY))
 
-    def _open(self, made: _Lasting | _Read, update: Update) -> Integers:
-        """The keys for which a list is open, in order."""
+    def _open(self, made: _Lasting | _Read, update: Update) -> Integers | None:
+        """The keys for which a list is open, in order; None if it may be any."""
         if isinstance(made, _Read):
             store = self.kept.fluents[made.link.relation]
             places = self._meant(made.pair, store, store.shelf.reaching(INFINITY), update.context)
             groups = np.unique(places[1])
             dirt = Dirt(groups, np.zeros(len(groups), np.int64), np.ones(len(groups), np.int64))
-            return self.forward(made.link, dirt, update).keys()
+            keys = self.forward(made.link, dirt, update) if len(groups) else dirt
+            return None if keys.everything else keys.keys()
         parts = [self._open(part, update) for part in made.parts[: _operands(made)]]
-        found = parts[0]
-        for other in parts[1:]:
-            both = np.union1d if made.operator == "union_all" else np.intersect1d
-            found = both(found, other)
-        return found
+        known = [part for part in parts if part is not None]
+        is_any = len(known) < len(parts) if made.operator == "union_all" else not known
+        if is_any:
+            return None
+        both = np.union1d if made.operator == "union_all" else np.intersect1d
+        return reduce(both, known)
 
     def _meant(self, pair: Pair, store: Store, places: Places, context: Context) -> Places:
         """The intervals that agree with the constants of a literal."""
