@@ -29,7 +29,8 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 class Change:
     """Rows of a relation that are no longer there, and rows that are new.
 
-    The columns of a fluent are start, end and value, those of an event its time.
+    The columns of a fluent are start, end and value, those of an event its time, and its start if
+    it is a pattern's.
     """
 
     gone: Rows

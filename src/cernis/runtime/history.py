@@ -9,10 +9,12 @@ consumes (`chronological`) may depend on all that was used up before it, and so 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
 
 import numpy as np
 
+from cernis.check.model import Relation
 from cernis.operators.context import Context
 from cernis.operators.patterns import history_key, window_occurrences
 from cernis.plan.builder import Plan
@@ -27,35 +29,61 @@ from cernis.plan.steps import (
 )
 from cernis.tables.events import EventTable, stacked
 
-Atoms = dict[tuple[str, object], tuple[Occurrences, float]]
+_LAST: Final = {
+    "seq": ("right",), "meets": ("right",), "starts": ("right",), "during": ("right",),
+    "finishes": ("left", "right"), "equals": ("left", "right"),
+}  # fmt: skip
+"""The sides of an operator whose matches end when the whole does."""
+
+Key: TypeAlias = tuple[str, object]
+Atoms: TypeAlias = dict[Key, tuple[Occurrences, float]]
 
 
 class History:
-    """The occurrences before the edge that matches behind it may need."""
+    """The occurrences before the edge that matches behind it may need.
 
-    def __init__(self, plan: Plan) -> None:
+    The happenings of input events that are kept elsewhere are not taken over from queries: whoever
+    keeps them tells what the edge passes.
+    """
+
+    def __init__(self, plan: Plan, elsewhere: frozenset[Relation] = frozenset()) -> None:
+        self.dropped = 0
+        """How many occurrences were kept until no match could need them any more."""
+        self._elsewhere = elsewhere
         self._atoms: Atoms = {}
         for rule in _rules(plan):
             for step, reach in reaches(rule.part.step, 0):
                 key = history_key(step.atom)
                 before = self._atoms.get(key, (step, 0.0))[1]
                 self._atoms[key] = (step, max(before, reach))
-        self._last: dict[tuple[str, object], EventTable] = {}
-        self._kept: dict[tuple[str, object], EventTable] = {}
+        self._last: dict[Key, EventTable] = {}
+        self._kept: dict[Key, EventTable] = {}
 
     def __len__(self) -> int:
         """How many occurrences are kept."""
         return sum(map(len, self._kept.values()))
 
-    def advance(self, edge: int) -> None:
+    @property
+    def wanted(self) -> list[Relation]:
+        """The input events of which it has to be told what the edge passes."""
+        return [
+            relation for relation in self._elsewhere
+            if self._atoms.get(("event", relation), (None, 0.0))[1] > 0
+        ]  # fmt: skip
+
+    def advance(self, edge: int, passed: Mapping[Relation, EventTable] | None = None) -> None:
         """Keep what the edge passes, and drop what no match behind it can begin with."""
+        told: dict[Key, EventTable] = {("event", r): own for r, own in (passed or {}).items()}
         for key, (_, reach) in self._atoms.items():
-            tables = [table for table in (self._kept.get(key), self._passed(key, edge)) if table]
+            new = told.get(key) or self._passed(key, edge)
+            tables = [table for table in (self._kept.get(key), new) if table]
             if tables and reach > 0:
-                self._kept[key] = _reached(stacked(tables), edge - reach)
+                whole = stacked(tables)
+                self._kept[key] = _reached(whole, edge - reach)
+                self.dropped += len(whole) - len(self._kept[key])
         self._last = {}
 
-    def _passed(self, key: tuple[str, object], edge: int) -> EventTable | None:
+    def _passed(self, key: Key, edge: int) -> EventTable | None:
         table = self._last.get(key)
         if table is None:
             return None
@@ -69,7 +97,9 @@ class History:
     def settle(self, context: Context) -> None:
         """Take over what a query has seen."""
         self._last = {
-            key: window_occurrences(step.atom, context) for key, (step, _) in self._atoms.items()
+            key: window_occurrences(step.atom, context)
+            for key, (step, reach) in self._atoms.items()
+            if reach > 0 and not (key[0] == "event" and key[1] in self._elsewhere)
         }
 
 
@@ -101,9 +131,12 @@ def reaches(step: Step, reach: float) -> Iterator[tuple[Occurrences, float]]:
         yield from reaches(step.part.step, reach + further)
     elif isinstance(step, Join):
         own = math.inf if step.limit < 0 or step.consumption == "chronological" else step.limit
-        parts = [step.left, step.right, *([step.absent.part] if step.absent else [])]
-        for part in parts:
-            yield from reaches(part.step, reach + own)
+        for side, part in (("left", step.left), ("right", step.right)):
+            # What ends with the whole is in the window as long as the whole is.
+            is_last = side in _LAST.get(step.operator, ()) and step.consumption != "chronological"
+            yield from reaches(part.step, reach if is_last else reach + own)
+        if step.absent is not None:
+            yield from reaches(step.absent.part.step, reach + own)
 
 
 def _window(slide: Slide) -> float:

@@ -11,6 +11,7 @@ from cernis.operators.context import Context, Points
 from cernis.operators.pieces import Piece, pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.runtime.evaluator import Change, Outcome, Standing, told_apart
+from cernis.runtime.history import History
 from cernis.runtime.memory import Admitted, Memory
 from cernis.runtime.population import Predicate
 from cernis.runtime.query import Outcome as Counted
@@ -19,6 +20,7 @@ from cernis.runtime.run import Answer, Window, counted_events, once, watched_flu
 from cernis.runtime.state import State
 from cernis.runtime.stores import Rows, Store, event_table
 from cernis.tables.columns import Array
+from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
 
 
@@ -33,6 +35,18 @@ class Scratch:
         self._happened: dict[Relation, Rows] = {}
         self._counted = counted_events(plan)
         self._watched = watched_fluents(plan)
+        events = frozenset(r for r, store in memory.stores.items() if store.width == 1)
+        self.history = History(plan, events)
+
+    def pass_edge(self, edge: int) -> None:
+        """Keep what patterns may need of the records that are about to be forgotten."""
+        passed = {}
+        for relation in self.history.wanted:
+            table = event_table(
+                self._memory.stores[relation], self._memory.stores[relation].shelf.everything()
+            )
+            passed[relation] = table.take(np.flatnonzero(table.times <= edge))
+        self.history.advance(edge, passed)
 
     def query(
         self, window: Window, context: Context, admitted: Mapping[Relation, Admitted],
@@ -53,14 +67,16 @@ class Scratch:
                 known = self._happened.get(relation)
                 if known is not None:
                     self._happened[relation] = known.take(known.columns[0] > window.edge)
-                now = Rows(table.arguments, [table.times])
-                self._compare(relation, now, self._happened, outcome)
+                self._compare(relation, _happened(table), self._happened, outcome)
         state.forget_archive()
         return outcome
 
     def _evaluated(self, context: Context) -> Counted:
         """Evaluate all strata."""
-        return evaluate(self._plan, context, self._state.carried())
+        self.history.enter(context)
+        found = evaluate(self._plan, context, self._state.carried())
+        self.history.settle(context)
+        return found
 
     def standing(self, query: int) -> Standing:
         """What the last query has left."""
@@ -158,3 +174,8 @@ class Scratch:
         if len(last):
             context.leave_open(relation, [c[last] for c in (*rows.arguments, values)])
         return context.fluents[relation]
+
+
+def _happened(table: EventTable) -> Rows:
+    """The happenings of an event by their times; those of patterns have a start, too."""
+    return Rows(table.arguments, [table.times] + ([] if table.starts is None else [table.starts]))

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.check.model import FluentKind, Relation
-from cernis.errors import DataError, UnsupportedError
+from cernis.errors import DataError
 from cernis.operators.context import Context, Memo
 from cernis.operators.heads import slot_domains
 from cernis.plan.builder import Plan
@@ -65,8 +65,6 @@ class Session:
     ) -> None:  # fmt: skip
         if policy not in POLICIES:
             raise DataError(f"a policy is one of {', '.join(POLICIES)}, not {policy}")
-        if plan.checked.definitions.patterns:
-            raise UnsupportedError("event patterns are not supported in sessions yet; use run")
         settings = plan.checked.definitions.settings
         self.plan = plan
         self.window = window
@@ -83,8 +81,9 @@ class Session:
         self._memory = self._spaces.memory()
         self._population = Population(plan.checked.definitions)
         self._evaluator: Scratch | Incremental = Scratch(plan, self._memory, template)
-        self._may_change = incremental is None and Incremental.fits(self._spaces)
-        if incremental and Incremental.fits(self._spaces):
+        fits = not plan.checked.definitions.patterns and Incremental.fits(self._spaces)
+        self._may_change = incremental is None and fits
+        if incremental and fits:
             self._evaluator = Incremental(self._memory, self._spaces)
 
     # -- events -----------------------------------------------------------------------------
@@ -119,6 +118,16 @@ class Session:
         """How many records the window holds."""
         return len(self._memory)
 
+    @property
+    def kept(self) -> int:
+        """How many occurrences that ended before the window are kept for patterns."""
+        return len(self._evaluator.history) if isinstance(self._evaluator, Scratch) else 0
+
+    @property
+    def dropped(self) -> int:
+        """How many such occurrences were dropped, as no match could need them any more."""
+        return self._evaluator.history.dropped if isinstance(self._evaluator, Scratch) else 0
+
     # -- queries ----------------------------------------------------------------------------
 
     def query(self, time: int) -> Feed:
@@ -131,6 +140,8 @@ class Session:
         window = Window(self._edge(time), time)
         with undisturbed():
             context = self._context(window, self.start)
+            if isinstance(self._evaluator, Scratch):
+                self._evaluator.pass_edge(window.edge)
             self._memory.forget(window)
             admitted = self._memory.admit(window, self.start)
             members = self._population.update(admitted, self._memory.stores, context)
