@@ -1,6 +1,7 @@
 """Event patterns: sequences under each policy, absence, shared prefixes, iteration, windows.
 
     python benchmarks/patterns.py [sequences dense shared blizzard sliding] [--events 1000000]
+    python benchmarks/patterns.py --stream [--events 4000000]
 
 Each line gives processor time and clock, and both in sorts: one `np.sort` of as many random 64-bit
 integers, measured in the same run. polars and DuckDB, each on one thread, answer the same
@@ -311,9 +312,17 @@ PARTS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
-    parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--events", type=int)
+    parser.add_argument(
+        "--stream", action="store_true", help="on Spark, micro-batch by micro-batch"
+    )
     given = parser.parse_args()
-    clock = Clock(given.events)
+    if given.stream:
+        from benchmarks.pattern_streams import measure
+
+        measure(given.events or 4_000_000)
+        return
+    clock = Clock(given.events or 1_000_000)
     for name in given.parts or PARTS:
         print(f"\n{name}")
         PARTS[name](clock)

@@ -132,6 +132,13 @@ class Batch:
     python: float
 
 
+def spent() -> tuple[float, float]:
+    """Processor seconds of the JVM, and of Python, so far."""
+    each = list(processors().values())
+    jvm = sum(seconds for is_java, seconds in each if is_java)
+    return jvm, sum(seconds for _, seconds in each) - jvm
+
+
 class Watch:
     """A sink that notes what each micro-batch took, up to where its changes are written."""
 
@@ -141,7 +148,7 @@ class Watch:
 
     def write(self, batch: int, changes: pa.Table) -> None:
         self.sink.write(batch, changes)
-        self.seen.append((time.perf_counter(), processors()))
+        self.seen.append((time.perf_counter(), spent()))
 
 
 def run(spark: Any, folder: Path, name: str, given: Any, window: int, step: int) -> list[Batch]:
