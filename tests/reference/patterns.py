@@ -69,6 +69,7 @@ from .arithmetic import BINARY, CONSTANTS, UNARY
 from .records import read_field
 from .solve import NoValue, Solver, evaluate
 from .terms import Renamer, is_ground, order_key, substitute, unify
+from .validity import END, timely
 
 Time = int | float
 Interval = tuple[Time, Time]
@@ -264,7 +265,7 @@ class Meaning:
         for goal in filter(is_aggregate_goal, pattern.conditions):
             env[goal.args[0].name] = Number(window_value(goal.args[1], so_far, self.solver))
         rest = tuple(goal for goal in pattern.conditions if not is_aggregate_goal(goal))
-        for further in self._satisfying(rest, env):
+        for further in self._at_end(rest, env, last.interval):
             yield Match.of(further, last.interval)
 
     def combined(self, pattern: Binary | Absence, left: Match, right: Match) -> Iterator[Match]:
@@ -286,10 +287,17 @@ class Meaning:
     def refined(self, pattern: Where | Within, match: Match) -> Iterator[Match]:
         """What `where` or `within` leaves of a match of its pattern."""
         if isinstance(pattern, Where):
-            for env in self._satisfying(pattern.conditions, match.env):
+            for env in self._at_end(pattern.conditions, match.env, match.interval):
                 yield Match.of(env, match.interval)
         elif length(match.interval) <= evaluate(pattern.duration, match.env):
             yield match
+
+    def _at_end(
+        self, conditions: Sequence[Term], env: dict[str, Term], interval: Interval
+    ) -> Iterator[dict[str, Term]]:
+        """The values for which conditions are true, which may ask when the match ends."""
+        for further in self._satisfying(conditions, {**env, END: Number(interval[1])}):
+            yield {name: value for name, value in further.items() if name != END}
 
     def _satisfying(
         self, conditions: Sequence[Term], env: dict[str, Term]
@@ -730,7 +738,7 @@ def read_program(text: str, name: str) -> tuple[Item, ...]:
     parsed = parse(text, name)
     if any(diagnostic.is_error for diagnostic in parsed.diagnostics):
         raise ProgramError(parsed.diagnostics, parsed.sources)
-    return parsed.items
+    return tuple(timely(parsed.items))
 
 
 def read_records(text: str) -> list[tuple[float, str, int, tuple[Term, ...]]]:

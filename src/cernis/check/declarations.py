@@ -8,6 +8,7 @@ from dataclasses import replace
 from cernis.check.model import Consumption, Definitions, Preference, Relation, Shape, flatten
 from cernis.check.parts import event_of, pair_of
 from cernis.check.report import Report, did_you_mean
+from cernis.check.validity import validity_of
 from cernis.syntax.printer import show
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
@@ -287,6 +288,18 @@ def _rdf(goal: Compound, definitions: Definitions, report: Report) -> None:
     definitions.ontologies.append((file.name if isinstance(file, Atom) else file.value, file.span))
 
 
+def _valid(goal: Compound, definitions: Definitions, report: Report) -> None:
+    """`:- valid(price(Item, Price, From), From, by(Item)).`"""
+    validity = validity_of(goal)
+    if isinstance(validity, str):
+        report.error(
+            "C064", validity, goal.span,
+            help="write, say, :- valid(price(X, P, From, Until), From, Until).",
+        )  # fmt: skip
+    else:
+        definitions.validities.append(validity)
+
+
 _Handler = Callable[[Compound, Definitions, Report], None]
 
 _DIRECTIVES: dict[tuple[str, int], _Handler] = {
@@ -300,4 +313,6 @@ _DIRECTIVES: dict[tuple[str, int], _Handler] = {
     ("consumption", 2): _consumption,
     ("table", 2): _table,
     ("rdf", 1): _rdf,
+    ("valid", 2): _valid,
+    ("valid", 3): _valid,
 }

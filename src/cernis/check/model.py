@@ -376,6 +376,32 @@ class Settings:
     consumption_of: tuple[tuple[str, Consumption], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """Facts that are valid for a time: which arguments are left when the times are taken away.
+
+    Without `until`, a fact is valid until the next with the same values at the places `by`; without
+    these, for good.
+    """
+
+    facts: Relation
+    arguments: tuple[int, ...]
+    since: int
+    until: int | None
+    by: tuple[int, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def looked_up(self) -> Relation:
+        """The predicate that rules ask for."""
+        return Relation(self.facts.name, len(self.arguments))
+
+    @property
+    def table(self) -> Relation:
+        """The facts with both times behind the other arguments."""
+        return Relation(f"{self.facts.name} valid", len(self.arguments) + 2)
+
+
 @dataclass(slots=True)
 class Definitions:
     """Everything the clauses of a program define, sorted by what they are."""
@@ -399,4 +425,5 @@ class Definitions:
     dynamic: set[Relation] = field(default_factory=set)
     tables: list[tuple[Relation, str, Span]] = field(default_factory=list)
     ontologies: list[tuple[str, Span]] = field(default_factory=list)
+    validities: list[Validity] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)

@@ -31,6 +31,7 @@ from cernis.check.model import (
 from cernis.check.parts import show_fluent
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
+from cernis.check.validity import END
 from cernis.source import Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
@@ -262,7 +263,7 @@ def _pattern_binds(
     if isinstance(pattern, Where):
         bound = _pattern_binds(pattern.pattern, modes, report, outer)
         goals = [goal for goal in pattern.conditions if not speaks_of_time(goal)]
-        return _background(goals, bound | outer, modes, report)
+        return _background(goals, bound | outer | {END}, modes, report)
     if isinstance(pattern, Absence):
         first = _pattern_binds(pattern.first, modes, report)
         around = first | _pattern_binds(pattern.last, modes, report)

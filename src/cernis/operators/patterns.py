@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.check.model import Boundary, Event, Pair
+from cernis.check.validity import END
 from cernis.operators.context import Context
 from cernis.operators.expressions import reckon
 from cernis.operators.matches import START, called, starts_of
@@ -134,7 +135,12 @@ def _refined(step: Refine, context: Context) -> list[Rows]:
 def refined(around: Around, rows: Rows, context: Context) -> Rows:
     """What `where` or `within` leaves of matches."""
     if isinstance(around, Conditions):
-        return run_steps(around.steps, rows, context).settled()
+        if not around.at_end:
+            return run_steps(around.steps, rows, context).settled()
+        assert rows.times is not None
+        found = run_steps(around.steps, rows.with_columns({END: rows.times}), context).settled()
+        columns = {name: column for name, column in found.columns.items() if name != END}
+        return Rows(found.length, columns, found.times)
     assert isinstance(around, Longest)
     short = rows.at - starts_of(rows) <= reckon(around.duration, rows)
     return rows.where(np.broadcast_to(short, rows.length)).settled()

@@ -17,6 +17,7 @@ from cernis.check.catalogue import pattern_atom
 from cernis.check.goals import Binder, Modes, named
 from cernis.check.model import Boundary, Consumption, Event, Pair, Preference
 from cernis.check.sliding import is_sliding, sliding
+from cernis.check.validity import END
 from cernis.errors import UnsupportedError
 from cernis.knowledge import Knowledge
 from cernis.plan.logical import PointOperator
@@ -233,12 +234,14 @@ class Patterns:
         """
         planned: list[Around] = []
         for each in around:
-            for name in _met(_terms(each)):
-                called.setdefault(name, f"V{len(called)}")
+            met = _met(_terms(each))
+            for name in met:
+                if name != END:
+                    called.setdefault(name, f"V{len(called)}")
             if isinstance(each, Within):
                 planned.append(Longest(renamed(each.duration, called)))
                 continue
-            bound = {called[name] for name in names}
+            bound = {called[name] for name in names} | ({END} & set(met))
             for aggregate in filter(is_sliding, each.conditions):
                 planned.append(self._slide(renamed(aggregate, called)))
                 bound.add(planned[-1].result)  # type: ignore[union-attr]
@@ -246,7 +249,7 @@ class Patterns:
             goals = self._computing([renamed(goal, called) for goal in rest], bound)
             pipeline = Pipeline(self._knowledge, self._modes, set(bound), set(called.values()))
             literals = [own for goal in goals for own in literals_of(goal, goal.span)]
-            planned.append(Conditions(pipeline.run(literals)))
+            planned.append(Conditions(pipeline.run(literals), END in met))
             more = (name for name in called if called[name] in pipeline.bound)
             names = _together(names, more)
         return tuple(planned), names

@@ -30,9 +30,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Only matches for which conditions are true; further variables may get values."""
+    """Only matches for which conditions are true; further variables may get values.
+
+    If `at_end`, there is a variable for the end of the match among them.
+    """
 
     steps: tuple[PointOperator, ...]
+    at_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
