@@ -10,9 +10,11 @@ import cernis
 from cernis.errors import KnowledgeError
 from cernis.program import Program
 from cernis.runtime.session import Session
+from tests.engine.compare import Scenario, by_engine
 from tests.engine.patterns import Drawing, by_reference, random_records
+from tests.spark.keyed import PROGRAMS, stream
 
-from .feeds import Rows, Sum, occurrences, rows
+from .feeds import Rows, Sum, difference, occurrences, rows
 
 END = 20
 
@@ -108,6 +110,22 @@ def _with_gone(lines: list[str], gone: list[str], random: Random) -> list[str]:
         name, _, time, *args = line.split("|")
         found.append((END, 1, "|".join([f"-{name}", str(END), time, *args])))
     return [line for *_, line in sorted(found, key=lambda each: each[:2])]
+
+
+@pytest.mark.parametrize("name", ["patterns", "patterns of pairs"])
+def test_with_fluents_that_rest_on_patterns_and_bear_them(name: str) -> None:
+    program = cernis.load(PROGRAMS[name].rules)
+    for seed in range(12):
+        random = Random(f"{name} {seed}")
+        lines = stream(PROGRAMS[name], random, 60, retractions=True)
+        # A record and its retraction come in the order in which they were drawn.
+        lines.sort(key=lambda line: int(line.split("|")[1]))
+        window, step = random.choice([(8, 4), (15, 5), (30, 10), (60, 7)])
+        settings = {"window": window, "step": step, "start": -1, "end": 60}
+        scenario = Scenario((PROGRAMS[name].rules,), tuple(lines), settings)  # type: ignore[arg-type]
+        result = by_engine(scenario, program, per_query=True)
+        told = difference(scenario, program, result, None)
+        assert not told, f"seed {name} {seed}\n{scenario}\n{told}"
 
 
 # -- by hand -----------------------------------------------------------------------------------
