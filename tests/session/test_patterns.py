@@ -191,6 +191,36 @@ def test_no_more_is_kept_than_a_match_can_need() -> None:
     assert len(session) == 10
 
 
+@pytest.mark.parametrize(
+    ("rules", "most"),
+    [
+        (":- consumption(chronological). e(X) <- a(X) seq b(X).", 20),
+        (":- consumption(chronological). e(X) <- a(X) seq b(X) within 30.", 20),
+        (":- consumption(chronological). e(X) <- a(X) seq b(X) where p(X). p(X) :- X \\= y.", 20),
+        (":- consumption(recent). e(X) <- a(X) seq b(X).", 3),
+        (":- consumption(recent). d(X) <- a(X) seq b(X) within 4. e(X) <- d(X) seq b(X).", 12),
+        ("e(X, N) <- a(X) where N = count(X, last(3)).", 6),
+        ("e(N) <- a(_) where N = count(last(5)), N > 1.", 4),
+    ],
+)
+def test_policies_and_windows_tell_what_is_still_needed(rules: str, most: int) -> None:
+    """What is kept does not grow with the stream, and the answer is that of a whole run."""
+    random = Random(rules)
+    program = cernis.load(rules)
+    session, total, lines = program.session(window=8, step=4, start=0), Sum(), []
+    for query in range(4, 404, 4):
+        new = [
+            f"{random.choice('abb')}|{query}|{t}|{random.choice('xyz')}"
+            for t in range(query - 5, query + 1) if t > 0 and random.random() < 0.5
+        ]  # fmt: skip
+        lines += new
+        session.insert(new)
+        total.add(session.query(query).happenings())
+        assert session.kept <= most, f"at {query}: {session.kept}"
+    assert total.rows == occurrences(program.run(lines, start=0, end=400).answer)
+    assert session.dropped > 20
+
+
 def test_a_match_from_long_ago_needs_no_window() -> None:
     session = cernis.load(":- consumption(recent).\ne <- a seq b.\n").session(
         window=10, step=10, start=0

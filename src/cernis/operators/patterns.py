@@ -69,15 +69,37 @@ def _found(step: Step, context: Context) -> list[Rows]:
 # -- what occurs -----------------------------------------------------------------------------
 
 
+USED = "<used>"
+"""A column with the occurrence that a row of `side_rows` is made of."""
+
+
+def side_rows(part: Part, table: EventTable, context: Context) -> Rows:
+    """The matches of a part that is made of occurrences, given these; each tells which it is."""
+    step = part.step
+    if isinstance(step, Refine):
+        rows = side_rows(step.part, table, context)
+        for around in step.around:
+            rows = refined(around, rows, context)
+    else:
+        assert isinstance(step, Occurrences)
+        rows = _of_table(step, table, {USED: Column(np.arange(len(table)))})
+    (found,) = called(part, [rows])
+    return found.with_columns({USED: rows.columns[USED]})
+
+
 def _occurrences(step: Occurrences, context: Context) -> Rows:
     """One row an occurrence; of what stands from before the window, and of the window."""
-    table = known_occurrences(step.atom, context)
+    return _of_table(step, known_occurrences(step.atom, context), {})
+
+
+def _of_table(step: Occurrences, table: EventTable, more: dict[str, Column]) -> Rows:
     atom = step.atom
     pair = atom.pair if isinstance(atom, Boundary) else atom
     args = list(pair.args) if isinstance(pair, Event) else [*pair.args, pair.value]
     ends = Column(table.times)
     starts = ends if table.starts is None else Column(table.starts)
-    return bound_rows(args, table, Rows(len(table), {START: starts}, ends)).settled()
+    rows = Rows(len(table), {START: starts, **more}, ends)
+    return bound_rows(args, table, rows).settled()
 
 
 def known_occurrences(atom: Event | Boundary | Pair, context: Context) -> EventTable:
@@ -122,7 +144,7 @@ def _either(step: Choice, context: Context) -> list[Rows]:
 
 
 def _refined(step: Refine, context: Context) -> list[Rows]:
-    found = matches(step.part, context)
+    found = _first_part(step, step.part, context)
     for around in step.around:
         if isinstance(around, Slide):
             names = step.part.names
@@ -146,7 +168,23 @@ def refined(around: Around, rows: Rows, context: Context) -> Rows:
     return rows.where(np.broadcast_to(short, rows.length)).settled()
 
 
+def _first_part(step: Join | Refine, part: Part, context: Context) -> list[Rows]:
+    """The matches of a step's first part; where it is known what it needs, no others."""
+    if id(step) not in context.leftover:
+        return matches(part, context)
+    below: Step = part.step
+    while isinstance(below, Refine):
+        below = below.part.step
+    assert isinstance(below, Occurrences)
+    own = [context.leftover[id(step)], window_occurrences(below.atom, context)]
+    rows = side_rows(part, stacked([table for table in own if len(table)] or own[1:]), context)
+    columns = {name: column for name, column in rows.columns.items() if name != USED}
+    return [Rows(rows.length, columns, rows.times)]
+
+
 def _joined(step: Join, context: Context) -> list[Rows]:
-    left, right = matches(step.left, context), matches(step.right, context)
+    left, right = _first_part(step, step.left, context), matches(step.right, context)
+    if id(step) in context.leftover:
+        right = [rows.where(rows.at > context.edge).settled() for rows in right]
     absent = [] if step.absent is None else matches(step.absent.part, context)
     return joined(step, left, right, absent, context, refined)
