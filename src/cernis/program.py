@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cernis.runtime.settings import Length, Point
     from cernis.runtime.sources import Events
     from cernis.runtime.uncertain_result import UncertainResult
+    from cernis.runtime.uncertain_session import UncertainSession
 
 TABLE_ENDINGS = (".csv", ".parquet", *RDF_ENDINGS)
 """Endings of fact files that are tables, one predicate each, named after the file; or RDF."""
@@ -106,30 +107,55 @@ class Program:
             self.plan, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties, policy
         )
 
+    def uncertain_session(
+        self, *, threshold: float = 0.5, thresholds: Mapping[str, float] | None = None,
+        memory: int | None = None, durations: Mapping[str, Any] | str | Path | None = None,
+        seed: int = 0, uncertain: Iterable[str] | None = None, window: Length | None = None,
+        step: Length | None = None, start: Point | None = None, tick: int | None = None,
+        ties: str | None = None, policy: str = "early",
+    ) -> UncertainSession:  # fmt: skip
+        """A session over uncertain events: each query tells how likely intervals have changed.
+
+        `uncertain` names the relations of the input whose records may have a probability; all may,
+        if none are named. The rest is as in `run_uncertain` and `session`.
+        """
+        from cernis.runtime.settings import settings
+        from cernis.runtime.uncertain_session import UncertainSession
+        from cernis.runtime.uncertain_settings import uncertain_settings
+
+        chosen = settings(window, step, start, None, tick, ties)
+        likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
+        return UncertainSession(
+            self.plan, likely, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties,
+            policy,
+        )  # fmt: skip
+
     def run_uncertain(
         self, events: Events, *, threshold: float = 0.5,
         thresholds: Mapping[str, float] | None = None, memory: int | None = None,
         durations: Mapping[str, Any] | str | Path | None = None, seed: int = 0,
-        start: Point | None = None, end: Point | None = None, tick: int | None = None,
-        ties: str | None = None, mapping: str | Path | Mapping[str, Any] | None = None,
-        strict: bool = False,
+        uncertain: Iterable[str] | None = None, window: Length | None = None,
+        step: Length | None = None, start: Point | None = None, end: Point | None = None,
+        tick: int | None = None, ties: str | None = None,
+        mapping: str | Path | Mapping[str, Any] | None = None, strict: bool = False,
     ) -> UncertainResult:  # fmt: skip
         """Recognise from uncertain events: how likely did what hold, and in which intervals?
 
         A record may have a probability. Intervals are those whose mean probability is at least
         the threshold, of which there may be one for each fluent by name. With `memory`, they are
         found point by point, and so many possible starts of each pair are remembered; `durations`
-        say which to forget first: a file, or mean and deviation by fluent, in time-points. The
-        rest is as in `run`.
+        say which to forget first: a file, or mean and deviation by fluent, in time-points.
+        `uncertain` names relations of the input to be taken as uncertain even if no record of
+        theirs is. The rest is as in `run`.
         """
         from cernis.runtime.recognise import recognise_uncertain
         from cernis.runtime.settings import settings
         from cernis.runtime.uncertain_settings import uncertain_settings
 
-        chosen = settings(None, None, start, end, tick, ties)
-        uncertain = uncertain_settings(threshold, thresholds, memory, durations, seed)
+        chosen = settings(window, step, start, end, tick, ties)
+        likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
         return recognise_uncertain(
-            self.plan, events, chosen, uncertain, mapping=mapping, strict=strict
+            self.plan, events, chosen, likely, mapping=mapping, strict=strict
         )
 
 

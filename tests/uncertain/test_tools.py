@@ -215,10 +215,16 @@ def test_what_cannot_go_together_is_said(files: Path, more: list[str], said: str
     assert said in found.said
 
 
-def test_an_uncertain_run_has_no_window(files: Path) -> None:
-    asked = ["run", str(files / "rules.cer"), "-i", str(files / "events.txt"), "--uncertain"]
-    with pytest.raises(DataError, match="no window"):
-        command(*asked, "--window", "5")
+@pytest.mark.parametrize("memory", [[], ["--memory", "9"]])
+def test_windows_make_no_difference_to_a_stream_on_time(files: Path, memory: list[str]) -> None:
+    noisy = str(files / "noisy.txt")
+    assert command("noise", "-i", str(files / "events.txt"), "-o", noisy, "--mean", "2:4").code == 0
+    asked = ["run", str(files / "rules.cer"), "-i", noisy, "--uncertain", "--probabilities",
+             "--engine", "local", *memory]  # fmt: skip
+    whole, parts = command(*asked), command(*asked, "--window", "200", "--step", "90")
+    assert parts.code == 0, parts.said
+    assert parts.out == whole.out
+    assert "queries" in parts.said
 
 
 @pytest.mark.parametrize("more", [["--mean", "x"], ["--mean", "0"], ["--spurious", "2"]])

@@ -137,18 +137,19 @@ class Spaces:
         domains, value_domain = slot_domains(relation, self.context)
         return Store(relation, register, positions, domains, width, value_domain, True)
 
-    def memory(self) -> Memory:
-        """An empty working memory for the program's input."""
+    def memory(self, has_chances: bool = False) -> Memory:
+        """An empty working memory for the program's input, whose records may be uncertain."""
         catalogue = self.context.catalogue
+        more = int(has_chances)
         stores = {
-            relation: self.events(relation)
+            relation: self.events(relation, 1 + more)
             for relation, event in catalogue.events.items() if event.is_input
         }  # fmt: skip
         stores |= {
-            relation: self.fluent(relation, 4)
+            relation: self.fluent(relation, 4 + more)
             for relation, fluent in catalogue.fluents.items() if fluent.kind is FluentKind.INPUT
         }  # fmt: skip
-        return Memory(stores, self.context.tick)
+        return Memory(stores, self.context.tick, has_chances)
 
 
 def context_of(

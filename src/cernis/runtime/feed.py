@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -47,22 +47,24 @@ class Feed:
     events: Changed
     encoding: Encoding
     conflicts: int = 0
+    schema: ClassVar[pa.Schema] = FEED
 
     def __len__(self) -> int:
         return sum(map(len, (*self.fluents.values(), *self.events.values())))
 
     def table(self) -> pa.Table:
         """The changes of all fluents."""
-        parts = [FEED.empty_table()]
+        parts = [self.schema.empty_table()]
         for relation, change in sorted(self.fluents.items()):
             domains, value_domain = self.encoding(relation)
             for name, rows in (("delete", change.gone), ("insert", change.come)):
-                starts, ends, values = rows.columns
+                starts, ends, values = rows.columns[:3]
                 columns = [
                     *self._head(name, relation, domains, rows), texts_of(values, value_domain),
                     as_arrow(starts), as_arrow(ends, ends == INFINITY), *self._tail(rows),
+                    *self._more(rows),
                 ]  # fmt: skip
-                parts.append(pa.table(columns, FEED))
+                parts.append(pa.table(columns, self.schema))
         return pa.concat_tables(parts)
 
     def happenings(self) -> pa.Table:
@@ -89,6 +91,10 @@ class Feed:
             pa.repeat(pa.scalar(name), count), pa.repeat(pa.scalar(relation.name), count),
             lists_of(arguments, count),
         ]  # fmt: skip
+
+    def _more(self, rows: Rows) -> list[pa.Array]:
+        """The columns behind all others."""
+        return []
 
     def _tail(self, rows: Rows) -> list[pa.Array]:
         count = len(rows)

@@ -157,6 +157,10 @@ class Encoder:
             chances=None if own.chances is None else _sorted(own.chances, order),
         )  # fmt: skip
 
+    def is_event(self, relation: Relation) -> bool:
+        """Is it an event, and not a fluent?"""
+        return relation in self._checked.catalogue.events
+
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
         """The domain of a slot; None if it holds numbers that are reckoned with."""
         types = self._checked.types

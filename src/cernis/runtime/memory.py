@@ -59,11 +59,13 @@ class Memory:
     """Records by relation: those of the window, and those whose time has not come.
 
     A record counts at a query if it was given before, has arrived and occurred by then, and is not
-    forgotten. An input fluent's columns are start, end, value, and whether it is about a point.
+    forgotten. An input fluent's columns are start, end, value, and whether it is about a point. If
+    records may be uncertain, the last column is the probability of each.
     """
 
-    def __init__(self, stores: dict[Relation, Store], tick: int) -> None:
+    def __init__(self, stores: dict[Relation, Store], tick: int, has_chances: bool = False) -> None:
         self.stores = stores
+        self._has_chances = has_chances
         self._tick = tick
         self._waiting: dict[Form, list[RecordColumns]] = {}
         self._records = Records()
@@ -120,8 +122,7 @@ class Memory:
     def forget(self, window: Window) -> None:
         """Forget what lies before the window."""
         for store in self.stores.values():
-            is_interval = store.width > 1
-            store.shelf.forget(window.edge + (self._tick if is_interval else 0))
+            store.shelf.forget(window.edge + (self._tick if store.has_intervals else 0))
 
     def _in_time(self, part: RecordColumns, window: Window, start: int) -> RecordColumns:
         """The records that tell of something within the window."""
@@ -159,12 +160,18 @@ class Memory:
         store = self.stores[form.relation]
         if form.kind is Kind.EVENT:
             arguments = [encoded(*each) for each in zip(part.columns, store.domains, strict=True)]
-            return Rows(arguments, [part.times[1]])
+            return Rows(arguments, [part.times[1], *self._chances(part)])
         domains = [store.value_domain, *store.domains]
         values, *arguments = [encoded(*each) for each in zip(part.columns, domains, strict=True)]
         is_point = form.kind is Kind.POINT
         ends = part.times[1] + self._tick if is_point else part.times[2]
-        return Rows(arguments, [part.times[1], ends, values, np.full(len(part), int(is_point))])
+        columns = [part.times[1], ends, values, np.full(len(part), int(is_point))]
+        return Rows(arguments, [*columns, *self._chances(part)])
+
+    def _chances(self, part: RecordColumns) -> list[Array]:
+        if not self._has_chances:
+            return []
+        return [np.ones(len(part)) if part.chances is None else part.chances]
 
 
 def _aside(part: RecordColumns, row: int, reason: str) -> SetAside:

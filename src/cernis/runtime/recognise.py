@@ -23,7 +23,13 @@ from cernis.runtime.result import Result, Summary
 from cernis.runtime.run import Answer, Run, Window, windows
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
-from cernis.runtime.sources import Events, Progress, read_events, refuse_set_aside
+from cernis.runtime.sources import (
+    Events,
+    Progress,
+    read_events,
+    read_unresolved,
+    refuse_set_aside,
+)
 
 if TYPE_CHECKING:
     from cernis.runtime.uncertain_result import UncertainResult
@@ -144,16 +150,15 @@ def recognise_uncertain(
     profile: Profile | None = None, progress: Progress = lambda size: None,
     on_read: Callable[[Records], None] = lambda records: None,
 ) -> UncertainResult:  # fmt: skip
-    """Run a plan over uncertain events, all of them in one query.
+    """Run a plan over uncertain events: all in one query, or window by window.
 
-    A window or a step is a DataError: probabilities are carried from point to point, so there is
-    nothing to forget.
+    Without a window, all is known at once, and intervals are those of whole courses.
     """
     from cernis.runtime.uncertain import UncertainRun
     from cernis.runtime.uncertain_result import UncertainResult
 
     if chosen.window is not None or chosen.step is not None:
-        raise DataError("a run over uncertain records has no window and no step")
+        return _in_windows(plan, events, chosen, uncertain, mapping, strict, progress, on_read)
     began = time.perf_counter()
     records = read_events(events, plan.checked, mapping, progress, uncertain=True)
     if strict:
@@ -166,5 +171,30 @@ def recognise_uncertain(
     summary = Summary(
         records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
         outside, tuple(remarks(records, plan)), start, end, 1, 0, time.perf_counter() - began,
+    )  # fmt: skip
+    return UncertainResult(answer, plan.checked.catalogue, summary)
+
+
+def _in_windows(
+    plan: Plan, events: Events, chosen: Settings, uncertain: UncertainSettings,
+    mapping: str | Path | Mapping[str, Any] | None, strict: bool, progress: Progress,
+    on_read: Callable[[Records], None],
+) -> UncertainResult:  # fmt: skip
+    from cernis.runtime.uncertain_result import UncertainResult
+    from cernis.runtime.uncertain_windows import WindowedRun, relations_in
+
+    began = time.perf_counter()
+    records = read_unresolved(events, plan.checked, mapping, progress, uncertain=True)
+    if strict:
+        refuse_set_aside(records)
+    on_read(records)
+    run = WindowedRun(plan, chosen, uncertain.with_more(relations_in(records)))
+    start, end = bounds(records, chosen, run.tick)
+    answer = run.over(records, start, end)
+    counts = run.counts
+    summary = Summary(
+        counts.records, counts.used, counts.ignored, tuple(counts.set_aside),
+        tuple(counts.too_late), counts.outside + run.waiting, tuple(remarks(records, plan)), start,
+        end, run.queries, run.conflicts, time.perf_counter() - began,
     )  # fmt: skip
     return UncertainResult(answer, plan.checked.catalogue, summary)

@@ -61,6 +61,11 @@ class Scratch:
         outcome = Outcome(conflicts=found.conflicts)
         for relation in self._fluents():
             self._compare(relation, self._joined(relation, context), self._rows, outcome)
+        self._compare_events(window, context, outcome)
+        state.forget_archive()
+        return outcome
+
+    def _compare_events(self, window: Window, context: Context, outcome: Outcome) -> None:
         for relation, table in context.events.items():
             if not self._plan.checked.catalogue.events[relation].is_input:
                 # Happenings up to the edge stand, and are not said again.
@@ -68,8 +73,6 @@ class Scratch:
                 if known is not None:
                     self._happened[relation] = known.take(known.columns[0] > window.edge)
                 self._compare(relation, _happened(table), self._happened, outcome)
-        state.forget_archive()
-        return outcome
 
     def _evaluated(self, context: Context) -> Counted:
         """Evaluate all strata."""
@@ -145,7 +148,7 @@ class Scratch:
         context.watched = self._watched
         context.remembered = self._state.remembered()
         for relation, store in self._memory.stores.items():
-            if store.width == 1:
+            if not store.has_intervals:
                 table = event_table(store, store.shelf.everything())
                 context.events[relation] = once(table) if relation in self._counted else table
             else:
@@ -158,7 +161,7 @@ class Scratch:
         self, relation: Relation, store: Store, window: Window, context: Context
     ) -> FluentTable:
         rows = store.rows(store.shelf.everything())
-        starts, ends, values, is_point = rows.columns
+        starts, ends, values, is_point = rows.columns[:4]
         bound = window.edge + context.tick
         seen = ends > bound
         piece: Piece = (

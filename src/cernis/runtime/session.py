@@ -19,7 +19,7 @@ from cernis.runtime.columns import Records
 from cernis.runtime.evaluator import Changed, Spaces, context_of
 from cernis.runtime.feed import Feed, Policy
 from cernis.runtime.incremental import Incremental
-from cernis.runtime.memory import Admitted, Counts
+from cernis.runtime.memory import Admitted, Counts, Memory
 from cernis.runtime.population import Population
 from cernis.runtime.run import Window, undisturbed
 from cernis.runtime.scratch import Scratch
@@ -78,13 +78,22 @@ class Session:
         self._domains, self._memo = Domains(), Memo()
         template = self._context(Window(0, 0), 0)
         self._spaces = Spaces(plan, template, has_marks=incremental is not False)
-        self._memory = self._spaces.memory()
+        self._memory = self._working_memory()
         self._population = Population(plan.checked.definitions)
-        self._evaluator: Scratch | Incremental = Scratch(plan, self._memory, template)
+        self._evaluator: Scratch | Incremental = self._from_scratch(template)
         fits = not plan.checked.definitions.patterns and Incremental.fits(self._spaces)
         self._may_change = incremental is None and fits
         if incremental and fits:
             self._evaluator = Incremental(self._memory, self._spaces)
+
+    def _working_memory(self) -> Memory:
+        return self._spaces.memory()
+
+    def _from_scratch(self, template: Context) -> Scratch:
+        return Scratch(self.plan, self._memory, template)
+
+    def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
+        return Feed(time, self.version, fluents, events, self.encoding, conflicts)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -152,7 +161,7 @@ class Session:
         fluents, events = self._shown(outcome.changes)
         next_edge = self._edge(time + (self.step or 0))
         fluents = self._policy.filtered(fluents, next_edge)
-        return Feed(time, self.version, fluents, events, self.encoding, outcome.conflicts)
+        return self._feed(time, fluents, events, outcome.conflicts)
 
     def _choose(self, admitted: Mapping[Relation, Admitted]) -> None:
         """Evaluate by the way that is likely to cost less, given what came and went."""

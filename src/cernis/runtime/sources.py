@@ -60,12 +60,13 @@ def read_events(
 
 
 def read_unresolved(
-    events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None
-) -> Records:
+    events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
+    progress: Progress = lambda size: None, *, uncertain: bool = False,
+) -> Records:  # fmt: skip
     """As `read_events`, with retractions among the records: what they take back came earlier."""
     if isinstance(events, Records):
         return events
-    reader = _Reader(Gathering(Shapes(checked)), mapping, lambda size: None)
+    reader = _Reader(Gathering(Shapes(checked), uncertain=uncertain), mapping, progress)
     reader.add(events)
     return reader.gathering.unresolved()
 

@@ -69,6 +69,7 @@ class Store:
         self.domains = domains
         self.value_domain = value_domain
         self.width = width
+        self.has_intervals = has_intervals
         self._others = [at for at in range(relation.arity) if at not in positions]
         self.marked = marked
         self.shelf = Shelf(width + len(self._others) + marked, has_intervals)

@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Pair, Relation
+from cernis.errors import DataError
 from cernis.kernels.sweep import maximal
 from cernis.operators.context import Context
 from cernis.operators.profile import Profile
-from cernis.operators.static import evaluate_static
+from cernis.operators.simple import Carried
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, InitialPoints, Stratum, parts_of
 from cernis.runtime.columns import Records
 from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
 from cernis.runtime.members import Members
-from cernis.runtime.query import evaluate_stratum, refuse
+from cernis.runtime.query import evaluate_definition, evaluate_stratum, refuse
 from cernis.runtime.run import Run, Window, undisturbed
 from cernis.runtime.state import State
 from cernis.runtime.uncertain_settings import UncertainSettings
@@ -29,6 +30,7 @@ from cernis.uncertain.circuits import Circuits
 from cernis.uncertain.courses import (
     Courses,
     Credible,
+    Pairs,
     certain_course,
     credible_intervals,
 )
@@ -81,44 +83,62 @@ class UncertainRun(Run):
         """
         workspace = self._prepared()
         self._enter(workspace)
-        given = Encoder(self.checked, self.domains, self.tick).encode_records(records)
+        encoder = Encoder(self.checked, self.domains, self.tick)
+        given = encoder.encode_records(records)
+        if self.chosen.uncertain is not None:
+            for relation in uncertain_relations(self.plan, self.chosen.uncertain):
+                _declare(relation, given, encoder)
         window = Window(start, end)
         with undisturbed():
             state = State(self.checked, self.domains, self.tick)
             context = self._context(given, window, start, state)
             Members(self.checked.definitions).fill(context, given)
-            answer = _Evaluation(self, context, window).evaluate(given, intervals)
+            evaluation = Evaluation(
+                self.plan, self.chosen, context, window, self.counted, self.watched
+            )
+            answer = evaluation.evaluate(given, intervals)
         if workspace.is_worth_keeping():
             self.plan.spare.append(workspace)
         return answer
 
 
-class _Evaluation:
+class Evaluation:
     """One query under uncertainty."""
 
-    def __init__(self, run: UncertainRun, context: Context, window: Window) -> None:
-        self._plan = run.plan
-        self._chosen = run.chosen
+    def __init__(
+        self, plan: Plan, chosen: UncertainSettings, context: Context, window: Window,
+        counted: frozenset[Relation], watched: frozenset[Relation],
+    ) -> None:  # fmt: skip
+        self._plan = plan
+        self._chosen = chosen
         self._context = context
         self._window = window
-        self._counted = run.counted
-        self._uncertainty = Uncertainty(watched=set(run.watched))
+        self._counted = counted
+        self._uncertainty = Uncertainty(watched=set(watched))
         # What is compiled for a rule set serves its next run.
         self._circuits: Circuits = context.memo.once(
-            ("circuits", context.ties), run.plan, lambda: Circuits(context.ties)
+            ("circuits", context.ties), plan, lambda: Circuits(context.ties)
         )
-        self._courses: dict[Relation, Courses] = {}
+        self.courses: dict[Relation, Courses] = {}
         self._credible: dict[Relation, tuple[FluentTable, Floats]] = {}
-        self._thresholded: set[Relation] = set()
+        self.thresholded: set[Relation] = set()
+        """Fluents that are made of credible intervals."""
+        self._carried: dict[Relation, Carried] = {}
+        self.conflicts = 0
 
     def evaluate(self, given: Input, intervals: bool) -> UncertainAnswer:
+        """All of it, with the intervals of uncertain fluents or without."""
+        return self._answer(self.run(given), intervals)
+
+    def run(self, given: Input) -> dict[Relation, Definition]:
+        """Bring all strata up to the query; gives what they define."""
         self._input(given)
         defined: dict[Relation, Definition] = {}
         for stage in self._plan.stages:
             for stratum in stage.strata:
                 self._stratum(stratum)
                 defined |= {definition.relation: definition for definition in stratum.definitions}
-        return self._answer(defined, intervals)
+        return defined
 
     def _input(self, given: Input) -> None:
         context, uncertainty = self._context, self._uncertainty
@@ -140,25 +160,24 @@ class _Evaluation:
                     own.value_domain, np.maximum(own.starts[seen], bound), own.ends[seen],
                     own.chances[seen],
                 )  # fmt: skip
-                self._courses[relation] = add_fluent(relation, records, uncertainty)
+                self.courses[relation] = add_fluent(relation, records, uncertainty)
 
     # -- strata -----------------------------------------------------------------------------
 
     def _stratum(self, stratum: Stratum) -> None:
         context, uncertainty = self._context, self._uncertainty
         if not any(map(self._is_uncertain, stratum.definitions)):
-            evaluate_stratum(stratum, context, {})
+            self.conflicts += evaluate_stratum(stratum, context, self._carried)
             return
         refuse(stratum, uncertain=True)
         if stratum.immediate:
-            found = evaluate_cycle(stratum, context, uncertainty, self._circuits)
-            self._courses |= found
+            self.courses |= evaluate_cycle(stratum, context, uncertainty, self._circuits)
             return
         for definition in stratum.definitions:
             if definition.kind == "event":
                 evaluate_event(definition, context, uncertainty)
             elif definition.kind == FluentKind.SIMPLE:
-                self._courses[definition.relation] = evaluate_fluent(
+                self.courses[definition.relation] = evaluate_fluent(
                     definition, context, uncertainty, self._circuits
                 )
             else:
@@ -177,19 +196,19 @@ class _Evaluation:
             if isinstance(part, Pair) and part.relation in self._uncertainty.fluents:
                 table, _ = self._intervals(part.relation)
                 self._context.fluents[part.relation] = _maximal(table)
-        relation = definition.relation
-        self._thresholded.add(relation)
-        self._context.fluents[relation], _ = evaluate_static(relation, definition, self._context)
+                self._context.unsure.discard(part.relation)
+        self.thresholded.add(definition.relation)
+        evaluate_definition(definition, self._context, self._carried)
 
     # -- intervals --------------------------------------------------------------------------
 
     def _intervals(self, relation: Relation) -> tuple[FluentTable, Floats]:
         """The credible intervals of an uncertain fluent, with their means."""
         if relation not in self._credible:
-            courses, tick = self._courses[relation], self._context.tick
+            courses, tick = self.courses[relation], self._context.tick
             start, end = self._window.edge, self._window.query
             found = credible(relation, courses, start, end, tick, self._chosen)
-            self._credible[relation] = _table(courses, found, end + 2 * tick)
+            self._credible[relation] = credible_table(courses.pairs, found, end + 2 * tick)
         return self._credible[relation]
 
     def _answer(self, defined: Mapping[Relation, Definition], intervals: bool) -> UncertainAnswer:
@@ -198,18 +217,58 @@ class _Evaluation:
         for relation, definition in defined.items():
             if relation in hidden:
                 continue
-            if relation in self._courses:
-                answer.courses[relation] = self._courses[relation]
+            if relation in self.courses:
+                answer.courses[relation] = self.courses[relation]
                 if intervals:
                     answer.fluents[relation], answer.means[relation] = self._intervals(relation)
             elif definition.kind != "event" and relation in self._context.fluents:
                 table = answer.fluents[relation] = self._context.fluents[relation]
-                if relation not in self._thresholded:
+                if relation not in self.thresholded:
                     answer.courses[relation] = certain_course(table)
                     answer.means[relation] = np.ones(len(table.starts))
             elif relation in self._context.events:
                 answer.events[relation] = self._context.events[relation]
         return answer
+
+
+def _declare(relation: Relation, given: Input, encoder: Encoder) -> None:
+    """Let a relation be uncertain, whatever its records are."""
+    none = np.empty(0, np.int64)
+    if encoder.is_event(relation):
+        domains = [encoder.domain("event", relation, at) for at in range(relation.arity)]
+        nothing = InputEvents([none] * relation.arity, domains, none, none)
+        events = given.events.setdefault(relation, nothing)
+        if events.chances is None:
+            events.chances = np.ones(len(events.times))
+        return
+    domains = [encoder.domain("fluent", relation, at) for at in range(relation.arity)]
+    value_domain = encoder.domain("fluent", relation, "value")
+    fluent = given.fluents.setdefault(relation, InputFluent(
+        [none] * relation.arity, none, domains, value_domain, none, none, none, False
+    ))  # fmt: skip
+    if fluent.chances is None:
+        fluent.chances = np.ones(len(fluent.starts))
+
+
+def uncertain_relations(plan: Plan, named: Iterable[str] | None) -> frozenset[Relation]:
+    """The relations of the input whose records may be uncertain: those named, else all.
+
+    A name may have the number of arguments behind it, `walking/1`. One that is no input is a
+    DataError.
+    """
+    catalogue = plan.checked.catalogue
+    known = [relation for relation, own in catalogue.events.items() if own.is_input]
+    known += [r for r, own in catalogue.fluents.items() if own.kind is FluentKind.INPUT]
+    if named is None:
+        return frozenset(known)
+    found: set[Relation] = set()
+    for name in named:
+        own = {relation for relation in known if name in (relation.name, str(relation))}
+        if not own:
+            there = ", ".join(sorted(map(str, known))) or "none"
+            raise DataError(f"{name} is no relation of the input; there are {there}")
+        found |= own
+    return frozenset(found)
 
 
 def credible(
@@ -221,7 +280,7 @@ def credible(
     What the last records bring about shows a tick behind the end, which is the last point.
     """
     own = chosen.of(relation)
-    seeds = None if own.durations is None else _seeds(relation, courses, own.seed)
+    seeds = None if own.durations is None else PairSeeds(relation, own.seed)(courses.pairs)
     return credible_intervals(courses, start + tick, end + tick, tick, own, seeds)
 
 
@@ -234,24 +293,33 @@ def _seen(own: InputEvents | InputFluent, window: Window, inside: Booleans) -> I
     return np.flatnonzero(seen)
 
 
-def _seeds(relation: Relation, courses: Courses, seed: int) -> Integers:
-    """A seed for each pair, that depends on its name alone."""
-    pairs = courses.pairs
-    found = np.full(len(pairs), zlib.crc32(f"{seed} {relation}".encode()), np.uint64)
-    columns = zip([*pairs.arguments, pairs.values], [*pairs.domains, pairs.value_domain],
-                  strict=True)  # fmt: skip
-    for column, domain in columns:
-        distinct, codes = np.unique(column, return_inverse=True)
-        values: Iterable[object] = domain.decode(distinct) if domain else distinct.tolist()
-        hashes = np.array([zlib.crc32(repr(value).encode()) for value in values], np.uint64)
-        if len(hashes):
-            found = found * np.uint64(0x9E3779B97F4A7C15) + hashes[codes]
-    return found.view(np.int64)
+@dataclass(frozen=True, slots=True)
+class PairSeeds:
+    """A seed for each pair of a fluent, that depends on its name alone."""
+
+    relation: Relation
+    seed: int
+
+    def __call__(self, pairs: Pairs) -> Integers:
+        """The seeds of pairs."""
+        first = zlib.crc32(f"{self.seed} {self.relation}".encode())
+        found = np.full(len(pairs), first, np.uint64)
+        columns = zip([*pairs.arguments, pairs.values], [*pairs.domains, pairs.value_domain],
+                      strict=True)  # fmt: skip
+        for column, domain in columns:
+            distinct, codes = np.unique(column, return_inverse=True)
+            values: Iterable[object] = domain.decode(distinct) if domain else distinct.tolist()
+            hashes = np.array([zlib.crc32(repr(value).encode()) for value in values], np.uint64)
+            if len(hashes):
+                found = found * np.uint64(0x9E3779B97F4A7C15) + hashes[codes]
+        return found.view(np.int64)
 
 
-def _table(courses: Courses, found: Credible, end: int) -> tuple[FluentTable, Floats]:
-    """Intervals as a table of the pairs that have any; what reaches the end is open."""
-    pairs = courses.pairs
+def credible_table(pairs: Pairs, found: Credible, end: int) -> tuple[FluentTable, Floats]:
+    """Intervals, sorted by pair, as a table of those that have any; what reaches the end is open.
+
+    Beside it the mean probability of each.
+    """
     owners, counts = np.unique(found.owner, return_counts=True)
     offsets = np.append(0, np.cumsum(counts)).astype(np.int64)
     ends = np.where(found.ends == end, INFINITY, found.ends)

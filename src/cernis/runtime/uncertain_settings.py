@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +30,12 @@ class UncertainSettings:
     memory: int | None = None
     durations: Mapping[str, Durations] = field(default_factory=dict)
     seed: int = 0
+    uncertain: tuple[str, ...] | None = None
+    """The relations of the input whose records may be uncertain, if that is said."""
+
+    def with_more(self, relations: Iterable[str]) -> UncertainSettings:
+        """The settings, with further relations whose records may be uncertain."""
+        return replace(self, uncertain=tuple({*(self.uncertain or ()), *relations}))
 
     def of(self, relation: Relation) -> Recognition:
         """How intervals of one fluent are recognised."""
@@ -43,7 +49,7 @@ class UncertainSettings:
 def uncertain_settings(
     threshold: float = 0.5, thresholds: Mapping[str, float] | None = None,
     memory: int | None = None, durations: Mapping[str, Any] | str | Path | None = None,
-    seed: int = 0,
+    seed: int = 0, uncertain: Iterable[str] | None = None,
 ) -> UncertainSettings:  # fmt: skip
     """Settings from what users write; what makes no sense is a DataError.
 
@@ -61,7 +67,8 @@ def uncertain_settings(
     if isinstance(durations, str | Path):
         durations = read_durations(Path(durations))
     known = {name: _durations(name, own) for name, own in (durations or {}).items()}
-    return UncertainSettings(float(threshold), named, memory, known, seed)
+    relations = None if uncertain is None else tuple(uncertain)
+    return UncertainSettings(float(threshold), named, memory, known, seed, relations)
 
 
 def read_durations(file: Path) -> dict[str, Durations]:

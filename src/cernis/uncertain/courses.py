@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 _POINTS: Final = 1 << 23
 """So many points are looked at together."""
-_MOST_POINTS: Final = 1 << 28
+MOST_POINTS: Final = 1 << 28
 """No more points than this are written out at once."""
 _TOLERANCE: Final = 1e-9
 
@@ -41,6 +41,14 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.values)
 
+    def likely(self, chances: Floats) -> Pairs:
+        """Those that hold with some probability, which they begin with."""
+        some = np.flatnonzero(chances > 0)
+        return Pairs(
+            [column[some] for column in self.arguments], self.values[some], self.domains,
+            self.value_domain, chances[some],
+        )  # fmt: skip
+
 
 @dataclass(slots=True)
 class Courses:
@@ -54,6 +62,21 @@ class Courses:
     offsets: Integers
     times: Integers
     chances: Floats
+
+    def at(self, time: int) -> Floats:
+        """The probability of each pair at a time."""
+        behind = np.append(0, np.cumsum(self.times <= time))[self.offsets]
+        last = self.offsets[:-1] + np.diff(behind) - 1
+        known = np.flatnonzero(np.diff(behind))
+        found = np.zeros(len(self.pairs))
+        found[known] = self.chances[last[known]]
+        return found
+
+    def up_to(self, last: int) -> Courses:
+        """The steps up to a time, and at it."""
+        kept = self.times <= last
+        offsets = np.append(0, np.cumsum(kept))[self.offsets].astype(np.int64)
+        return Courses(self.pairs, offsets, self.times[kept], self.chances[kept])
 
     def segments(self) -> tuple[FluentTable, Floats]:
         """The intervals in which a pair may hold, each with its probability."""
@@ -72,8 +95,11 @@ class Courses:
         return table, self.chances[some]
 
 
-def courses_of(groups: Groups, after: Floats, pairs: Pairs, start: int, tick: int) -> Courses:
-    """The steps that groups, in the order of pairs and time, make in the course of pairs."""
+def courses_of(groups: Groups, after: Floats, pairs: Pairs, since: int, tick: int) -> Courses:
+    """The steps that groups, in the order of pairs and time, make in the course of pairs.
+
+    What pairs begin with they have from `since` on.
+    """
     first = np.ones(len(after), np.bool_)
     first[1:] = groups.pairs[1:] != groups.pairs[:-1]
     before = np.append(0.0, after[:-1])[: len(after)]
@@ -83,7 +109,7 @@ def courses_of(groups: Groups, after: Floats, pairs: Pairs, start: int, tick: in
     begin = np.flatnonzero(pairs.initial > 0)
     if len(begin):
         owner = np.concatenate([begin, owner])
-        times = np.concatenate([np.full(len(begin), start + tick), times])
+        times = np.concatenate([np.full(len(begin), since), times])
         chances = np.concatenate([pairs.initial[begin], chances])
         order = np.argsort(owner, kind="stable")
         owner, times, chances = owner[order], times[order], chances[order]
@@ -141,7 +167,7 @@ class Credible:
 
 
 @dataclass(slots=True)
-class _Series:
+class Series:
     """Runs of points of equal probability: of pair `owner`, from point `first`, counted from 0.
 
     A series is a stretch of runs that follow one another.
@@ -166,7 +192,7 @@ def credible_intervals(
     parts = []
     series = _runs(courses, first, count, tick)
     series = _cut(series, count, chosen.threshold) if chosen.limit is None else series
-    for part in _chunks(series):
+    for part in chunks(series):
         found = _recognised(part, chosen, seeds)
         own = found.entities
         runs = part.offsets[own]
@@ -180,10 +206,10 @@ def credible_intervals(
     return Credible(*columns) if columns else Credible(none, none, none, np.empty(0))
 
 
-def _recognised(part: _Series, chosen: Recognition, seeds: Integers | None) -> Intervals:
+def _recognised(part: Series, chosen: Recognition, seeds: Integers | None) -> Intervals:
     lengths = np.append(0, np.cumsum(part.lengths))
     offsets = lengths[part.offsets].astype(np.int64)
-    if int(offsets[-1]) > _MOST_POINTS:
+    if int(offsets[-1]) > MOST_POINTS:
         raise DataError(
             f"a course of {int(offsets[-1]):,} points is too long to be looked at point by point; "
             "choose a longer tick, or say where the run starts and ends"
@@ -199,7 +225,7 @@ def _recognised(part: _Series, chosen: Recognition, seeds: Integers | None) -> I
     return most_credible(found)
 
 
-def _runs(courses: Courses, first: int, count: int, tick: int) -> _Series:
+def _runs(courses: Courses, first: int, count: int, tick: int) -> Series:
     """The course of each pair on all points, as runs; each pair that ever may hold is a series."""
     owner = np.repeat(np.arange(len(courses.pairs)), np.diff(courses.offsets))
     begin = np.clip(-(-(courses.times - first) // tick), 0, count)
@@ -215,10 +241,10 @@ def _runs(courses: Courses, first: int, count: int, tick: int) -> _Series:
     owner, begin, ends, chances = owner[filled], begin[filled], ends[filled], chances[filled]
     new = np.append(True, owner[1:] != owner[:-1])[: len(owner)]
     offsets = np.append(np.flatnonzero(new), len(owner)).astype(np.int64)
-    return _Series(owner, begin, ends - begin, chances, offsets)
+    return Series(owner, begin, ends - begin, chances, offsets)
 
 
-def _cut(series: _Series, count: int, threshold: float) -> _Series:
+def _cut(series: Series, count: int, threshold: float) -> Series:
     """The series without points that no interval can reach.
 
     All that is above the threshold in a series cannot make up for a run that is longer below it
@@ -244,9 +270,9 @@ def _cut(series: _Series, count: int, threshold: float) -> _Series:
 
 
 def _pieces(
-    series: _Series, pair: Integers, left: Integers, right: Integers,
+    series: Series, pair: Integers, left: Integers, right: Integers,
     whole: npt.NDArray[np.bool_],
-) -> _Series:  # fmt: skip
+) -> Series:  # fmt: skip
     """Series of the pieces that are left of runs; a new one begins behind each cut."""
     lengths = np.stack([left, right], axis=1).ravel()
     begin = np.stack([series.first, series.first + series.lengths - right], axis=1).ravel()
@@ -257,10 +283,10 @@ def _pieces(
     group, begin, lengths = group[filled], begin[filled], lengths[filled]
     new = np.append(True, group[1:] != group[:-1])[: len(group)]
     offsets = np.append(np.flatnonzero(new), len(group)).astype(np.int64)
-    return _Series(owner, begin, lengths, chances, offsets)
+    return Series(owner, begin, lengths, chances, offsets)
 
 
-def _chunks(series: _Series) -> Iterator[_Series]:
+def chunks(series: Series) -> Iterator[Series]:
     """The series in parts of not too many points; one series is never parted."""
     points = np.append(0, np.cumsum(series.lengths))[series.offsets]
     low = 0
@@ -268,7 +294,7 @@ def _chunks(series: _Series) -> Iterator[_Series]:
         high = int(np.searchsorted(points, points[low] + _POINTS, "right")) - 1
         high = min(max(high, low + 1), len(series.offsets) - 1)
         own = slice(series.offsets[low], series.offsets[high])
-        yield _Series(
+        yield Series(
             series.owner[own], series.first[own], series.lengths[own], series.chances[own],
             series.offsets[low : high + 1] - series.offsets[low],
         )  # fmt: skip

@@ -25,7 +25,7 @@ from cernis.uncertain.circuits import Circuits
 from cernis.uncertain.courses import Courses, courses_of, with_facts
 from cernis.uncertain.events import evaluate_event
 from cernis.uncertain.facts import stacked
-from cernis.uncertain.fluents import Outcome, UncertainFluent
+from cernis.uncertain.fluents import Outcome, UncertainFluent, begins
 from cernis.uncertain.groups import Actions, Groups, Own, carried_together, grouped
 from cernis.uncertain.proofs import (
     Awaited,
@@ -50,14 +50,14 @@ def evaluate_cycle(
     groups = grouped(actions, facts, circuits, what, _own(pairs, times, nodes))
     initial = np.concatenate([own.pairs.initial for own in outcomes])
     after = carried_together(groups, initial, facts, circuits, (times, nodes, pairs))
-    found = {}
+    found, since = {}, begins(context, uncertainty)
     for own, first in zip(outcomes, firsts, strict=True):
         mine = (groups.pairs >= first) & (groups.pairs < first + len(own.pairs))
         part = Groups(
             groups.pairs[mine] - first, groups.times[mine], groups.shape, groups.fact_offsets,
             groups.facts,
         )  # fmt: skip
-        courses = courses_of(part, after[mine], own.pairs, context.start, context.tick)
+        courses = courses_of(part, after[mine], own.pairs, since, context.tick)
         uncertainty.fluents[own.relation] = Segments(*with_facts(courses, facts))
         found[own.relation] = courses
     return found

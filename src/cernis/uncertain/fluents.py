@@ -131,6 +131,23 @@ class UncertainFluent:
         return self._value_domain or self._context.domains.of(("values of", self.relation))
 
     def _initial(self) -> _Initial:
+        """What the window begins with: what holds initially, or what held at its edge."""
+        held = self._uncertainty.held
+        if held is None:
+            return self._initially()
+        own = held.get(self.relation)
+        if own is None:
+            return self._nothing()
+        values = own.values
+        if self._value_domain is None:
+            values = self._coded.encode(values.tolist())
+        return _Initial(own.arguments, values, own.initial)
+
+    def _nothing(self) -> _Initial:
+        none = np.empty(0, np.int64)
+        return _Initial([none] * self.relation.arity, none, np.empty(0))
+
+    def _initially(self) -> _Initial:
         """Several clauses for one pair are independent of one another."""
         parts: list[tuple[list[Array], Integers, Floats]] = []
         for rule in self._definition.rules:
@@ -142,8 +159,7 @@ class UncertainFluent:
                 own = [column[first] for column in arguments]
                 parts.append((own, values[first], np.full(len(first), chance)))
         if not parts:
-            none = np.empty(0, np.int64)
-            return _Initial([none] * self.relation.arity, none, np.empty(0))
+            return self._nothing()
         columns = [np.concatenate(own) for own in zip(*(part[0] for part in parts), strict=True)]
         values = np.concatenate([part[1] for part in parts])
         chances = np.concatenate([part[2] for part in parts])
@@ -252,7 +268,7 @@ class UncertainFluent:
         chances[np.searchsorted(pairs, both[int(may.sum()) :])] = initial.chances[may_hold]
         since = np.full(len(pairs), _NEVER)
         np.minimum.at(since, np.searchsorted(pairs, both[: int(may.sum())]), initiations.times[may])
-        since[chances > 0] = self._context.start
+        since[chances > 0] = begins(self._context, self._uncertainty) - self._context.tick
         arguments = keys.arguments(numbering.keys[instances])
         found = Pairs(arguments, self._shown(values), self._domains, self._value_domain, chances)
         actions = _actions(
@@ -306,6 +322,12 @@ def _is_open(rule: PointRule) -> bool:
     return bool(names & set(rule.open_variables)) or "_" in names
 
 
+def begins(context: Context, uncertainty: Uncertainty) -> int:
+    """The point from which on pairs have what they begin with."""
+    edge = context.start if uncertainty.held is None else context.edge
+    return edge + context.tick
+
+
 def evaluate_fluent(
     definition: Definition, context: Context, uncertainty: Uncertainty, circuits: Circuits
 ) -> Courses:
@@ -314,6 +336,7 @@ def evaluate_fluent(
     facts = uncertainty.facts
     groups = grouped(outcome.actions, facts, circuits, str(outcome.relation))
     after = carried(groups, outcome.pairs.initial, facts, circuits)
-    courses = courses_of(groups, after, outcome.pairs, context.start, context.tick)
+    since = begins(context, uncertainty)
+    courses = courses_of(groups, after, outcome.pairs, since, context.tick)
     uncertainty.fluents[definition.relation] = Segments(*with_facts(courses, facts))
     return courses

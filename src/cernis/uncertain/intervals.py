@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels.circuits import picked
 from cernis.kernels.compile import shortened
 from cernis.kernels.credible import HIGHEST, SCALE, TOLERANCE, choose
 from cernis.kernels.credible import find as _find
@@ -40,7 +41,7 @@ class Intervals:
     def means(self) -> Floats:
         """The mean probability of each interval, to ten digits."""
         lengths = self.ends - self.starts + 1
-        found = (self.sums / lengths + _lowered(self.threshold)) / SCALE
+        found = (self.sums / lengths + lowered(self.threshold)) / SCALE
         return np.asarray(np.clip(found, 0.0, 1.0))
 
     @property
@@ -81,6 +82,31 @@ class Memory:
             np.zeros(entities + 1, np.int64), none, none, zero.copy(), zero.copy(),
             np.full(entities, HIGHEST), np.array(seeds, np.int64),
         )  # fmt: skip
+
+    def __len__(self) -> int:
+        """Of how many entities it is."""
+        return len(self.seen)
+
+    def take(self, entities: Integers) -> Memory:
+        """What is remembered of some entities, in this order."""
+        offsets, points = picked(self.offsets, self.points, entities)
+        _, scores = picked(self.offsets, self.scores, entities)
+        kept = (self.seen, self.score, self.lowest, self.states)
+        return Memory(offsets, points, scores, *(own[entities] for own in kept))
+
+    def with_more(self, other: Memory) -> Memory:
+        """The entities of another behind these."""
+        mine = (self.points, self.scores, self.seen, self.score, self.lowest, self.states)
+        more = (other.points, other.scores, other.seen, other.score, other.lowest, other.states)
+        points, scores, *kept = (np.concatenate(own) for own in zip(mine, more, strict=True))
+        offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
+        return Memory(offsets, points, scores, *kept)
+
+    def with_new(self, entities: Integers, other: Memory) -> Memory:
+        """The memory with that of some entities replaced."""
+        rows = np.arange(len(self))
+        rows[entities] = len(self) + np.arange(len(entities))
+        return self.with_more(other).take(rows)
 
     def starts(self, entity: int) -> list[tuple[int, float]]:
         """What an entity remembers: possible starts and their scores."""
@@ -127,7 +153,7 @@ def recognise(
     found_offsets, starts, ends, sums = _room(entities, len(probabilities), 3)
     chances = np.empty(0) if durations is None else deletion_probabilities(durations)
     _find(
-        np.ascontiguousarray(probabilities, np.float64), offsets, _lowered(threshold),
+        np.ascontiguousarray(probabilities, np.float64), offsets, lowered(threshold),
         batch or max(len(probabilities), 1), -1 if limit is None else limit,
         np.inf if durations is None else durations.mean, chances,
         np.empty(0) if draws is None else draws, np.zeros(1, np.int64),
@@ -158,7 +184,7 @@ def most_credible(intervals: Intervals) -> Intervals:
     """
     chosen = np.zeros(len(intervals), np.bool_)
     choose(intervals.offsets, intervals.starts, intervals.ends, intervals.sums, chosen)
-    return _chosen(intervals, chosen)
+    return selected(intervals, chosen)
 
 
 def longest(intervals: Intervals) -> Intervals:
@@ -170,10 +196,11 @@ def longest(intervals: Intervals) -> Intervals:
     keys = intervals.starts + intervals.entities * (int(intervals.starts.max(initial=0)) + 1)
     later = np.append(np.minimum.accumulate(keys[::-1])[::-1][1:], HIGHEST)
     chosen = np.asarray(keys < later[: len(keys)])
-    return _chosen(intervals, chosen)
+    return selected(intervals, chosen)
 
 
-def _chosen(intervals: Intervals, chosen: npt.NDArray[np.bool_]) -> Intervals:
+def selected(intervals: Intervals, chosen: npt.NDArray[np.bool_]) -> Intervals:
+    """Those of intervals that a mask marks."""
     counts = np.concatenate(([0], np.cumsum(chosen)))
     return Intervals(
         counts[intervals.offsets].astype(np.int64), intervals.starts[chosen],
@@ -181,7 +208,7 @@ def _chosen(intervals: Intervals, chosen: npt.NDArray[np.bool_]) -> Intervals:
     )  # fmt: skip
 
 
-def _lowered(threshold: float) -> int:
+def lowered(threshold: float) -> int:
     """The threshold less the tolerance, in units of the scale."""
     return round(threshold * SCALE) - TOLERANCE
 

@@ -8,8 +8,9 @@ one literal, the negation of "some proof is true".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,9 @@ from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
 from cernis.uncertain.facts import FALSE, TRUE, Conjunctions, Facts, conjunctions
 from cernis.uncertain.worlds import Worlds
+
+if TYPE_CHECKING:
+    from cernis.uncertain.courses import Pairs
 
 Integers = npt.NDArray[np.int64]
 
@@ -104,6 +108,8 @@ class Uncertainty:
     """Background predicates whose facts have probabilities; as of a fluent that always holds."""
     watched: set[Relation] = field(default_factory=set)
     """Uncertain fluents whose initiations and terminations are tables of their own."""
+    held: Mapping[Relation, Pairs] | None = None
+    """What held right behind the edge of the window, by what was derived before; None at first."""
 
     def is_about(self, what: object) -> bool:
         """Does a part of a plan speak of an uncertain relation?"""

@@ -1,0 +1,138 @@
+"""Uncertain records window by window, by the definition and point by point.
+
+At a query q the records of `(q - window, q]` count that have arrived and were not taken back. With
+w = q - window, or the start of the run if that is later, the probability of a pair
+
+- at points up to w + tick is what the query before said of them; at the first query, what holds
+  initially;
+- at later points, up to q + tick, follows point by point from the records of the window.
+
+The intervals as of q are those of this course, from start + tick to q + tick: the most credible of
+its maximal intervals, or, in bounded memory, of those found online point by point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cernis.syntax.tree import Item, Term
+
+from .credible import Durations, Interval, maximal_intervals, mean, most_credible, online, reported
+from .uncertain import Record, Run
+
+Course = dict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A record, when it arrived, and when it was taken back."""
+
+    record: Record
+    arrival: int
+    gone: int | None = None
+
+    def counts(self, edge: int, query: int) -> bool:
+        """Does a query see it?"""
+        time = self.record[2]
+        is_there = self.arrival <= query and (self.gone is None or self.gone > query)
+        return edge < time <= query and is_there
+
+
+@dataclass(slots=True)
+class Windows:
+    """A program, and what its queries have said so far."""
+
+    items: Sequence[Item]
+    records: Sequence[Told]
+    window: int
+    start: int
+    tick: int = 1
+    ties: str = "initiation"
+    courses: dict[Term, Course] = field(default_factory=dict)
+    last: int | None = None
+
+    def query(self, time: int) -> None:
+        """Bring the courses up to a query."""
+        edge = max(self.start, time - self.window)
+        seen = [own.record for own in self.records if own.counts(edge, time)]
+        run = Run.prepare(self.items, seen, range(edge, time + 1, self.tick), self.ties)
+        carried = self._first(run, edge) if self.last is None else self._at(edge + self.tick)
+        for course in self.courses.values():
+            for point in [point for point in course if point > edge + self.tick]:
+                del course[point]
+        for now in range(edge + self.tick, time + 2 * self.tick, self.tick):
+            if now > edge + self.tick:
+                carried = run.next_point(now - self.tick, carried)
+            for pair in {*carried, *self.courses}:
+                self.courses.setdefault(pair, {})[now] = carried.get(pair, 0.0)
+        self.last = time
+
+    def _first(self, run: Run, edge: int) -> dict[Term, float]:
+        """What holds initially, from the start of the run on."""
+        carried = run.initially()
+        points = range(self.start + self.tick, edge + self.tick, self.tick)
+        self.courses = {pair: dict.fromkeys(points, chance) for pair, chance in carried.items()}
+        return carried
+
+    def _at(self, time: int) -> dict[Term, float]:
+        """What the last query said of a point; behind its last one all goes on as it is."""
+        found = {}
+        for pair, course in self.courses.items():
+            known = [point for point in course if point <= time]
+            if known:
+                found[pair] = course[max(known)]
+        return {pair: chance for pair, chance in found.items() if chance > 0}
+
+    def series(self, pair: Term) -> list[float]:
+        """The course of a pair at all points, a gap between windows as what was before it."""
+        assert self.last is not None
+        course, found = self.courses[pair], []
+        for time in range(self.start + self.tick, self.last + 2 * self.tick, self.tick):
+            before = found[-1] if found else 0.0
+            found.append(course.get(time, before))
+        return found
+
+    def intervals(
+        self, pair: Term, threshold: float, limit: int | None = None
+    ) -> list[tuple[int, int | None, float]]:
+        """Start, end and mean of the most credible intervals; what reaches the last is open."""
+        series = self.series(pair)
+        found = likely(series, threshold, limit)
+        first = self.start + self.tick
+        return [
+            (
+                first + self.tick * (start - 1),
+                None if end == len(series) else first + self.tick * end,
+                float(mean(series, (start, end))),
+            )
+            for start, end in most_credible(found, series)
+        ]
+
+
+def likely(
+    series: Sequence[float], threshold: float, limit: int | None = None,
+    durations: Durations | None = None,
+) -> list[Interval]:  # fmt: skip
+    """The maximal intervals of a series, or those found in bounded memory."""
+    if limit is None:
+        return maximal_intervals(series, threshold)
+    points = [[chance] for chance in series]
+    return reported(online(points, threshold, limit=limit, durations=durations))
+
+
+def folded(feeds: Iterable[Sequence[Mapping[str, object]]]) -> set[tuple[object, ...]]:
+    """What a feed comes to; to delete what is not there, or to insert it twice, is an error."""
+    found: set[tuple[object, ...]] = set()
+    for rows in feeds:
+        for row in rows:
+            key = tuple(
+                tuple(row[name]) if name == "args" else row[name]  # type: ignore[arg-type]
+                for name in ("fluent", "args", "value", "start", "end", "probability")
+            )
+            if row["change"] == "delete":
+                found.remove(key)
+            else:
+                assert key not in found, key
+                found.add(key)
+    return found
