@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ import pytest
 import cernis
 from cernis.errors import DataError
 from cernis.spark.uncertain import recognise_uncertain
+from tests.cli.command import environment, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,6 +98,56 @@ def test_frames_and_rules_without_a_key(spark: SparkSession) -> None:
     with pytest.warns(UserWarning, match="one partition"):
         pairs = recognise_uncertain(PAIRS, frames, partitions=2)
     assert rows(pairs.intervals.collect()) == expected(PAIRS, local)[0]
+
+
+@pytest.mark.parametrize("given", [{}, {"window": 20, "step": 7, "memory": 5}])
+def test_collected_results_are_those_of_the_process(
+    spark: SparkSession, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    """What holds initially is there once, and what is certain in one bucket is so in none."""
+    rules = (
+        RULES
+        + """
+        0.7::initially(on(a)=true).
+        initially(warm(nobody)=true).
+    """
+    )
+    file = tmp_path / "all.txt"
+    file.write_text("\n".join([*lines(3), "-down|99|5|a", "bad", "other|3|3"]) + "\n")
+    found = recognise_uncertain(rules, file, partitions=3, spark=spark, **given).collected()
+    wanted = cernis.load(rules).run_uncertain(file, **given)
+    assert found.text() == wanted.text()
+    assert found.probability_text() == wanted.probability_text()
+    assert sorted(found.fluent("on").to_pylist(), key=str) == sorted(
+        wanted.fluent("on").to_pylist(), key=str
+    )
+    mine, other = found.summary, wanted.summary
+    for name in ("records", "used", "ignored", "outside", "start", "end", "queries"):
+        assert getattr(mine, name) == getattr(other, name), name
+    assert [each.reason for each in mine.set_aside] == [each.reason for each in other.set_aside]
+
+
+def test_the_command(tmp_path: Path) -> None:
+    (tmp_path / "rules.cer").write_text(RULES)
+    (tmp_path / "all.txt").write_text("\n".join(lines(4)) + "\n")
+    asked = ["run", str(tmp_path / "rules.cer"), "-i", str(tmp_path / "all.txt"), "--uncertain",
+             "--memory", "9", "--window", "30", "--step", "10", "--probabilities"]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "cernis.cli.main", *asked, "--engine", "spark", "--master",
+         "local[1]", "--conf", "spark.ui.enabled=false"],
+        env=environment(), capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    local = run(*asked, "--engine", "local")
+    assert (done.returncode, done.stdout) == (0, local.out), done.stderr
+    assert "spark: local[1], started in" in done.stderr
+    assert "queries: 6" in done.stderr
+
+
+def test_a_bucket_of_certain_records_is_no_other(spark: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "all.txt"
+    file.write_text("0.5::up|1|1|a|3\n" + "".join(f"up|2|2|x{n}|3\n" for n in range(12)))
+    found = recognise_uncertain(RULES, file, partitions=4, spark=spark, end=9).collected()
+    assert found.text() == cernis.load(RULES).run_uncertain(file, end=9).text()
 
 
 def test_what_is_wrong_is_said(spark: SparkSession, tmp_path: Path) -> None:

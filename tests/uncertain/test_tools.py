@@ -163,8 +163,8 @@ def test_the_commands_from_noise_to_score(files: Path) -> None:
     learned = command("learn-durations", rules, "-i", noisy, "-o", str(files / "d.toml"))
     assert learned.code == 0, learned.said
     assert learned.out.startswith("on/1: ")
-    told = command("run", rules, "-i", noisy, "--uncertain", "--memory", "20", "--durations",
-                   str(files / "d.toml"), "--probabilities")  # fmt: skip
+    told = command("run", rules, "-i", noisy, "--engine", "local", "--uncertain", "--memory", "20",
+                   "--durations", str(files / "d.toml"), "--probabilities")  # fmt: skip
     assert told.code == 0, told.said
     assert "holdsFor(on(a)=true, [(" in told.out
     assert "probability(on(b)=true, [(" in told.out
@@ -190,7 +190,8 @@ def test_the_commands_from_noise_to_score(files: Path) -> None:
 def test_results_are_written(files: Path, format_: str) -> None:
     out = files / "out"
     asked = ["run", str(files / "rules.cer"), "-i", str(files / "events.txt"), "--uncertain",
-             "-o", str(out), "--format", format_, "--probabilities"]  # fmt: skip
+             "-o", str(out), "--format", format_, "--probabilities",
+             "--engine", "local"]  # fmt: skip
     assert command(*asked).code == 0
     names = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     ending = {"json": "jsonl"}.get(format_, format_)
@@ -203,7 +204,7 @@ def test_results_are_written(files: Path, format_: str) -> None:
     ("more", "said"),
     [
         (["--memory", "5"], "say --uncertain"),
-        (["--uncertain", "--engine", "spark"], "--uncertain needs --engine local"),
+        (["--uncertain", "--per-query"], "--per-query is about certain records"),
         (["--uncertain", "--threshold", "2"], "threshold must be"),
         (["--uncertain", "--memory", "9", "--durations", "none.toml"], "cannot be read"),
     ],

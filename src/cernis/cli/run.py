@@ -138,13 +138,15 @@ def run(
     try:
         chosen = settings(window, step, start, end, tick)
         likely = likely_settings(uncertain, threshold, memory, durations, seed, probabilities)
-        on_spark = _is_for_spark(engine, inputs, per_query, profile, uncertain)
+        if uncertain and per_query:
+            raise DataError("--per-query is about certain records: it does not go with --uncertain")
+        on_spark = _is_for_spark(engine, inputs, per_query, profile)
         more = spark_settings(conf)
         _look_ahead(inputs, output, overwrite, on_spark)
     except DataError as error:
         stop(str(error), 2)
     if on_spark:
-        asked = Asked(program, inputs, chosen, config, strict, partitioned)
+        asked = Asked(program, inputs, chosen, config, strict, partitioned, likely, probabilities)
         run_on_spark(asked, output, wanted, master, more)
         return
     costs = Profile() if profile else None
@@ -171,14 +173,13 @@ def run(
 
 
 def _is_for_spark(
-    engine: Engine | None, inputs: list[Path], per_query: bool, profile: bool, uncertain: bool
+    engine: Engine | None, inputs: list[Path], per_query: bool, profile: bool
 ) -> bool:
     """Spark, unless it is said otherwise, or the process itself can do what Spark cannot."""
     from cernis.runtime.sources import STANDARD_INPUT
 
     piped = any(str(file) == STANDARD_INPUT for file in inputs)
     asked = {"a pipe": piped, "--per-query": per_query, "--profile": profile}
-    asked["--uncertain"] = uncertain
     what = next((name for name, is_asked in asked.items() if is_asked), None)
     if engine is Engine.SPARK and what is not None:
         raise DataError(f"{what} needs --engine local")

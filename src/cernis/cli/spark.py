@@ -7,7 +7,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +20,10 @@ from cernis.errors import CernisError, DataError
 if TYPE_CHECKING:
     from cernis.cli.run import Format
     from cernis.program import Program
+    from cernis.runtime.columns import SetAside
     from cernis.runtime.result import Summary
     from cernis.runtime.settings import Settings
+    from cernis.runtime.uncertain_settings import UncertainSettings
     from cernis.spark.exchanged import Exchanged
     from cernis.spark.output import Written
     from cernis.spark.results import Recognised
@@ -42,6 +45,9 @@ class Asked:
     strict: bool
     partitioned: bool = False
     """Is each entity in one part of the input?"""
+    likely: UncertainSettings | None = None
+    """How likely intervals are recognised; None if records are certain."""
+    probabilities: bool = False
 
 
 def spark_settings(given: list[str]) -> dict[str, str]:
@@ -82,6 +88,9 @@ def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: 
     from cernis.cli.run import Format, write_result
     from cernis.spark.batch import recognise_plan
 
+    if asked.likely is not None:
+        _run_uncertain(asked, asked.likely, output, format_, spark, where)
+        return
     began = time.perf_counter()
     with said():
         found = recognise_plan(
@@ -98,23 +107,50 @@ def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: 
             return
         result, moved = _watched(spark, found.collected, found.read)
         if asked.strict:
-            _refuse(result.summary)
+            _refuse(result.summary.records, result.summary.set_aside)
     result.summary = replace(result.summary, seconds=time.perf_counter() - began)
     say(f"spark: {where}; {_exchanges(found, moved)}", err=True)
     write_result(result, output, format_)
 
 
+def _run_uncertain(
+    asked: Asked, likely: UncertainSettings, output: Path | None, format_: Format, spark: Any,
+    where: str,
+) -> None:  # fmt: skip
+    from cernis.cli.uncertain import write_likely
+    from cernis.spark.uncertain import recognise_uncertain_plan
+
+    began = time.perf_counter()
+    with said(), warnings.catch_warnings():
+        # What runs in one partition is said below.
+        warnings.simplefilter("ignore", UserWarning)
+        found = recognise_uncertain_plan(
+            asked.program.plan, asked.inputs, asked.settings, likely, asked.config, spark=spark
+        )
+        if asked.strict:
+            _refuse(found.told.records, found.told.set_aside)
+        result = _watched(spark, found.collected, lambda: found.records)
+    result.summary = replace(result.summary, seconds=time.perf_counter() - began)
+    many = "s" if found.job.buckets != 1 else ""
+    say(f"spark: {where}; {found.job.buckets} partition{many}", err=True)
+    write_likely(result, output, format_, asked.probabilities)
+
+
 def _write(found: Recognised, output: Path, strict: bool) -> Written:
     from cernis.spark.output import write
 
-    return write(found, output, _refuse if strict else lambda summary: None)
+    def refuse(summary: Summary) -> None:
+        if strict:
+            _refuse(summary.records, summary.set_aside)
+
+    return write(found, output, refuse)
 
 
-def _refuse(summary: Summary) -> None:
+def _refuse(count: int, set_aside: Iterable[SetAside]) -> None:
     from cernis.runtime.columns import Records
     from cernis.runtime.sources import refuse_set_aside
 
-    refuse_set_aside(Records(set_aside=list(summary.set_aside), count=summary.records))
+    refuse_set_aside(Records(set_aside=list(set_aside), count=count))
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from cernis.runtime.columns import (
     SetAside,
 )
 from cernis.runtime.result import Result, Summary
+from cernis.runtime.retractions import without_unmatched
 from cernis.runtime.run import Answer, Run, Window, windows
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
@@ -189,7 +190,7 @@ def _in_windows(
         refuse_set_aside(records)
     on_read(records)
     run = WindowedRun(plan, chosen, uncertain.with_more(relations_in(records)))
-    start, end = bounds(records, chosen, run.tick)
+    start, end = bounds(without_unmatched(records), chosen, run.tick)
     answer = run.over(records, start, end)
     counts = run.counts
     summary = Summary(

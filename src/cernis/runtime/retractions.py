@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.runtime.columns import INFINITE, Integers, RecordColumns, numbered
+from cernis.runtime.columns import INFINITE, Integers, RecordColumns, Records, numbered
 
 
 def resolve(part: RecordColumns) -> tuple[RecordColumns, Integers]:
@@ -38,6 +38,20 @@ def resolve(part: RecordColumns) -> tuple[RecordColumns, Integers]:
             unmatched.append(row)
     part.gone = gone
     return part, np.array(unmatched, np.int64)
+
+
+def without_unmatched(records: Records) -> Records:
+    """Records, retractions among them, without those retractions that find nothing to take back.
+
+    The records that are given stay as they are.
+    """
+    found = Records(count=records.count)
+    for form, part in records.relations.items():
+        if part.retracts is not None:
+            part, unmatched = resolve(part.take(np.arange(len(part))))
+            part = part.take(np.delete(np.arange(len(part)), unmatched))
+        found.relations[form] = part
+    return found
 
 
 def _keys(part: RecordColumns) -> Integers:

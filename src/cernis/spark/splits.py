@@ -190,14 +190,16 @@ def tasks_of(splits: Sequence[Split], size: int = BYTES) -> list[tuple[int, ...]
 # -- reading -----------------------------------------------------------------------------------
 
 
-def read_split(split: Split, number: int, shapes: Shapes, mappings: Mappings) -> Records:
-    """The records of a split, which are not resolved."""
+def read_split(
+    split: Split, number: int, shapes: Shapes, mappings: Mappings, uncertain: bool = False
+) -> Records:
+    """The records of a split, which are not resolved; uncertain ones only if that is said."""
     before = split.low if split.groups else 0
     places = sources_of(number, split.file, before)
     if split.kind in ("text", "json") and split.low:
         # Counted only if some record of it is set aside.
         places.names = lambda _: (split.file, lines_before(split.file, split.low))
-    gathering = Gathering(shapes, places)
+    gathering = Gathering(shapes, places, uncertain=uncertain)
     if split.groups:
         _add_row_groups(split, gathering)
     elif split.kind == "whole":

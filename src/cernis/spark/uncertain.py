@@ -1,47 +1,61 @@
 """Uncertain records on Spark: entities side by side, each part as the process itself would do it.
 
 A program whose rules all fall apart by one key is spread over partitions by it. Any other runs in
-one partition, and a warning says so.
+one partition, and a warning says so. Which relations are uncertain is known of all the input before
+any of it is evaluated, so that it makes no difference where a record is.
 """
 
 from __future__ import annotations
 
 import pickle
+import time
 import warnings
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 import pyarrow as pa
 
-from cernis.check.model import Relation
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.program import Program, load
-from cernis.runtime.columns import Coded, Column, Integers, RecordColumns, Records, coded
+from cernis.runtime.columns import Records, SetAside
 from cernis.runtime.gathering import Gathering
-from cernis.runtime.mapping import read_mappings
-from cernis.runtime.recognise import chosen_bounds
-from cernis.runtime.settings import Point, Settings, settings
+from cernis.runtime.recognise import account, chosen_bounds
+from cernis.runtime.result import Summary
+from cernis.runtime.retractions import without_unmatched
+from cernis.runtime.run import Window
+from cernis.runtime.settings import Length, Point, Settings, settings
 from cernis.runtime.shapes import Shapes
-from cernis.runtime.sources import read_file
 from cernis.runtime.tabular import add_mixed_table, add_table
-from cernis.runtime.uncertain import UncertainRun
+from cernis.runtime.uncertain import UncertainAnswer, UncertainRun
 from cernis.runtime.uncertain_result import CREDIBLE, PROBABILITIES, UncertainResult
 from cernis.runtime.uncertain_settings import UncertainSettings, uncertain_settings
+from cernis.runtime.uncertain_windows import WindowedRun
+from cernis.spark.blobs import loads, unpacked_records
+from cernis.spark.places import FIRST_LINES, sources_of
 from cernis.spark.session import cores_of, session
+from cernis.spark.source import partition_number
+from cernis.spark.splits import Split, input_files, read_split, splits_of
 from cernis.spark.trouble import explained
+from cernis.spark.uncertain_parts import (
+    PACKED,
+    SCHEMA,
+    Told,
+    keys_of,
+    owned,
+    packed,
+    packed_answer,
+    united,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Batches = Iterator[pa.RecordBatch]
 
-_PACKED: Final = "bucket int, first bigint, last bigint, records bigint, aside bigint, blob binary"
 _FOUND: Final = (
     "kind string, fluent string, args array<string>, value string, start bigint, `end` bigint, "
     "open boolean, probability double"
@@ -53,11 +67,26 @@ _PER_CORE: Final = 4
 class UncertainRecognised:
     """What was recognised, as DataFrames that are computed when they are used."""
 
-    found: DataFrame
-    records: int
-    """How many records there were."""
-    set_aside: int
-    """How many of them cannot be read."""
+    job: UncertainJob
+    rows: DataFrame
+    """The records, each in the partition of its bucket."""
+    told: Told
+    """What readers told of the input."""
+
+    @property
+    def records(self) -> int:
+        """How many records there were."""
+        return self.told.records
+
+    @property
+    def set_aside(self) -> int:
+        """How many of them cannot be read."""
+        return len(self.told.set_aside)
+
+    @cached_property
+    def found(self) -> DataFrame:
+        """Intervals and probabilities in one DataFrame, told apart by `kind`."""
+        return self.rows.mapInArrow(self.job.tables(), _FOUND)
 
     @cached_property
     def intervals(self) -> DataFrame:
@@ -72,13 +101,34 @@ class UncertainRecognised:
     def _of(self, kind: str, names: Sequence[str]) -> DataFrame:
         return self.found.where(f"kind = '{kind}'").select(*(f"`{name}`" for name in names))
 
+    def collected(self) -> UncertainResult:
+        """The result in this process, as `Program.run_uncertain` gives it."""
+        began = time.perf_counter()
+        with explained():
+            given = self.rows.mapInArrow(self.job.answers(), "told binary, blob binary").collect()
+        told = sum((pickle.loads(row.told) for row in given), self.told)
+        answer = united([loads(row.blob) for row in given])
+        answer.circuits = told.circuits
+        start, end = self.job.bounds
+        summary = Summary(
+            told.records, told.used, dict(sorted(told.ignored.items())), _sorted(told.set_aside),
+            _sorted(told.too_late), told.outside, (), start, end, told.queries, told.conflicts,
+            time.perf_counter() - began,
+        )  # fmt: skip
+        return UncertainResult(answer, self.job.plan.checked.catalogue, summary)
+
+
+def _sorted(asides: list[SetAside]) -> tuple[SetAside, ...]:
+    return tuple(sorted(asides, key=lambda aside: (aside.source, aside.line)))
+
 
 def recognise_uncertain(
     program: Program | str | Path, events: Any, *, threshold: float = 0.5,
     thresholds: Mapping[str, float] | None = None, memory: int | None = None,
     durations: Mapping[str, Any] | str | Path | None = None, seed: int = 0,
-    start: Point | None = None, end: Point | None = None, tick: int | None = None,
-    ties: str | None = None, facts: Iterable[str | Path] = (),
+    uncertain: Iterable[str] | None = None, window: Length | None = None,
+    step: Length | None = None, start: Point | None = None, end: Point | None = None,
+    tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     spark: SparkSession | None = None,
 ) -> UncertainRecognised:  # fmt: skip
@@ -89,77 +139,158 @@ def recognise_uncertain(
     records are read when this is called, to know where the run starts and ends.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
-    job = _Job(
-        loaded.plan, settings(None, None, start, end, tick, ties),
-        uncertain_settings(threshold, thresholds, memory, durations, seed), mapping,
-    )  # fmt: skip
+    chosen = settings(window, step, start, end, tick, ties)
+    likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
+    return recognise_uncertain_plan(loaded.plan, events, chosen, likely, mapping, partitions, spark)
+
+
+def recognise_uncertain_plan(
+    plan: Plan, events: Any, chosen: Settings, likely: UncertainSettings,
+    mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
+    spark: SparkSession | None = None,
+) -> UncertainRecognised:  # fmt: skip
+    """As `recognise_uncertain`, with a plan and settings that are made already."""
     if partitions is not None and partitions < 1:
         raise DataError("there must be at least one partition")
     own = spark or _session_of(events)
-    buckets = partitions or _PER_CORE * cores_of(own)
-    if _keys(loaded.plan) is None:
-        buckets = 1
+    job = UncertainJob(plan, chosen, likely, partitions or _PER_CORE * cores_of(own))
+    if keys_of(plan) is None:
+        job = replace(job, buckets=1)
         warnings.warn(
             "the rules do not fall apart by one key: all of them are evaluated in one partition",
-            stacklevel=2,
+            stacklevel=3,
         )
-    rows = _packed(events, job, buckets, own).persist()
+    rows = _packed(events, job, mapping, own).persist()
     with explained():
-        told = rows.selectExpr("min(first)", "max(last)", "sum(records)", "sum(aside)").first()
-    assert told is not None
-    bounds = chosen_bounds(told[0], told[1], job.settings, job.tick)
-    spread = rows.repartitionById(buckets, rows.bucket)
-    found = spread.mapInArrow(job.evaluation(bounds), _FOUND)
-    return UncertainRecognised(found, told[2] or 0, told[3] or 0)
+        given = rows.where("told is not null").select("told").collect()
+    told = sum((pickle.loads(row.told) for row in given), Told())
+    # Each bucket has a row, so that what holds initially is found where there are no records, too.
+    every = own.range(job.buckets).selectExpr(
+        "cast(id as int) as bucket", "cast(null as binary) as told", "cast(null as binary) as blob"
+    )
+    whole = rows.where("blob is not null").unionAll(every)
+    spread = whole.repartitionById(job.buckets, whole.bucket)
+    first, last = _ends(spread, job) if told.retracts else (told.first, told.last)
+    bounds = chosen_bounds(first, last, chosen, job.tick)
+    job = replace(job, bounds=bounds, likely=likely.with_more(sorted(told.uncertain)))
+    return UncertainRecognised(job, spread, told)
+
+
+def _ends(spread: DataFrame, job: UncertainJob) -> tuple[int | None, int | None]:
+    """The first and last points of records; a retraction that finds none counts for nothing."""
+    with explained():
+        given = spread.mapInArrow(job.ends(), "first bigint, last bigint").collect()
+    firsts = [row["first"] for row in given if row["first"] is not None]
+    lasts = [row["last"] for row in given if row["last"] is not None]
+    return min(firsts, default=None), max(lasts, default=None)
 
 
 @dataclass(frozen=True)
-class _Job:
+class UncertainJob:
     """What workers have to know."""
 
     plan: Plan
     settings: Settings
-    chosen: UncertainSettings
-    mapping: str | Path | Mapping[str, Any] | None
+    likely: UncertainSettings
+    buckets: int
+    bounds: tuple[int, int] = (0, 0)
 
     @property
     def tick(self) -> int:
+        """How far apart time-points are."""
         return self.settings.tick or self.plan.checked.definitions.settings.tick
 
-    def evaluation(self, bounds: tuple[int, int]) -> Any:
-        """A function from the rows of a bucket to what is recognised in it."""
+    def tables(self) -> Callable[[Batches], Batches]:
+        """A function from the rows of a bucket to intervals and probabilities."""
 
         def run(given: Batches) -> Batches:
-            gathering = Gathering(Shapes(self.plan.checked), uncertain=True)
-            some = False
-            for batch in given:
-                for blob in batch.column("blob").to_pylist():
-                    some = True
-                    for part in pickle.loads(blob):
-                        gathering.add(part)
-            if some:
-                yield from self._evaluated(gathering.records(), bounds)
+            for answer, _ in self._evaluated(given):
+                result = UncertainResult(answer, self.plan.checked.catalogue, Summary(0, 0))
+                yield from _as_rows(result)
 
         return run
 
-    def _evaluated(self, records: Records, bounds: tuple[int, int]) -> Batches:
-        run = UncertainRun(self.plan, self.chosen, self.settings.tick, self.settings.ties)
-        answer = run.over_uncertain(records, *bounds)
-        result = UncertainResult(answer, self.plan.checked.catalogue, _nothing())
-        tables = {"intervals": result.intervals, "probabilities": result.probabilities}
-        for kind, table in tables.items():
-            count = table.num_rows
-            if kind == "probabilities":
-                table = table.append_column("open", pa.nulls(count, pa.bool_()))
-            table = table.select(CREDIBLE.names)
-            kinds = pa.repeat(pa.scalar(kind), count)
-            yield from table.add_column(0, "kind", kinds).combine_chunks().to_batches()
+    def answers(self) -> Callable[[Batches], Batches]:
+        """A function from the rows of a bucket to a packed answer, and what became of records."""
+
+        def run(given: Batches) -> Batches:
+            for answer, told in self._evaluated(given):
+                row = {"told": pickle.dumps(told), "blob": pickle.dumps(packed_answer(answer))}
+                yield pa.RecordBatch.from_pylist(
+                    [row], pa.schema([("told", pa.binary()), ("blob", pa.binary())])
+                )
+
+        return run
+
+    def ends(self) -> Callable[[Batches], Batches]:
+        """A function from the rows of a bucket to the first and last points of its records."""
+
+        def run(given: Batches) -> Batches:
+            records = without_unmatched(self._gathered(given)[1].unresolved())
+            row = {"first": records.first, "last": records.last(self.tick)}
+            kinds = pa.schema([("first", pa.int64()), ("last", pa.int64())])
+            yield pa.RecordBatch.from_pylist([row], kinds)
+
+        return run
+
+    def _gathered(self, given: Batches) -> tuple[int | None, Gathering]:
+        """The bucket, and its records."""
+        gathering = Gathering(Shapes(self.plan.checked), uncertain=True)
+        bucket = None
+        for batch in given:
+            for row in batch.to_pylist():
+                bucket = row["bucket"]
+                for part in loads(row["blob"]) if row["blob"] is not None else ():
+                    gathering.add(unpacked_records(part))
+        return bucket, gathering
+
+    def _evaluated(self, given: Batches) -> Iterator[tuple[UncertainAnswer, Told]]:
+        bucket, gathering = self._gathered(given)
+        if bucket is None:
+            return
+        answer, told = self._run(gathering)
+        keys = keys_of(self.plan)
+        if keys is not None and self.buckets > 1:
+            owned(answer, keys, bucket, self.buckets)
+        yield answer, told
+
+    def _run(self, gathering: Gathering) -> tuple[UncertainAnswer, Told]:
+        if self.settings.window is not None or self.settings.step is not None:
+            return self._in_windows(gathering.unresolved())
+        records = gathering.records()
+        run = UncertainRun(self.plan, self.likely, self.settings.tick, self.settings.ties)
+        answer = run.over_uncertain(records, *self.bounds)
+        late, outside = account(records, [Window(*self.bounds)], run.tick)
+        told = Told(
+            used=records.used, set_aside=_told(records.set_aside), too_late=_told(late),
+            outside=outside, circuits=answer.circuits,
+        )  # fmt: skip
+        return answer, told
+
+    def _in_windows(self, records: Records) -> tuple[UncertainAnswer, Told]:
+        run = WindowedRun(self.plan, self.settings, self.likely)
+        answer = run.over(records, *self.bounds)
+        counts = run.counts
+        return answer, Told(
+            used=counts.used, set_aside=_told(counts.set_aside), too_late=_told(counts.too_late),
+            outside=counts.outside + run.waiting, queries=run.queries, conflicts=run.conflicts,
+        )  # fmt: skip
 
 
-def _nothing() -> Any:
-    from cernis.runtime.result import Summary
+def _told(asides: list[SetAside]) -> list[SetAside]:
+    """Records set aside, by their lines in what a reader had."""
+    return [replace(aside, line=aside.line & (FIRST_LINES - 1)) for aside in asides]
 
-    return Summary(0, 0)
+
+def _as_rows(result: UncertainResult) -> Batches:
+    tables = {"intervals": result.intervals, "probabilities": result.probabilities}
+    for kind, table in tables.items():
+        count = table.num_rows
+        if kind == "probabilities":
+            table = table.append_column("open", pa.nulls(count, pa.bool_()))
+        table = table.select(CREDIBLE.names)
+        kinds = pa.repeat(pa.scalar(kind), count)
+        yield from table.add_column(0, "kind", kinds).combine_chunks().to_batches()
 
 
 def _session_of(events: Any) -> SparkSession:
@@ -173,100 +304,59 @@ def _session_of(events: Any) -> SparkSession:
 # -- packing -----------------------------------------------------------------------------------
 
 
-def _packed(events: Any, job: _Job, buckets: int, spark: SparkSession) -> DataFrame:
+def _packed(
+    events: Any, job: UncertainJob, mapping: str | Path | Mapping[str, Any] | None,
+    spark: SparkSession,
+) -> DataFrame:  # fmt: skip
     """All records as parts for their buckets."""
     from pyspark.sql import DataFrame
 
     if isinstance(events, DataFrame):
-        return _packed_frame(None, events, job, buckets)
+        return events.mapInArrow(_reading(None, job), PACKED)
     if isinstance(events, Mapping):
         wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
         if wrong or not events:
             raise DataError(f"{wrong[0] if wrong else 'each relation'} must be a DataFrame")
-        parts = [_packed_frame(str(name), own, job, buckets) for name, own in events.items()]
-        found = parts[0]
+        parts = [own.mapInArrow(_reading(str(name), job), PACKED) for name, own in events.items()]
+        found: DataFrame = parts[0]
         for part in parts[1:]:
             found = found.unionAll(part)
         return found
     given = [events] if isinstance(events, str | Path) else list(events)
-    files = [str(Path(file).absolute()) for file in given]
+    splits, mappings = splits_of(input_files(given), mapping)
+    numbers = spark.range(0, len(splits), 1, max(len(splits), 1))
+    return numbers.mapInArrow(_reading_files(splits, mappings, job), PACKED)
 
+
+def _reading_files(
+    splits: list[Split], mappings: Any, job: UncertainJob
+) -> Callable[[Batches], Batches]:
     def run(given: Batches) -> Batches:
+        shapes = Shapes(job.plan.checked)
         for batch in given:
             for number in batch.column(0).to_pylist():
-                gathering = Gathering(Shapes(job.plan.checked), uncertain=True)
-                file = Path(files[number])
-                read_file(file, gathering, read_mappings(job.mapping, file.parent))
-                yield _rows(gathering, job, buckets)
+                records = read_split(splits[number], number, shapes, mappings, uncertain=True)
+                yield _rows(records, job)
 
-    return spark.range(0, len(files), 1, max(len(files), 1)).mapInArrow(run, _PACKED)
+    return run
 
 
-def _packed_frame(name: str | None, own: DataFrame, job: _Job, buckets: int) -> DataFrame:
+def _reading(name: str | None, job: UncertainJob) -> Callable[[Batches], Batches]:
     def run(given: Batches) -> Batches:
+        shapes = Shapes(job.plan.checked)
+        sources = sources_of(partition_number(), name or "", 0)
         for batch in given:
-            gathering = Gathering(Shapes(job.plan.checked), uncertain=True)
+            gathering = Gathering(shapes, sources, uncertain=True)
             table = pa.Table.from_batches([batch])
             if name is None:
                 add_mixed_table(table, gathering, "")
             else:
                 add_table(name, table, gathering, name)
-            yield _rows(gathering, job, buckets)
+            yield _rows(gathering.unresolved(), job)
 
-    return own.mapInArrow(run, _PACKED)
-
-
-def _rows(gathering: Gathering, job: _Job, buckets: int) -> pa.RecordBatch:
-    """One row for each bucket that has records of these, and one that counts them."""
-    records = gathering.unresolved()
-    keys = _keys(job.plan) if buckets > 1 else None
-    parts: dict[int, list[RecordColumns]] = {0: []}
-    for form, own in records.relations.items():
-        where = np.zeros(len(own), np.int64)
-        if keys is not None:
-            where = _buckets(own, keys[form.relation], buckets)
-        for bucket in np.unique(where).tolist():
-            parts.setdefault(bucket, []).append(own.take(where == bucket))
-    first, last = records.first, records.last(job.tick)
-    counts = [(records.count, len(records.set_aside)), *[(0, 0)] * (len(parts) - 1)]
-    rows = [
-        {"bucket": bucket, "first": first, "last": last, "records": count, "aside": aside,
-         "blob": pickle.dumps(own)}
-        for (bucket, own), (count, aside) in zip(parts.items(), counts, strict=True)
-    ]  # fmt: skip
-    return pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
+    return run
 
 
-_SCHEMA: Final = pa.schema([
-    ("bucket", pa.int32()), ("first", pa.int64()), ("last", pa.int64()), ("records", pa.int64()),
-    ("aside", pa.int64()), ("blob", pa.binary()),
-])  # fmt: skip
-
-
-def _buckets(own: RecordColumns, key: tuple[int, ...], buckets: int) -> Integers:
-    """The bucket of each record, by the values of its key."""
-    skipped = own.form.width - own.form.relation.arity
-    found = np.zeros(len(own), np.uint64)
-    for at in key:
-        found = found * np.uint64(0x9E3779B97F4A7C15) + _hashes(own.columns[skipped + at])
-    return (found % np.uint64(buckets)).astype(np.int64)
-
-
-def _hashes(column: Column) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    known: Coded = coded(column)
-    hashes = [zlib.crc32(repr(value).encode()) for value in known.values]
-    return np.array(hashes, np.uint64)[known.codes]
-
-
-def _keys(plan: Plan) -> dict[Relation, tuple[int, ...]] | None:
-    """The key of each relation, if all rules fall apart by one; None if they do not.
-
-    What holds initially, and domains that are filled from the input, belong to no bucket.
-    """
-    definitions = plan.checked.definitions
-    if len(plan.stages) != 1 or definitions.initials or definitions.domains:
-        return None
-    (stage,) = plan.stages
-    keys = dict(stage.keys)
-    is_whole = all(not exchange.demanded_by for exchange in stage.exchanges)
-    return keys if stage.key and is_whole and all(keys.values()) else None
+def _rows(records: Records, job: UncertainJob) -> pa.RecordBatch:
+    rows = list(packed(records, keys_of(job.plan), job.buckets, job.tick))
+    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
