@@ -12,6 +12,7 @@ import pyarrow as pa
 import cernis
 from cernis.program import Program
 from cernis.runtime.settings import settings
+from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.spark.job import job_of
 from cernis.spark.rows import SCHEMA, batches
 from cernis.spark.store import Checkpoint
@@ -34,6 +35,7 @@ class LocalStream:
     policy: str = "early"
     start: int | None = None
     future: int | None = None
+    likely: UncertainSettings | None = None
     batch: int = 0
     state: int = -1
     clock: int | None = None
@@ -43,9 +45,10 @@ class LocalStream:
     def job(self) -> StreamJob:
         chosen = settings(self.window, self.step, self.start)
         return StreamJob(
-            job_of(self.program.plan, chosen, self.buckets), Input(Rows.TEXT),
+            job_of(self.program.plan, chosen, self.buckets),
+            Input(Rows.TEXT, uncertain=self.likely is not None),
             Checkpoint(self.folder), self.window, self.step, self.lateness, self.policy,
-            self.start, self.future, self.batch, self.state, self.clock,
+            self.start, self.future, self.batch, self.state, self.clock, self.likely,
         )  # fmt: skip
 
     def take(self, lines: Sequence[str], readers: int = 2) -> list[dict[str, Any]]:
@@ -60,7 +63,7 @@ class LocalStream:
             rows = [
                 out for own in by_bucket(rows, self.buckets) for out in evaluate(own, job, step)
             ]
-        changes, self.told = outcome_of(pa.Table.from_batches(rows, SCHEMA))
+        changes, self.told = outcome_of(pa.Table.from_batches(rows, SCHEMA), job.schema)
         self.state = self.batch
         self.batch += 1
         self.clock = self.told["clock"]

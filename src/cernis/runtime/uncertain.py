@@ -108,6 +108,7 @@ class Evaluation:
     def __init__(
         self, plan: Plan, chosen: UncertainSettings, context: Context, window: Window,
         counted: frozenset[Relation], watched: frozenset[Relation],
+        circuits: Circuits | None = None,
     ) -> None:  # fmt: skip
         self._plan = plan
         self._chosen = chosen
@@ -116,8 +117,10 @@ class Evaluation:
         self._counted = counted
         self._uncertainty = Uncertainty(watched=set(watched))
         # What is compiled for a rule set serves its next run.
-        self._circuits: Circuits = context.memo.once(
-            ("circuits", context.ties), plan, lambda: Circuits(context.ties)
+        self._circuits: Circuits = (
+            circuits
+            if circuits is not None
+            else context.memo.once(("circuits", context.ties), plan, lambda: Circuits(context.ties))
         )
         self.courses: dict[Relation, Courses] = {}
         self._credible: dict[Relation, tuple[FluentTable, Floats]] = {}

@@ -29,6 +29,7 @@ from cernis.runtime.uncertain import Evaluation, PairSeeds, credible_table
 from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.tables.columns import Array
 from cernis.tables.fluents import INFINITY, FluentTable
+from cernis.uncertain.circuits import Circuits
 from cernis.uncertain.courses import Courses, Credible, Pairs
 from cernis.uncertain.tracks import Tracks
 
@@ -54,6 +55,7 @@ class UncertainScratch(Scratch):
         self._chosen = chosen
         self._uncertain = uncertain
         self._hidden = plan.checked.definitions.auxiliary
+        self._circuits = Circuits(context.ties)
         self._courses: dict[Relation, Courses] = {}
         self.keeps = False
         """Is what certain fluents said before the window kept, too?"""
@@ -212,8 +214,9 @@ class _WindowEvaluation(Evaluation):
         held: Mapping[Relation, Pairs] | None,
     ) -> None:  # fmt: skip
         super().__init__(
-            scratch._plan, scratch._chosen, context, window, scratch._counted, scratch._watched
-        )
+            scratch._plan, scratch._chosen, context, window, scratch._counted, scratch._watched,
+            scratch._circuits,
+        )  # fmt: skip
         self._scratch = scratch
         self._uncertainty.held = held
         self._carried = scratch._state.carried()

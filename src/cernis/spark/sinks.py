@@ -134,30 +134,43 @@ def line_of(row: Mapping[str, Any]) -> str:
         return f"{sign} {row['fluent']}{args} {when} at {row['query_time']}"
     end = "inf" if row["end"] is None else row["end"]
     what = f"{row['fluent']}{args}={row['value']}"
-    return f"{sign} {what} [{row['start']},{end}) at {row['query_time']}"
+    chance = row.get("probability")
+    sure = "" if chance is None else f" {chance:.3f}"
+    return f"{sign} {what} [{row['start']},{end}){sure} at {row['query_time']}"
 
 
 def fold(changes: pa.Table) -> pa.Table:
     """The answer that changes come to: what was inserted and not deleted.
+
+    With a column `probability`, intervals have the one they were inserted with last.
 
     >>> rows = {"fluent": ["f", "f"], "args": [["a"], ["a"]], "value": ["true", "true"],
     ...     "start": [1, 1], "end": [None, None], "change": ["insert", "delete"]}
     >>> len(fold(pa.table(rows)))
     0
     """
+    titles = ["fluent", "args", "value", "start", "end"]
+    columns = [changes[title].to_pylist() for title in titles]
+    has_chances = "probability" in changes.column_names
+    chances = changes["probability"].to_pylist() if has_chances else [None] * len(changes)
     count: dict[tuple[Any, ...], int] = {}
-    columns = [changes[title].to_pylist() for title in ("fluent", "args", "value", "start", "end")]
-    for change, fluent, args, *rest in zip(changes["change"].to_pylist(), *columns, strict=True):
+    told: dict[tuple[Any, ...], float | None] = {}
+    for change, chance, fluent, args, *rest in zip(
+        changes["change"].to_pylist(), chances, *columns, strict=True
+    ):
         key = (fluent, tuple(args), *rest)
         count[key] = count.get(key, 0) + (1 if change == "insert" else -1)
-    kept = [key for key, number in count.items() if number > 0]
-    titles = ("fluent", "args", "value", "start", "end")
-    kinds = (pa.string(), pa.list_(pa.string()), pa.string(), pa.int64(), pa.int64())
+        if change == "insert":
+            told[key] = chance
+    kept = [(*key, told[key]) for key, number in count.items() if number > 0]
+    kinds = [pa.string(), pa.list_(pa.string()), pa.string(), pa.int64(), pa.int64(), pa.float64()]
+    titles.append("probability")
     values = list(zip(*kept, strict=True)) if kept else [()] * len(titles)
-    return pa.table({
+    found = pa.table({
         title: pa.array(list(own), kind)
         for title, own, kind in zip(titles, values, kinds, strict=True)
     })  # fmt: skip
+    return found if has_chances else found.drop_columns(["probability"])
 
 
 @dataclass

@@ -67,6 +67,8 @@ class Input:
     kind: Rows
     relations: tuple[str, ...] = ()
     mappings: Mappings | None = None
+    uncertain: bool = False
+    """May records have probabilities?"""
 
 
 @dataclass(slots=True)
@@ -162,7 +164,7 @@ def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
 def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes) -> Read:
     """The records in the rows of one partition of a micro-batch."""
     batches = list(given)
-    gathering = Gathering(shapes, sources_of(part, "", 0))
+    gathering = Gathering(shapes, sources_of(part, "", 0), uncertain=what.uncertain)
     if not batches:
         return Read(gathering.unresolved())
     table = pa.Table.from_batches(batches)

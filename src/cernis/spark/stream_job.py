@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from cernis.check.model import Relation
 from cernis.runtime.columns import Booleans, Form, RecordColumns, Records, SetAside
+from cernis.runtime.feed import FEED
 from cernis.runtime.run import Window
+from cernis.runtime.uncertain_session import UNCERTAIN_FEED
+from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.spark.blobs import packed_records
 from cernis.spark.buckets import bucket_of
 from cernis.spark.job import Job
@@ -61,6 +65,13 @@ class StreamJob:
     """The version of the state that the micro-batch begins with; -1 for none."""
     clock: int | None = None
     """The clock before the micro-batch."""
+    likely: UncertainSettings | None = None
+    """How likely intervals are recognised; None if records are certain."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of changes."""
+        return FEED if self.likely is None else UNCERTAIN_FEED
 
     @property
     def tick(self) -> int:

@@ -12,12 +12,13 @@ from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
 from cernis.runtime.columns import Booleans, Column
 from cernis.runtime.evaluator import Change, Changed
-from cernis.runtime.feed import FEED, Feed
+from cernis.runtime.feed import Feed
 from cernis.runtime.memory import Counts
 from cernis.runtime.query import Outcome
 from cernis.runtime.scratch import Scratch
 from cernis.runtime.session import Session
 from cernis.runtime.stores import Rows
+from cernis.runtime.uncertain_session import UncertainSession
 from cernis.spark.blobs import decoded
 from cernis.spark.buckets import bucket_of
 from cernis.spark.found import Found, Given, Harvest, What
@@ -28,43 +29,18 @@ from cernis.tables.events import EventTable
 from cernis.tables.fluents import INFINITY, empty_table
 
 
-class StageSession(Session):
-    """Recognises the relations of one stage, or of all.
+class Owned(Session):
+    """A session in a bucket: of what rules derive, only what is the bucket's by its key is told."""
 
-    Of what rules derive here, only what belongs to the bucket by its key is reported.
-    """
-
-    _scratch: StageScratch
-
-    def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
-        """Say of which stage and bucket it is; without a step, of all stages."""
-        self._bucket, self._buckets = bucket, buckets
-        routes = loaded.stream_routes
-        self._keys: dict[Relation, Positions | None] | None = None
-        earlier: tuple[Relation, ...] = ()
-        later: frozenset[Relation] = frozenset()
-        if step is not None:
-            self._keys = routes.owned[step]
-            owned = {relation for own in routes.owned.values() for relation in own}
-            earlier = tuple(sorted(routes.reads[step] & owned))
-            later = frozenset(self._keys) & frozenset(routes.onward)
-        self._scratch = StageScratch(self.plan, self._memory, self._spaces.context)
-        self._scratch.serve(earlier, later)
-        self._evaluator, self._may_change = self._scratch, False
-
-    def put_in(self, found: Iterable[Found]) -> None:
-        """Take what earlier stages found, as of each query of a micro-batch."""
-        self._scratch.put_in(found)
+    def belong(self, keys: dict[Relation, Positions | None] | None, at: int, buckets: int) -> None:
+        """Say which bucket it is in, and the keys of what it derives; None if all is its own."""
+        self._keys, self._bucket, self._buckets = keys, at, buckets
 
     def answered(self, time: int) -> Feed:
         """Answer the next query of a micro-batch: what has changed of the bucket's own."""
         feed = self.query(time)
         feed.fluents, feed.events = self._own(feed.fluents), self._own(feed.events)
         return feed
-
-    def taken_out(self) -> list[Found]:
-        """What later stages have to know of the queries of a micro-batch, which is over."""
-        return [self._mine(each) for each in self._scratch.taken_out()]
 
     def counted(self) -> Counts:
         """What became of records since it was asked last."""
@@ -91,6 +67,39 @@ class StageSession(Session):
         columns = [decoded(rows.arguments[at], domains[at]) for at in key]
         return rows.take(self._is_mine(columns, len(rows)))
 
+    def _is_mine(self, columns: list[Column], length: int) -> Booleans:
+        return np.asarray(bucket_of(columns, length, self._buckets) == self._bucket)
+
+
+class StageSession(Owned):
+    """Recognises the relations of one stage, or of all."""
+
+    _scratch: StageScratch
+
+    def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
+        """Say of which stage and bucket it is; without a step, of all stages."""
+        routes = loaded.stream_routes
+        keys: dict[Relation, Positions | None] | None = None
+        earlier: tuple[Relation, ...] = ()
+        later: frozenset[Relation] = frozenset()
+        if step is not None:
+            keys = routes.owned[step]
+            owned = {relation for own in routes.owned.values() for relation in own}
+            earlier = tuple(sorted(routes.reads[step] & owned))
+            later = frozenset(keys) & frozenset(routes.onward)
+        self.belong(keys, bucket, buckets)
+        self._scratch = StageScratch(self.plan, self._memory, self._spaces.context)
+        self._scratch.serve(earlier, later)
+        self._evaluator, self._may_change = self._scratch, False
+
+    def put_in(self, found: Iterable[Found]) -> None:
+        """Take what earlier stages found, as of each query of a micro-batch."""
+        self._scratch.put_in(found)
+
+    def taken_out(self) -> list[Found]:
+        """What later stages have to know of the queries of a micro-batch, which is over."""
+        return [self._mine(each) for each in self._scratch.taken_out()]
+
     def _mine(self, found: Found) -> Found:
         key = None if self._keys is None else self._keys[found.relation]
         if key is None or self._buckets == 1:
@@ -98,13 +107,31 @@ class StageSession(Session):
         columns = [found.columns[at] for at in key]
         return found.take(np.flatnonzero(self._is_mine(columns, len(found))))
 
-    def _is_mine(self, columns: list[Column], length: int) -> Booleans:
-        return np.asarray(bucket_of(columns, length, self._buckets) == self._bucket)
-
     @property
     def open_intervals(self) -> int:
         """How many intervals are open, as the last query has it."""
         return self._scratch.open_intervals()
+
+
+class UncertainStageSession(Owned, UncertainSession):
+    """Recognises from uncertain records. Its rules all fall apart by one key, or are in one bucket.
+
+    So no stage is before it or behind.
+    """
+
+    def put_in(self, found: Iterable[Found]) -> None:
+        """Nobody gives to it."""
+        assert not list(found)
+
+    def taken_out(self) -> list[Found]:
+        """Nobody takes from it."""
+        return []
+
+    @property
+    def open_intervals(self) -> int:
+        """How many intervals of uncertain fluents are open, as the last query has it."""
+        ends = [rows.columns[1] for rows in self.likely().values()] if self.last else []
+        return sum(int(np.count_nonzero(own == INFINITY)) for own in ends)
 
 
 class StageScratch(Scratch):
@@ -179,4 +206,5 @@ def table_of(feed: Feed) -> pa.Table:
         pc.if_else(has_start, happened["occurrence"], None), happened["query_time"],
         happened["rule_version"],
     ]  # fmt: skip
-    return pa.concat_tables([feed.table(), pa.table(columns, FEED)])
+    columns += [nothing.cast(kind.type) for kind in list(feed.schema)[len(columns) :]]
+    return pa.concat_tables([feed.table(), pa.table(columns, feed.schema)])

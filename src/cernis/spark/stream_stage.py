@@ -20,7 +20,7 @@ from cernis.runtime.columns import (
     SetAside,
     one_below_the_other,
 )
-from cernis.runtime.feed import FEED, Feed
+from cernis.runtime.feed import Feed
 from cernis.runtime.run import Window
 from cernis.spark.blobs import loads, unpacked_records
 from cernis.spark.buckets import bucket_of
@@ -181,9 +181,10 @@ class Bucket:
             yield Row(self.bucket, following[0], Kind.SURVEY, self.inbox.told)
 
     def _changes(self, feeds: list[Feed]) -> Row:
-        table = pa.concat_tables([FEED.empty_table(), *map(table_of, feeds)])
+        schema = self.job.schema
+        table = pa.concat_tables([schema.empty_table(), *map(table_of, feeds)])
         stream = pa.BufferOutputStream()
-        with pa.ipc.new_stream(stream, FEED) as writer:
+        with pa.ipc.new_stream(stream, schema) as writer:
             writer.write_table(table)
         return Row(self.bucket, LAST, Kind.ANSWER, stream.getvalue().to_pybytes())
 

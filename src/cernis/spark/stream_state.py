@@ -12,11 +12,12 @@ from typing import Any, Final
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import Records
+from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.spark.frozen import MAIN, frozen, frozen_whole, thawed, thawed_whole
 from cernis.spark.store import Part, Place, Shelf
 from cernis.spark.stream_demands import Demands
 from cernis.spark.stream_job import Clock, StreamJob
-from cernis.spark.stream_session import StageSession
+from cernis.spark.stream_session import Owned, StageSession, UncertainStageSession
 
 _STANDING: Final = "standing"
 _DEMANDS: Final = "demands"
@@ -70,14 +71,14 @@ class BucketState:
         assert isinstance(found, Demands)
         return found
 
-    def session(self) -> StageSession:
+    def session(self) -> StageSession | UncertainStageSession:
         """The session, with the records that have waited for the next query."""
         if MAIN in self._places:
             names = [name for name in self._places if not _is_apart(name)]
             parts = self._shelf.read({name: self._places[name] for name in names})
             with _Told(self._step, self._bucket):
                 session = thawed(parts, self._plan)
-            assert isinstance(session, StageSession)
+            assert isinstance(session, StageSession | UncertainStageSession)
         else:
             session = self._begun()
         for name in sorted(name for name in self._places if name.startswith(_WAITING)):
@@ -96,8 +97,10 @@ class BucketState:
         with _Told(self._step, self._bucket):
             return thawed_whole(part, self._plan)
 
-    def _begun(self) -> StageSession:
+    def _begun(self) -> StageSession | UncertainStageSession:
         job = self._job
+        if job.likely is not None:
+            return self._begun_uncertain(job.likely)
         settings = job.job.settings
         session = StageSession(
             self._plan, job.window, job.step, None, settings.tick, settings.ties, job.policy,
@@ -105,6 +108,15 @@ class BucketState:
         )  # fmt: skip
         step = None if job.is_whole else self._step
         session.serve(job.job.loaded, step, self._bucket, job.job.buckets)
+        return session
+
+    def _begun_uncertain(self, likely: UncertainSettings) -> UncertainStageSession:
+        job, settings = self._job, self._job.job.settings
+        session = UncertainStageSession(
+            self._plan, likely, job.window, job.step, None, settings.tick, settings.ties, job.policy
+        )
+        keys = None if job.is_whole else job.routes.owned[self._step]
+        session.belong(keys, self._bucket, job.job.buckets)
         return session
 
     # -- left -------------------------------------------------------------------------------
@@ -118,7 +130,7 @@ class BucketState:
         if records.count:
             self._put(f"{_WAITING}{self._job.batch:012}", list(records.relations.values()), True)
 
-    def put_session(self, session: StageSession) -> None:
+    def put_session(self, session: Owned) -> None:
         """Leave the session, which has taken in all that waited."""
         parts = frozen(session, self._plan)
         self._kept = {

@@ -10,10 +10,11 @@ So one that was interrupted is done again, and nothing is lost or there twice.
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,8 @@ from cernis.runtime.feed import FEED
 from cernis.runtime.mapping import Mappings, read_mappings
 from cernis.runtime.query import refuse
 from cernis.runtime.settings import Length, Point, Settings, length, settings
+from cernis.runtime.uncertain_session import UncertainSession
+from cernis.runtime.uncertain_settings import UncertainSettings, uncertain_settings
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
@@ -40,6 +43,7 @@ from cernis.spark.stream_input import Input, input_of, read, with_heartbeat
 from cernis.spark.stream_job import StreamJob, packed
 from cernis.spark.stream_stage import evaluate
 from cernis.spark.trouble import explained
+from cernis.spark.uncertain_parts import keys_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -59,6 +63,7 @@ def stream(
     ties: str | None = None, future: Length | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
+    uncertain: bool | Mapping[str, Any] = False,
 ) -> Stream:  # fmt: skip
     """Recognise on a stream: start it, and give a handle to it.
 
@@ -76,6 +81,10 @@ def stream(
     `until_done` the stream ends when it has read all that is there. With a `heartbeat`, the clock
     goes on where no records come: all is taken to have come that arrived longer ago than that, by
     the clock on the wall. Times must be seconds since 1970 then.
+
+    If records are `uncertain`, changes have the mean probability of their intervals. Settings
+    may be given: `{"threshold": 0.6, "memory": 60, "durations": "durations.toml"}`, and those that
+    `Program.uncertain_session` has besides.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
     for diagnostic in loaded.plan.diagnostics:
@@ -84,8 +93,10 @@ def stream(
     how = _How(
         chosen, 0 if lateness == 0 else length(lateness, "lateness"), policy,
         None if future is None else length(future, "future"),
+        likely_of(uncertain),
     )  # fmt: skip
     given, frame = _input(loaded.plan, events, mapping)
+    given = replace(given, uncertain=how.likely is not None)
     if heartbeat is not None:
         frame = with_heartbeat(given, frame, length(heartbeat, "heartbeat"))
     folder = Checkpoint(Path(checkpoint).absolute())
@@ -103,6 +114,7 @@ class _How:
     lateness: int
     policy: str
     future: int | None
+    likely: UncertainSettings | None = None
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
@@ -130,7 +142,8 @@ def _job(
     told = folder.claim({
         "program": fingerprint(plan), "window": chosen.window, "step": chosen.step,
         "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
-        "partitions": _buckets(plan, partitions, folder, frame),
+        "partitions": _buckets(plan, partitions, folder, frame, how),
+        "uncertain": how.likely is not None and json.loads(json.dumps(asdict(how.likely))),
     })  # fmt: skip
     _see_whole(folder)
     job = _spread_plan(job_of(plan, chosen, told["partitions"]), frame)
@@ -138,7 +151,7 @@ def _job(
     assert chosen.step is not None
     return StreamJob(
         job, given, folder, chosen.window, chosen.step, how.lateness, how.policy, chosen.start,
-        how.future,
+        how.future, likely=how.likely,
     )  # fmt: skip
 
 
@@ -147,22 +160,35 @@ def _spread_plan(job: Job, frame: DataFrame) -> Job:
     return replace(job, plan=frame.sparkSession.sparkContext.broadcast(job.plan))
 
 
-def _buckets(plan: Plan, wanted: int | None, folder: Checkpoint, frame: DataFrame) -> int:
+def likely_of(given: bool | Mapping[str, Any]) -> UncertainSettings | None:
+    """How likely intervals are recognised; None if records are certain."""
+    if given is False:
+        return None
+    return uncertain_settings(**({} if given is True else given))
+
+
+def _buckets(
+    plan: Plan, wanted: int | None, folder: Checkpoint, frame: DataFrame, how: _How
+) -> int:
     """Into how many buckets entities are spread: one where the rules need all in one place."""
-    for stage in plan.stages:
-        for stratum in stage.strata:
-            refuse(stratum)
+    if how.likely is not None:
+        # What rules do that is not defined under uncertainty is found out by a query of nothing.
+        UncertainSession(plan, how.likely, start=0).query(0)
+    else:
+        for stage in plan.stages:
+            for stratum in stage.strata:
+                refuse(stratum)
     if wanted is not None and wanted < 1:
         raise DataError("there must be at least one partition")
     routes = job_of(plan, settings(), 2).loaded.stream_routes
+    if how.likely is not None and keys_of(plan) is None:
+        return 1
     if foreign_domains(plan, routes) or not routes.owned:
         return 1
     return wanted or _partitions_before(folder) or 2 * cores_of(frame.sparkSession)
 
 
 def _partitions_before(folder: Checkpoint) -> int | None:
-    import json
-
     try:
         before = json.loads((folder.folder / "stream.json").read_text("utf-8"))
     except (OSError, ValueError):
@@ -263,12 +289,12 @@ class Stream:
 
 def _done(frame: DataFrame, job: StreamJob) -> tuple[pa.Table, dict[str, Any]]:
     """The changes of a micro-batch, and what is to be told of it."""
-    return outcome_of(_rows(frame, job).select("kind", "blob").toArrow())
+    return outcome_of(_rows(frame, job).select("kind", "blob").toArrow(), job.schema)
 
 
-def outcome_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Any]]:
+def outcome_of(rows: pa.Table, schema: pa.Schema = FEED) -> tuple[pa.Table, dict[str, Any]]:
     """What the rows of the last step say: all changes, by query time, and the reports as one."""
-    changes: list[pa.Table] = [FEED.empty_table()]
+    changes: list[pa.Table] = [schema.empty_table()]
     reports: list[dict[str, Any]] = []
     for kind, blob in zip(rows["kind"].to_pylist(), rows["blob"], strict=True):
         if kind == Kind.ANSWER:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +94,10 @@ class Circuits:
 
     def __len__(self) -> int:
         return len(self._circuits)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What is compiled can be kept; diagrams under construction belong to a process."""
+        return Circuits, (self.ties, self.most, self._numbers, self._circuits)
 
     @property
     def largest(self) -> int:
