@@ -1,12 +1,13 @@
 """Streams that are killed: the changes they have told must come to what they should, every time.
 
-    python benchmarks/faults.py [--kills 20] [--executors 5] [--files 60] [--seed 1]
+    python benchmarks/faults.py [--kills 20] [--executors 5] [--files 60] [--seed 1] [--uncertain]
 
 The driver of a stream over two stages, with everything it has started, is killed by SIGKILL at
 random moments, and started again from its checkpoint, as often as asked. Then a stream on executors
 of their own (`local-cluster`) loses one of them, as often as asked. Each time the feed in the
 Parquet sink must be, change for change, what an uninterrupted session in one process tells. Prints
-a line for each kill.
+a line for each kill. With `--uncertain`, records have probabilities, and the state is that of
+uncertain pairs.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import crc32
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
@@ -36,6 +38,9 @@ from tests.spark.keyed import stream as records  # noqa: E402
 WINDOW, STEP, LINES = 60, 4, 12
 SETTINGS = {"window": WINDOW, "step": STEP, "start": 0}
 KEYED = PROGRAMS["pairs"]
+UNCERTAIN = PROGRAMS["one"].rules
+Likely = dict[str, Any] | None
+LIKELY = {"threshold": 0.6, "memory": 6}
 
 
 def main() -> None:
@@ -44,45 +49,57 @@ def main() -> None:
     parser.add_argument("--executors", type=int, default=5)
     parser.add_argument("--files", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--uncertain", action="store_true")
     parser.add_argument("--child", nargs=2, metavar=("FOLDER", "MASTER"))
     given = parser.parse_args()
+    likely = LIKELY if given.uncertain else None
     if given.child:
-        run(Path(given.child[0]), given.child[1])
+        run(Path(given.child[0]), given.child[1], likely)
         return
     print(f"seed {given.seed}, {given.files} files of {LINES} records")
     ok = True
     if given.kills:
-        ok &= attempt("driver", given.kills, given.files, Random(given.seed))
+        ok &= attempt("driver", given.kills, given.files, Random(given.seed), likely)
     if given.executors:
-        ok &= attempt("executor", given.executors, given.files, Random(given.seed + 1))
+        ok &= attempt("executor", given.executors, given.files, Random(given.seed + 1), likely)
     raise SystemExit(0 if ok else 1)
 
 
 # -- the stream ---------------------------------------------------------------------------------
 
 
-def run(folder: Path, master: str) -> None:
+def run(folder: Path, master: str, likely: Likely) -> None:
     """Run the stream to its end; in a process that may be killed."""
     from cernis.spark import files, stream
     from cernis.spark.session import session
 
     spark = session(master, {"spark.log.level": "OFF", "spark.executor.memory": "512m"})
     running = stream(
-        KEYED.rules, files(spark, folder / "in", at_once=1), checkpoint=folder / "checkpoint",
+        rules_of(likely), files(spark, folder / "in", at_once=1), checkpoint=folder / "checkpoint",
         sink=f"parquet:{folder / 'feed'}", partitions=3, until_done=True, **SETTINGS,
+        uncertain=likely or False,
     )  # fmt: skip
     running.wait()
     spark.stop()
 
 
-def prepare(folder: Path, files: int, random: Random) -> Counter[Any]:
+def rules_of(likely: Likely) -> str:
+    return KEYED.rules if likely is None else UNCERTAIN
+
+
+def prepare(folder: Path, files: int, random: Random, likely: Likely) -> Counter[Any]:
     """Write the input, a file a micro-batch; gives the feed that should come of it."""
     lines = []
     for at in range(files * LINES // 60 + 1):
         for line in records(KEYED, random, 60, retractions=True):
             lines.append(shifted(line, at * 30))
     lines = sorted(lines, key=lambda line: int(line.split("|")[1]))[: files * LINES]
-    session = cernis.load(KEYED.rules).session(**SETTINGS)
+    program = cernis.load(rules_of(likely))
+    if likely is None:
+        session = program.session(**SETTINGS)
+    else:
+        lines = [doubted(line) for line in lines]
+        session = program.uncertain_session(**SETTINGS, **likely)
     told: Counter[Any] = Counter()
     last, clock = 0, 0
     (folder / "in").mkdir(parents=True)
@@ -107,6 +124,13 @@ def shifted(line: str, by: int) -> str:
     return "|".join(fields)
 
 
+def doubted(line: str) -> str:
+    """A record with a probability, the same for what takes it back."""
+    name, _, *rest = line.split("|")
+    chance = (0.3, 0.7, 0.9, 1.0)[crc32("|".join([name.lstrip("-"), *rest]).encode()) % 4]
+    return f"{chance}::{line}"
+
+
 def rows(feed: Any) -> list[Any]:
     found = [key(row) for row in feed.table().to_pylist()]
     for row in feed.happenings().to_pylist():
@@ -117,7 +141,7 @@ def rows(feed: Any) -> list[Any]:
 
 def key(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["query_time"], row["change"], row["fluent"], tuple(row["args"]), row["value"],
-            row["start"], row["end"])  # fmt: skip
+            row["start"], row["end"], row.get("probability"))  # fmt: skip
 
 
 def feed_of(folder: Path) -> Counter[Any]:
@@ -127,13 +151,15 @@ def feed_of(folder: Path) -> Counter[Any]:
 # -- killing --------------------------------------------------------------------------------------
 
 
-def attempt(what: str, kills: int, files: int, random: Random) -> bool:
+def attempt(what: str, kills: int, files: int, random: Random, likely: Likely) -> bool:
     with tempfile.TemporaryDirectory(prefix="cernis-faults-") as place:
         folder = Path(place)
-        expected = prepare(folder, files, random)
+        expected = prepare(folder, files, random, likely)
         began = time.monotonic()
-        done = kill_drivers(folder, kills, files, random) if what == "driver" else kill_executors(
-            folder, kills, random)  # fmt: skip
+        done = (
+            kill_drivers(folder, kills, files, random, likely) if what == "driver"
+            else kill_executors(folder, kills, random, likely)
+        )  # fmt: skip
         same = feed_of(folder) == expected
         seconds = time.monotonic() - began
         print(
@@ -143,8 +169,9 @@ def attempt(what: str, kills: int, files: int, random: Random) -> bool:
         return same and done == kills
 
 
-def start(folder: Path, master: str) -> subprocess.Popen[bytes]:
+def start(folder: Path, master: str, likely: Likely) -> subprocess.Popen[bytes]:
     command = [sys.executable, __file__, "--child", str(folder), master]
+    command += [] if likely is None else ["--uncertain"]
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(command, start_new_session=True, stdout=log, stderr=log)
 
@@ -155,11 +182,11 @@ def commits(folder: Path) -> int:
     return max(numbers, default=-1) + 1
 
 
-def kill_drivers(folder: Path, kills: int, files: int, random: Random) -> int:
+def kill_drivers(folder: Path, kills: int, files: int, random: Random, likely: Likely) -> int:
     done = 0
     for number in range(kills + 1):
         before = commits(folder)
-        process = start(folder, "local[2]")
+        process = start(folder, "local[2]", likely)
         if number < kills:
             # At least one micro-batch between two kills, or it would never come to an end.
             room = max(1, (files - before) // (kills - number + 1))
@@ -174,8 +201,8 @@ def kill_drivers(folder: Path, kills: int, files: int, random: Random) -> int:
     return done
 
 
-def kill_executors(folder: Path, kills: int, random: Random) -> int:
-    process = start(folder, "local-cluster[2,1,1024]")
+def kill_executors(folder: Path, kills: int, random: Random, likely: Likely) -> int:
+    process = start(folder, "local-cluster[2,1,1024]", likely)
     done = 0
     for number in range(kills):
         wanted = commits(folder) + random.randint(1, 3)

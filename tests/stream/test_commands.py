@@ -74,6 +74,35 @@ def test_a_stream_of_files(
     assert {("happy", "true", 14, 22), ("rich", "true", 14, 20)} <= held
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_stream_of_uncertain_records(
+    folder: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "_session", lambda asked: nullcontext(spark))
+    (folder / "switch.cer").write_text(
+        "initiatedAt(on(X)=true, T) :- happensAt(up(X), T).\n"
+        "terminatedAt(on(X)=true, T) :- happensAt(down(X), T).\n"
+    )
+    (folder / "in" / "all.txt").write_text("0.9::up|3|3|a\n0.8::down|9|9|a\n0.2::up|4|4|b\n")
+    (folder / "in" / "end.clock").write_text("30\n")
+    asked = ["stream", "switch.cer", "--source", "files:in", "--window", "20", "--step", "10",
+             "--checkpoint", "state", "--sink", "parquet:feed", "--partitions", "2",
+             "--until-done", "--start", "0"]  # fmt: skip
+    done = run(*asked, "--uncertain", "--memory", "9", "--threshold", "0.6",
+               "--uncertain-input", "up,down")  # fmt: skip
+    assert done.code == 0, done.err
+    (row,) = fold(ds.dataset(folder / "feed").to_table()).to_pylist()
+    assert (row["args"], row["start"], row["end"]) == (["a"], 3, 12)
+    assert row["probability"] == pytest.approx((6 * 0.9 + 2 * 0.18) / 9)
+    wrong = run(*asked, "--memory", "9")
+    assert wrong.code == 2
+    assert "say --uncertain" in wrong.said
+    wrong = run(*asked, "--uncertain", "--uncertain-input", "upp")
+    assert wrong.code != 0
+    assert "upp is no relation of the input" in wrong.said
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -5,14 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.spark.conftest import ROOT
 
 
-def test_a_driver_that_is_killed() -> None:
-    command = [sys.executable, "benchmarks/faults.py", "--kills", "2", "--executors", "0"]
+@pytest.mark.parametrize(("kills", "files", "more"), [(2, 6, []), (1, 4, ["--uncertain"])])
+def test_a_driver_that_is_killed(kills: int, files: int, more: list[str]) -> None:
+    command = [sys.executable, "benchmarks/faults.py", "--kills", str(kills), "--executors", "0"]
     done = subprocess.run(
-        [*command, "--files", "6", "--seed", "3"], cwd=ROOT, capture_output=True, text=True,
-        check=False, timeout=500,
+        [*command, "--files", str(files), "--seed", "3", *more], cwd=ROOT, capture_output=True,
+        text=True, check=False, timeout=500,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "killed 2 times" in done.stdout
+    assert f"killed {kills} times" in done.stdout

@@ -17,7 +17,15 @@ import typer
 from cernis.cli.output import say, stop
 from cernis.cli.program import Facts, Rules, load_program
 from cernis.cli.spark import Asked, run_on_spark, see_all, spark_settings
-from cernis.cli.uncertain import Durations, Seed, Threshold, likely_settings, write_likely
+from cernis.cli.uncertain import (
+    Durations,
+    Memory,
+    Seed,
+    Threshold,
+    Uncertain,
+    likely_settings,
+    write_likely,
+)
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -89,15 +97,9 @@ def run(
         Path | None,
         _file("--config", help="Which columns are what; else cernis.toml by the input, or here."),
     ] = None,
-    uncertain: Annotated[
-        bool,
-        typer.Option("--uncertain", help="Records may have probabilities; give likely intervals."),
-    ] = False,
+    uncertain: Uncertain = False,
     threshold: Threshold = 0.5,
-    memory: Annotated[
-        int | None,
-        typer.Option(help="Find intervals point by point, remembering so many starts of each."),
-    ] = None,
+    memory: Memory = None,
     durations: Durations = None,
     seed: Seed = 0,
     probabilities: Annotated[
@@ -137,7 +139,7 @@ def run(
 
     try:
         chosen = settings(window, step, start, end, tick)
-        likely = likely_settings(uncertain, threshold, memory, durations, seed, probabilities)
+        likely = likely_settings(uncertain, threshold, memory, durations, seed, probabilities, "")
         if uncertain and per_query:
             raise DataError("--per-query is about certain records: it does not go with --uncertain")
         on_spark = _is_for_spark(engine, inputs, per_query, profile)

@@ -19,6 +19,16 @@ from cernis.cli.output import say, stop
 from cernis.cli.program import Facts, Rules, load_program
 from cernis.cli.run import say_summary, tell_of_compilation
 from cernis.cli.spark import quiet, said, spark_settings
+from cernis.cli.uncertain import (
+    Durations,
+    Memory,
+    Relations,
+    Seed,
+    Threshold,
+    Uncertain,
+    likely_settings,
+    names_of,
+)
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -113,13 +123,22 @@ def stream(
         Path | None,
         typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
     ] = None,
+    uncertain: Uncertain = False,
+    threshold: Threshold = 0.5,
+    memory: Memory = None,
+    durations: Durations = None,
+    seed: Seed = 0,
+    relations: Relations = "",
     port: Port = None,
     master: Master = "local[*]",
     conf: Conf = [],  # noqa: B006 - as above
 ) -> None:
     """Recognise on a stream, and tell every change; ends with Ctrl-C."""
-    more = {"every": every, "until_done": until_done, "mapping": config, "checkpoint": checkpoint}
-    more["heartbeat"] = heartbeat
+    more: dict[str, Any] = {
+        "every": every, "until_done": until_done, "mapping": config, "checkpoint": checkpoint,
+        "heartbeat": heartbeat,
+    }  # fmt: skip
+    more["uncertain"] = _likely(uncertain, threshold, memory, durations, seed, relations)
     asked = _asked(
         rules, facts, sink, port, master, conf, window=window, step=step, lateness=lateness,
         policy=policy, start=start, tick=tick, future=future, partitions=partitions, **more,
@@ -159,6 +178,12 @@ def replay(
     speed: Annotated[
         str, typer.Option(help="Units of time a second, such as 60; or max.")
     ] = "max",
+    uncertain: Uncertain = False,
+    threshold: Threshold = 0.5,
+    memory: Memory = None,
+    durations: Durations = None,
+    seed: Seed = 0,
+    relations: Relations = "",
     port: Port = None,
     master: Master = "local[*]",
     conf: Conf = [],  # noqa: B006 - as above
@@ -169,8 +194,26 @@ def replay(
             rules, facts, sink, port, master, conf, window=window, step=step, lateness=lateness,
             policy=policy, start=start, tick=tick, future=future, partitions=partitions,
             checkpoint=Path(folder, "checkpoint"),
+            uncertain=_likely(uncertain, threshold, memory, durations, seed, relations),
         )  # fmt: skip
         _replay(asked, inputs, slice_ or step or window, _speed(speed), Path(folder))
+
+
+def _likely(
+    uncertain: bool, threshold: float, memory: int | None, durations: Path | None, seed: int,
+    relations: str,
+) -> bool | dict[str, Any]:  # fmt: skip
+    """Settings of a stream of uncertain records; False for one of certain ones."""
+    try:
+        likely_settings(uncertain, threshold, memory, durations, seed, False, relations)
+    except DataError as error:
+        stop(str(error), 2)
+    if not uncertain:
+        return False
+    return {
+        "threshold": threshold, "memory": memory, "durations": durations, "seed": seed,
+        "uncertain": names_of(relations),
+    }  # fmt: skip
 
 
 def _speed(text: str) -> float | None:

@@ -29,6 +29,21 @@ Durations: TypeAlias = Annotated[
         help="How long intervals last, by which a memory forgets: see learn-durations.",
     ),
 ]  # fmt: skip
+Uncertain: TypeAlias = Annotated[
+    bool,
+    typer.Option("--uncertain", help="Records may have probabilities; give likely intervals."),
+]
+Memory: TypeAlias = Annotated[
+    int | None,
+    typer.Option(help="Find intervals point by point, remembering so many starts of each."),
+]
+Relations: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--uncertain-input", metavar="NAMES",
+        help="The relations of the input that may be uncertain, by commas; all if none.",
+    ),
+]  # fmt: skip
 Seed: TypeAlias = Annotated[int, typer.Option(help="The seed of whatever is left to chance.")]
 Inputs: TypeAlias = Annotated[
     list[Path],
@@ -44,18 +59,26 @@ Output: TypeAlias = Annotated[
 
 def likely_settings(
     uncertain: bool, threshold: float, memory: int | None, durations: Path | None, seed: int,
-    probabilities: bool,
+    probabilities: bool, relations: str,
 ) -> UncertainSettings | None:  # fmt: skip
     """What a run over uncertain records is to do; None if it is to be over certain ones."""
     from cernis.runtime.uncertain_settings import uncertain_settings
 
-    asked = {"--memory": memory, "--durations": durations, "--probabilities": probabilities or None}
+    asked: dict[str, object] = {
+        "--memory": memory, "--durations": durations, "--probabilities": probabilities or None,
+        "--uncertain-input": relations or None,
+    }  # fmt: skip
     if not uncertain:
         for name, given in asked.items():
             if given is not None:
                 raise DataError(f"{name} is about uncertain records: say --uncertain, too")
         return None
-    return uncertain_settings(threshold, None, memory, durations, seed)
+    return uncertain_settings(threshold, None, memory, durations, seed, names_of(relations))
+
+
+def names_of(relations: str) -> list[str] | None:
+    """The relations of the input that may be uncertain; None if nothing is said."""
+    return _split(relations) or None
 
 
 def write_likely(
