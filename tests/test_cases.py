@@ -14,7 +14,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from tests.engine.backend import FEATURES as ENGINE_FEATURES
-from tests.engine.backend import engine_per_query, engine_text
+from tests.engine.backend import UNCERTAIN, engine_per_query, engine_text
 from tests.reference.cases import FEATURES, Case, answer_text, read_cases, run_case
 
 CASES = read_cases(Path(__file__).parent / "cases")
@@ -32,7 +32,7 @@ class BackEnd:
 
 BACKENDS = (
     BackEnd("reference", answer_text, FEATURES, lambda case: run_case(case).per_query_text()),
-    BackEnd("engine", engine_text, ENGINE_FEATURES, engine_per_query),
+    BackEnd("engine", engine_text, ENGINE_FEATURES | UNCERTAIN, engine_per_query),
 )
 
 

@@ -1,8 +1,7 @@
-"""The cases of uncertain input, on the engine."""
+"""The cases of uncertain input in windows, which make no difference to a stream on time."""
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,10 @@ from cernis.runtime.recognise import recognise_uncertain
 from cernis.runtime.settings import settings
 from cernis.runtime.uncertain_result import UncertainResult
 from cernis.runtime.uncertain_settings import UncertainSettings
+from tests.engine.backend import uncertain_text
+from tests.reference.cases import Case, read_cases
 
-CASES = Path(__file__).parents[1] / "cases"
+CASES = read_cases(Path(__file__).parents[1] / "cases")
 
 
 def run(rules: str | Path, events: str, **given: int | str) -> UncertainResult:
@@ -22,9 +23,9 @@ def run(rules: str | Path, events: str, **given: int | str) -> UncertainResult:
     return recognise_uncertain(program.plan, events, chosen, UncertainSettings(), strict=True)
 
 
-@pytest.mark.parametrize("folder", sorted(CASES.glob("uncertain_*")), ids=lambda own: own.name)
-def test_case(folder: Path) -> None:
-    given = tomllib.loads((folder / "case.toml").read_text()).get("settings", {})
-    result = run(folder / "rules.cer", (folder / "events.txt").read_text(), **given)
-    expected = (folder / "expected.txt").read_text()
-    assert result.probability_text().replace(", ", ",") == expected.replace(", ", ",")
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if "uncertain" in case.needs], ids=lambda case: case.name
+)
+@pytest.mark.parametrize(("window", "step"), [(40, 40), (160, 80)])
+def test_in_windows(case: Case, window: int, step: int) -> None:
+    assert uncertain_text(case, window=window, step=step) == case.expected
