@@ -115,7 +115,7 @@ class Evaluation:
         self._context = context
         self._window = window
         self._counted = counted
-        self._uncertainty = Uncertainty(watched=set(watched))
+        self._uncertainty = Uncertainty(watched=set(watched), memo=context.memo)
         # What is compiled for a rule set serves its next run.
         self._circuits: Circuits = (
             circuits

@@ -19,7 +19,7 @@ from cernis.check.model import Boundary, Changes, Event, Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.kernels.circuits import locate
 from cernis.kernels.hashing import Numbering
-from cernis.operators.context import Context
+from cernis.operators.context import Context, Memo
 from cernis.operators.fluents import bind_groups, candidates
 from cernis.operators.pipeline import ROW, aggregated, concatenated, run_steps
 from cernis.plan.logical import (
@@ -110,17 +110,36 @@ class Uncertainty:
     """Uncertain fluents whose initiations and terminations are tables of their own."""
     held: Mapping[Relation, Pairs] | None = None
     """What held right behind the edge of the window, by what was derived before; None at first."""
+    memo: Memo = field(default_factory=Memo)
 
     def is_about(self, what: object) -> bool:
-        """Does a part of a plan speak of an uncertain relation?"""
-        return any(self._is_uncertain(part) for part in parts_of(what))
+        """Does a part of a plan, which lives as long as that, speak of an uncertain relation?"""
+        spoken: Spoken = self.memo.once("spoken", what, lambda: Spoken.of(what))
+        return not (
+            self.events.isdisjoint(spoken.events)
+            and self.fluents.keys().isdisjoint(spoken.fluents)
+            and self.predicates.keys().isdisjoint(spoken.predicates)
+        )
 
-    def _is_uncertain(self, part: object) -> bool:
-        if isinstance(part, Event):
-            return part.relation in self.events
-        if isinstance(part, Lookup | Exclude):
-            return functor(part.goal) in self.predicates
-        return isinstance(part, Pair) and part.relation in self.fluents
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What a part of a plan speaks of."""
+
+    events: frozenset[Relation]
+    fluents: frozenset[Relation]
+    predicates: frozenset[tuple[str, int]]
+
+    @staticmethod
+    def of(what: object) -> Spoken:
+        """All that some part of it speaks of."""
+        parts = list(parts_of(what))
+        goals = [part.goal for part in parts if isinstance(part, Lookup | Exclude)]
+        return Spoken(
+            frozenset(part.relation for part in parts if isinstance(part, Event)),
+            frozenset(part.relation for part in parts if isinstance(part, Pair)),
+            frozenset(map(functor, goals)),
+        )
 
 
 def with_literals(relation: Relation) -> Relation:
@@ -190,19 +209,26 @@ class Prover:
         if isinstance(step, Stab):
             return self._stab(step, rows)
         if isinstance(step, AntiStab):
-            return self._unless((Stab(step.pair, (), step.span),), rows)
+            return self._unless(self._once(step, Stab(step.pair, (), step.span)), rows)
         if isinstance(step, EventAntiJoin):
-            return self._unless((EventJoin(step.occurrence, (), step.span),), rows)
+            return self._unless(self._once(step, EventJoin(step.occurrence, (), step.span)), rows)
         if isinstance(step, Except):
             return self._unless(step.body, rows)
         if isinstance(step, Lookup):
             return self._look_up(step, rows)
         if isinstance(step, Exclude):
-            return self._unless((Lookup(step.goal, (), (), step.span),), rows)
+            return self._unless(self._once(step, Lookup(step.goal, (), (), step.span)), rows)
         if isinstance(step, Branches):
             return self._branches(step, rows)
         assert isinstance(step, Aggregate)
         return self._aggregate(step, rows)
+
+    def _once(self, step: PointOperator, positive: PointOperator) -> tuple[PointOperator, ...]:
+        """The body of what a step negates: one and the same at every query."""
+        found: tuple[PointOperator, ...] = self._uncertainty.memo.once(
+            "negated", step, lambda: (positive,)
+        )
+        return found
 
     def _name(self) -> str:
         self._last += 1
