@@ -154,20 +154,24 @@ def _copy(
 def _forget_by_duration(
     size: int, limit: int, now: int, mean: float, chances: Floats, entity: int, states: Integers,
     draws: Floats, drawn: Integers, points: Integers, scores: Integers,
-) -> int:  # fmt: skip
-    """Forget starts by chance, in the order of time, while there are too many; gives how many stay.
+) -> tuple[int, int]:  # fmt: skip
+    """Forget starts by chance, in the order of time, while there are too many.
 
-    `chances[d]` is the chance to forget a start whose intervals last at least d; it is 1 beyond.
-    Numbers are taken from `draws` while there are any, then from the entity's generator.
+    Gives how many stay, and how many of the first ones are passed over: where only those are
+    forgotten, as is most common, nothing is moved. `chances[d]` is the chance to forget a start
+    whose intervals last at least d; it is 1 beyond. Numbers are taken from `draws` while there
+    are any, then from the entity's generator.
     """
     kept, left = 0, size
     for at in range(size):
         least = now - points[at] + 1
         if left <= limit or least <= mean:
             # The starts behind it are later still: none of them is forgotten.
+            if kept == 0:
+                return size - at, at
             if kept < at:
                 _copy(size - at, points, scores, at, points, scores, kept)
-            return kept + size - at
+            return kept + size - at, 0
         if drawn[0] < len(draws):
             number = draws[drawn[0]]
             drawn[0] += 1
@@ -179,7 +183,7 @@ def _forget_by_duration(
             points[kept] = points[at]
             scores[kept] = scores[at]
             kept += 1
-    return kept
+    return kept, 0
 
 
 @part
@@ -265,10 +269,11 @@ def _remember(
     old: int, size: int, limit: int, now: int, mean: float, chances: Floats, entity: int,
     states: Integers, draws: Floats, drawn: Integers,
     points: Integers, scores: Integers, fresh: Booleans, ranges: Integers, ranged: int,
-) -> tuple[int, int]:  # fmt: skip
+) -> tuple[int, int, int]:  # fmt: skip
     """Keep what was remembered and, of the starts of a batch, the fresh ones; not too many.
 
-    Gives how many there are, and how many of them have their score ranges in `ranges`.
+    Gives how many there are, how many of them have their score ranges in `ranges`, and how many
+    places before them are no longer in use, in all three.
     """
     kept = old
     for at in range(old, size):
@@ -277,18 +282,22 @@ def _remember(
             scores[kept] = scores[at]
             kept += 1
     if limit < 0 or kept <= limit:
-        return kept, ranged
-    left = _forget_by_duration(
+        return kept, ranged, 0
+    left, passed = _forget_by_duration(
         kept, limit, now, mean, chances, entity, states, draws, drawn, points, scores
     )
-    ranged = ranged if left == kept else 0
+    # Score ranges behind those passed over stay what they are, but for the first, without an end.
+    ranged = ranged if left == kept else max(ranged - passed, 0) if left + passed == kept else 0
     if left <= limit or limit == 0:
-        return min(left, limit), 0 if left <= limit else ranged
+        if ranged > 0:
+            ranges[passed] = HIGHEST
+        return min(left, limit), min(ranged, limit), passed
+    points, scores, ranges = points[passed:], scores[passed:], ranges[passed:]
     _take_ranges(ranged, left, points, scores, ranges)
     if left == limit + 1:
         _forget_shortest(left, points, scores, ranges)
-        return limit, limit
-    return _forget_by_range(left, limit, points, scores, ranges), 0
+        return limit, limit, passed
+    return _forget_by_range(left, limit, points, scores, ranges), 0, passed
 
 
 @kernel(
@@ -325,30 +334,35 @@ def find(
         _copy(size, memory_points, memory_scores, low, points, scores, 0)
         base = out
         ranged = 0
+        # The places of what is remembered: those before are no longer in use.
+        own_points, own_scores, own_fresh, own_ranges = points, scores, fresh, ranges
         first = offsets[entity]
         while first < offsets[entity + 1]:
             last = min(first + batch, offsets[entity + 1])
             old = size
             size, score[entity], lowest[entity] = _add_starts(
                 first, last, size, seen[entity], score[entity], lowest[entity], threshold,
-                probabilities, points, scores, fresh,
+                probabilities, own_points, own_scores, own_fresh,
             )  # fmt: skip
             seen[entity] += last - first
             # A batch of one point ends an interval only if some start is not above it.
-            if last - first > 1 or scores[size - 1] <= score[entity]:
+            if last - first > 1 or own_scores[size - 1] <= score[entity]:
                 count = _batch_intervals(
                     first, last, size, seen[entity], score[entity], threshold, probabilities,
-                    points, scores, out, starts, ends, sums,
+                    own_points, own_scores, out, starts, ends, sums,
                 )  # fmt: skip
                 if count > out:
                     out = _stack(base, out, count, starts, ends, sums)
             if size > old or 0 <= limit < size:
-                size, ranged = _remember(
+                size, ranged, passed = _remember(
                     old, size, limit, seen[entity], mean, chances, entity, states, draws, drawn,
-                    points, scores, fresh, ranges, ranged,
+                    own_points, own_scores, own_fresh, own_ranges, ranged,
                 )  # fmt: skip
+                if passed > 0:
+                    own_points, own_scores = own_points[passed:], own_scores[passed:]
+                    own_fresh, own_ranges = own_fresh[passed:], own_ranges[passed:]
             first = last
-        _copy(size, points, scores, 0, new_points, new_scores, behind)
+        _copy(size, own_points, own_scores, 0, new_points, new_scores, behind)
         behind += size
         new_offsets[entity + 1] = behind
         found_offsets[entity + 1] = out
