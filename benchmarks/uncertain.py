@@ -211,7 +211,7 @@ def probability_figures(records: int, goals: Goals) -> None:
         what = f"surveillance, {noise} noise, {records:,} records, probabilities"
         goals.most(what, 100, *told)
         grown = costs[-1] / costs[0]
-        goals.most(f"{what}: a record, by one of a quarter", 1.3, grown, "times", grown)
+        goals.most(f"{what}, cost of one by that in a quarter", 1.5, grown, "times", grown)
 
 
 def session_figures(records: int) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 import cernis
 from cernis.errors import DataError
 from cernis.spark.uncertain import recognise_uncertain
-from tests.cli.command import environment, run
+from tests.cli.command import run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,7 +81,7 @@ def test_files(spark: SparkSession, tmp_path: Path) -> None:
     assert rows(told) == wanted[1]
 
 
-def test_frames_and_rules_without_a_key(spark: SparkSession) -> None:
+def test_frames_and_rules_of_several_stages(spark: SparkSession) -> None:
     tables: dict[str, list[tuple[Any, ...]]] = {"up": [], "down": []}
     for line in lines(2):
         head, _, occurrence, *args = line.split("|")
@@ -95,8 +94,8 @@ def test_frames_and_rules_without_a_key(spark: SparkSession) -> None:
     local = {name: frame.toArrow() for name, frame in frames.items()}
     found = recognise_uncertain(RULES, frames, partitions=2)
     assert rows(found.probabilities.collect()) == expected(RULES, local)[1]
-    with pytest.warns(UserWarning, match="one partition"):
-        pairs = recognise_uncertain(PAIRS, frames, partitions=2)
+    pairs = recognise_uncertain(PAIRS, frames, partitions=2)
+    assert len(pairs.job.steps) == 2
     assert rows(pairs.intervals.collect()) == expected(PAIRS, local)[0]
 
 
@@ -127,20 +126,33 @@ def test_collected_results_are_those_of_the_process(
     assert [each.reason for each in mine.set_aside] == [each.reason for each in other.set_aside]
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_what_cannot_be_spread_runs_in_one_partition(spark: SparkSession, tmp_path: Path) -> None:
+    """A formula cannot be exchanged: the event is uncertain, and a later stage asks for it."""
+    rules = (
+        PAIRS
+        + """
+        happensAt(hit(X), T) :- happensAt(up(X, _), T), \\+ happensAt(down(X), T).
+        initiatedAt(met(X, Y)=true, T) :- happensAt(hit(X), T), happensAt(hit(Y), T), X \\= Y.
+    """
+    )
+    file = tmp_path / "all.txt"
+    file.write_text("\n".join(lines(5)) + "\n")
+    with pytest.warns(UserWarning, match="one partition"):
+        found = recognise_uncertain(rules, file, partitions=2, spark=spark)
+    assert found.collected().text() == cernis.load(rules).run_uncertain(file).text()
+
+
+def test_the_command(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = SimpleNamespace(stop=lambda: None, range=spark.range, sparkContext=spark.sparkContext)
+    monkeypatch.setattr("cernis.spark.session.session", lambda *given: kept)
     (tmp_path / "rules.cer").write_text(RULES)
     (tmp_path / "all.txt").write_text("\n".join(lines(4)) + "\n")
     asked = ["run", str(tmp_path / "rules.cer"), "-i", str(tmp_path / "all.txt"), "--uncertain",
              "--memory", "9", "--window", "30", "--step", "10", "--probabilities"]  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-m", "cernis.cli.main", *asked, "--engine", "spark", "--master",
-         "local[1]", "--conf", "spark.ui.enabled=false"],
-        env=environment(), capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
-    local = run(*asked, "--engine", "local")
-    assert (done.returncode, done.stdout) == (0, local.out), done.stderr
-    assert "spark: local[1], started in" in done.stderr
-    assert "queries: 6" in done.stderr
+    done, local = run(*asked, "--engine", "spark"), run(*asked, "--engine", "local")
+    assert (done.code, done.out) == (0, local.out), done.err
+    assert "started in" in done.err
+    assert "queries: 6" in done.err
 
 
 def test_a_bucket_of_certain_records_is_no_other(spark: SparkSession, tmp_path: Path) -> None:

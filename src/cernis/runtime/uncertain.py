@@ -93,13 +93,18 @@ class UncertainRun(Run):
             state = State(self.checked, self.domains, self.tick)
             context = self._context(given, window, start, state)
             Members(self.checked.definitions).fill(context, given)
-            evaluation = Evaluation(
-                self.plan, self.chosen, context, window, self.counted, self.watched
-            )
+            evaluation = self._evaluation(context, window)
             answer = evaluation.evaluate(given, intervals)
+            self.after_evaluation(evaluation, context)
         if workspace.is_worth_keeping():
             self.plan.spare.append(workspace)
         return answer
+
+    def _evaluation(self, context: Context, window: Window) -> Evaluation:
+        return Evaluation(self.plan, self.chosen, context, window, self.counted, self.watched)
+
+    def after_evaluation(self, evaluation: Evaluation, context: Context) -> None:
+        """Hears of the query when all has been evaluated, with what is known by then."""
 
 
 class Evaluation:
@@ -187,11 +192,7 @@ class Evaluation:
                 self._static(definition)
 
     def _is_uncertain(self, definition: Definition) -> bool:
-        return any(
-            self._uncertainty.is_about(rule)
-            or (isinstance(rule, InitialPoints) and rule.probability is not None)
-            for rule in definition.rules
-        )
+        return any(self._uncertainty.is_about(r) or is_by_chance(r) for r in definition.rules)
 
     def _static(self, definition: Definition) -> None:
         """From the credible intervals of its parts; the result is certain."""
@@ -232,6 +233,11 @@ class Evaluation:
             elif relation in self._context.events:
                 answer.events[relation] = self._context.events[relation]
         return answer
+
+
+def is_by_chance(rule: object) -> bool:
+    """Does a rule say that something holds initially with a probability?"""
+    return isinstance(rule, InitialPoints) and rule.probability is not None
 
 
 def _declare(relation: Relation, given: Input, encoder: Encoder) -> None:

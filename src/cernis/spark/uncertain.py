@@ -1,13 +1,13 @@
 """Uncertain records on Spark: entities side by side, each part as the process itself would do it.
 
-A program whose rules all fall apart by one key is spread over partitions by it. Any other runs in
-one partition, and a warning says so. Which relations are uncertain is known of all the input before
-any of it is evaluated, so that it makes no difference where a record is.
+Stages are those of certain records: entities are spread over buckets by the key of each, and what
+a stage has found goes on to the next. What cannot be spread runs in one partition, and a warning
+says so. Which relations are uncertain is known of all the input before any of it is evaluated, so
+that it makes no difference where a record is.
 """
 
 from __future__ import annotations
 
-import pickle
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,31 +23,27 @@ from cernis.plan.builder import Plan
 from cernis.program import Program, load
 from cernis.runtime.columns import Records, SetAside
 from cernis.runtime.gathering import Gathering
-from cernis.runtime.recognise import account, chosen_bounds
+from cernis.runtime.recognise import chosen_bounds
 from cernis.runtime.result import Summary
-from cernis.runtime.retractions import without_unmatched
-from cernis.runtime.run import Window
 from cernis.runtime.settings import Length, Point, Settings, settings
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.tabular import add_mixed_table, add_table
-from cernis.runtime.uncertain import UncertainAnswer, UncertainRun
 from cernis.runtime.uncertain_result import CREDIBLE, PROBABILITIES, UncertainResult
 from cernis.runtime.uncertain_settings import UncertainSettings, uncertain_settings
-from cernis.runtime.uncertain_windows import WindowedRun
-from cernis.spark.blobs import loads, unpacked_records
-from cernis.spark.places import FIRST_LINES, sources_of
+from cernis.spark.blobs import loads, packed_records
+from cernis.spark.places import sources_of
 from cernis.spark.session import cores_of, session
 from cernis.spark.source import partition_number
 from cernis.spark.splits import Split, input_files, read_split, splits_of
 from cernis.spark.trouble import explained
+from cernis.spark.uncertain_job import UncertainJob
 from cernis.spark.uncertain_parts import (
-    PACKED,
-    SCHEMA,
+    LAST,
+    ROWS,
     Told,
-    keys_of,
-    owned,
-    packed,
-    packed_answer,
+    batch_of,
+    row,
+    told_of,
     united,
 )
 
@@ -68,8 +64,8 @@ class UncertainRecognised:
     """What was recognised, as DataFrames that are computed when they are used."""
 
     job: UncertainJob
-    rows: DataFrame
-    """The records, each in the partition of its bucket."""
+    answers: DataFrame
+    """What the buckets of all steps have found, packed."""
     told: Told
     """What readers told of the input."""
 
@@ -86,7 +82,7 @@ class UncertainRecognised:
     @cached_property
     def found(self) -> DataFrame:
         """Intervals and probabilities in one DataFrame, told apart by `kind`."""
-        return self.rows.mapInArrow(self.job.tables(), _FOUND)
+        return self.answers.mapInArrow(_tables(self.job.plan), _FOUND)
 
     @cached_property
     def intervals(self) -> DataFrame:
@@ -105,8 +101,8 @@ class UncertainRecognised:
         """The result in this process, as `Program.run_uncertain` gives it."""
         began = time.perf_counter()
         with explained():
-            given = self.rows.mapInArrow(self.job.answers(), "told binary, blob binary").collect()
-        told = sum((pickle.loads(row.told) for row in given), self.told)
+            given = self.answers.select("told", "blob").collect()
+        told = sum((loads(row.told) for row in given), self.told)
         answer = united([loads(row.blob) for row in given])
         answer.circuits = told.circuits
         start, end = self.job.bounds
@@ -154,30 +150,49 @@ def recognise_uncertain_plan(
         raise DataError("there must be at least one partition")
     own = spark or _session_of(events)
     job = UncertainJob(plan, chosen, likely, partitions or _PER_CORE * cores_of(own))
-    if keys_of(plan) is None:
+    told, rows = _surveyed(events, job, mapping, own)
+    job = replace(job, likely=likely.with_more(sorted(told.uncertain)))
+    if job.buckets > 1 and not job.can_be_spread():
         job = replace(job, buckets=1)
         warnings.warn(
-            "the rules do not fall apart by one key: all of them are evaluated in one partition",
+            "the rules do not fall apart by keys: all of them are evaluated in one partition",
             stacklevel=3,
         )
-    rows = _packed(events, job, mapping, own).persist()
+    addressed = rows.where("blob is not null").mapInArrow(job.addressing(), ROWS)
+    addressed = addressed.unionAll(_one_each(job, own))
+    first, last = _ends(addressed, job) if told.retracts else (told.first, told.last)
+    job = replace(job, bounds=chosen_bounds(first, last, chosen, job.tick))
+    for number in job.steps:
+        spread = addressed.repartitionById(job.buckets, addressed.bucket)
+        addressed = spread.mapInArrow(job.evaluation(number), ROWS)
+    told.used = told.used if len(job.steps) > 1 else 0
+    return UncertainRecognised(job, addressed.where(f"step = {LAST}"), told)
+
+
+def _one_each(job: UncertainJob, spark: SparkSession) -> DataFrame:
+    """A row for each bucket of each step: what holds initially may be found without records."""
+    count = job.buckets * len(job.steps)
+    return spark.range(count).selectExpr(
+        f"cast(id % {job.buckets} as int) as bucket",
+        f"cast(id div {job.buckets} + {job.steps[0]} as int) as step",
+        "cast(null as binary) as told", "cast(null as binary) as blob",
+    )  # fmt: skip
+
+
+def _surveyed(
+    events: Any, job: UncertainJob, mapping: str | Path | Mapping[str, Any] | None,
+    spark: SparkSession,
+) -> tuple[Told, DataFrame]:  # fmt: skip
+    """What readers tell of the input, and the rows that hold their records."""
+    rows = _packed(events, job, mapping, spark).persist()
     with explained():
         given = rows.where("told is not null").select("told").collect()
-    told = sum((pickle.loads(row.told) for row in given), Told())
-    # Each bucket has a row, so that what holds initially is found where there are no records, too.
-    every = own.range(job.buckets).selectExpr(
-        "cast(id as int) as bucket", "cast(null as binary) as told", "cast(null as binary) as blob"
-    )
-    whole = rows.where("blob is not null").unionAll(every)
-    spread = whole.repartitionById(job.buckets, whole.bucket)
-    first, last = _ends(spread, job) if told.retracts else (told.first, told.last)
-    bounds = chosen_bounds(first, last, chosen, job.tick)
-    job = replace(job, bounds=bounds, likely=likely.with_more(sorted(told.uncertain)))
-    return UncertainRecognised(job, spread, told)
+    return sum((loads(row.told) for row in given), Told()), rows
 
 
-def _ends(spread: DataFrame, job: UncertainJob) -> tuple[int | None, int | None]:
+def _ends(rows: DataFrame, job: UncertainJob) -> tuple[int | None, int | None]:
     """The first and last points of records; a retraction that finds none counts for nothing."""
+    spread = rows.repartitionById(job.buckets, rows.bucket)
     with explained():
         given = spread.mapInArrow(job.ends(), "first bigint, last bigint").collect()
     firsts = [row["first"] for row in given if row["first"] is not None]
@@ -185,101 +200,16 @@ def _ends(spread: DataFrame, job: UncertainJob) -> tuple[int | None, int | None]
     return min(firsts, default=None), max(lasts, default=None)
 
 
-@dataclass(frozen=True)
-class UncertainJob:
-    """What workers have to know."""
+def _tables(plan: Plan) -> Callable[[Batches], Batches]:
+    """A function from packed answers to intervals and probabilities."""
 
-    plan: Plan
-    settings: Settings
-    likely: UncertainSettings
-    buckets: int
-    bounds: tuple[int, int] = (0, 0)
-
-    @property
-    def tick(self) -> int:
-        """How far apart time-points are."""
-        return self.settings.tick or self.plan.checked.definitions.settings.tick
-
-    def tables(self) -> Callable[[Batches], Batches]:
-        """A function from the rows of a bucket to intervals and probabilities."""
-
-        def run(given: Batches) -> Batches:
-            for answer, _ in self._evaluated(given):
-                result = UncertainResult(answer, self.plan.checked.catalogue, Summary(0, 0))
-                yield from _as_rows(result)
-
-        return run
-
-    def answers(self) -> Callable[[Batches], Batches]:
-        """A function from the rows of a bucket to a packed answer, and what became of records."""
-
-        def run(given: Batches) -> Batches:
-            for answer, told in self._evaluated(given):
-                row = {"told": pickle.dumps(told), "blob": pickle.dumps(packed_answer(answer))}
-                yield pa.RecordBatch.from_pylist(
-                    [row], pa.schema([("told", pa.binary()), ("blob", pa.binary())])
-                )
-
-        return run
-
-    def ends(self) -> Callable[[Batches], Batches]:
-        """A function from the rows of a bucket to the first and last points of its records."""
-
-        def run(given: Batches) -> Batches:
-            records = without_unmatched(self._gathered(given)[1].unresolved())
-            row = {"first": records.first, "last": records.last(self.tick)}
-            kinds = pa.schema([("first", pa.int64()), ("last", pa.int64())])
-            yield pa.RecordBatch.from_pylist([row], kinds)
-
-        return run
-
-    def _gathered(self, given: Batches) -> tuple[int | None, Gathering]:
-        """The bucket, and its records."""
-        gathering = Gathering(Shapes(self.plan.checked), uncertain=True)
-        bucket = None
+    def run(given: Batches) -> Batches:
         for batch in given:
-            for row in batch.to_pylist():
-                bucket = row["bucket"]
-                for part in loads(row["blob"]) if row["blob"] is not None else ():
-                    gathering.add(unpacked_records(part))
-        return bucket, gathering
+            for blob in batch.column("blob"):
+                answer = united([loads(blob.as_buffer())])
+                yield from _as_rows(UncertainResult(answer, plan.checked.catalogue, Summary(0, 0)))
 
-    def _evaluated(self, given: Batches) -> Iterator[tuple[UncertainAnswer, Told]]:
-        bucket, gathering = self._gathered(given)
-        if bucket is None:
-            return
-        answer, told = self._run(gathering)
-        keys = keys_of(self.plan)
-        if keys is not None and self.buckets > 1:
-            owned(answer, keys, bucket, self.buckets)
-        yield answer, told
-
-    def _run(self, gathering: Gathering) -> tuple[UncertainAnswer, Told]:
-        if self.settings.window is not None or self.settings.step is not None:
-            return self._in_windows(gathering.unresolved())
-        records = gathering.records()
-        run = UncertainRun(self.plan, self.likely, self.settings.tick, self.settings.ties)
-        answer = run.over_uncertain(records, *self.bounds)
-        late, outside = account(records, [Window(*self.bounds)], run.tick)
-        told = Told(
-            used=records.used, set_aside=_told(records.set_aside), too_late=_told(late),
-            outside=outside, circuits=answer.circuits,
-        )  # fmt: skip
-        return answer, told
-
-    def _in_windows(self, records: Records) -> tuple[UncertainAnswer, Told]:
-        run = WindowedRun(self.plan, self.settings, self.likely)
-        answer = run.over(records, *self.bounds)
-        counts = run.counts
-        return answer, Told(
-            used=counts.used, set_aside=_told(counts.set_aside), too_late=_told(counts.too_late),
-            outside=counts.outside + run.waiting, queries=run.queries, conflicts=run.conflicts,
-        )  # fmt: skip
-
-
-def _told(asides: list[SetAside]) -> list[SetAside]:
-    """Records set aside, by their lines in what a reader had."""
-    return [replace(aside, line=aside.line & (FIRST_LINES - 1)) for aside in asides]
+    return run
 
 
 def _as_rows(result: UncertainResult) -> Batches:
@@ -312,12 +242,12 @@ def _packed(
     from pyspark.sql import DataFrame
 
     if isinstance(events, DataFrame):
-        return events.mapInArrow(_reading(None, job), PACKED)
+        return events.mapInArrow(_reading(None, job), ROWS)
     if isinstance(events, Mapping):
         wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
         if wrong or not events:
             raise DataError(f"{wrong[0] if wrong else 'each relation'} must be a DataFrame")
-        parts = [own.mapInArrow(_reading(str(name), job), PACKED) for name, own in events.items()]
+        parts = [own.mapInArrow(_reading(str(name), job), ROWS) for name, own in events.items()]
         found: DataFrame = parts[0]
         for part in parts[1:]:
             found = found.unionAll(part)
@@ -325,7 +255,7 @@ def _packed(
     given = [events] if isinstance(events, str | Path) else list(events)
     splits, mappings = splits_of(input_files(given), mapping)
     numbers = spark.range(0, len(splits), 1, max(len(splits), 1))
-    return numbers.mapInArrow(_reading_files(splits, mappings, job), PACKED)
+    return numbers.mapInArrow(_reading_files(splits, mappings, job), ROWS)
 
 
 def _reading_files(
@@ -358,5 +288,6 @@ def _reading(name: str | None, job: UncertainJob) -> Callable[[Batches], Batches
 
 
 def _rows(records: Records, job: UncertainJob) -> pa.RecordBatch:
-    rows = list(packed(records, keys_of(job.plan), job.buckets, job.tick))
-    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+    """Records as one row, and one that tells of them."""
+    parts = [packed_records(part) for part in records.relations.values()]
+    return batch_of([row(0, 0, told_of(records, job.tick)), row(0, 0, content=parts)])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,21 +14,35 @@ from cernis.plan.builder import Plan
 from cernis.runtime.columns import Column, Records, SetAside, coded, joined
 from cernis.runtime.uncertain import UncertainAnswer
 from cernis.runtime.uncertain_windows import relations_in
-from cernis.spark.blobs import decoded, dumps, packed_records
+from cernis.spark.blobs import decoded, dumps
 from cernis.spark.buckets import bucket_of
-from cernis.spark.pack import arguments_at
 from cernis.tables.domains import Domain
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
 from cernis.uncertain.courses import Courses, Pairs
 
 Positions = tuple[int, ...]
-Keys = dict[Relation, Positions]
+Keys = Mapping[Relation, Positions | None]
 
-PACKED: Final = "bucket int, told binary, blob binary"
+ROWS: Final = "bucket int, step int, told binary, blob binary"
 SCHEMA: Final = pa.schema([
-    ("bucket", pa.int32()), ("told", pa.binary()), ("blob", pa.binary()),
+    ("bucket", pa.int32()), ("step", pa.int32()), ("told", pa.binary()), ("blob", pa.binary()),
 ])  # fmt: skip
+LAST: Final = 1 << 30
+"""The step behind all others: what has come of them."""
+
+
+def row(bucket: int, step: int, told: object = None, content: object = None) -> dict[str, Any]:
+    """A row for a step: something told of the input or the outcome, or content."""
+    return {
+        "bucket": bucket, "step": step, "told": None if told is None else dumps(told),
+        "blob": None if content is None else dumps(content),
+    }  # fmt: skip
+
+
+def batch_of(rows: Iterable[dict[str, Any]]) -> pa.RecordBatch:
+    """Rows as Spark takes them."""
+    return pa.RecordBatch.from_pylist(list(rows), schema=SCHEMA)
 
 
 @dataclass(slots=True)
@@ -74,44 +87,43 @@ def keys_of(plan: Plan) -> Keys | None:
     if len(plan.stages) != 1 or plan.checked.definitions.domains:
         return None
     (stage,) = plan.stages
-    keys = dict(stage.keys)
+    keys: dict[Relation, Positions | None] = dict(stage.keys)
     is_whole = all(not exchange.demanded_by for exchange in stage.exchanges)
     return keys if stage.key and is_whole and all(keys.values()) else None
 
 
-def packed(records: Records, keys: Keys | None, buckets: int, tick: int) -> Iterator[Any]:
-    """A row for each bucket that has some of these records, and one that tells of all."""
-    told = Told(
-        records.first, records.last(tick), records.count, 0, records.ignored, records.set_aside,
-        uncertain=frozenset(relations_in(records)),
-        retracts=any(own.retracts is not None for own in records.relations.values()),
+def told_of(records: Records, tick: int) -> Told:
+    """What records, retractions among them, tell of the input."""
+    parts = records.relations.values()
+    used = sum(len(p) if p.retracts is None else int((~p.retracts).sum()) for p in parts)
+    return Told(
+        records.first, records.last(tick), records.count, used, records.ignored,
+        records.set_aside, uncertain=frozenset(relations_in(records)),
+        retracts=any(part.retracts is not None for part in parts),
     )  # fmt: skip
-    yield {"bucket": 0, "told": pickle.dumps(told), "blob": None}
-    parts: dict[int, list[Any]] = {}
-    for form, own in records.relations.items():
-        where = np.zeros(len(own), np.int64)
-        if keys is not None and buckets > 1:
-            where = bucket_of(arguments_at(own, keys[form.relation]), len(own), buckets)
-        for bucket in np.unique(where).tolist():
-            parts.setdefault(bucket, []).append(packed_records(own.take(where == bucket)))
-    for bucket, content in parts.items():
-        yield {"bucket": bucket, "told": None, "blob": dumps(content)}
 
 
 # -- answers -----------------------------------------------------------------------------------
 
 
 def owned(answer: UncertainAnswer, keys: Keys, bucket: int, buckets: int) -> None:
-    """Leave in an answer what belongs to a bucket: what holds initially is found in each."""
+    """Leave in an answer what belongs to a bucket: what holds initially is found in each.
+
+    What has no key is the bucket's own.
+    """
     for relation, table in answer.fluents.items():
         mine = _mine(table.columns(), keys[relation], bucket, buckets)
         rows = np.repeat(np.isin(np.arange(len(table)), mine), np.diff(table.offsets))
         answer.fluents[relation] = table.take(mine)
         if relation in answer.means:
             answer.means[relation] = answer.means[relation][rows]
+    for relation, happened in answer.events.items():
+        columns = [*zip(happened.arguments, happened.domains, strict=True), (happened.times, None)]
+        mine = _mine(columns, keys[relation], bucket, buckets)
+        answer.events[relation] = happened.take(mine)
     for relation, courses in answer.courses.items():
         pairs = courses.pairs
-        columns = list(zip(pairs.arguments, pairs.domains, strict=True))
+        columns = [*zip(pairs.arguments, pairs.domains, strict=True), (pairs.values, None)]
         mine = _mine(columns, keys[relation], bucket, buckets)
         steps = np.repeat(np.isin(np.arange(len(pairs)), mine), np.diff(courses.offsets))
         kept = Pairs(
@@ -124,8 +136,10 @@ def owned(answer: UncertainAnswer, keys: Keys, bucket: int, buckets: int) -> Non
         )
 
 
-def _mine(columns: Any, key: Positions, bucket: int, buckets: int) -> Any:
-    length = len(columns[0][0])
+def _mine(columns: Any, key: Positions | None, bucket: int, buckets: int) -> Any:
+    length = len(columns[0][0]) if columns else 0
+    if not key:
+        return np.arange(length)
     own = [decoded(*columns[at]) for at in key]
     return np.flatnonzero(bucket_of(own, length, buckets) == bucket)
 
