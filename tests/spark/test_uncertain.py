@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -143,8 +142,8 @@ def test_what_cannot_be_spread_runs_in_one_partition(spark: SparkSession, tmp_pa
 
 
 def test_the_command(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = SimpleNamespace(stop=lambda: None, range=spark.range, sparkContext=spark.sparkContext)
-    monkeypatch.setattr("cernis.spark.session.session", lambda *given: kept)
+    monkeypatch.setattr("cernis.spark.session.session", lambda *given: spark)
+    monkeypatch.setattr(type(spark), "stop", lambda self: None)
     (tmp_path / "rules.cer").write_text(RULES)
     (tmp_path / "all.txt").write_text("\n".join(lines(4)) + "\n")
     asked = ["run", str(tmp_path / "rules.cer"), "-i", str(tmp_path / "all.txt"), "--uncertain",

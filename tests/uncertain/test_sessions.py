@@ -223,6 +223,26 @@ def test_relations_that_are_not_named_are_certain() -> None:
         program.uncertain_session(uncertain=["upp"])
 
 
+def test_patterns_over_certain_events() -> None:
+    rules = (
+        SWITCH
+        + """
+        rush(X) <- knock(X) seq knock(X) within 8.
+        initiatedAt(seen(X)=true, T) :- happensAt(rush(X), T), holdsAt(on(X)=true, T).
+    """
+    )
+    session = cernis.load(rules).uncertain_session(
+        start=0, window=5, step=5, uncertain=["up", "down"]
+    )
+    session.insert("0.8::up|1|1|a\nknock|4|4|a\nknock|9|9|a\n")
+    assert session.query(5).happenings().num_rows == 0
+    # What began before the window is part of a match in it.
+    (found,) = session.query(10).happenings().to_pylist()
+    assert found["event"] == "rush"
+    chances = {row["fluent"]: row["probability"] for row in session.probabilities().to_pylist()}
+    assert chances == {"on": pytest.approx(0.8), "seen": pytest.approx(0.8)}
+
+
 def test_static_fluents_are_made_of_what_is_credible_as_of_the_query() -> None:
     program = cernis.load(
         SWITCH + "dark(X)=true iff on(X)=true, not lit(X)=true.\npoints(lit(_)=_)."

@@ -76,8 +76,10 @@ class UncertainScratch(Scratch):
         self._state.advance(window.edge)
         held = self._settle(window.edge + context.tick)
         self._fill(window, context)
+        self.history.enter(context)
         evaluation = _WindowEvaluation(self, window, context, held)
         evaluation.run(self._input_of(context))
+        self.history.settle(context)
         self._asked = True
         self.thresholded = frozenset(evaluation.thresholded)
         self._courses = self._simple(evaluation.courses)

@@ -206,5 +206,5 @@ def table_of(feed: Feed) -> pa.Table:
         pc.if_else(has_start, happened["occurrence"], None), happened["query_time"],
         happened["rule_version"],
     ]  # fmt: skip
-    columns += [nothing.cast(kind.type) for kind in list(feed.schema)[len(columns) :]]
+    columns += [pa.nulls(len(happened), own.type) for own in list(feed.schema)[len(columns) :]]
     return pa.concat_tables([feed.table(), pa.table(columns, feed.schema)])
