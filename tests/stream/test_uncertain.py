@@ -80,16 +80,29 @@ def test_the_feed_of_a_session(seed: int, tmp_path: Path) -> None:
         rules, tmp_path, random.choice((8, 15, 60)), random.choice((3, 8)), buckets=buckets,
         lateness=random.choice((0, 4)), start=random.choice((None, 0)),
         policy=random.choice(("early", "early", "partial", "final")),
-        likely=uncertain_settings(**memory),
+        likely=uncertain_settings(**memory, probabilities=True),
     )  # fmt: skip
     there = InProcess(own)
     assert own.likely is not None
     there.session = UncertainSession(
         own.program.plan, own.likely, own.window, own.step, policy=own.policy
     )
+    settled: list[dict[str, Any]] = []
     for batch in [*pieces(lines(random), random), ["$clock|120"]]:
-        found, expected = as_changes(own.take(batch)), as_changes(there.take(batch))
+        rows = own.take(batch)
+        settled += [row for row in rows if row["change"] == "probability"]
+        found = as_changes([row for row in rows if row["change"] != "probability"])
+        expected = as_changes(there.take(batch))
         assert found == expected, f"seed {seed}: micro-batch {own.batch}"
+    points = Counter(
+        (row["fluent"], tuple(row["args"]), point)
+        for row in settled
+        for point in range(row["start"], row["end"])
+    )
+    assert not points or max(points.values()) == 1
+    chances = {(row["fluent"], tuple(row["args"]), row["start"]): row["probability"]
+               for row in settled}  # fmt: skip
+    assert chances.get(("on", ("a",), 1), 0.7) == 0.7
 
 
 def test_a_stream_that_is_interrupted_and_started_again(

@@ -80,10 +80,12 @@ def test_as_defined(seed: int, window: int, step: int, limit: int | None) -> Non
     session = stream.program().uncertain_session(
         window=window, step=step, start=0, memory=limit, ties=stream.ties
     )
-    feeds, given = [], stream.lines()
+    feeds, told, given = [], [], stream.lines()
     for time in range(step, LAST + step, step):
         session.insert([line for arrival, line in given if time - step < arrival <= time])
-        feeds.append(session.query(time).table().to_pylist())
+        feed = session.query(time)
+        feeds.append(feed.table().to_pylist())
+        told += feed.probabilities().to_pylist()
         reference.query(time)
         _compare_probabilities(session.probabilities().to_pylist(), reference, time)
         found = {
@@ -96,6 +98,22 @@ def test_as_defined(seed: int, window: int, step: int, limit: int | None) -> Non
             for each in reference.intervals(pair, 0.5, limit)
         }
         assert close(found, expected), f"at {time}"
+    _compare_settled(told, reference, time)
+
+
+def _compare_settled(told: list[dict[str, Any]], reference: Windows, last: int) -> None:
+    """What the edge has passed was told, each point once, and as it stands."""
+    found: dict[tuple[str, int], float] = {}
+    for row in told:
+        for point in range(row["start"], row["end"]):
+            assert (pair_of(row), point) not in found
+            found[pair_of(row), point] = row["probability"]
+    for pair in reference.courses:
+        for point, chance in enumerate(reference.series(pair), 1):
+            if point <= last - reference.window:
+                told_of = found.pop((compact(pair), point), 0.0)
+                assert told_of == pytest.approx(chance, abs=1e-9), (compact(pair), point)
+    assert not found
 
 
 def _compare_probabilities(rows: list[dict[str, Any]], reference: Windows, time: int) -> None:

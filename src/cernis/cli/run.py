@@ -20,6 +20,7 @@ from cernis.cli.spark import Asked, run_on_spark, see_all, spark_settings
 from cernis.cli.uncertain import (
     Durations,
     Memory,
+    Probabilities,
     Seed,
     Threshold,
     Uncertain,
@@ -102,9 +103,7 @@ def run(
     memory: Memory = None,
     durations: Durations = None,
     seed: Seed = 0,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Give the probability at each point, too.")
-    ] = False,
+    probabilities: Probabilities = False,
     engine: Annotated[
         Engine | None,
         typer.Option(

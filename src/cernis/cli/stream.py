@@ -22,6 +22,7 @@ from cernis.cli.spark import quiet, said, spark_settings
 from cernis.cli.uncertain import (
     Durations,
     Memory,
+    Probabilities,
     Relations,
     Seed,
     Threshold,
@@ -129,6 +130,7 @@ def stream(
     durations: Durations = None,
     seed: Seed = 0,
     relations: Relations = "",
+    probabilities: Probabilities = False,
     port: Port = None,
     master: Master = "local[*]",
     conf: Conf = [],  # noqa: B006 - as above
@@ -138,7 +140,9 @@ def stream(
         "every": every, "until_done": until_done, "mapping": config, "checkpoint": checkpoint,
         "heartbeat": heartbeat,
     }  # fmt: skip
-    more["uncertain"] = _likely(uncertain, threshold, memory, durations, seed, relations)
+    more["uncertain"] = _likely(
+        uncertain, threshold, memory, durations, seed, relations, probabilities
+    )
     asked = _asked(
         rules, facts, sink, port, master, conf, window=window, step=step, lateness=lateness,
         policy=policy, start=start, tick=tick, future=future, partitions=partitions, **more,
@@ -184,6 +188,7 @@ def replay(
     durations: Durations = None,
     seed: Seed = 0,
     relations: Relations = "",
+    probabilities: Probabilities = False,
     port: Port = None,
     master: Master = "local[*]",
     conf: Conf = [],  # noqa: B006 - as above
@@ -194,25 +199,27 @@ def replay(
             rules, facts, sink, port, master, conf, window=window, step=step, lateness=lateness,
             policy=policy, start=start, tick=tick, future=future, partitions=partitions,
             checkpoint=Path(folder, "checkpoint"),
-            uncertain=_likely(uncertain, threshold, memory, durations, seed, relations),
+            uncertain=_likely(
+        uncertain, threshold, memory, durations, seed, relations, probabilities
+    ),
         )  # fmt: skip
         _replay(asked, inputs, slice_ or step or window, _speed(speed), Path(folder))
 
 
 def _likely(
     uncertain: bool, threshold: float, memory: int | None, durations: Path | None, seed: int,
-    relations: str,
+    relations: str, probabilities: bool,
 ) -> bool | dict[str, Any]:  # fmt: skip
     """Settings of a stream of uncertain records; False for one of certain ones."""
     try:
-        likely_settings(uncertain, threshold, memory, durations, seed, False, relations)
+        likely_settings(uncertain, threshold, memory, durations, seed, probabilities, relations)
     except DataError as error:
         stop(str(error), 2)
     if not uncertain:
         return False
     return {
         "threshold": threshold, "memory": memory, "durations": durations, "seed": seed,
-        "uncertain": names_of(relations),
+        "uncertain": names_of(relations), "probabilities": probabilities,
     }  # fmt: skip
 
 

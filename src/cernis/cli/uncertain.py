@@ -37,6 +37,9 @@ Memory: TypeAlias = Annotated[
     int | None,
     typer.Option(help="Find intervals point by point, remembering so many starts of each."),
 ]
+Probabilities: TypeAlias = Annotated[
+    bool, typer.Option("--probabilities", help="Give the probability at each point, too.")
+]
 Relations: TypeAlias = Annotated[
     str,
     typer.Option(

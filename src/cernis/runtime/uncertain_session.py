@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -17,6 +17,7 @@ from cernis.runtime.arrow import as_arrow
 from cernis.runtime.columns import Records
 from cernis.runtime.evaluator import Change, Changed, told_apart
 from cernis.runtime.feed import FEED, Feed, Policy
+from cernis.runtime.frames import texts_of
 from cernis.runtime.memory import Memory
 from cernis.runtime.result import Summary
 from cernis.runtime.session import Session
@@ -37,10 +38,31 @@ NOT_NAMED: Final = (
 )
 
 
+@dataclass(slots=True)
 class UncertainFeed(Feed):
     """What one query has changed, with the probability of each interval."""
 
     schema: ClassVar[pa.Schema] = UNCERTAIN_FEED
+    settled: dict[Relation, Rows] = field(default_factory=dict)
+    """Where pairs had which probability, up to the window's edge: it can no longer change."""
+
+    def probabilities(self) -> pa.Table:
+        """What the query has settled, in the columns of changes; `change` is `probability`.
+
+        The probability is the same at all points from start up to, not including, end. Each point
+        is told of once, when the edge of the window passes it; where it is 0 there is no row.
+        """
+        parts = [self.schema.empty_table()]
+        for relation, rows in sorted(self.settled.items()):
+            domains, value_domain = self.encoding(relation)
+            starts, ends, values, _ = rows.columns
+            columns = [
+                *self._head("probability", relation, domains, rows),
+                texts_of(values, value_domain), as_arrow(starts), as_arrow(ends),
+                *self._tail(rows), *self._more(rows),
+            ]  # fmt: skip
+            parts.append(pa.table(columns, self.schema))
+        return pa.concat_tables(parts)
 
     def _more(self, rows: Rows) -> list[pa.Array]:
         chances = rows.columns[3]
@@ -78,7 +100,24 @@ class UncertainSession(Session):
         return UncertainScratch(self.plan, self._memory, template, self.chosen, self.uncertain)
 
     def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
-        return UncertainFeed(time, self.version, fluents, events, self.encoding, conflicts)
+        settled = {r: rows for r, rows in self._settled_rows().items() if len(rows)}
+        return UncertainFeed(
+            time, self.version, fluents, events, self.encoding, conflicts, settled=settled
+        )
+
+    def _settled_rows(self) -> dict[Relation, Rows]:
+        """Stretches of equal probability that the last query has settled."""
+        assert self.last is not None
+        bound = self._edge(self.last) + self.tick
+        hidden = self.plan.checked.definitions.auxiliary
+        found = {}
+        for relation, courses in self.settled.items():
+            if relation not in hidden:
+                owner, starts, ends, chances = courses.stretches(bound)
+                arguments = [column[owner] for column in courses.pairs.arguments]
+                values = courses.pairs.values[owner]
+                found[relation] = Rows(arguments, [starts, ends, values, chances])
+        return found
 
     def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
         records = read_unresolved(events, self.plan.checked, mapping, uncertain=True)

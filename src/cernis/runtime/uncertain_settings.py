@@ -32,6 +32,8 @@ class UncertainSettings:
     seed: int = 0
     uncertain: tuple[str, ...] | None = None
     """The relations of the input whose records may be uncertain, if that is said."""
+    probabilities: bool = False
+    """Does a stream tell the probability at each point, too?"""
 
     def with_more(self, relations: Iterable[str]) -> UncertainSettings:
         """The settings, with further relations whose records may be uncertain."""
@@ -49,7 +51,7 @@ class UncertainSettings:
 def uncertain_settings(
     threshold: float = 0.5, thresholds: Mapping[str, float] | None = None,
     memory: int | None = None, durations: Mapping[str, Any] | str | Path | None = None,
-    seed: int = 0, uncertain: Iterable[str] | None = None,
+    seed: int = 0, uncertain: Iterable[str] | None = None, probabilities: bool = False,
 ) -> UncertainSettings:  # fmt: skip
     """Settings from what users write; what makes no sense is a DataError.
 
@@ -68,7 +70,7 @@ def uncertain_settings(
         durations = read_durations(Path(durations))
     known = {name: _durations(name, own) for name, own in (durations or {}).items()}
     relations = None if uncertain is None else tuple(uncertain)
-    return UncertainSettings(float(threshold), named, memory, known, seed, relations)
+    return UncertainSettings(float(threshold), named, memory, known, seed, relations, probabilities)
 
 
 def read_durations(file: Path) -> dict[str, Durations]:

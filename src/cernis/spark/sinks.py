@@ -127,7 +127,7 @@ def line_of(row: Mapping[str, Any]) -> str:
     '+ theft(pen) [14,17] at 20'
     """
     args = f"({', '.join(row['args'])})" if row["args"] else ""
-    sign = "+" if row["change"] == "insert" else "-"
+    sign = {"insert": "+", "delete": "-"}.get(row["change"], "=")
     if row["value"] is None:
         start, end = row["start"], row["end"]
         when = start if end is None else f"[{start},{end}]"
@@ -159,7 +159,7 @@ def fold(changes: pa.Table) -> pa.Table:
         changes["change"].to_pylist(), chances, *columns, strict=True
     ):
         key = (fluent, tuple(args), *rest)
-        count[key] = count.get(key, 0) + (1 if change == "insert" else -1)
+        count[key] = count.get(key, 0) + {"insert": 1, "delete": -1}.get(change, 0)
         if change == "insert":
             told[key] = chance
     kept = [(*key, told[key]) for key, number in count.items() if number > 0]

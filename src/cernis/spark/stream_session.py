@@ -18,7 +18,7 @@ from cernis.runtime.query import Outcome
 from cernis.runtime.scratch import Scratch
 from cernis.runtime.session import Session
 from cernis.runtime.stores import Rows
-from cernis.runtime.uncertain_session import UncertainSession
+from cernis.runtime.uncertain_session import UncertainFeed, UncertainSession
 from cernis.spark.blobs import decoded
 from cernis.spark.buckets import bucket_of
 from cernis.spark.found import Found, Given, Harvest, What
@@ -119,6 +119,15 @@ class UncertainStageSession(Owned, UncertainSession):
     So no stage is before it or behind.
     """
 
+    def answered(self, time: int) -> Feed:
+        """As any session in a bucket; with what is settled of probabilities, if that is asked."""
+        feed = super().answered(time)
+        assert isinstance(feed, UncertainFeed)
+        settled = feed.settled if self.chosen.probabilities else {}
+        nothing = {r: Change(rows.take(np.empty(0, np.int64)), rows) for r, rows in settled.items()}
+        feed.settled = {r: change.come for r, change in self._own(nothing).items()}
+        return feed
+
     def put_in(self, found: Iterable[Found]) -> None:
         """Nobody gives to it."""
         assert not list(found)
@@ -207,4 +216,5 @@ def table_of(feed: Feed) -> pa.Table:
         happened["rule_version"],
     ]  # fmt: skip
     columns += [pa.nulls(len(happened), own.type) for own in list(feed.schema)[len(columns) :]]
-    return pa.concat_tables([feed.table(), pa.table(columns, feed.schema)])
+    settled = [feed.probabilities()] if isinstance(feed, UncertainFeed) else []
+    return pa.concat_tables([feed.table(), pa.table(columns, feed.schema), *settled])

@@ -283,7 +283,7 @@ class Stream:
         self.set_aside = [*self.set_aside, *aside][-_KEPT:]
         kinds = changes["change"].to_pylist()
         told["inserted"] = kinds.count("insert")
-        told["revised"] = len(kinds) - told["inserted"]
+        told["revised"] = kinds.count("delete")
         self.metrics.add(told, seconds)
 
 

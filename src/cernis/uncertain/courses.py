@@ -78,6 +78,18 @@ class Courses:
         offsets = np.append(0, np.cumsum(kept))[self.offsets].astype(np.int64)
         return Courses(self.pairs, offsets, self.times[kept], self.chances[kept])
 
+    def stretches(self, bound: int) -> tuple[Integers, Integers, Integers, Floats]:
+        """Where pairs have which probability above 0 before a time: pair, start, end, probability.
+
+        The last end of each is the bound, at the latest.
+        """
+        owner = np.repeat(np.arange(len(self.pairs)), np.diff(self.offsets))
+        ends = np.append(self.times[1:], bound)[: len(owner)]
+        ends[np.append(owner[1:] != owner[:-1], True)[: len(owner)]] = bound
+        ends = np.minimum(ends, bound)
+        some = (self.chances > 0) & (ends > self.times)
+        return owner[some], self.times[some], ends[some], self.chances[some]
+
     def segments(self) -> tuple[FluentTable, Floats]:
         """The intervals in which a pair may hold, each with its probability."""
         ends = np.append(self.times[1:], INFINITY)
