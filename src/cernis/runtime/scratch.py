@@ -147,7 +147,7 @@ class Scratch:
         """Give the context all that the window holds, and what was said before it."""
         context.watched = self._watched
         context.remembered = self._state.remembered()
-        for relation, store in self._memory.stores.items():
+        for relation, store in self._looked_at().items():
             if not store.has_intervals:
                 table = event_table(store, store.shelf.everything())
                 context.events[relation] = once(table) if relation in self._counted else table
@@ -156,6 +156,10 @@ class Scratch:
         for relation in self._fluents():
             if self._state.before(relation):
                 context.fluents[relation] = united(self._state.before(relation), relation, context)
+
+    def _looked_at(self) -> dict[Relation, Store]:
+        """The input that is made into tables."""
+        return self._memory.stores
 
     def _input(
         self, relation: Relation, store: Store, window: Window, context: Context

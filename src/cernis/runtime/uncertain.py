@@ -91,7 +91,7 @@ class UncertainRun(Run):
         window = Window(start, end)
         with undisturbed():
             state = State(self.checked, self.domains, self.tick)
-            context = self._context(given, window, start, state)
+            context = self._context(self._certain(given), window, start, state)
             Members(self.checked.definitions).fill(context, given)
             evaluation = self._evaluation(context, window)
             answer = evaluation.evaluate(given, intervals)
@@ -99,6 +99,15 @@ class UncertainRun(Run):
         if workspace.is_worth_keeping():
             self.plan.spare.append(workspace)
         return answer
+
+    def _certain(self, given: Input) -> Input:
+        """The records that certain rules look at: uncertain ones have tables of their own."""
+        if self.checked.definitions.domains:
+            # Domains are filled from all records.
+            return given
+        events = {r: own for r, own in given.events.items() if own.chances is None}
+        fluents = {r: own for r, own in given.fluents.items() if own.chances is None}
+        return Input(events, fluents, given.ignored, given.tick)
 
     def _evaluation(self, context: Context, window: Window) -> Evaluation:
         return Evaluation(self.plan, self.chosen, context, window, self.counted, self.watched)

@@ -136,13 +136,8 @@ class UncertainScratch(Scratch):
                 )
         return found
 
-    def _input(
-        self, relation: Relation, store: Store, window: Window, context: Context
-    ) -> FluentTable:
-        found = super()._input(relation, store, window, context)
-        if relation in self._uncertain:
-            context.unsure.discard(relation)
-        return found
+    def _looked_at(self) -> dict[Relation, Store]:
+        return {r: own for r, own in self._memory.stores.items() if r not in self._uncertain}
 
     def _leave(self, evaluation: Evaluation, context: Context) -> None:
         """Let the state carry over what is certain, and nothing else."""
