@@ -283,6 +283,22 @@ CROWD = """
 """
 
 
+def test_delayed_effects_of_what_is_made_of_intervals() -> None:
+    """What is said to do in place of what is not defined."""
+    rules = (
+        SWITCH
+        + """
+        lit(X)=true iff on(X)=true.
+        initiatedAt(warm(X)=true, T) :- happensAt(start(lit(X)=true), T).
+        ft(warm(_)=true, 5).
+    """
+    )
+    result = cernis.load(rules).run_uncertain("0.9::up|10|10|a\n", start=0, end=20)
+    (warm,) = result.fluent("warm").to_pylist()
+    (lit,) = result.fluent("lit").to_pylist()
+    assert (warm["start"], warm["end"]) == (lit["start"], lit["start"] + 5)
+
+
 def test_patterns_over_certain_events() -> None:
     rules = """
         both(X) <- (a(X) seq b(X)) within 10.

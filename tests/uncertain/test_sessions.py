@@ -278,6 +278,7 @@ def test_static_fluents_are_made_of_what_is_credible_as_of_the_query() -> None:
 def test_policies() -> None:
     """Final intervals are never taken back; partial ones begin before the next window."""
     text = "".join(f"0.9::up|{t}|{t}|a\ndown|{t + 4}|{t + 4}|a\n" for t in range(1, 200, 20))
+    text += "0.9::up|3|3|silent\ndown|8|8|silent\n"
     durations = {"on": (4, 1)}
     final, early = [], []
     for policy, told in (("final", final), ("early", early)):
@@ -289,6 +290,7 @@ def test_policies() -> None:
             told.append(session.query(time).table().to_pylist())
     assert all(row["change"] == "insert" for rows in final for row in rows)
     assert len(folded(final)) >= 5
+    assert ("silent",) in {row[1] for row in folded(final)}
     assert folded(final) <= folded(early)
     session = cernis.load(SWITCH).uncertain_session(window=20, step=10, start=0, policy="partial")
     session.insert("up|19|19|a\n")

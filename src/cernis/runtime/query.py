@@ -65,7 +65,8 @@ def refuse(stratum: Stratum, uncertain: bool = False) -> None:
                 )
         if uncertain and any(isinstance(rule, Match) for rule in definition.rules):
             raise UnsupportedError(
-                f"{definition.relation}: event patterns over uncertain records are not supported"
+                f"{definition.relation}: event patterns over uncertain records are not supported; "
+                "let it match what is certain, such as the start of a statically determined fluent"
             )
 
 

@@ -81,7 +81,8 @@ class UncertainFluent:
         self._domains, self._value_domain = slot_domains(self.relation, context)
         if any(isinstance(rule, Delay) for rule in definition.rules):
             raise UnsupportedError(
-                f"{self.relation}: delayed effects are not defined under uncertainty"
+                f"{self.relation}: delayed effects are not defined under uncertainty; initiate it "
+                "by what is certain, such as the start of a statically determined fluent"
             )
 
     def outcome(self) -> Outcome:

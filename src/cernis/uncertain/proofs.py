@@ -245,7 +245,8 @@ class Prover:
         if isinstance(occurrence, Boundary):
             raise UnsupportedError(
                 f"{occurrence.edge}({pair.relation}) is not defined: under uncertainty a fluent "
-                "has a probability at each point, and no start or end"
+                "has a probability at each point, and no start or end; a statically determined "
+                "fluent that is made of it has both"
             )
         assert isinstance(occurrence, Changes)
         relation = changes_relation(pair.relation, occurrence.initiates)

@@ -6,8 +6,8 @@ intervals that end there are kept. Those that end behind are found from the memo
 and forgotten at the next.
 
 A pair whose course stays at 0 takes no part until it rises again: points at which it was 0 are
-made up for then. That changes nothing, as long as no interval reaches so far into them; a pair that
-one may reach is *restless*, and takes part.
+made up for then. That changes nothing, as long as no interval reaches so far into them, and none is
+to become final; a pair of which that may be is *restless*, and takes part.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class Tracks:
         return _series(owner, begin, ends - begin, chances[filled])
 
     def _restless(self) -> Booleans:
-        """The pairs of which an interval may reach into further points at which they are 0."""
+        """The pairs of which something may change at further points at which they are 0."""
         memory, threshold = self.memory, lowered(self.how.threshold)
         if threshold <= 0:
             return np.ones(len(self), np.bool_)
@@ -171,6 +171,9 @@ class Tracks:
         # Scores descend: the last start has the lowest.
         lowest = memory.scores[memory.offsets[some + 1] - 1]
         found[some] = lowest <= memory.score[some] - threshold
+        if self.how.durations is not None:
+            # Old starts are forgotten in time, and what was found becomes final.
+            found[self.found.entities] = True
         return found
 
     def _go_on(self, series: Series) -> None:
