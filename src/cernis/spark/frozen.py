@@ -22,9 +22,10 @@ from cernis.errors import DataError
 from cernis.operators.context import Context, Memo
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import RecordColumns
-from cernis.spark.blobs import narrow, packed_records, unpacked_records, widen
+from cernis.spark.blobs import packed_records, unpacked_records
 from cernis.tables.domains import Domain, Texts, Value
 from cernis.tables.fluents import FluentTable
+from cernis.tables.narrow import narrow, widen
 from cernis.tables.shelves import Shelf
 
 MAIN: Final = "main"

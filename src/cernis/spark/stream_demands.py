@@ -23,13 +23,14 @@ from cernis.runtime.columns import (
     numbered,
     taken,
 )
-from cernis.spark.blobs import narrow, packed_column, unpacked_column, widen
+from cernis.spark.blobs import packed_column, unpacked_column
 from cernis.spark.buckets import bucket_of
 from cernis.spark.job import Job
 from cernis.spark.pack import arguments_at
 from cernis.spark.routes import Ask, Demand
 from cernis.spark.rows import Kind as Blob
 from cernis.spark.rows import Row
+from cernis.tables.narrow import narrow, widen
 
 
 @dataclass(slots=True)
