@@ -106,6 +106,18 @@ class Program:
             self.plan, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties, policy
         )
 
+    def restore(self, path: str | Path) -> Session:
+        """The session that `Session.save` wrote to a file; it goes on where it was.
+
+        The program may have changed. What is defined as before, and rests on nothing that is not,
+        keeps its state; the rest is found anew from the records of the window, and
+        `session.revision` tells what that changes. If it cannot be found so, because it rests on
+        records that are forgotten, it is a DataError that says what has changed.
+        """
+        from cernis.runtime.session_file import restore
+
+        return restore(self.plan, path)
+
     def run_uncertain(
         self, events: Events, *, threshold: float = 0.5,
         thresholds: Mapping[str, float] | None = None, memory: int | None = None,

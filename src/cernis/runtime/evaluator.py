@@ -68,6 +68,10 @@ class Standing:
     """The happenings of derived events in the window."""
     begun: dict[Relation, Rows]
     """The initiations that delayed effects are counted from: time and coded value."""
+    remembered: dict[Relation, Rows] = field(default_factory=dict)
+    """Intervals before the window's edge that rules look back at."""
+    seen: dict[Relation, Rows] = field(default_factory=dict)
+    """What the query saw of the fluents that later ones look back at."""
 
 
 class Spaces:
@@ -112,6 +116,12 @@ class Spaces:
         """The encodings of a relation's arguments."""
         kind = "fluent" if relation in self.context.catalogue.fluents else "event"
         return [self.context.domain(kind, relation, at) for at in range(relation.arity)]
+
+    def encoding(self, relation: Relation) -> tuple[list[Domain | None], Domain | None]:
+        """The encodings of a relation's arguments and of its value."""
+        if relation in self.context.catalogue.fluents:
+            return slot_domains(relation, self.context)
+        return self.argument_domains(relation), None
 
     def of(self, relation: Relation) -> tuple[Register, tuple[int, ...]]:
         """The register of a relation's key, and the arguments that are the key."""

@@ -137,7 +137,7 @@ class Incremental:
             {relation: _all(store) for relation, store in kept.begun.items()},
         )  # fmt: skip
 
-    def take_over(self, standing: Standing) -> None:
+    def take_over(self, standing: Standing, context: Context) -> None:
         """Go on from where another has stopped; points are found at the next query."""
         kept = self._kept
         for stores, given in (
@@ -149,7 +149,7 @@ class Incremental:
                     store = stores[relation]
                     store.exchange(_NOWHERE, store.enter(rows)[0], rows)
                     if stores is kept.fluents:
-                        kept.look_ahead(relation, rows, standing.query, self._spaces.context.tick)
+                        kept.look_ahead(relation, rows, standing.query, context.tick)
 
     def _forget(self, update: Update) -> None:
         for store in self._kept.fluents.values():

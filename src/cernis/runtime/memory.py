@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ from cernis.tables.columns import Array
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
+_LISTED: Final = 1000
+"""Records that were not used are listed up to that many."""
+
 
 @dataclass(slots=True)
 class Admitted:
@@ -52,7 +55,29 @@ class Counts:
     outside: int = 0
     ignored: dict[str, int] = field(default_factory=dict)
     set_aside: list[SetAside] = field(default_factory=list)
+    """Records that cannot be used, with the reason: the last thousand, and those of the last
+    batch. `all_set_aside` counts all."""
     too_late: list[SetAside] = field(default_factory=list)
+    """Records whose time was forgotten when they came, likewise; `all_too_late` counts all."""
+    dropped_set_aside: int = 0
+    dropped_too_late: int = 0
+
+    @property
+    def all_set_aside(self) -> int:
+        """How many records were set aside."""
+        return self.dropped_set_aside + len(self.set_aside)
+
+    @property
+    def all_too_late(self) -> int:
+        """How many records were too late."""
+        return self.dropped_too_late + len(self.too_late)
+
+    def shorten(self) -> None:
+        """Keep a thousand of the records that were not used, and the number of the others."""
+        more = max(len(self.set_aside) - _LISTED, 0), max(len(self.too_late) - _LISTED, 0)
+        self.dropped_set_aside += more[0]
+        self.dropped_too_late += more[1]
+        del self.set_aside[: more[0]], self.too_late[: more[1]]
 
 
 class Memory:
@@ -65,7 +90,8 @@ class Memory:
     def __init__(self, stores: dict[Relation, Store], tick: int) -> None:
         self.stores = stores
         self._tick = tick
-        self._waiting: dict[Form, list[RecordColumns]] = {}
+        self.pending: dict[Form, list[RecordColumns]] = {}
+        """What waits for its time, or for the next query."""
         self._records = Records()
         self.counts = Counts()
         self.has_points = False
@@ -76,13 +102,13 @@ class Memory:
     @property
     def waiting(self) -> int:
         """How many records wait for their time, or for the next query."""
-        return sum(len(part) for parts in self._waiting.values() for part in parts)
+        return sum(len(part) for parts in self.pending.values() for part in parts)
 
     @property
     def first(self) -> int | None:
         """The first occurrence of those that wait."""
         firsts = [
-            int(part.times[1].min()) for parts in self._waiting.values() for part in parts
+            int(part.times[1].min()) for parts in self.pending.values() for part in parts
             if len(part)
         ]  # fmt: skip
         return min(firsts, default=None)
@@ -90,6 +116,7 @@ class Memory:
     def insert(self, records: Records, retracts: bool = False) -> None:
         """Take records in, retractions among them; or all as retractions."""
         counts = self.counts
+        counts.shorten()
         counts.records += records.count
         counts.set_aside += records.set_aside
         for name, count in records.ignored.items():
@@ -98,17 +125,17 @@ class Memory:
             if retracts:
                 part.retracts = np.ones(len(part), np.bool_)
             self.has_points |= form.kind is Kind.POINT
-            self._waiting.setdefault(form, []).append(part)
+            self.pending.setdefault(form, []).append(part)
 
     def admit(self, window: Window, start: int) -> dict[Relation, Admitted]:
         """Bring the memory up to a query; gives what came and what went, by relation."""
         found: dict[Relation, Admitted] = {}
-        for form, parts in list(self._waiting.items()):
+        for form, parts in list(self.pending.items()):
             part = one_below_the_other(parts)
             ready = (part.times[0] <= window.query) & (part.times[1] <= window.query)
-            del self._waiting[form]
+            del self.pending[form]
             if not ready.all():
-                self._waiting[form] = [part.take(~ready)]
+                self.pending[form] = [part.take(~ready)]
             part = self._in_time(part if ready.all() else part.take(ready), window, start)
             if not len(part):
                 continue

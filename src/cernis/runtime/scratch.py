@@ -65,27 +65,31 @@ class Scratch:
     def standing(self, query: int) -> Standing:
         """What the last query has left."""
         live, begun = self._state.left()
-        fluents = {}
-        for relation, table in live.items():
-            ((arguments, values, starts, ends),) = pieces(table)
-            fluents[relation] = Rows(arguments, [starts, ends, values])
+        fluents = {relation: _rows_of(table) for relation, table in live.items()}
         points = {r: Rows(own.arguments, [own.times, own.values]) for r, own in begun.items()}
-        return Standing(query, fluents | self._rows, dict(self._happened), points)
+        remembered, seen = ({r: _rows_of(table) for r, table in own.items()}
+                            for own in self._state.looked_back_at())  # fmt: skip
+        return Standing(query, fluents | self._rows, dict(self._happened), points, remembered, seen)
 
     def take_over(self, standing: Standing, context: Context) -> None:
         """Go on from where another has stopped."""
-        live = {}
-        for relation, rows in standing.fluents.items():
-            starts, ends, values = rows.columns
-            live[relation] = united([(rows.arguments, values, starts, ends)], relation, context)
+        live, remembered, seen = (
+            {relation: _table_of(rows, relation, context) for relation, rows in own.items()}
+            for own in (standing.fluents, standing.remembered, standing.seen)
+        )
         begun = {
             relation: Points(rows.arguments, rows.columns[1], rows.columns[0])
             for relation, rows in standing.begun.items()
         }
-        self._state.resume(live, begun)
+        self._state.resume(live, begun, remembered, seen, context)
         defined = set(self._fluents())
         self._rows = {r: rows for r, rows in standing.fluents.items() if r in defined}
         self._happened = dict(standing.events)
+
+    def tell(self, standing: Standing) -> None:
+        """Say what was told of some relations; nothing is carried over of them."""
+        self._rows |= standing.fluents
+        self._happened |= standing.events
 
     def answer(self) -> Answer:
         """What the window knows of."""
@@ -158,3 +162,14 @@ class Scratch:
         if len(last):
             context.leave_open(relation, [c[last] for c in (*rows.arguments, values)])
         return context.fluents[relation]
+
+
+def _rows_of(table: FluentTable) -> Rows:
+    """The intervals of a table, one a row."""
+    ((arguments, values, starts, ends),) = pieces(table)
+    return Rows(arguments, [starts, ends, values])
+
+
+def _table_of(rows: Rows, relation: Relation, context: Context) -> FluentTable:
+    starts, ends, values = rows.columns
+    return united([(rows.arguments, values, starts, ends)], relation, context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,10 +14,9 @@ import pyarrow as pa
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import DataError, UnsupportedError
 from cernis.operators.context import Context, Memo
-from cernis.operators.heads import slot_domains
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import Records
-from cernis.runtime.evaluator import Changed, Spaces, context_of
+from cernis.runtime.evaluator import Changed, Spaces, Standing, context_of
 from cernis.runtime.feed import Feed, Policy
 from cernis.runtime.incremental import Incremental
 from cernis.runtime.memory import Admitted, Counts
@@ -24,7 +24,7 @@ from cernis.runtime.population import Population
 from cernis.runtime.run import Window, undisturbed
 from cernis.runtime.scratch import Scratch
 from cernis.runtime.sources import Events, read_unresolved
-from cernis.tables.domains import Domain, Domains
+from cernis.tables.domains import Domains
 
 POLICIES: Final = ("early", "partial", "final")
 
@@ -69,6 +69,9 @@ class Session:
             raise UnsupportedError("event patterns are not supported in sessions yet; use run")
         settings = plan.checked.definitions.settings
         self.plan = plan
+        self.incremental = incremental
+        self.revision: Feed | None = None
+        """What other rules have changed, if the session was restored under such; else None."""
         self.window = window
         self.step = step or window
         self.start = start
@@ -76,16 +79,26 @@ class Session:
         self.ties = ties or settings.ties
         self.last: int | None = None
         self.version = _version(plan)
-        self._policy = Policy(policy, self.tick)
+        self.policy = Policy(policy, self.tick)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with nothing known."""
+        self.policy = Policy(self.policy.name, self.tick)
         self._domains, self._memo = Domains(), Memo()
         template = self._context(Window(0, 0), 0)
-        self._spaces = Spaces(plan, template, has_marks=incremental is not False)
-        self._memory = self._spaces.memory()
-        self._population = Population(plan.checked.definitions)
-        self._evaluator: Scratch | Incremental = Scratch(plan, self._memory, template)
-        self._may_change = incremental is None and Incremental.fits(self._spaces)
-        if incremental and Incremental.fits(self._spaces):
-            self._evaluator = Incremental(self._memory, self._spaces)
+        self.spaces = Spaces(self.plan, template, has_marks=self.incremental is not False)
+        self.memory = self.spaces.memory()
+        self.population = Population(self.plan.checked.definitions)
+        self.may_be_incremental = Incremental.fits(self.spaces)
+        self._may_change = self.incremental is None and self.may_be_incremental
+        self._evaluator = self._made(bool(self.incremental) and self.may_be_incremental)
+
+    def _made(self, is_incremental: bool) -> Scratch | Incremental:
+        """A way to evaluate that has seen no query yet."""
+        if is_incremental:
+            return Incremental(self.memory, self.spaces)
+        return Scratch(self.plan, self.memory, self.spaces.context)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -94,13 +107,13 @@ class Session:
 
         Among text records may be retractions. What cannot be read is set aside and counted.
         """
-        self._memory.insert(self._read(events, mapping))
+        self.memory.insert(self._read(events, mapping))
 
     def retract(
         self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None
     ) -> None:
         """Take events back that were given before, each equal in all but its arrival."""
-        self._memory.insert(self._read(events, mapping), retracts=True)
+        self.memory.insert(self._read(events, mapping), retracts=True)
 
     def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
         return read_unresolved(events, self.plan.checked, mapping)
@@ -108,16 +121,25 @@ class Session:
     @property
     def counts(self) -> Counts:
         """What became of the records so far."""
-        return self._memory.counts
+        return self.memory.counts
 
     @property
     def waiting(self) -> int:
         """How many records wait for the next query, or for their time to come."""
-        return self._memory.waiting
+        return self.memory.waiting
 
     def __len__(self) -> int:
         """How many records the window holds."""
-        return len(self._memory)
+        return len(self.memory)
+
+    def save(self, path: str | Path) -> None:
+        """Write all that the session knows to a file; `Program.restore` goes on from there.
+
+        What was in the file before is replaced when the new content is there as a whole.
+        """
+        from cernis.runtime.session_file import save
+
+        save(self, path)
 
     # -- queries ----------------------------------------------------------------------------
 
@@ -126,22 +148,22 @@ class Session:
         if self.last is not None and time < self.last:
             raise DataError(f"a query at {time} comes after one at {self.last}: time goes forward")
         if self.start is None:
-            first = self._memory.first
+            first = self.memory.first
             self.start = (first if first is not None else time) - self.tick
-        window = Window(self._edge(time), time)
+        window = Window(self.edge(time), time)
         with undisturbed():
             context = self._context(window, self.start)
-            self._memory.forget(window)
-            admitted = self._memory.admit(window, self.start)
-            members = self._population.update(admitted, self._memory.stores, context)
+            self.memory.forget(window)
+            admitted = self.memory.admit(window, self.start)
+            members = self.population.update(admitted, self.memory.stores, context)
             if self._may_change:
                 self._choose(admitted)
             outcome = self._evaluator.query(window, context, admitted, members)
         self.last = time
         fluents, events = self._shown(outcome.changes)
-        next_edge = self._edge(time + (self.step or 0))
-        fluents = self._policy.filtered(fluents, next_edge)
-        return Feed(time, self.version, fluents, events, self.encoding, outcome.conflicts)
+        next_edge = self.edge(time + (self.step or 0))
+        fluents = self.policy.filtered(fluents, next_edge)
+        return Feed(time, self.version, fluents, events, self.spaces.encoding, outcome.conflicts)
 
     def _choose(self, admitted: Mapping[Relation, Admitted]) -> None:
         """Evaluate by the way that is likely to cost less, given what came and went."""
@@ -152,27 +174,35 @@ class Session:
             times = [own.come.columns[0] for own in admitted.values()]
             late = sum(int(np.count_nonzero(own <= self.last)) for own in times)
             late += sum(len(own.gone) for own in admitted.values())
-        wanted = pays(len(self._memory), changed - late, late, is_incremental)
-        wanted = wanted and not self._memory.has_points
+        wanted = pays(len(self.memory), changed - late, late, is_incremental)
+        wanted = wanted and not self.memory.has_points
         if wanted == is_incremental:
             return
-        template = self._spaces.context
-        standing = None if self.last is None else self._evaluator.standing(self.last)
-        if wanted:
-            self._evaluator = Incremental(self._memory, self._spaces)
-            if standing is not None:
-                self._evaluator.take_over(standing)
-        else:
-            self._evaluator = Scratch(self.plan, self._memory, template)
-            if standing is not None:
-                self._evaluator.take_over(standing, template)
+        self.go_on(None if self.last is None else self.standing(), wanted)
+
+    def standing(self) -> Standing:
+        """What the last query has left; there must have been one."""
+        assert self.last is not None
+        return self._evaluator.standing(self.last)
+
+    def go_on(self, standing: Standing | None, is_incremental: bool) -> None:
+        """Evaluate one way or the other from now on, from what the last query has left."""
+        self._evaluator = self._made(is_incremental)
+        if standing is not None:
+            self._evaluator.take_over(standing, self.spaces.context)
+
+    def tell(self, standing: Standing) -> None:
+        """Say what was told of some relations before, which the next query finds anew."""
+        assert isinstance(self._evaluator, Scratch)
+        self._evaluator.tell(standing)
 
     @property
     def is_incremental(self) -> bool:
         """Was the last query answered from what had changed?"""
         return isinstance(self._evaluator, Incremental)
 
-    def _edge(self, time: int) -> int:
+    def edge(self, time: int) -> int:
+        """Up to where a query at some time has forgotten all."""
         assert self.start is not None
         return self.start if self.window is None else max(self.start, time - self.window)
 
@@ -181,21 +211,19 @@ class Session:
 
     def _shown(self, changes: Changed) -> tuple[Changed, Changed]:
         """The changes of fluents and of events, without what phrases are made of."""
-        hidden = self.plan.checked.definitions.auxiliary
         catalogue = self.plan.checked.catalogue
-        own = {relation: change for relation, change in changes.items() if relation not in hidden}
+        own = {relation: change for relation, change in changes.items() if relation in self.shown}
         return (
-            {r: change for r, change in own.items() if r in catalogue.fluents
-             and catalogue.fluents[r].kind is not FluentKind.INPUT},
+            {r: change for r, change in own.items() if r in catalogue.fluents},
             {r: change for r, change in own.items() if r in catalogue.events},
-        )  # fmt: skip
+        )
 
-    def encoding(self, relation: Relation) -> tuple[list[Domain | None], Domain | None]:
-        """The encodings of a relation's arguments and of its value."""
-        context = self._spaces.context
-        if relation in context.catalogue.fluents:
-            return slot_domains(relation, context)
-        return self._spaces.argument_domains(relation), None
+    @cached_property
+    def shown(self) -> frozenset[Relation]:
+        """The relations whose changes are told: those that rules define."""
+        catalogue = self.plan.checked.catalogue
+        fluents = {r for r, own in catalogue.fluents.items() if own.kind is not FluentKind.INPUT}
+        return frozenset(fluents | {*catalogue.events}) - self.plan.checked.definitions.auxiliary
 
     def intervals(self) -> pa.Table:
         """The intervals that the window knows of: `fluent, args, value, start, end, open`.

@@ -47,7 +47,7 @@ class StageSession(Session):
             owned = {relation for own in routes.owned.values() for relation in own}
             earlier = tuple(sorted(routes.reads[step] & owned))
             later = frozenset(self._keys) & frozenset(routes.onward)
-        self._scratch = StageScratch(self.plan, self._memory, self._spaces.context)
+        self._scratch = StageScratch(self.plan, self.memory, self.spaces.context)
         self._scratch.serve(earlier, later)
         self._evaluator, self._may_change = self._scratch, False
 
@@ -67,7 +67,7 @@ class StageSession(Session):
 
     def counted(self) -> Counts:
         """What became of records since it was asked last."""
-        counts, self._memory.counts = self._memory.counts, Counts()
+        counts, self.memory.counts = self.memory.counts, Counts()
         return counts
 
     def _own(self, changes: Changed) -> Changed:
@@ -86,7 +86,7 @@ class StageSession(Session):
         return found
 
     def _of_bucket(self, relation: Relation, rows: Rows, key: Positions) -> Rows:
-        domains, _ = self.encoding(relation)
+        domains, _ = self.spaces.encoding(relation)
         columns = [decoded(rows.arguments[at], domains[at]) for at in key]
         return rows.take(self._is_mine(columns, len(rows)))
 

@@ -1,0 +1,295 @@
+"""What a session leaves to one that goes on from it: all it knows, as a plain tree.
+
+Values are listed once for each domain, and columns have their codes. Whoever goes on gives the
+values codes of its own, and only those that are still in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Relation
+from cernis.errors import DataError
+from cernis.runtime.columns import SetAside
+from cernis.runtime.evaluator import Spaces, Standing
+from cernis.runtime.feed import Policy
+from cernis.runtime.memory import Counts, Memory
+from cernis.runtime.plain import Tree
+from cernis.runtime.population import Population
+from cernis.runtime.stores import Rows
+from cernis.runtime.values import (
+    plain_records,
+    plain_relation,
+    plain_values,
+    records_of,
+    relation_of,
+    values_of,
+)
+from cernis.tables.columns import Array
+from cernis.tables.domains import Domain, numbers
+
+if TYPE_CHECKING:
+    from cernis.runtime.session import Session
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Encoded: TypeAlias = tuple[list[Domain | None], list[Domain | None]]
+"""The domains of the arguments, and of the other columns."""
+
+_NOWHERE = np.empty(0, np.int64), np.empty(0, np.int64)
+
+
+# -- columns -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """Makes trees of columns, and notes the domains of their codes."""
+
+    spaces: Spaces
+    _domains: list[Domain] = field(default_factory=list)
+    _numbers: dict[int, int] = field(default_factory=dict)
+
+    def column(self, column: Array, domain: Domain | None) -> Tree:
+        """A column of numbers or of codes."""
+        if domain is None:
+            return {"of": None, "rows": column}
+        number = self._numbers.setdefault(id(domain), len(self._domains))
+        if number == len(self._domains):
+            self._domains.append(domain)
+        return {"of": number, "rows": column}
+
+    def rows(self, relation: Relation, rows: Rows, encoded: Encoded) -> Tree:
+        """Rows of a relation."""
+        arguments = zip(rows.arguments, encoded[0], strict=True)
+        others = zip(rows.columns, [*encoded[1], None, None], strict=False)
+        return {
+            "relation": plain_relation(relation),
+            "arguments": [self.column(*each) for each in arguments],
+            "columns": [self.column(*each) for each in others],
+        }
+
+    def all_rows(self, given: Mapping[Relation, Rows], begun: bool = False) -> Tree:
+        """Rows of several relations."""
+        return [
+            self.rows(relation, rows, encoding(relation, self.spaces, begun))
+            for relation, rows in given.items()
+        ]
+
+    def values(self) -> Tree:
+        """The values of all domains so far."""
+        return [plain_values(domain.values) for domain in self._domains]
+
+
+@dataclass(slots=True)
+class Incoming:
+    """Makes columns of trees, in codes of a session of its own."""
+
+    given: list[list[Any]]
+    spaces: Spaces
+    _tables: dict[tuple[int, int], Integers] = field(default_factory=dict)
+
+    def column(self, tree: Tree, domain: Domain | None) -> Array:
+        """A column in the codes of a domain, or of numbers."""
+        number, rows = tree["of"], tree["rows"]
+        if not len(rows):
+            return np.empty(0, np.int64)
+        if number is not None:
+            return self._recoded(number, rows, domain)
+        if domain is None:
+            return np.asarray(rows)
+        if rows.dtype == np.int64:
+            return domain.encode_integers(rows)
+        return domain.encode(rows.tolist())
+
+    def _recoded(self, number: int, codes: Integers, domain: Domain | None) -> Array:
+        values = self.given[number]
+        used = np.flatnonzero(np.bincount(codes, minlength=len(values)))
+        if domain is None:
+            table = np.zeros(len(values), np.float64)
+            found = numbers([values[at] for at in used.tolist()])
+            table = table.astype(found.dtype)
+            table[used] = found
+            return table[codes]
+        known = self._tables.setdefault((number, id(domain)), np.full(len(values), -1, np.int64))
+        new = used[known[used] < 0]
+        if len(new):
+            known[new] = domain.encode([values[at] for at in new.tolist()])
+        return known[codes]
+
+    def rows(self, tree: Tree, encoded: Encoded) -> Rows:
+        """Rows of a relation."""
+        arguments = zip(tree["arguments"], encoded[0], strict=True)
+        others = zip(tree["columns"], [*encoded[1], None, None], strict=False)
+        return Rows(
+            [self.column(*each) for each in arguments], [self.column(*each) for each in others]
+        )
+
+    def all_rows(
+        self, given: Iterable[Tree], known: Iterable[Relation], begun: bool = False
+    ) -> dict[Relation, Rows]:
+        """Rows of several relations, of those that are known."""
+        found = {}
+        wanted = set(known)
+        for tree in given:
+            relation = relation_of(tree["relation"])
+            if relation in wanted:
+                found[relation] = self.rows(tree, encoding(relation, self.spaces, begun))
+        return found
+
+
+def encoding(relation: Relation, spaces: Spaces, begun: bool = False) -> Encoded:
+    """The domains of rows as a session keeps them: of intervals, happenings, or initiations."""
+    arguments, value = spaces.encoding(relation)
+    if begun:
+        own = value or spaces.context.domains.of(("values of", relation))
+        return arguments, [None, own]
+    return arguments, [None, None, value]
+
+
+# -- parts of a session ------------------------------------------------------------------------
+
+
+def left(session: Session) -> Tree:
+    """All that a session knows."""
+    out = Outgoing(session.spaces)
+    tree = {
+        "start": session.start,
+        "last": session.last,
+        "incremental": session.is_incremental,
+        "counts": _plain_counts(session.counts),
+        "memory": _plain_memory(session.memory, out),
+        "registers": [
+            [out.column(*each) for each in
+             zip(register.columns(register.known()), register.domains, strict=True)]
+            for register in session.spaces.registers
+        ],
+        "population": _plain_population(session.population, out),
+        "standing": None if session.last is None else _plain_standing(session.standing(), out),
+        "policy": {
+            "known": out.all_rows(session.policy.known),
+            "reported": out.all_rows(session.policy.reported),
+        },
+    }  # fmt: skip
+    return {**tree, "domains": out.values()}
+
+
+def _plain_counts(counts: Counts) -> Tree:
+    tree = asdict(counts)
+    tree["ignored"] = list(counts.ignored.items())
+    return tree
+
+
+def counts_of(tree: Tree) -> Counts:
+    """The counts of a tree."""
+    lists = {
+        key: [SetAside(**each) for each in tree[key]] for key in ("set_aside", "too_late")
+    }  # fmt: skip
+    return Counts(**{**tree, **lists, "ignored": dict(tree["ignored"])})
+
+
+def _plain_memory(memory: Memory, out: Outgoing) -> Tree:
+    rows = {relation: store.rows(store.shelf.everything())
+            for relation, store in memory.stores.items()}  # fmt: skip
+    return {
+        "rows": out.all_rows(rows),
+        "waiting": [plain_records(part) for parts in memory.pending.values() for part in parts],
+        "has_points": memory.has_points,
+    }
+
+
+def fill_memory(memory: Memory, tree: Tree, given: Incoming) -> None:
+    """Put records into a memory that is empty."""
+    for relation, rows in given.all_rows(tree["rows"], memory.stores).items():
+        store = memory.stores[relation]
+        store.exchange(_NOWHERE, store.enter(rows)[0], rows)
+    for part in map(records_of, tree["waiting"]):
+        if part.form.relation in memory.stores:
+            memory.pending.setdefault(part.form, []).append(part)
+    memory.has_points = bool(tree["has_points"])
+
+
+def _plain_population(population: Population, out: Outgoing) -> Tree:
+    return [
+        {"relation": plain_relation(goal.relation), "predicate": list(goal.predicate),
+         "members": [out.column(*each) for each in zip(*goal.known(), strict=True)],
+         "counts": goal.counts}
+        for goal in population.goals
+    ]  # fmt: skip
+
+
+def fill_population(population: Population, tree: Tree, given: Incoming) -> None:
+    """Let a population be that of a tree of the same goals."""
+    for goal, own in zip(population.goals, tree, strict=True):
+        if own["members"]:
+            domains = goal.begin(given.spaces.context)
+            members = zip(own["members"], domains, strict=True)
+            goal.enter([given.column(*each) for each in members], own["counts"])
+    population.fill()
+
+
+def _plain_standing(standing: Standing, out: Outgoing) -> Tree:
+    return {
+        "query": standing.query,
+        "fluents": out.all_rows(standing.fluents),
+        "events": out.all_rows(standing.events),
+        "begun": out.all_rows(standing.begun, begun=True),
+        "remembered": out.all_rows(standing.remembered),
+        "seen": out.all_rows(standing.seen),
+    }
+
+
+def standing_of(tree: Tree, given: Incoming, known: Iterable[Relation]) -> Standing:
+    """What a query has left, of the relations that are known."""
+    wanted = set(known)
+    return Standing(
+        tree["query"],
+        given.all_rows(tree["fluents"], wanted),
+        given.all_rows(tree["events"], wanted),
+        given.all_rows(tree["begun"], wanted, begun=True),
+        given.all_rows(tree["remembered"], wanted),
+        given.all_rows(tree["seen"], wanted),
+    )
+
+
+def fill_policy(policy: Policy, tree: Tree, given: Incoming, known: Iterable[Relation]) -> None:
+    """What a policy knows, and has reported."""
+    wanted = set(known)
+    policy.known = given.all_rows(tree["known"], wanted)
+    policy.reported = given.all_rows(tree["reported"], wanted)
+
+
+def resume(session: Session, tree: Tree) -> None:
+    """Let a session that is empty go on where another of the same program has ended."""
+    try:
+        _resume(session, tree)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise DataError(f"it cannot be read: {type(error).__name__} {error}") from error
+
+
+def _resume(session: Session, tree: Tree) -> None:
+    given = Incoming([values_of(each) for each in tree["domains"]], session.spaces)
+    known = relations(session.spaces)
+    session.start, session.last = tree["start"], tree["last"]
+    fill_memory(session.memory, tree["memory"], given)
+    session.memory.counts = counts_of(tree["counts"])
+    for register, own in zip(session.spaces.registers, tree["registers"], strict=True):
+        if own:
+            columns = [given.column(*each) for each in zip(own, register.domains, strict=True)]
+            register.enter(columns, len(columns[0]))
+    fill_population(session.population, tree["population"], given)
+    fill_policy(session.policy, tree["policy"], given, known)
+    standing = None
+    if tree["standing"] is not None:
+        standing = standing_of(tree["standing"], given, known)
+    session.go_on(standing, bool(tree["incremental"]))
+
+
+def relations(spaces: Spaces) -> set[Relation]:
+    """All fluents and events of a program."""
+    catalogue = spaces.context.catalogue
+    return {*catalogue.fluents, *catalogue.events}
