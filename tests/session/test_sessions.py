@@ -159,3 +159,36 @@ def test_the_window_knows_what_reaches_into_it() -> None:
     assert [row[:5] for row in rows(session.intervals())] == [("rich", ("ann",), "true", 6, 36)]
     session.query(60)
     assert not session.intervals().num_rows
+
+
+@pytest.mark.parametrize("incremental", [True, False], ids=["incremental", "scratch"])
+def test_new_codes_change_nothing(incremental: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "ROOM", 1)
+    monkeypatch.setattr(session_module, "GROWTH", 2)
+    for seed in SEEDS[::5]:
+        for scenario, program in scenarios(seed, 2):
+            result = by_engine(scenario, program, per_query=True)
+            found = difference(scenario, program, result, incremental)
+            assert not found, f"seed {seed}\n{scenario}\n{found}"
+
+
+@pytest.mark.parametrize("incremental", [True, False], ids=["incremental", "scratch"])
+def test_values_that_the_window_has_passed_are_forgotten(
+    incremental: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "ROOM", 100)
+    session = Session(cernis.load(TOY).plan, 20, 10, 0, incremental=incremental)
+    found = Sum()
+    first = None
+    for number in range(100):
+        at = 10 * number + 5
+        session.insert([(name, at, at + (name == "lose"), f"visitor {number} {k}")
+                        for k in range(10) for name in ("win", "lose")])  # fmt: skip
+        feed = session.query(at + 5)
+        first = first or feed
+        found.add(feed.table())
+        assert session._codes() <= 400
+    assert len(found.rows) == 1000
+    # A feed knows its values, whatever codes they have by now.
+    assert first is not None
+    assert {row[2][0] for row in rows(first.table())} == {f"visitor 0 {k}" for k in range(10)}

@@ -6,9 +6,9 @@ values codes of its own, and only those that are still in use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from cernis.runtime.values import (
 )
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain, numbers
+from cernis.tables.registers import Register
 
 if TYPE_CHECKING:
     from cernis.runtime.session import Session
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
 Integers: TypeAlias = npt.NDArray[np.int64]
 Encoded: TypeAlias = tuple[list[Domain | None], list[Domain | None]]
 """The domains of the arguments, and of the other columns."""
+
+FORMAT: Final = 1
+"""The format of what is left; older ones are brought to it."""
+
+MIGRATIONS: Final[Mapping[int, Callable[[Tree], Tree]]] = {}
+"""By format: how to make of what was left in it what the next one would have."""
 
 _NOWHERE = np.empty(0, np.int64), np.empty(0, np.int64)
 
@@ -53,6 +60,7 @@ class Outgoing:
     spaces: Spaces
     _domains: list[Domain] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)
+    _used: list[npt.NDArray[np.bool_]] = field(default_factory=list)
 
     def column(self, column: Array, domain: Domain | None) -> Tree:
         """A column of numbers or of codes."""
@@ -61,7 +69,23 @@ class Outgoing:
         number = self._numbers.setdefault(id(domain), len(self._domains))
         if number == len(self._domains):
             self._domains.append(domain)
+            self._used.append(np.zeros(len(domain), np.bool_))
+        self._used[number][column] = True
         return {"of": number, "rows": column}
+
+    def combinations(self, register: Register) -> Tree:
+        """Those a register knows, all of whose values are in use elsewhere."""
+        columns = register.columns(register.known())
+        both = list(zip(columns, register.domains, strict=True))
+        used = [self._are_used(*each) for each in both]
+        return [self.column(column[np.logical_and.reduce(used)], domain)
+                for column, domain in both]  # fmt: skip
+
+    def _are_used(self, column: Array, domain: Domain | None) -> npt.NDArray[np.bool_]:
+        if domain is None:
+            return np.ones(len(column), np.bool_)
+        number = self._numbers.get(id(domain))
+        return np.zeros(len(column), np.bool_) if number is None else self._used[number][column]
 
     def rows(self, relation: Relation, rows: Rows, encoded: Encoded) -> Tree:
         """Rows of a relation."""
@@ -81,17 +105,36 @@ class Outgoing:
         ]
 
     def values(self) -> Tree:
-        """The values of all domains so far."""
-        return [plain_values(domain.values) for domain in self._domains]
+        """The values that are in use, by domain."""
+        found = []
+        for domain, used in zip(self._domains, self._used, strict=True):
+            codes = np.flatnonzero(used)
+            found.append({"codes": codes, "values": plain_values(domain.decode(codes))})
+        return found
+
+
+class _Values:
+    """Values by their codes of old."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.values: list[Any] = values_of(tree["values"])
+        codes = tree["codes"]
+        self.places = np.full(int(codes[-1]) + 1 if len(codes) else 0, -1, np.int64)
+        self.places[codes] = np.arange(len(codes))
 
 
 @dataclass(slots=True)
 class Incoming:
     """Makes columns of trees, in codes of a session of its own."""
 
-    given: list[list[Any]]
+    given: list[_Values]
     spaces: Spaces
     _tables: dict[tuple[int, int], Integers] = field(default_factory=dict)
+
+    @staticmethod
+    def of(tree: Tree, spaces: Spaces) -> Incoming:
+        """What was left by a session, for one with other spaces."""
+        return Incoming([_Values(each) for each in tree["domains"]], spaces)
 
     def column(self, tree: Tree, domain: Domain | None) -> Array:
         """A column in the codes of a domain, or of numbers."""
@@ -107,19 +150,21 @@ class Incoming:
         return domain.encode(rows.tolist())
 
     def _recoded(self, number: int, codes: Integers, domain: Domain | None) -> Array:
-        values = self.given[number]
-        used = np.flatnonzero(np.bincount(codes, minlength=len(values)))
+        own = self.given[number]
+        places = own.places[codes]
         if domain is None:
-            table = np.zeros(len(values), np.float64)
-            found = numbers([values[at] for at in used.tolist()])
-            table = table.astype(found.dtype)
-            table[used] = found
-            return table[codes]
-        known = self._tables.setdefault((number, id(domain)), np.full(len(values), -1, np.int64))
-        new = used[known[used] < 0]
+            used, places = np.unique(places, return_inverse=True)
+            return numbers([own.values[at] for at in used.tolist()])[places]
+        # What no column has that is read gets no code.
+        table = self._tables.setdefault(
+            (number, id(domain)), np.full(len(own.values), -1, np.int64)
+        )
+        used = np.zeros(len(own.values), np.bool_)
+        used[places] = True
+        new = np.flatnonzero(used & (table < 0))
         if len(new):
-            known[new] = domain.encode([values[at] for at in new.tolist()])
-        return known[codes]
+            table[new] = domain.encode([own.values[at] for at in new.tolist()])
+        return table[places]
 
     def rows(self, tree: Tree, encoded: Encoded) -> Rows:
         """Rows of a relation."""
@@ -163,11 +208,6 @@ def left(session: Session) -> Tree:
         "incremental": session.is_incremental,
         "counts": _plain_counts(session.counts),
         "memory": _plain_memory(session.memory, out),
-        "registers": [
-            [out.column(*each) for each in
-             zip(register.columns(register.known()), register.domains, strict=True)]
-            for register in session.spaces.registers
-        ],
         "population": _plain_population(session.population, out),
         "standing": None if session.last is None else _plain_standing(session.standing(), out),
         "policy": {
@@ -175,7 +215,15 @@ def left(session: Session) -> Tree:
             "reported": out.all_rows(session.policy.reported),
         },
     }  # fmt: skip
-    return {**tree, "domains": out.values()}
+    registers = [out.combinations(register) for register in session.spaces.registers]
+    return {**tree, "registers": registers, "domains": out.values()}
+
+
+def migrated(found: int, tree: Tree) -> Tree:
+    """What was left in some format, as this one has it."""
+    for older in range(found, FORMAT):
+        tree = MIGRATIONS[older](tree)
+    return tree
 
 
 def _plain_counts(counts: Counts) -> Tree:
@@ -272,7 +320,7 @@ def resume(session: Session, tree: Tree) -> None:
 
 
 def _resume(session: Session, tree: Tree) -> None:
-    given = Incoming([values_of(each) for each in tree["domains"]], session.spaces)
+    given = Incoming.of(tree, session.spaces)
     known = relations(session.spaces)
     session.start, session.last = tree["start"], tree["last"]
     fill_memory(session.memory, tree["memory"], given)

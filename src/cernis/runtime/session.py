@@ -36,6 +36,12 @@ a query, and again if any record came late; for a record behind the last query; 
 it (benchmarks/incremental.py)."""
 
 
+ROOM: Final = 1 << 14
+GROWTH: Final = 4
+"""Values get new codes when there are so many times as many codes as after the last time, or as
+there is room for anyway: then most are of values that the window has passed."""
+
+
 def pays(held: int, new: int, late: int, is_incremental: bool) -> bool:
     """Is it likely to cost less to evaluate from what has changed than from scratch?
 
@@ -86,6 +92,7 @@ class Session:
         """Begin with nothing known."""
         self.policy = Policy(self.policy.name, self.tick)
         self._domains, self._memo = Domains(), Memo()
+        self._enough = GROWTH * ROOM
         template = self._context(Window(0, 0), 0)
         self.spaces = Spaces(self.plan, template, has_marks=self.incremental is not False)
         self.memory = self.spaces.memory()
@@ -160,10 +167,26 @@ class Session:
                 self._choose(admitted)
             outcome = self._evaluator.query(window, context, admitted, members)
         self.last = time
+        encoding = self.spaces.encoding
         fluents, events = self._shown(outcome.changes)
         next_edge = self.edge(time + (self.step or 0))
         fluents = self.policy.filtered(fluents, next_edge)
-        return Feed(time, self.version, fluents, events, self.spaces.encoding, outcome.conflicts)
+        if self._codes() > self._enough:
+            self._recode()
+        return Feed(time, self.version, fluents, events, encoding, outcome.conflicts)
+
+    def _codes(self) -> int:
+        """How many values, and combinations of them, have codes."""
+        return len(self._domains) + sum(register.count for register in self.spaces.registers)
+
+    def _recode(self) -> None:
+        """Give codes to the values in use, and to no others: memory follows the window."""
+        from cernis.runtime.keeping import left, resume
+
+        known = left(self)
+        self._begin()
+        resume(self, known)
+        self._enough = GROWTH * max(self._codes(), ROOM)
 
     def _choose(self, admitted: Mapping[Relation, Admitted]) -> None:
         """Evaluate by the way that is likely to cost less, given what came and went."""

@@ -6,7 +6,7 @@ A file is written beside its place and moved there, so it is whole or not there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -19,11 +19,13 @@ from cernis.plan.builder import Plan
 from cernis.runtime.evaluator import Change, Changed
 from cernis.runtime.feed import Encoding, Feed
 from cernis.runtime.keeping import (
+    FORMAT,
     Incoming,
     counts_of,
     fill_memory,
     fill_policy,
     left,
+    migrated,
     relations,
     resume,
     standing_of,
@@ -31,13 +33,10 @@ from cernis.runtime.keeping import (
 from cernis.runtime.kinship import digests
 from cernis.runtime.plain import Layout, Tree, packed, unpacked
 from cernis.runtime.session import Session
-from cernis.runtime.values import relation_of, values_of
+from cernis.runtime.values import relation_of
 from cernis.tables.domains import Domain
 
-LAYOUT: Final = Layout(b"cernis-session", 1, "file of a session")
-
-MIGRATIONS: Final[dict[int, Callable[[Tree], Tree]]] = {}
-"""By format: how to make the tree of the next one of it."""
+LAYOUT: Final = Layout(b"cernis-session", FORMAT, "file of a session")
 
 
 def save(session: Session, path: str | Path) -> None:
@@ -84,19 +83,12 @@ def restore(plan: Plan, path: str | Path) -> Session:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     try:
-        tree = migrated(*unpacked(content, LAYOUT))
-        return _restored(plan, tree)
+        found, tree = unpacked(content, LAYOUT)
+        return _restored(plan, {**tree, "session": migrated(found, tree["session"])})
     except DataError as error:
         raise DataError(f"{path} cannot be restored: {error}") from error
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise DataError(f"{path} cannot be restored: it has no {error}") from error
-
-
-def migrated(found: int, tree: Tree) -> Tree:
-    """The tree of some format as one of the format that is written now."""
-    for older in range(found, LAYOUT.format):
-        tree = MIGRATIONS[older](tree)
-    return tree
 
 
 def _restored(plan: Plan, tree: Tree) -> Session:
@@ -125,7 +117,7 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
     if checked.definitions.domains or own["population"]:
         raise DataError("the rules have changed, and they have domains that grow with the input")
     session.start, session.last = own["start"], own["last"]
-    given = Incoming([values_of(each) for each in own["domains"]], session.spaces)
+    given = Incoming.of(own, session.spaces)
     fill_memory(session.memory, own["memory"], given)
     session.memory.counts = counts_of(own["counts"])
     if own["standing"] is None:

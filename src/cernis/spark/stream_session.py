@@ -33,7 +33,8 @@ class StageSession(Session):
     Of what rules derive here, only what belongs to the bucket by its key is reported.
     """
 
-    _scratch: StageScratch
+    _earlier: tuple[Relation, ...] = ()
+    _later: frozenset[Relation] = frozenset()
 
     def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
         """Say of which stage and bucket it is; without a step, of all stages."""
@@ -47,9 +48,19 @@ class StageSession(Session):
             owned = {relation for own in routes.owned.values() for relation in own}
             earlier = tuple(sorted(routes.reads[step] & owned))
             later = frozenset(self._keys) & frozenset(routes.onward)
-        self._scratch = StageScratch(self.plan, self.memory, self.spaces.context)
-        self._scratch.serve(earlier, later)
-        self._evaluator, self._may_change = self._scratch, False
+        self._earlier, self._later = earlier, later
+        self._may_change = False
+        self._evaluator = self._made(False)
+
+    def _made(self, is_incremental: bool) -> StageScratch:
+        found = StageScratch(self.plan, self.memory, self.spaces.context)
+        found.serve(self._earlier, self._later)
+        return found
+
+    @property
+    def _scratch(self) -> StageScratch:
+        assert isinstance(self._evaluator, StageScratch)
+        return self._evaluator
 
     def put_in(self, found: Iterable[Found]) -> None:
         """Take what earlier stages found, as of each query of a micro-batch."""
