@@ -34,6 +34,7 @@ class LocalStream:
     policy: str = "early"
     start: int | None = None
     future: int | None = None
+    ids: str | None = None
     batch: int = 0
     state: int = -1
     clock: int | None = None
@@ -43,7 +44,7 @@ class LocalStream:
     def job(self) -> StreamJob:
         chosen = settings(self.window, self.step, self.start)
         return StreamJob(
-            job_of(self.program.plan, chosen, self.buckets), Input(Rows.TEXT),
+            job_of(self.program.plan, chosen, self.buckets), Input(Rows.TEXT, ids=self.ids),
             Checkpoint(self.folder), self.window, self.step, self.lateness, self.policy,
             self.start, self.future, self.batch, self.state, self.clock,
         )  # fmt: skip

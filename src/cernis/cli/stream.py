@@ -106,6 +106,10 @@ def stream(
         str | None,
         typer.Option(help="Time goes on by the clock on the wall, so much behind it."),
     ] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(help="The column that tells records apart; of text records, the last field."),
+    ] = None,
     until_done: Annotated[
         bool, typer.Option("--until-done", help="End when all that is there has been read.")
     ] = False,
@@ -119,7 +123,7 @@ def stream(
 ) -> None:
     """Recognise on a stream, and tell every change; ends with Ctrl-C."""
     more = {"every": every, "until_done": until_done, "mapping": config, "checkpoint": checkpoint}
-    more["heartbeat"] = heartbeat
+    more |= {"heartbeat": heartbeat, "ids": ids}
     asked = _asked(
         rules, facts, sink, port, master, conf, window=window, step=step, lateness=lateness,
         policy=policy, start=start, tick=tick, future=future, partitions=partitions, **more,

@@ -18,6 +18,7 @@ from cernis.errors import DataError
 from cernis.runtime.columns import SetAside
 from cernis.runtime.evaluator import Spaces, Standing
 from cernis.runtime.feed import Policy
+from cernis.runtime.ids import Ledger
 from cernis.runtime.memory import Counts, Memory
 from cernis.runtime.plain import Tree
 from cernis.runtime.population import Population
@@ -41,11 +42,8 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Encoded: TypeAlias = tuple[list[Domain | None], list[Domain | None]]
 """The domains of the arguments, and of the other columns."""
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The format of what is left; older ones are brought to it."""
-
-MIGRATIONS: Final[Mapping[int, Callable[[Tree], Tree]]] = {}
-"""By format: how to make of what was left in it what the next one would have."""
 
 _NOWHERE = np.empty(0, np.int64), np.empty(0, np.int64)
 
@@ -219,6 +217,16 @@ def left(session: Session) -> Tree:
     return {**tree, "registers": registers, "domains": out.values()}
 
 
+def _with_ids(tree: Tree) -> Tree:
+    """Records had no ids in the first format."""
+    counts = {**tree["counts"], "duplicated": []}
+    return {**tree, "counts": counts, "memory": {**tree["memory"], "ledgers": []}}
+
+
+MIGRATIONS: Final[Mapping[int, Callable[[Tree], Tree]]] = {1: _with_ids}
+"""By format: how to make of what was left in it what the next one would have."""
+
+
 def migrated(found: int, tree: Tree) -> Tree:
     """What was left in some format, as this one has it."""
     for older in range(found, FORMAT):
@@ -229,6 +237,7 @@ def migrated(found: int, tree: Tree) -> Tree:
 def _plain_counts(counts: Counts) -> Tree:
     tree = asdict(counts)
     tree["ignored"] = list(counts.ignored.items())
+    tree["duplicated"] = list(counts.duplicated.items())
     return tree
 
 
@@ -237,7 +246,8 @@ def counts_of(tree: Tree) -> Counts:
     lists = {
         key: [SetAside(**each) for each in tree[key]] for key in ("set_aside", "too_late")
     }  # fmt: skip
-    return Counts(**{**tree, **lists, "ignored": dict(tree["ignored"])})
+    named = {key: dict(tree[key]) for key in ("ignored", "duplicated")}
+    return Counts(**{**tree, **lists, **named})
 
 
 def _plain_memory(memory: Memory, out: Outgoing) -> Tree:
@@ -247,7 +257,15 @@ def _plain_memory(memory: Memory, out: Outgoing) -> Tree:
         "rows": out.all_rows(rows),
         "waiting": [plain_records(part) for parts in memory.pending.values() for part in parts],
         "has_points": memory.has_points,
+        "ledgers": [_plain_ledger(*each, out) for each in memory.ledgers.items()],
     }
+
+
+def _plain_ledger(relation: Relation, ledger: Ledger, out: Outgoing) -> Tree:
+    ids, rows = ledger.known()
+    if not ids:
+        return {"relation": plain_relation(relation), "ids": []}
+    return {"ids": plain_values(ids), **out.rows(relation, rows, encoding(relation, out.spaces))}
 
 
 def fill_memory(memory: Memory, tree: Tree, given: Incoming) -> None:
@@ -259,6 +277,13 @@ def fill_memory(memory: Memory, tree: Tree, given: Incoming) -> None:
         if part.form.relation in memory.stores:
             memory.pending.setdefault(part.form, []).append(part)
     memory.has_points = bool(tree["has_points"])
+    for own in tree["ledgers"]:
+        relation = relation_of(own["relation"])
+        if relation in memory.stores:
+            ledger = memory.ledgers[relation] = Ledger()
+            if len(own["ids"]):
+                rows = given.rows(own, encoding(relation, given.spaces))
+                ledger.enter(values_of(own["ids"]), rows)
 
 
 def _plain_population(population: Population, out: Outgoing) -> Tree:

@@ -61,13 +61,16 @@ class Session:
 
     A query at `q` sees what happened in `(q - window, q]` and was given before; without a window,
     it sees everything since the start. Without a start, the session starts one tick before the
-    first occurrence it knows of at its first query.
+    first occurrence it knows of at its first query. With `ids`, the column of that title (the last
+    field of tuples and text records) tells records of one relation from one another. Records that
+    lie farther behind a query than `future` are set aside; without it, all wait for their time.
     """
 
     def __init__(
         self, plan: Plan, window: int | None = None, step: int | None = None,
         start: int | None = None, tick: int | None = None, ties: str | None = None,
-        policy: str = "early", incremental: bool | None = None,
+        policy: str = "early", incremental: bool | None = None, ids: str | None = None,
+        future: int | None = None,
     ) -> None:  # fmt: skip
         if policy not in POLICIES:
             raise DataError(f"a policy is one of {', '.join(POLICIES)}, not {policy}")
@@ -76,6 +79,8 @@ class Session:
         settings = plan.checked.definitions.settings
         self.plan = plan
         self.incremental = incremental
+        self.ids = ids
+        self.future = future
         self.revision: Feed | None = None
         """What other rules have changed, if the session was restored under such; else None."""
         self.window = window
@@ -96,6 +101,7 @@ class Session:
         template = self._context(Window(0, 0), 0)
         self.spaces = Spaces(self.plan, template, has_marks=self.incremental is not False)
         self.memory = self.spaces.memory()
+        self.memory.future = self.future
         self.population = Population(self.plan.checked.definitions)
         self.may_be_incremental = Incremental.fits(self.spaces)
         self._may_change = self.incremental is None and self.may_be_incremental
@@ -119,11 +125,14 @@ class Session:
     def retract(
         self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None
     ) -> None:
-        """Take events back that were given before, each equal in all but its arrival."""
+        """Take events back that were given before, each equal in all but its arrival.
+
+        Where records have ids, the id alone says which one it is.
+        """
         self.memory.insert(self._read(events, mapping), retracts=True)
 
     def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
-        return read_unresolved(events, self.plan.checked, mapping)
+        return read_unresolved(events, self.plan.checked, mapping, self.ids)
 
     @property
     def counts(self) -> Counts:

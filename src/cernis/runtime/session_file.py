@@ -61,7 +61,8 @@ def tree_of(session: Session) -> Tree:
         "settings": {
             "window": session.window, "step": session.step, "tick": session.tick,
             "ties": session.ties, "policy": session.policy.name,
-            "incremental": session.incremental,
+            "incremental": session.incremental, "ids": session.ids,
+            "future": session.future,
         },
         "version": session.version,
         "definitions": digests(session.plan.checked),
@@ -95,7 +96,7 @@ def _restored(plan: Plan, tree: Tree) -> Session:
     told = tree["settings"]
     session = Session(
         plan, told["window"], told["step"], None, told["tick"], told["ties"], told["policy"],
-        told["incremental"],
+        told["incremental"], told.get("ids"), told.get("future"),
     )  # fmt: skip
     now = digests(plan.checked)
     if now == tree["definitions"]:

@@ -60,12 +60,17 @@ def read_events(
 
 
 def read_unresolved(
-    events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None
-) -> Records:
-    """As `read_events`, with retractions among the records: what they take back came earlier."""
+    events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
+    ids: str | None = None,
+) -> Records:  # fmt: skip
+    """As `read_events`, with retractions among the records: what they take back came earlier.
+
+    `ids` is the title of the column of ids, if records have such; in tuples and text records, the
+    last field is the id.
+    """
     if isinstance(events, Records):
         return events
-    reader = _Reader(Gathering(Shapes(checked)), mapping, lambda size: None)
+    reader = _Reader(Gathering(Shapes(checked), ids=ids), mapping, lambda size: None)
     reader.add(events)
     return reader.gathering.unresolved()
 

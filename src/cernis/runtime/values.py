@@ -104,15 +104,17 @@ def plain_records(part: RecordColumns) -> Tree:
         "places": part.places,
         "retracts": None if part.retracts is None or not part.retracts.any() else part.retracts,
         "chances": part.chances,
+        "ids": None if part.ids is None else plain_column(part.ids),
     }
 
 
 def records_of(tree: Tree) -> RecordColumns:
-    """The records of a tree."""
+    """The records of a tree. The first format had no ids."""
     times = list(tree["times"])
     arrival = times[0] if tree["arrival"] is None else tree["arrival"]
     return RecordColumns(
         form_of(tree["form"]), [arrival, *times],
         [column_of_tree(column) for column in tree["columns"]],
         tree["places"], tree["retracts"], None, tree["chances"],
+        None if tree.get("ids") is None else column_of_tree(tree["ids"]),
     )  # fmt: skip

@@ -107,16 +107,17 @@ def packed_records(part: RecordColumns) -> tuple[Any, ...]:
         narrow(part.places),
         None if part.retracts is None or not part.retracts.any() else part.retracts,
         None if part.gone is None else narrow(part.gone),
+        None if part.ids is None else packed_column(part.ids),
     )
 
 
 def unpacked_records(given: tuple[Any, ...]) -> RecordColumns:
     """The records that were packed."""
-    form, arrival, others, columns, places, retracts, gone = given
+    form, arrival, others, columns, places, retracts, gone, ids = given
     assert isinstance(form, Form)
     times = [widen(time) for time in others]
     times.insert(0, times[0] if arrival is None else widen(arrival))
     return RecordColumns(
         form, times, [unpacked_column(column) for column in columns], widen(places), retracts,
-        None if gone is None else widen(gone),
+        None if gone is None else widen(gone), ids=None if ids is None else unpacked_column(ids),
     )  # fmt: skip

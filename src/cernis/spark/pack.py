@@ -136,6 +136,7 @@ def take(part: RecordColumns, rows: Integers) -> RecordColumns:
         part.places[rows],
         None if part.retracts is None else part.retracts[rows],
         None if part.gone is None else part.gone[rows],
+        ids=None if part.ids is None else taken(part.ids, rows),
     )
 
 

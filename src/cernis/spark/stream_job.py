@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.runtime.columns import Booleans, Form, RecordColumns, Records, SetAside
+from cernis.runtime.columns import FUTURE, Booleans, Form, RecordColumns, Records, SetAside
 from cernis.runtime.run import Window
 from cernis.spark.blobs import packed_records
 from cernis.spark.buckets import bucket_of
@@ -25,8 +25,6 @@ from cernis.spark.rows import LAST, Kind, Row
 from cernis.spark.store import Checkpoint
 from cernis.spark.stream_demands import asking
 from cernis.spark.stream_input import Input, Read
-
-FUTURE = "it is of the future: farther ahead of the stream than is allowed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ def stream(
     ties: str | None = None, future: Length | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
+    ids: str | None = None,
 ) -> Stream:  # fmt: skip
     """Recognise on a stream: start it, and give a handle to it.
 
@@ -76,6 +77,10 @@ def stream(
     `until_done` the stream ends when it has read all that is there. With a `heartbeat`, the clock
     goes on where no records come: all is taken to have come that arrived longer ago than that, by
     the clock on the wall. Times must be seconds since 1970 then.
+
+    `ids` is the title of a column that tells records of one relation from one another; in text
+    records it is the last field. A record whose id is in the window is ignored, and a retraction
+    takes back the record of its id.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
     for diagnostic in loaded.plan.diagnostics:
@@ -85,7 +90,7 @@ def stream(
         chosen, 0 if lateness == 0 else length(lateness, "lateness"), policy,
         None if future is None else length(future, "future"),
     )  # fmt: skip
-    given, frame = _input(loaded.plan, events, mapping)
+    given, frame = _input(loaded.plan, events, mapping, ids)
     if heartbeat is not None:
         frame = with_heartbeat(given, frame, length(heartbeat, "heartbeat"))
     folder = Checkpoint(Path(checkpoint).absolute())
@@ -110,10 +115,10 @@ class _How:
 
 
 def _input(
-    plan: Plan, events: Any, mapping: str | Path | Mapping[str, Any] | None
+    plan: Plan, events: Any, mapping: str | Path | Mapping[str, Any] | None, ids: str | None
 ) -> tuple[Input, DataFrame]:
     mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
-    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, mappings)
+    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, mappings, ids)
     if not frame.isStreaming:
         raise DataError("events must come from readStream; for what is at rest, use recognise")
     if getattr(frame.sparkSession, "_sc", None) is None:
@@ -130,7 +135,7 @@ def _job(
     told = folder.claim({
         "program": fingerprint(plan), "window": chosen.window, "step": chosen.step,
         "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
-        "partitions": _buckets(plan, partitions, folder, frame),
+        "ids": given.ids or "", "partitions": _buckets(plan, partitions, folder, frame),
     })  # fmt: skip
     _see_whole(folder)
     job = _spread_plan(job_of(plan, chosen, told["partitions"]), frame)
