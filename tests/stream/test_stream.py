@@ -220,8 +220,8 @@ def test_dataframes_of_relations_and_of_records(spark: SparkSession, tmp_path: P
     assert ("rich", ("chris",), "true", 14, None) in answer(memory(running))
     assert running.metrics.events == 4
     assert running.metrics.duplicates == 1
+    others = {name: frame.drop("id") for name, frame in frames.items()}
     with pytest.raises(DataError, match="of another stream: its ids is id, not "):
-        others = {name: frame.drop("id") for name, frame in frames.items()}
         stream(TOY, others, checkpoint=tmp_path / "c", window=100, step=4, partitions=2)
     named = frames["win_lottery"].selectExpr("'win_lottery' as name", "occurrence", "array(X) args")
     clock = named.selectExpr("'$clock' as name", "20L as occurrence", "args")

@@ -122,7 +122,8 @@ class Incremental:
         for at, units in enumerate(self._units):
             update.shared[at] = Shared(self._base(units, update))
             for unit in units:
-                unit.update(update)
+                with context.timed(tuple(unit.definitions)):
+                    unit.update(update)
         self._before = window.query
         return update.outcome
 

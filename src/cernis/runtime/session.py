@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ import pyarrow as pa
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import DataError, UnsupportedError
 from cernis.operators.context import Context, Memo
+from cernis.operators.profile import Timing
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import Records
 from cernis.runtime.evaluator import Changed, Spaces, Standing, context_of
@@ -52,8 +54,29 @@ def pays(held: int, new: int, late: int, is_incremental: bool) -> bool:
     >>> pays(2_000_000, 125_000, 0, False), pays(100_000, 9_000, 0, False), pays(10**6, 0, 1, True)
     (True, False, True)
     """
-    cost = FIXED * (1 + (late > 0)) + NEW * new + LATE * late
-    return held > cost * (2 / 3 if is_incremental else 4 / 3)
+    return held > cost_of_changes(new, late) * (2 / 3 if is_incremental else 4 / 3)
+
+
+def cost_of_changes(new: int, late: int) -> int:
+    """What it is estimated to cost to evaluate from what has changed, in records from scratch."""
+    return FIXED * (1 + (late > 0)) + NEW * new + LATE * late
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the way to evaluate a query was chosen by: numbers of records."""
+
+    held: int
+    """In the window."""
+    new: int
+    """That came and lie behind the last query."""
+    late: int
+    """Others that came or went."""
+
+    @property
+    def estimate(self) -> int:
+        """What it is estimated to cost to evaluate from what has changed, in records held."""
+        return cost_of_changes(self.new, self.late)
 
 
 class Session:
@@ -81,6 +104,9 @@ class Session:
         self.incremental = incremental
         self.ids = ids
         self.future = future
+        self.choice = Choice(0, 0, 0)
+        self.timing: Timing | None = None
+        """Where the time of strata is entered, if someone wants to know it."""
         self.revision: Feed | None = None
         """What other rules have changed, if the session was restored under such; else None."""
         self.window = window
@@ -172,8 +198,8 @@ class Session:
             self.memory.forget(window)
             admitted = self.memory.admit(window, self.start)
             members = self.population.update(admitted, self.memory.stores, context)
-            if self._may_change:
-                self._choose(admitted)
+            context.timing = self.timing
+            self._choose(admitted)
             outcome = self._evaluator.query(window, context, admitted, members)
         self.last = time
         encoding = self.spaces.encoding
@@ -206,6 +232,9 @@ class Session:
             times = [own.come.columns[0] for own in admitted.values()]
             late = sum(int(np.count_nonzero(own <= self.last)) for own in times)
             late += sum(len(own.gone) for own in admitted.values())
+        self.choice = Choice(len(self.memory), changed - late, late)
+        if not self._may_change:
+            return
         wanted = pays(len(self.memory), changed - late, late, is_incremental)
         wanted = wanted and not self.memory.has_points
         if wanted == is_incremental:
