@@ -187,7 +187,7 @@ def test_values_that_the_window_has_passed_are_forgotten(
         feed = session.query(at + 5)
         first = first or feed
         found.add(feed.table())
-        assert session._codes() <= 400
+        assert session.codes <= 400
     assert len(found.rows) == 1000
     # A feed knows its values, whatever codes they have by now.
     assert first is not None

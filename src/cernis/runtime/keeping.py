@@ -74,10 +74,14 @@ class Outgoing:
     def combinations(self, register: Register) -> Tree:
         """Those a register knows, all of whose values are in use elsewhere."""
         columns = register.columns(register.known())
-        both = list(zip(columns, register.domains, strict=True))
-        used = [self._are_used(*each) for each in both]
-        return [self.column(column[np.logical_and.reduce(used)], domain)
-                for column, domain in both]  # fmt: skip
+        used = self.are_used(columns, register.domains)
+        both = zip(columns, register.domains, strict=True)
+        return [self.column(column[used], domain) for column, domain in both]
+
+    def are_used(self, columns: list[Array], domains: list[Domain | None]) -> Array:
+        """Which rows have only values that are in use so far."""
+        used = [self._are_used(*each) for each in zip(columns, domains, strict=True)]
+        return np.logical_and.reduce(used) if used else np.ones(0, np.bool_)
 
     def _are_used(self, column: Array, domain: Domain | None) -> npt.NDArray[np.bool_]:
         if domain is None:
@@ -206,15 +210,15 @@ def left(session: Session) -> Tree:
         "incremental": session.is_incremental,
         "counts": _plain_counts(session.counts),
         "memory": _plain_memory(session.memory, out),
-        "population": _plain_population(session.population, out),
         "standing": None if session.last is None else _plain_standing(session.standing(), out),
         "policy": {
             "known": out.all_rows(session.policy.known),
             "reported": out.all_rows(session.policy.reported),
         },
     }  # fmt: skip
+    population = _plain_population(session.population, out, session.is_anchored)
     registers = [out.combinations(register) for register in session.spaces.registers]
-    return {**tree, "registers": registers, "domains": out.values()}
+    return {**tree, "population": population, "registers": registers, "domains": out.values()}
 
 
 def _with_ids(tree: Tree) -> Tree:
@@ -286,13 +290,21 @@ def fill_memory(memory: Memory, tree: Tree, given: Incoming) -> None:
                 ledger.enter(values_of(own["ids"]), rows)
 
 
-def _plain_population(population: Population, out: Outgoing) -> Tree:
-    return [
-        {"relation": plain_relation(goal.relation), "predicate": list(goal.predicate),
-         "members": [out.column(*each) for each in zip(*goal.known(), strict=True)],
-         "counts": goal.counts}
-        for goal in population.goals
-    ]  # fmt: skip
+def _plain_population(population: Population, out: Outgoing, is_anchored: bool) -> Tree:
+    """The members of growing domains; where rules allow it, only those that are in use."""
+    found = []
+    for goal in population.goals:
+        columns, domains = goal.known()
+        counts = goal.counts
+        if is_anchored and columns:
+            used = out.are_used(columns, domains)
+            columns, counts = [column[used] for column in columns], counts[used]
+        found.append({
+            "relation": plain_relation(goal.relation), "predicate": list(goal.predicate),
+            "members": [out.column(*each) for each in zip(columns, domains, strict=True)],
+            "counts": counts,
+        })  # fmt: skip
+    return found
 
 
 def fill_population(population: Population, tree: Tree, given: Incoming) -> None:

@@ -17,6 +17,7 @@ from cernis.errors import DataError, UnsupportedError
 from cernis.operators.context import Context, Memo
 from cernis.operators.profile import Timing
 from cernis.plan.builder import Plan
+from cernis.runtime.anchors import are_anchored
 from cernis.runtime.columns import Records
 from cernis.runtime.evaluator import Changed, Spaces, Standing, context_of
 from cernis.runtime.feed import Feed, Policy
@@ -206,11 +207,12 @@ class Session:
         fluents, events = self._shown(outcome.changes)
         next_edge = self.edge(time + (self.step or 0))
         fluents = self.policy.filtered(fluents, next_edge)
-        if self._codes() > self._enough:
+        if self.codes > self._enough:
             self._recode()
         return Feed(time, self.version, fluents, events, encoding, outcome.conflicts)
 
-    def _codes(self) -> int:
+    @property
+    def codes(self) -> int:
         """How many values, and combinations of them, have codes."""
         return len(self._domains) + sum(register.count for register in self.spaces.registers)
 
@@ -221,7 +223,7 @@ class Session:
         known = left(self)
         self._begin()
         resume(self, known)
-        self._enough = GROWTH * max(self._codes(), ROOM)
+        self._enough = GROWTH * max(self.codes, ROOM)
 
     def _choose(self, admitted: Mapping[Relation, Admitted]) -> None:
         """Evaluate by the way that is likely to cost less, given what came and went."""
@@ -278,6 +280,11 @@ class Session:
             {r: change for r, change in own.items() if r in catalogue.fluents},
             {r: change for r, change in own.items() if r in catalogue.events},
         )
+
+    @cached_property
+    def is_anchored(self) -> bool:
+        """May members of growing domains be forgotten that nothing is in the window of?"""
+        return are_anchored(self.plan)
 
     @cached_property
     def shown(self) -> frozenset[Relation]:

@@ -39,6 +39,7 @@ class StageSession(Session):
     def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
         """Say of which stage and bucket it is; without a step, of all stages."""
         self._bucket, self._buckets = bucket, buckets
+        self.is_anchored = loaded.is_anchored
         routes = loaded.stream_routes
         self._keys: dict[Relation, Positions | None] | None = None
         earlier: tuple[Relation, ...] = ()
