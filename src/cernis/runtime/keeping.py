@@ -217,8 +217,14 @@ def left(session: Session) -> Tree:
         },
     }  # fmt: skip
     population = _plain_population(session.population, out, session.is_anchored)
-    registers = [out.combinations(register) for register in session.spaces.registers]
-    return {**tree, "population": population, "registers": registers, "domains": out.values()}
+    # From scratch, nobody asks which keys there are.
+    registers = session.spaces.registers if session.may_be_incremental else []
+    return {
+        **tree,
+        "population": population,
+        "registers": [*map(out.combinations, registers)],
+        "domains": out.values(),
+    }
 
 
 def _with_ids(tree: Tree) -> Tree:
@@ -362,7 +368,7 @@ def _resume(session: Session, tree: Tree) -> None:
     session.start, session.last = tree["start"], tree["last"]
     fill_memory(session.memory, tree["memory"], given)
     session.memory.counts = counts_of(tree["counts"])
-    for register, own in zip(session.spaces.registers, tree["registers"], strict=True):
+    for register, own in zip(session.spaces.registers, tree["registers"], strict=False):
         if own:
             columns = [given.column(*each) for each in zip(own, register.domains, strict=True)]
             register.enter(columns, len(columns[0]))
