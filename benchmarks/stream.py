@@ -36,7 +36,6 @@ from cernis.spark.sinks import ParquetSink  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
 
 RULES = ROOT / "examples" / "maritime" / "rules.cer"
-Processes = dict[int, tuple[bool, float]]
 PHASES = ("reading", "restoring", "evaluating", "saving")
 
 
@@ -127,16 +126,23 @@ class Batch:
     python: float
 
 
+def spent() -> tuple[float, float]:
+    """Processor seconds of the JVM, and of Python, so far."""
+    each = list(processors().values())
+    jvm = sum(seconds for is_java, seconds in each if is_java)
+    return jvm, sum(seconds for _, seconds in each) - jvm
+
+
 class Watch:
     """A sink that notes what each micro-batch took, up to where its changes are written."""
 
     def __init__(self, folder: Path) -> None:
         self.sink = ParquetSink(folder)
-        self.seen: list[tuple[float, Processes]] = []
+        self.seen: list[tuple[float, tuple[float, float]]] = []
 
     def write(self, batch: int, changes: pa.Table) -> None:
         self.sink.write(batch, changes)
-        self.seen.append((time.perf_counter(), processors()))
+        self.seen.append((time.perf_counter(), spent()))
 
 
 def run(spark: Any, folder: Path, name: str, given: Any, window: int, step: int) -> list[Batch]:
@@ -174,17 +180,11 @@ def batches(running: Stream, watch: Watch, told: list[Any]) -> list[Batch]:
     for number, (figures, (_, now)) in enumerate(zip(told, watch.seen, strict=True)):
         trigger = progress.get(number, {}).get("durationMs", {}).get("triggerExecution", 0) / 1000
         seconds = max(trigger, figures["batch_seconds"])
-        found.append(Batch(figures["events"], seconds, figures, *spent(before, now)))
+        found.append(
+            Batch(figures["events"], seconds, figures, now[0] - before[0], now[1] - before[1])
+        )
         before = now
     return found
-
-
-def spent(before: Processes, now: Processes) -> tuple[float, float]:
-    """Processor seconds of the JVM, and of Python, from one look to the next."""
-    found = {True: 0.0, False: 0.0}
-    for number, (is_java, seconds) in now.items():
-        found[is_java] += seconds - before.get(number, (is_java, 0.0))[1]
-    return found[True], found[False]
 
 
 def measure(spark: Any, folder: Path, given: Any) -> None:

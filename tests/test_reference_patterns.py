@@ -16,6 +16,7 @@ from tests.reference.patterns import (
     OPERATORS,
     Consumption,
     Interval,
+    Policy,
     compact,
     consumption_of,
     occurrences,
@@ -270,7 +271,7 @@ def _events(chosen: Iterable[tuple[str, int]]) -> dict[Term, list[Interval]]:
 @given(st.sampled_from(PROGRAMS), point_events)
 def test_one_at_a_time_is_enumeration(program: str, chosen: list[tuple[str, int]]) -> None:
     """A second rule with a policy makes all rules go step by step; unrestricted ones agree."""
-    stepwise = Consumption("unrestricted", {("other", 0): "recent"})
+    stepwise = Consumption(heads={("other", 0): Policy("recent")})
     rules = program + " other <- nothing seq nothing."
     assert run(rules, _events(chosen), stepwise) == run(program, _events(chosen))
 

@@ -8,6 +8,7 @@ from cernis.check.model import (
     Changes,
     Collect,
     Condition,
+    Consumption,
     DelayedEffect,
     Either,
     Event,
@@ -338,8 +339,8 @@ def test_directives() -> None:
     )
     assert result.settings.tick == 40
     assert result.settings.ties == "initiation"
-    assert result.settings.consumption == "recent"
-    assert result.settings.consumption_of == (("e/1", "chronological"),)
+    assert result.settings.consumption == Consumption("recent")
+    assert result.settings.consumption_of == (("e/1", Consumption("chronological")),)
     assert result.dynamic == {Relation("p", 1), Relation("q", 2)}
     assert set(result.declared_events) == {Relation("e", 1), Relation("go", 2)}
     assert set(result.declared_fluents) == {Relation("k", 1)}
@@ -347,7 +348,30 @@ def test_directives() -> None:
 
 def test_settings_that_were_not_made() -> None:
     settings = understood("").settings
-    assert (settings.tick, settings.ties, settings.consumption) == (1, "break", "unrestricted")
+    assert (settings.tick, settings.ties) == (1, "break")
+    assert str(settings.consumption) == "unrestricted"
+
+
+@pytest.mark.parametrize("policy", ["recent", "chronological(longer)", "recent(greatest(Vol))"])
+def test_a_policy_and_what_it_prefers(policy: str) -> None:
+    result = understood(f":- consumption({policy}). e(X) <- a(X, Vol) seq b(X) within 5.")
+    assert str(result.settings.consumption) == policy
+
+
+@pytest.mark.parametrize(
+    ("directive", "told"),
+    [
+        ("consumption(recent(largest))", "largest is nothing to prefer matches by"),
+        ("consumption(unrestricted(longer))", "unrestricted(longer) is not one of"),
+        ("consumption(recent(greatest(vol)))", "greatest(vol) names no variable of a pattern"),
+        ("consumption(recent(greatest(Size)))", "no pattern has a variable Size"),
+        ("consumption(e/1, recent(least(W)))", "no pattern of e/1 has a variable W"),
+    ],
+)
+def test_preferences_that_mean_nothing(directive: str, told: str) -> None:
+    text = f":- {directive}. e(X) <- a(X, Vol) seq b(X) within 5. f(W) <- c(W)."
+    assert errors(text) == {"C064"}
+    assert told in found(text, "C064")[0].message
 
 
 def test_definitions_of_what_is_built_in_are_noted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from cernis.syntax.tree import Atom, Clause, Compound, PatternRule, Term
@@ -23,6 +24,7 @@ OPERATORS = (
     "finishes",
 )  # fmt: skip
 POLICIES = ("unrestricted", "unrestricted", "recent", "chronological")
+PREFERRED = ("longer", "longer", "shorter", "greatest({})", "least({})")
 BACKGROUND = (
     "combine(A, B, C) :- C is A * B.",
     "near(x, y).",
@@ -31,6 +33,16 @@ BACKGROUND = (
     "size(x, 3).",
     "size(y, 5).",
 )
+
+
+def with_preference(clauses: list[str], random: Random) -> list[str]:
+    """The rules under one policy that prefers some matches to others."""
+    rules = [clause for clause in clauses if not clause.startswith(":- consumption")]
+    text = " ".join(rule.partition("<-")[2] for rule in rules)
+    names = [name for name in ("N", "X", "Y") if re.search(rf"\b{name}\b", text)]
+    preferred = random.choice(PREFERRED) if names else "longer"
+    preferred = preferred.format(random.choice(names or [""]))
+    return [f":- consumption({random.choice(POLICIES[2:])}({preferred})).", *rules]
 
 
 class Drawing:

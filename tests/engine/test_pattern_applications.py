@@ -7,17 +7,26 @@ engine: the reference takes too long for as much, and is asked about smaller str
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import cernis
+from cernis.cli.main import app
 from cernis.knowledge.rdf import rdf_tables, read_rdf
 from cernis.knowledge.values import term_of
+from cernis.runtime.feed import FEED
+from cernis.spark.sinks import fold
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound
 from examples.records import write_text
+from tests.session.feeds import Sum, answer_rows
+from tests.stream.local import LocalStream
 
 from .patterns import by_reference
 
@@ -73,6 +82,47 @@ def test_the_reference_says_the_same_of_a_small_stream(name: str, tmp_path: Path
     assert expected
     occurring = "".join(line for line in found if line.startswith("occurs"))
     assert rounded(occurring) == rounded(expected)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_commands_of_its_page(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They run as they stand, but for the number of events and where these are put."""
+    page = (EXAMPLES / name / "README.md").read_text("utf-8")
+    (block,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+    block = re.sub(r"--events \d+", "--events 400", block).replace("data", str(tmp_path))
+    making, running = (line.split()[1:] for line in block.strip().splitlines())
+    subprocess.run([sys.executable, *making], cwd=EXAMPLES.parent, check=True, timeout=120)
+    monkeypatch.chdir(EXAMPLES.parent)
+    done = CliRunner().invoke(app, running)
+    assert done.exit_code == 0, done.output
+    expected = cernis.load(EXAMPLES / name / "rules.cer", [tmp_path / "facts.cer"])
+    assert done.stdout == expected.run(tmp_path / "events.txt").text()
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_sessions_and_streams_say_the_same(name: str, tmp_path: Path) -> None:
+    """A session and a stream over buckets, fed in pieces, tell what a run does."""
+    lines = (EXAMPLES / name / "events.txt").read_text("utf-8").splitlines()
+    loaded = program(name)
+    times = [int(line.split("|")[2]) for line in lines]
+    low, high = min(times) - 1, max(times)
+    step = (high - low) // 5 + 1
+    settings = {"window": 3 * step, "step": step, "start": low}
+    result = loaded.run(lines, end=low + 5 * step, **settings)
+    session, total = loaded.session(**settings), Sum()
+    stream = LocalStream(loaded, tmp_path, 3 * step, step, buckets=2, start=low)
+    told = []
+    for number in range(1, 6):
+        query = low + number * step
+        piece = [line for line, t in zip(lines, times, strict=True) if query - step < t <= query]
+        session.insert(piece)
+        feed = session.query(query)
+        total.add(feed.table(), feed.happenings())
+        told += stream.take([*piece, f"$clock|{query}"])
+    assert total.rows == answer_rows(result.answer)
+    assert len(fold(pa.Table.from_pylist(told, FEED))) == len(total.rows)
 
 
 def rounded(text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 import cernis
 from cernis.errors import KnowledgeError, ProgramError
 
-from .patterns import Drawing, by_reference, random_records
+from .patterns import Drawing, by_reference, random_records, with_preference
 
 SEEDS = range(300)
 END = 20
@@ -34,6 +34,21 @@ def test_engine_is_reference(seed: int) -> None:
         assert found == expected, shown
 
 
+@pytest.mark.parametrize("seed", range(1_000, 1_200))
+def test_preferences(seed: int) -> None:
+    random = Random(seed)
+    clauses = with_preference(Drawing(random).rules(), random)
+    program = cernis.load("\n".join(clauses))
+    for _ in range(3):
+        lines = random_records(random)
+        try:
+            expected = by_reference(clauses, lines, END)
+        except KnowledgeError:
+            continue
+        found = program.run(lines, start=0, end=END).text()
+        assert found == expected, "\n".join([f"seed {seed}", *clauses, *lines])
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_windows_change_nothing(seed: int) -> None:
     """Records that arrive within the window count as if they had come in order.
@@ -42,6 +57,8 @@ def test_windows_change_nothing(seed: int) -> None:
     """
     random = Random(seed)
     clauses = Drawing(random).rules()
+    if seed % 4 == 3:
+        clauses = with_preference(clauses, random)
     program = cernis.load("\n".join(clauses))
     lines = [delayed(line, random) for line in random_records(random)]
     window, step = random.choice([(4, 2), (6, 3), (5, 5), (12, 4)])

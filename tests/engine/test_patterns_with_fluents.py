@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cernis
-from cernis.errors import CernisError, KnowledgeError, UnsupportedError
+from cernis.errors import CernisError, KnowledgeError
 
 GAPS = """
 initiatedAt(gap(V)=true, T)  :- happensAt(gap_start(V), T).
@@ -100,11 +100,6 @@ def test_tables_of_a_pattern_have_its_start() -> None:
 def test_recursion_without_end_is_said() -> None:
     with pytest.raises(KnowledgeError, match="no end in sight"):
         run("n(1) <- a. n(K + 1) <- n(K) meets a.", "a|1|1")
-
-
-def test_sessions_have_no_patterns_yet() -> None:
-    with pytest.raises(UnsupportedError, match="patterns"):
-        cernis.load("e <- a seq b.").session()
 
 
 def test_a_wrong_window_is_an_error() -> None:

@@ -100,6 +100,17 @@ def _number(args: Args, renamer: Renamer) -> Iterator[Args]:
         yield args
 
 
+def _in_box(args: Args, renamer: Renamer) -> Iterator[Args]:
+    """A place in a box that may go across the line where longitudes begin anew."""
+    try:
+        lat, lon, south, west, north, east = (evaluate(arg, {}) for arg in args)
+    except NoValue:
+        return
+    inside = west <= lon <= east if west <= east else not east < lon < west
+    if south <= lat <= north and inside:
+        yield args
+
+
 RELATIONS: Mapping[tuple[str, int], Relation] = {
     ("true", 0): _true,
     ("fail", 0): _fail,
@@ -114,4 +125,5 @@ RELATIONS: Mapping[tuple[str, int], Relation] = {
     ("var", 1): _var,
     ("nonvar", 1): _nonvar,
     ("number", 1): _number,
+    ("inBox", 6): _in_box,
 }

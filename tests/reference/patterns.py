@@ -20,6 +20,10 @@ the other input before it:
 - chronological: with the fitting one of earliest start, of those the one of earliest end; both
   are used up, in this step of this rule only.
 
+A preference decides in place of the second: `longer` for the earliest start or the latest end,
+`greatest(V)` and `least(V)` by the value of V in the standard order. Where a match has no V, it
+comes behind those that have one.
+
 What is left of a tie goes to the match that came last (recent) or first (chronological). To fit
 means: variables agree, the operator's relation holds, and so do the `where` and `within` that are
 written around just this step. A `within` counts for each part of its pattern too, since a part is
@@ -34,6 +38,7 @@ import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from cernis.errors import KnowledgeError, ProgramError, UnsupportedError
 from cernis.syntax import parse, show
@@ -64,6 +69,7 @@ from .arithmetic import BINARY, CONSTANTS, UNARY
 from .records import read_field
 from .solve import NoValue, Solver, evaluate
 from .terms import Renamer, is_ground, order_key, substitute, unify
+from .validity import END, timely
 
 Time = int | float
 Interval = tuple[Time, Time]
@@ -92,14 +98,43 @@ OPERATORS: Mapping[str, Callable[[Interval, Interval], Interval | None]] = {
 FUNCTIONS = {(name, 1) for name in UNARY} | {(name, 2) for name in BINARY}
 
 
+class Policy(NamedTuple):
+    """A policy, and what it prefers: `longer`, `shorter`, `greatest` or `least` of a variable."""
+
+    name: str = "unrestricted"
+    prefers: str = "shorter"
+    variable: str = ""
+
+    def preference(self, match: Match) -> tuple[object, ...]:
+        """Something that is greater the more a match is preferred to others of one end or start."""
+        if self.prefers in ("longer", "shorter"):
+            own = length(match.interval)
+            return (own if self.prefers == "longer" else -own,)
+        value = match.env.get(self.variable)
+        if value is None:
+            return (0,)
+        key = order_key(value)
+        return (1, key if self.prefers == "greatest" else Backwards(key))
+
+
+@dataclass(frozen=True, slots=True)
+class Backwards:
+    """A key that compares the other way round."""
+
+    key: Any
+
+    def __lt__(self, other: Backwards) -> bool:
+        return bool(other.key < self.key)
+
+
 @dataclass(frozen=True, slots=True)
 class Consumption:
     """The policy of a program, and those of single heads that have another."""
 
-    program: str = "unrestricted"
-    heads: Mapping[Key, str] = field(default_factory=dict)
+    program: Policy = field(default_factory=lambda: Policy())
+    heads: Mapping[Key, Policy] = field(default_factory=dict)
 
-    def of(self, rule: PatternRule) -> str:
+    def of(self, rule: PatternRule) -> Policy:
         """The policy of a rule."""
         return self.heads.get(functor(rule.head), self.program)
 
@@ -135,12 +170,14 @@ def occurrences(
     intervals under `F=V`. What would end after `until` has not occurred; None is no bound.
     Events without an occurrence are absent.
     """
-    policy = consumption if isinstance(consumption, Consumption) else Consumption(consumption)
+    policy = (
+        consumption if isinstance(consumption, Consumption) else Consumption(Policy(consumption))
+    )
     known = {event: {(s, e) for s, e in given} for event, given in events.items()}
     meaning = Meaning(known, solver)
     rules = [_with_own_variables(rule) for rule in rules]
     ends = [end for end in _end_points(rules, known) if until is None or end <= until]
-    if all(policy.of(rule) == "unrestricted" for rule in rules):
+    if all(policy.of(rule).name == "unrestricted" for rule in rules):
         _enumerate(rules, meaning, ends)
     else:
         _step_by_step(rules, meaning, ends, policy)
@@ -228,7 +265,7 @@ class Meaning:
         for goal in filter(is_aggregate_goal, pattern.conditions):
             env[goal.args[0].name] = Number(window_value(goal.args[1], so_far, self.solver))
         rest = tuple(goal for goal in pattern.conditions if not is_aggregate_goal(goal))
-        for further in self._satisfying(rest, env):
+        for further in self._at_end(rest, env, last.interval):
             yield Match.of(further, last.interval)
 
     def combined(self, pattern: Binary | Absence, left: Match, right: Match) -> Iterator[Match]:
@@ -250,10 +287,17 @@ class Meaning:
     def refined(self, pattern: Where | Within, match: Match) -> Iterator[Match]:
         """What `where` or `within` leaves of a match of its pattern."""
         if isinstance(pattern, Where):
-            for env in self._satisfying(pattern.conditions, match.env):
+            for env in self._at_end(pattern.conditions, match.env, match.interval):
                 yield Match.of(env, match.interval)
         elif length(match.interval) <= evaluate(pattern.duration, match.env):
             yield match
+
+    def _at_end(
+        self, conditions: Sequence[Term], env: dict[str, Term], interval: Interval
+    ) -> Iterator[dict[str, Term]]:
+        """The values for which conditions are true, which may ask when the match ends."""
+        for further in self._satisfying(conditions, {**env, END: Number(interval[1])}):
+            yield {name: value for name, value in further.items() if name != END}
 
     def _satisfying(
         self, conditions: Sequence[Term], env: dict[str, Term]
@@ -373,7 +417,7 @@ class Step:
     """
 
     pattern: Pattern
-    policy: str
+    policy: Policy
     limit: Time
     below: tuple[Step, ...] = ()
     around: list[Where | Within] = field(default_factory=list)
@@ -381,7 +425,7 @@ class Step:
     gave: set[Match] = field(default_factory=set)
 
     @staticmethod
-    def build(pattern: Pattern, policy: str, limit: Time) -> Step:
+    def build(pattern: Pattern, policy: Policy, limit: Time) -> Step:
         """The steps of a pattern."""
         if is_aggregate(pattern):
             inner = Step.build(pattern.pattern, policy, float("inf"))
@@ -443,7 +487,7 @@ class Step:
         others = self.came[1 - side]
         made = {at: self._made(match, other, side, meaning) for at, other in enumerate(others)}
         chosen = _selected([at for at in made if made[at]], others, self.policy)
-        if self.policy == "chronological" and chosen:
+        if self.policy.name == "chronological" and chosen:
             del others[chosen[0]]
         else:
             self.came[side].append(match)
@@ -490,13 +534,25 @@ def _arrival_order(match: Match, side: int, names: Sequence[str]) -> tuple[objec
     return (match.interval[1], match.interval[0], side, values)
 
 
-def _selected(fitting: Sequence[int], others: Sequence[Match], policy: str) -> list[int]:
-    """The places, among the matches that came before, of those to combine with."""
-    if policy == "unrestricted" or not fitting:
+def _selected(fitting: Sequence[int], others: Sequence[Match], policy: Policy) -> list[int]:
+    """The places, among the matches that came before, of those to combine with.
+
+    Of those that end together (recent) or start together (chronological), the one that is
+    preferred most; of those, the latest start or the earliest end.
+    """
+    if policy.name == "unrestricted" or not fitting:
         return list(fitting)
-    if policy == "recent":
-        return [max(fitting, key=lambda at: (others[at].interval[::-1], at))]
-    return [min(fitting, key=lambda at: (others[at].interval, at))]
+    if policy.name == "recent":
+        last = max(others[at].interval[1] for at in fitting)
+        equal = [at for at in fitting if others[at].interval[1] == last]
+    else:
+        first = min(others[at].interval[0] for at in fitting)
+        equal = [at for at in fitting if others[at].interval[0] == first]
+    best = max(policy.preference(others[at]) for at in equal)
+    equal = [at for at in equal if not policy.preference(others[at]) < best]
+    if policy.name == "recent":
+        return [max(equal, key=lambda at: (others[at].interval[0], at))]
+    return [min(equal, key=lambda at: (others[at].interval[1], at))]
 
 
 def _step_by_step(
@@ -634,21 +690,29 @@ def window_value(term: Compound, so_far: Sequence[Match], solver: Solver) -> Tim
 
 def consumption_of(items: Iterable[Item]) -> Consumption:
     """The policies that the directives of a program set; the last one counts."""
-    program = "unrestricted"
-    heads: dict[Key, str] = {}
+    program = Policy()
+    heads: dict[Key, Policy] = {}
     for item in items:
         if not isinstance(item, Directive) or functor(item.goal)[0] != "consumption":
             continue
         assert isinstance(item.goal, Compound)
         *head, policy = item.goal.args
-        name = functor(policy)[0]
-        if name not in POLICIES:
+        if functor(policy)[0] not in POLICIES:
             raise ValueError(f"no such consumption policy: {show(policy)}")
+        own = _policy(policy)
         if not head:
-            program = name
+            program = own
         elif isinstance(head[0], Compound) and isinstance(head[0].args[1], Number):
-            heads[functor(head[0].args[0])[0], int(head[0].args[1].value)] = name
+            heads[functor(head[0].args[0])[0], int(head[0].args[1].value)] = own
     return Consumption(program, heads)
+
+
+def _policy(term: Term) -> Policy:
+    if not isinstance(term, Compound):
+        return Policy(functor(term)[0])
+    (preferred,) = term.args
+    variable = preferred.args[0].name if isinstance(preferred, Compound) else ""
+    return Policy(term.functor, functor(preferred)[0], variable)
 
 
 def compact(term: Term) -> str:
@@ -674,7 +738,7 @@ def read_program(text: str, name: str) -> tuple[Item, ...]:
     parsed = parse(text, name)
     if any(diagnostic.is_error for diagnostic in parsed.diagnostics):
         raise ProgramError(parsed.diagnostics, parsed.sources)
-    return parsed.items
+    return tuple(timely(parsed.items))
 
 
 def read_records(text: str) -> list[tuple[float, str, int, tuple[Term, ...]]]:

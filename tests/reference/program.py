@@ -21,6 +21,7 @@ from cernis.syntax.tree import (
 
 from . import arithmetic, iff, phrases
 from .terms import Renamer
+from .validity import timely
 
 FLUENT_KINDS = frozenset({"initiatedAt", "terminatedAt", "initially", "fi", "ft"})
 
@@ -80,7 +81,7 @@ def read_program(items: Iterable[Item]) -> Program:
     """Sort the items of a program. Other directives than tick, ties and memory say nothing here."""
     program = Program()
     renamer = Renamer()
-    for item in phrases.plain(items):
+    for item in timely(phrases.plain(items)):
         if isinstance(item, PatternRule):
             raise UnsupportedError("event patterns are not part of this evaluator")
         if isinstance(item, Directive):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from cernis.program import Program
-from cernis.runtime.frames import all_happenings, all_intervals
+from cernis.runtime.frames import all_intervals, lists_of
 from cernis.runtime.recognise import bounds
 from cernis.runtime.result import Result
 from cernis.runtime.run import Answer, Window, windows
@@ -28,9 +28,21 @@ def rows(table: pa.Table) -> Iterator[tuple[object, ...]]:
 
 
 def answer_rows(answer: Answer) -> Rows:
-    """Intervals and happenings, one a row; a happening is there once."""
+    """Intervals and happenings, one a row."""
     found = Counter(row[:5] for row in rows(all_intervals(answer)))
-    return found + Counter(set(rows(all_happenings(answer))))
+    return found + occurrences(answer)
+
+
+def occurrences(answer: Answer) -> Rows:
+    """The happenings of all events, each once, as the sum of a feed has them."""
+    found: Rows = Counter()
+    for relation, table in answer.events.items():
+        arguments = list(zip(table.arguments, table.domains, strict=True))
+        texts = lists_of(arguments, len(table)).to_pylist()
+        starts = [None] * len(table) if table.starts is None else table.starts.tolist()
+        for args, *times in zip(texts, starts, table.times.tolist(), strict=True):
+            found[(relation.name, tuple(args), *times)] = 1
+    return found
 
 
 class Sum:

@@ -10,7 +10,7 @@ import cernis
 from cernis.errors import DataError
 from cernis.runtime import session as session_module
 from cernis.runtime.session import Session
-from tests.engine.compare import by_engine, scenarios
+from tests.engine.compare import Scenario, by_engine, scenarios
 from tests.session.feeds import Fed, Sum, difference, rows
 
 SEEDS = range(7_000, 7_048)
@@ -24,6 +24,54 @@ def test_feeds_add_up_to_the_answers_of_a_run(chunk: int, incremental: bool) -> 
             result = by_engine(scenario, program, per_query=True)
             found = difference(scenario, program, result, incremental)
             assert not found, f"seed {seed}\n{scenario}\n{found}"
+
+
+FOUND = {
+    "a_list_kept_by_no_key_lasts": Scenario(
+        (
+            "initiatedAt(fluent0(ann)=true, T) :- happensAt(order(bill(P1), N1), T).",
+            "holdsFor(static2(P1)=P1, I2) :- holdsFor(fluent0(P1)=true, I1), "
+            "intDurGreater(I1, 6, I2).",
+        ),
+        ("order|18|18|bill(bob)|1",),
+        {"start": 0, "window": 18, "step": 6, "end": 54},
+    ),
+    "a_list_is_asked_for_a_value_only": Scenario(
+        (
+            "holdsFor(static0(P1, N1)=true, I2) :- holdsFor(level(P1)=N1, I1), "
+            "holdsFor(dose(P1)=A1, I2), N2 is N1 * 2.",
+        ),
+        ("level|130|80|130|1|Far Out", "dose|170|170|2.5|Far Out"),
+        {"window": 80, "step": 50, "start": 0, "end": 220},
+    ),
+    "a_long_interval_has_lost_its_beginning": Scenario(
+        (
+            "holdsFor(static0(N1)=red, I3) :- holdsFor(level(P1)=N1, I1), \\+ I1 = [], "
+            "intDurGreater(I1, 50, I2), intersect_all([I2, I2], I3).",
+        ),
+        ("level|10|10|90|1|Far Out", "level|130|80|130|1|bob"),
+        {"ties": "break", "window": 90, "step": 10, "start": 0, "end": 180},
+    ),
+    "nobody_is_left_to_be_initiated": Scenario(
+        (
+            "initiatedAt(fluent0(P1, -1)=true, T) :- happensAt(pour(P1, A1), T).",
+            "initiatedAt(fluent0(P1, _)=true, T) :- happensAt(meet(P1, P2), T).",
+            "ft(fluent0(P1, N1)=true, R) :- limit(P1, N), R is (N + 2) * 10.",
+            "limit('Far Out', -1).",
+        ),
+        ("pour|60|60|Far Out|1.5", "meet|90|90|Far Out|bob"),
+        {"window": 50, "step": 10, "start": 20, "end": 180},
+    ),
+}
+"""What has been found by chance, made as small as it could be."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_stays_mended(name: str) -> None:
+    scenario = FOUND[name]
+    program = cernis.load(scenario.rules)
+    result = by_engine(scenario, program, per_query=True)
+    assert not difference(scenario, program, result, True)
 
 
 def test_either_way_goes_on_from_the_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,6 +227,7 @@ after(X, Y) <- friends(X, Y) seq gone(Y).
 told(X, Y) <- (happy(X) and friends(X, Y)) within 20.
 crowd <- friends(X, _) and gone(X) within 6.
 first(X, Y) <- not(gone(X))[happy(X), friends(X, Y)] within 15.
+greets(X, Y) <- happy(X) seq meets_(X, Y) within 25.
 """,
         (("meets_", "e", "PP"), ("gone", "e", "P"), ("happy", "e", "P")),
     ),

@@ -10,14 +10,12 @@ from typing import Any
 import pytest
 
 from cernis.runtime.session import Session
+from tests.engine.patterns import Drawing, random_records
 from tests.spark.keyed import PROGRAMS, stream
 
 from .local import LocalStream, stream_of
 
 Change = tuple[Any, ...]
-
-WITHOUT_PATTERNS = [name for name, keyed in PROGRAMS.items() if "<-" not in keyed.rules]
-"""Sessions have no event patterns yet."""
 
 
 def numeral(text: str | None) -> object:
@@ -69,9 +67,43 @@ class InProcess:
             feed = self.session.query(self.last)
             found += feed.table().to_pylist()
             for row in feed.happenings().to_pylist():
+                is_point = row["start"] is None
                 found.append({**row, "fluent": row["event"], "value": None,
-                              "start": row["occurrence"], "end": None})  # fmt: skip
+                              "start": row["occurrence"] if is_point else row["start"],
+                              "end": None if is_point else row["occurrence"]})  # fmt: skip
         return found
+
+
+def random_patterns(random: Random) -> tuple[str, list[str]]:
+    """Rules, and records of which some are late and some are taken back."""
+    clauses = Drawing(random).rules()
+    lines = []
+    for line in random_records(random):
+        name, _, time, *args = line.split("|")
+        arrival = int(time) + random.choice([0, 0, 1, 3, 6])
+        lines.append("|".join([name, str(arrival), time, *args]))
+        if random.random() < 0.15:
+            lines.append("|".join([f"-{name}", str(arrival + 2), time, *args]))
+    return "\n".join(clauses) + "\n", lines
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_patterns(seed: int, tmp_path: Path) -> None:
+    random = Random(seed)
+    rules, lines = random_patterns(random)
+    own = stream_of(
+        rules, tmp_path, random.choice((4, 8, 30)), random.choice((2, 4)),
+        buckets=random.choice((1, 2, 3)), lateness=random.choice((0, 2)), start=0,
+    )  # fmt: skip
+    # Records of names that no rule mentions do not move the clock.
+    known = {relation.name for relation in own.program.checked.catalogue.events}
+    lines = [line for line in lines if line.split("|")[0].lstrip("-") in known]
+    lines = sorted(lines, key=lambda line: arrival(line) + random.choice((0, 0, 0, 3)))
+    there = InProcess(own)
+    for batch in [*pieces(lines, random), ["$clock|40"]]:
+        told = f"seed {seed}: micro-batch {own.batch}\n{rules}" + "\n".join(lines)
+        assert as_changes(own.take(batch)) == as_changes(there.take(batch)), told
+    assert own.told["kept"] == 0 or there.session.kept > 0
 
 
 def arrival(line: str) -> int:
@@ -88,7 +120,7 @@ def pieces(lines: list[str], random: Random) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", WITHOUT_PATTERNS)
+@pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_feed_of_a_session(name: str, seed: int, tmp_path: Path) -> None:
     random = Random(f"{name} {seed}")

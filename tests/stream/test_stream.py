@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import cernis
-from cernis.errors import DataError, UnsupportedError
+from cernis.errors import DataError
 from cernis.spark import Stream, files, fold, stream
 from cernis.spark.sinks import MemorySink, ParquetSink
 from cernis.spark.store import Checkpoint
 from cernis.spark.trouble import explained
 from tests.runtime.support import TOY
+from tests.session.feeds import occurrences
 from tests.spark.keyed import PROGRAMS
 from tests.spark.keyed import stream as records
 
@@ -56,10 +57,11 @@ def expected(rules: str, lines: list[str], **settings: Any) -> Intervals:
          row["end"])
         for row in result.intervals.to_pylist()
     }  # fmt: skip
-    return found | {
-        (row["event"], tuple(map(numeral, row["args"])), None, row["occurrence"], None)
-        for row in result.happenings.to_pylist()
-    }
+    for name, args, start, end in occurrences(result.answer):
+        is_point = start is None
+        found.add((name, tuple(map(numeral, args)), None, end if is_point else start,
+                   None if is_point else end))  # fmt: skip
+    return found
 
 
 class Folder:
@@ -364,11 +366,21 @@ def test_settings(given: dict[str, Any], told: str, spark: SparkSession, tmp_pat
         stream(TOY, files(spark, tmp_path / "in"), checkpoint=tmp_path / "c", **settings)
 
 
-def test_event_patterns(spark: SparkSession, tmp_path: Path) -> None:
-    Folder(tmp_path / "in")
-    with pytest.raises(UnsupportedError, match="event patterns are not supported on streams"):
-        stream("e(X) <- a(X) seq b(X) within 5.\n", files(spark, tmp_path / "in"),
-               checkpoint=tmp_path / "c", window=10)  # fmt: skip
+@pytest.mark.parametrize("name", ["patterns", "patterns of pairs"])
+def test_event_patterns(name: str, spark: SparkSession, tmp_path: Path) -> None:
+    """Late, taken back, started again: in the end, what a run says."""
+    keyed = PROGRAMS[name]
+    lines = sorted(records(keyed, Random(8), 90, retractions=True), key=arrival)
+    given, sink = Folder(tmp_path / "in"), MemorySink()
+    settings: dict[str, Any] = {"window": 20, "step": 8, "start": -8}
+    for piece in (lines[:30], lines[30:70], lines[70:], ["80"]):
+        given.put(piece, ".clock" if piece == ["80"] else ".txt")
+        running = stream(
+            keyed.rules, files(spark, given.folder), checkpoint=tmp_path / "checkpoint",
+            partitions=3, sink=sink, until_done=True, **settings,
+        )  # fmt: skip
+        running.wait()
+    assert answer(sink.changes) == expected(keyed.rules, lines, end=80, **settings)
 
 
 def test_rows_that_are_nothing_we_know(spark: SparkSession, tmp_path: Path) -> None:

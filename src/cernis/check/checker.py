@@ -15,11 +15,13 @@ from cernis.check.model import Collect, Condition, Definitions, Either, Literal,
 from cernis.check.names import check_names, check_predicates
 from cernis.check.patterns import check_patterns
 from cernis.check.phrases import expand_phrases
+from cernis.check.places import IN_BOX, predicates_of_places
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
 from cernis.check.safety import check_clauses, check_safety, check_singletons
 from cernis.check.sliding import is_sliding, sliding
 from cernis.check.types import Types, infer_types
+from cernis.check.validity import look_up_in_time, valid_tables
 from cernis.errors import CernisError, Diagnostic
 from cernis.knowledge.facts import FactTable, table_of_facts
 from cernis.knowledge.rdf import Triple, rdf_tables, read_rdf
@@ -69,7 +71,7 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
     """Check a program. `given` are tables from outside the text that serve as predicates."""
     report = Report(list(parsed.diagnostics))
     expanded = expand_phrases(parsed.items, report)
-    lowered = lower(expanded.items, report)
+    lowered = lower(look_up_in_time(expanded.items, report), report)
     definitions = lowered.definitions
     definitions.auxiliary |= expanded.auxiliary
     clauses = _by_relation(lowered, report)
@@ -77,6 +79,12 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
         **_declared_tables(definitions, parsed.sources, report),
         **_ontologies(definitions, parsed.sources, report, given or {}),
     }
+    tables |= valid_tables(definitions.validities, clauses, tables, report)
+    goals = [
+        *_roots(definitions),
+        *(goal for own in clauses.values() for c in own for goal in c.body),
+    ]
+    clauses |= predicates_of_places(goals, {*clauses, *tables, *definitions.dynamic})
     nothing: Needs = frozenset()
     modes = {**dict.fromkeys(tables, nothing), **infer_modes(clauses)}
     entries = catalogue(definitions)
@@ -84,6 +92,7 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
     check_names(entries, definitions, report)
     known = {*tables, *definitions.dynamic, *(relation for relation, _ in definitions.domains)}
     quiet = {r for r, own in clauses.items() if own[0].span[0] >= parsed.facts_begin}
+    quiet |= {IN_BOX, *(validity.facts for validity in definitions.validities)}
     reached = check_predicates(_roots(definitions), clauses, known, report, quiet)
     check_safety(definitions, modes, report)
     check_clauses([c for own in clauses.values() for c in own], modes, reached, report)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from cernis.check.model import Definitions, Relation, Shape, flatten
+from cernis.check.model import Consumption, Definitions, Preference, Relation, Shape, flatten
 from cernis.check.parts import event_of, pair_of
 from cernis.check.report import Report, did_you_mean
+from cernis.check.validity import validity_of
 from cernis.syntax.printer import show
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
@@ -20,6 +21,7 @@ from cernis.syntax.tree import (
     Sequence,
     Term,
     Text,
+    Variable,
     functor,
 )
 
@@ -225,10 +227,12 @@ def _memory(goal: Compound, definitions: Definitions, report: Report) -> None:
 
 
 _POLICIES = ("unrestricted", "recent", "chronological")
+_BY_LENGTH = ("longer", "shorter")
+_BY_VALUE = ("greatest", "least")
 
 
 def _consumption(goal: Compound, definitions: Definitions, report: Report) -> None:
-    choice = _choice(_POLICIES, goal.args[-1], report)
+    choice = _policy(goal.args[-1], report)
     if choice is None:
         return
     settings = definitions.settings
@@ -237,6 +241,29 @@ def _consumption(goal: Compound, definitions: Definitions, report: Report) -> No
     else:
         of = (*settings.consumption_of, (show(goal.args[0]), choice))
         definitions.settings = replace(settings, consumption_of=of)
+
+
+def _policy(term: Term, report: Report) -> Consumption | None:
+    """`recent`, or with what it prefers: `recent(longer)`, `recent(greatest(Volume))`."""
+    if not isinstance(term, Compound) or term.functor not in _POLICIES[1:] or len(term.args) != 1:
+        policy = _choice(_POLICIES, term, report)
+        return None if policy is None else Consumption(policy)
+    (preferred,) = term.args
+    if isinstance(preferred, Compound) and preferred.functor in _BY_VALUE:
+        (variable, *more) = preferred.args
+        if isinstance(variable, Variable) and variable.name != "_" and not more:
+            preference = Preference(preferred.functor, variable.name, preferred.span)
+            return Consumption(term.functor, preference)
+        report.error("C064", f"{show(preferred)} names no variable of a pattern", preferred.span,
+                     help="write the variable as the pattern has it: greatest(Volume)")  # fmt: skip
+        return None
+    if isinstance(preferred, Atom) and preferred.name in _BY_LENGTH:
+        return Consumption(term.functor, Preference(preferred.name, span=preferred.span))
+    report.error(
+        "C064", f"{show(preferred)} is nothing to prefer matches by", preferred.span,
+        help="choose longer, shorter, greatest(Variable) or least(Variable)",
+    )  # fmt: skip
+    return None
 
 
 def _table(goal: Compound, definitions: Definitions, report: Report) -> None:
@@ -261,6 +288,18 @@ def _rdf(goal: Compound, definitions: Definitions, report: Report) -> None:
     definitions.ontologies.append((file.name if isinstance(file, Atom) else file.value, file.span))
 
 
+def _valid(goal: Compound, definitions: Definitions, report: Report) -> None:
+    """`:- valid(price(Item, Price, From), From, by(Item)).`"""
+    validity = validity_of(goal)
+    if isinstance(validity, str):
+        report.error(
+            "C064", validity, goal.span,
+            help="write, say, :- valid(price(X, P, From, Until), From, Until).",
+        )  # fmt: skip
+    else:
+        definitions.validities.append(validity)
+
+
 _Handler = Callable[[Compound, Definitions, Report], None]
 
 _DIRECTIVES: dict[tuple[str, int], _Handler] = {
@@ -274,4 +313,6 @@ _DIRECTIVES: dict[tuple[str, int], _Handler] = {
     ("consumption", 2): _consumption,
     ("table", 2): _table,
     ("rdf", 1): _rdf,
+    ("valid", 2): _valid,
+    ("valid", 3): _valid,
 }

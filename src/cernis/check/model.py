@@ -337,6 +337,32 @@ class Shape(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Preference:
+    """Which of the matches that a policy takes for equal is chosen.
+
+    `longer` and `shorter` go by their length, `greatest` and `least` by the value of a variable.
+    """
+
+    kind: str
+    variable: str = ""
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.variable})" if self.variable else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Consumption:
+    """Which matches are combined."""
+
+    policy: str = "unrestricted"
+    preference: Preference | None = None
+
+    def __str__(self) -> str:
+        return self.policy if self.preference is None else f"{self.policy}({self.preference})"
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What directives set for the whole program."""
 
@@ -346,8 +372,34 @@ class Settings:
     """How far back from a window's edge relations between intervals see; None for all the way."""
     ties_said: bool = False
     """Did a directive say so?"""
-    consumption: str = "unrestricted"
-    consumption_of: tuple[tuple[str, str], ...] = ()
+    consumption: Consumption = field(default_factory=Consumption)
+    consumption_of: tuple[tuple[str, Consumption], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """Facts that are valid for a time: which arguments are left when the times are taken away.
+
+    Without `until`, a fact is valid until the next with the same values at the places `by`; without
+    these, for good.
+    """
+
+    facts: Relation
+    arguments: tuple[int, ...]
+    since: int
+    until: int | None
+    by: tuple[int, ...]
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def looked_up(self) -> Relation:
+        """The predicate that rules ask for."""
+        return Relation(self.facts.name, len(self.arguments))
+
+    @property
+    def table(self) -> Relation:
+        """The facts with both times behind the other arguments."""
+        return Relation(f"{self.facts.name} valid", len(self.arguments) + 2)
 
 
 @dataclass(slots=True)
@@ -373,4 +425,5 @@ class Definitions:
     dynamic: set[Relation] = field(default_factory=set)
     tables: list[tuple[Relation, str, Span]] = field(default_factory=list)
     ontologies: list[tuple[str, Span]] = field(default_factory=list)
+    validities: list[Validity] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)

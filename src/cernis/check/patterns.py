@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cernis.check.catalogue import pattern_head, pattern_uses
-from cernis.check.model import Definitions, Event
+from cernis.check.model import Consumption, Definitions, Event
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
 from cernis.check.sliding import is_sliding, sliding
@@ -31,7 +31,8 @@ from cernis.syntax.tree import (
 def check_patterns(definitions: Definitions, report: Report) -> None:
     """Warn of patterns that must remember everything; report recursion without progress."""
     for rule in definitions.patterns:
-        if consumption_of(rule, definitions) == "unrestricted" and not _is_bounded(rule.pattern):
+        consumption = consumption_of(rule, definitions)
+        if consumption.policy == "unrestricted" and not _is_bounded(rule.pattern):
             report.warn(
                 "C071", "this pattern has no `within`: every part ever seen must be remembered",
                 rule.pattern.span,
@@ -42,6 +43,28 @@ def check_patterns(definitions: Definitions, report: Report) -> None:
             _atom(part, report)
             _duration(part, report)
             _conditions(part, report)
+    _preferences(definitions, report)
+
+
+def _preferences(definitions: Definitions, report: Report) -> None:
+    """What a policy prefers matches by is a variable of some pattern that follows it."""
+    settings = definitions.settings
+    asked = dict.fromkeys([("", settings.consumption), *settings.consumption_of], False)
+    for rule in definitions.patterns:
+        own = consumption_of(rule, definitions)
+        names = {v.name for part in _parts(rule.pattern) for v in _variables(part)}
+        relation = pattern_head(rule).relation
+        for name in ("", str(relation), relation.name):
+            if own.preference is not None and own.preference.variable in names:
+                asked[name, own] = True
+    for (name, own), is_there in asked.items():
+        preference = own.preference
+        if preference is not None and preference.variable and not is_there:
+            where = f"of {name} " if name else ""
+            report.error(
+                "C064", f"no pattern {where}has a variable {preference.variable}", preference.span,
+                help="write it as the pattern has it",
+            )  # fmt: skip
 
 
 def _parts(pattern: Pattern) -> Iterator[Pattern]:
@@ -106,7 +129,7 @@ def _conditions(part: Pattern, report: Report) -> None:
                 )  # fmt: skip
 
 
-def consumption_of(rule: PatternRule, definitions: Definitions) -> str:
+def consumption_of(rule: PatternRule, definitions: Definitions) -> Consumption:
     """The consumption policy that a rule follows: its own, else the program's."""
     settings = definitions.settings
     own = dict(settings.consumption_of)

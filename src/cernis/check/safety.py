@@ -31,6 +31,8 @@ from cernis.check.model import (
 from cernis.check.parts import show_fluent
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
+from cernis.check.sliding import is_sliding
+from cernis.check.validity import END
 from cernis.source import Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
@@ -262,7 +264,11 @@ def _pattern_binds(
     if isinstance(pattern, Where):
         bound = _pattern_binds(pattern.pattern, modes, report, outer)
         goals = [goal for goal in pattern.conditions if not speaks_of_time(goal)]
-        return _background(goals, bound | outer, modes, report)
+        known = bound | outer | {END}
+        for goal in filter(is_sliding, goals):
+            known |= _aggregate(goal, known, report)
+        rest = [goal for goal in goals if not is_sliding(goal)]
+        return _background(rest, known, modes, report)
     if isinstance(pattern, Absence):
         first = _pattern_binds(pattern.first, modes, report)
         around = first | _pattern_binds(pattern.last, modes, report)
@@ -273,6 +279,16 @@ def _pattern_binds(
         right = _pattern_binds(pattern.right, modes, report)
         return left & right if pattern.operator == "or" else left | right
     return set()
+
+
+def _aggregate(goal: Term, bound: set[str], report: Report) -> set[str]:
+    """What an aggregate over a window gives a value; the rest of it must have one."""
+    assert isinstance(goal, Compound)
+    result, source = goal.args
+    missing = named([source]) - bound
+    if missing:
+        _stuck(goal, missing, report)
+    return named([result])
 
 
 # -- background clauses ----------------------------------------------------------------------

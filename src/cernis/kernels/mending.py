@@ -140,11 +140,45 @@ def _begin(group: int, firsts: Integers, sizes: Integers) -> tuple[int, int]:
 
 
 @part
-def _points_at(time: int, at: int, stop: int, points: Matrix) -> int:
-    """The first of some points behind a time, the others being at it."""
-    while at < stop and points[0, at] == time:
-        at += 1
-    return at
+def _settle(
+    group: int, held: int, start: int, end: int, until: int, old: int, stop: int, lists: Matrix,
+    counts: Integers, gone: Matrix, come: Matrix, dirt: Matrix,
+) -> int:  # fmt: skip
+    """Note an interval, if one is held, and that old ones before a point are no longer there."""
+    if held != NOTHING:
+        old = _say(group, held, start, end, old, stop, lists, counts, gone, come, dirt)
+    while old < stop and lists[0, old] < until:
+        _drop(group, old, lists, counts, gone, dirt)
+        old += 1
+    return old
+
+
+@part
+def _next_row(
+    row: int, stop: int, until: int, last: int, events: Matrix, mark_row: int, shift: int,
+    meanings: Integers, counts: Integers,
+) -> int:  # fmt: skip
+    """The first row, before a point, that may do anything: what was done last changes nothing."""
+    while row < stop and events[0, row] < until:
+        flags = (events[mark_row, row] >> shift) & 255
+        if flags != 0:
+            if flags != last or (row + 1 < stop and events[0, row + 1] == events[0, row]):
+                break
+            counts[CLASHES] += meanings[4 * flags + 3]
+        row += 1
+    return row
+
+
+@part
+def _marks_at(
+    time: int, row: int, stop: int, events: Matrix, mark_row: int, shift: int
+) -> tuple[int, int]:
+    """The marks of all rows of a time, and the row behind them."""
+    flags = 0
+    while row < stop and events[0, row] == time:
+        flags |= (events[mark_row, row] >> shift) & 255
+        row += 1
+    return flags, row
 
 
 @kernel(
@@ -164,7 +198,6 @@ def _mend(
 ) -> bool:  # fmt: skip
     """Gives whether there was room to write all down."""
     _tabulate(codes, meanings)
-    actions = points[1]
     at = 0
     while at < len(groups):
         group = groups[at]
@@ -192,50 +225,30 @@ def _mend(
             last = UNLIKE
             while True:
                 waiting = points[0, extra] if extra < point_stop else INFINITY
-                flags = 0
-                time = INFINITY
-                while row < event_stop and events[0, row] < waiting:
-                    flags = (events[mark_row, row] >> shift) & 255
+                row = _next_row(row, event_stop, waiting, last, events, mark_row, shift,
+                                meanings, counts)  # fmt: skip
+                if row < event_stop and events[0, row] < waiting:
                     time = events[0, row]
-                    row += 1
-                    is_tied = row < event_stop and events[0, row] == time
-                    if flags == 0 and not is_tied:
-                        time = INFINITY
-                    elif flags == last and not is_tied:
-                        counts[CLASHES] += meanings[4 * flags + 3]
-                        time = INFINITY
-                    else:
-                        while row < event_stop and events[0, row] == time:
-                            flags |= (events[mark_row, row] >> shift) & 255
-                            row += 1
-                        break
-                if time < INFINITY:
+                    flags, row = _marks_at(time, row, event_stop, events, mark_row, shift)
                     last = flags
                     left = NOTHING if ending & flags else held
+                    # What the marks lead to, or what is left: one of the two is 0.
                     after = (left & meanings[4 * flags]) | meanings[4 * flags + 1]
                     ending = (ending & meanings[4 * flags]) | meanings[4 * flags + 2]
                     counts[CLASHES] += meanings[4 * flags + 3]
                 elif waiting < INFINITY:
-                    time = waiting
-                    flags = 0
-                    while row < event_stop and events[0, row] == time:
-                        flags |= (events[mark_row, row] >> shift) & 255
-                        row += 1
-                    begin = extra
-                    extra = _points_at(time, extra, point_stop, points)
+                    time, begin = waiting, extra
+                    flags, row = _marks_at(time, row, event_stop, events, mark_row, shift)
+                    while extra < point_stop and points[0, extra] == time:
+                        extra += 1
                     after, many = _after(
-                        held, Place(flags), codes, Place(begin), Place(extra), actions
+                        held, Place(flags), codes, Place(begin), Place(extra), points[1]
                     )
                     counts[CLASHES] += many
-                    ending = _enders(after, codes)
-                    last = UNLIKE
+                    ending, last = _enders(after, codes), UNLIKE
                 else:
-                    if held != NOTHING:
-                        old = _say(group, held, start, INFINITY, old, list_stop, lists,
-                                   counts, gone, come, dirt)  # fmt: skip
-                    while old < list_stop:
-                        _drop(group, old, lists, counts, gone, dirt)
-                        old += 1
+                    _settle(group, held, start, INFINITY, INFINITY, old, list_stop, lists,
+                            counts, gone, come, dirt)  # fmt: skip
                     at = last_of_group
                     break
                 now = time + tick
@@ -259,17 +272,15 @@ def _mend(
                 if following < now:
                     continue
                 if is_held and following < lists[1, later]:
+                    # What is held goes on up to the next change.
                     row = _first_at(events, 0, event_first, event_stop, following)
                     extra = _first_at(points, 0, point_first, point_stop, following)
                     last = UNLIKE
                     continue
-                if is_held:
-                    end = lists[1, later]
-                    old = _say(group, held, start, end, old, list_stop, lists,
-                               counts, gone, come, dirt)  # fmt: skip
-                while old < list_stop and lists[0, old] < (lists[1, later] if is_held else now):
-                    _drop(group, old, lists, counts, gone, dirt)
-                    old += 1
+                # All behind is as it was, up to the next change.
+                end = lists[1, later] if is_held else now
+                _settle(group, held, start, end, end, old, list_stop, lists,
+                        counts, gone, come, dirt)  # fmt: skip
                 break
     return True
 

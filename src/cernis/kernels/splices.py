@@ -10,36 +10,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel, part
+from cernis.kernels.compile import kernel
 from cernis.kernels.mending import (
     COME,
     DIRT,
     GONE,
     Pool,
     _begin,
-    _drop,
     _first_at,
     _rows,
     _say,
+    _settle,
 )
 from cernis.kernels.rows import INFINITY, NOTHING
 
 Integers = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.int64]
-
-
-@part
-def _settle(
-    group: int, held: int, start: int, end: int, until: int, old: int, stop: int, lists: Matrix,
-    counts: Integers, gone: Matrix, come: Matrix, dirt: Matrix,
-) -> int:  # fmt: skip
-    """Note an interval, if one is held, and that old ones before a point are no longer there."""
-    if held != NOTHING:
-        old = _say(group, held, start, end, old, stop, lists, counts, gone, come, dirt)
-    while old < stop and lists[0, old] < until:
-        _drop(group, old, lists, counts, gone, dirt)
-        old += 1
-    return old
 
 
 @kernel(

@@ -127,7 +127,9 @@ class Context:
     """Intervals that end at the window's edge: they stand, and the window does not see them."""
     matched: dict[int, list[Rows]] = field(default_factory=dict)
     """The matches of the steps of patterns that have been evaluated, by the steps' identity."""
-    history: dict[tuple[str, object], EventTable] = field(default_factory=dict)
+    leftover: dict[int, EventTable] = field(default_factory=dict)
+    """For some steps of patterns, by identity: all they need of the time before the window."""
+    history: dict[tuple[str, Relation], EventTable] = field(default_factory=dict)
     """Occurrences before the window that patterns may still need, by what they are of."""
     entities: Any = None
     """Of which entities alone this is about, if not of all."""

@@ -254,6 +254,15 @@ def arrival_ranks(matches: Sequence[Rows], names: Sequence[str]) -> Integers:
     return found
 
 
+def value_ranks(matches: Sequence[Rows], name: str) -> Integers:
+    """The rank of the value of a variable in each match, over all tables; -1 without a value."""
+    known = [rows for rows in matches if name in rows.columns]
+    each = iter(_ranked_together([rows.columns[name] for rows in known], [r.length for r in known]))
+    return np.concatenate([
+        next(each) if name in rows.columns else np.full(rows.length, -1) for rows in matches
+    ])  # fmt: skip
+
+
 def _ranked_together(columns: list[Column], lengths: list[int]) -> list[Integers]:
     """Ranks of the values of several columns of one variable."""
     if not columns:

@@ -5,12 +5,15 @@ that both sides have. Where a time must be the same on both sides (`meets`, `sta
 `equals`), it is part of the group.
 
 - unrestricted: all pairs that fit;
-- recent: each match with the last that came before it and fits;
-- chronological: each with the first that came before it, fits and is not used up.
+- recent: each match with the last that came before it and fits; of those that end together, the
+  last to start, or the one that is preferred;
+- chronological: each with the first that came before it, fits and is not used up; of those that
+  start together, the first to end, or the one that is preferred.
 
-Conditions around a step belong to fitting. Then, and where absence depends on the very two that
-are combined, all pairs that fit otherwise are made and the policy selects among those that are
-left. Without such conditions the selection is one pass over both sides.
+Conditions around a step belong to fitting. Then, where absence depends on the very two that are
+combined, and where something else than the shorter one is preferred, all pairs that fit otherwise
+are made and the policy selects among those that are left. Without such conditions the selection is
+one pass over both sides.
 """
 
 from __future__ import annotations
@@ -23,12 +26,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.check.model import Preference
 from cernis.kernels import match, queues
 from cernis.operators.context import Context
 from cernis.operators.expressions import identity
 from cernis.operators.matches import (
     START,
     Ordered,
+    are_points,
     arrival_ranks,
     arriving,
     folded,
@@ -36,6 +41,7 @@ from cernis.operators.matches import (
     ordered,
     shared_groups,
     starts_of,
+    value_ranks,
 )
 from cernis.operators.pipeline import ROW
 from cernis.plan.steps import Absent, Around, Join
@@ -81,6 +87,7 @@ def joined(
 ) -> list[Rows]:  # fmt: skip
     """The matches of a step with two inputs."""
     plain = not step.around and (step.absent is None or _is_bound(step.absent, right))
+    plain = plain and _is_usual(step.preference, [*left, *right])
     if step.consumption == "unrestricted":
         found = [
             _candidates(step, one, other, absent, context, refine)
@@ -92,6 +99,13 @@ def joined(
     else:
         found = _selected_of_all(step, left, right, absent, context, refine)
     return _alike(found)
+
+
+def _is_usual(preference: Preference | None, matches: list[Rows]) -> bool:
+    """Does a preference choose what is chosen without it?"""
+    if preference is None or preference.kind == "shorter":
+        return True
+    return preference.kind == "longer" and all(map(are_points, matches))
 
 
 def _alike(found: list[Rows]) -> list[Rows]:
@@ -338,18 +352,41 @@ def _choice(
     chosen = np.zeros(len(lefts), np.bool_)
     if not len(lefts):
         return chosen
+    other_start, other_end = (np.where(later, edge[0], edge[1]) for edge in (starts, ends))
+    preferred: Integers = np.zeros(len(lefts), np.int64)
+    if step.preference is not None and step.preference.variable:
+        preferred = np.where(later, *_preferred(step.preference, left, right, lefts, rights))
+    elif step.preference is not None and step.preference.kind == "longer":
+        preferred = other_end - other_start
     if step.consumption == "recent":
-        order = np.lexsort((rank, trigger))
+        order = np.lexsort((rank, preferred, other_end, trigger))
         last = np.r_[trigger[order][1:] != trigger[order][:-1], True]
         chosen[order[last]] = True
         return chosen
     own_rank = np.where(later, right_ranks[rights], ranks[lefts])
-    other_start, other_end = (np.where(later, edge[0], edge[1]) for edge in (starts, ends))
     own_start, own_end = (np.where(later, edge[1], edge[0]) for edge in (starts, ends))
-    order = np.lexsort((rank, other_end, other_start, own_rank, later, own_start, own_end))
+    order = np.lexsort(
+        (rank, other_end, -preferred, other_start, own_rank, later, own_start, own_end)
+    )
     count, right_count = len(ranks), len(right_ranks)
     chosen[order] = queues.choose(lefts[order], rights[order], count, right_count)
     return chosen
+
+
+def _preferred(
+    preference: Preference, left: list[Rows], right: list[Rows], lefts: Integers, rights: Integers
+) -> tuple[Integers, Integers]:
+    """By how much the left and the right of each pair is preferred by the value of a variable.
+
+    A match without the variable is preferred least.
+    """
+    found = []
+    for rows, chosen in ((left, lefts), (right, rights)):
+        ranks = value_ranks(rows, preference.variable)
+        if preference.kind == "least":
+            ranks = np.where(ranks < 0, ranks, ranks.max(initial=0) - ranks)
+        found.append(ranks[chosen])
+    return found[0], found[1]
 
 
 def _arrivals(

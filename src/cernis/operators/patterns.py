@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.check.model import Boundary, Event, Pair
+from cernis.check.model import Boundary, Event, Pair, Relation
+from cernis.check.validity import END
 from cernis.operators.context import Context
 from cernis.operators.expressions import reckon
 from cernis.operators.matches import START, called, starts_of
@@ -68,15 +69,37 @@ def _found(step: Step, context: Context) -> list[Rows]:
 # -- what occurs -----------------------------------------------------------------------------
 
 
+USED = "<used>"
+"""A column with the occurrence that a row of `side_rows` is made of."""
+
+
+def side_rows(part: Part, table: EventTable, context: Context) -> Rows:
+    """The matches of a part that is made of occurrences, given these; each tells which it is."""
+    step = part.step
+    if isinstance(step, Refine):
+        rows = side_rows(step.part, table, context)
+        for around in step.around:
+            rows = refined(around, rows, context)
+    else:
+        assert isinstance(step, Occurrences)
+        rows = _of_table(step, table, {USED: Column(np.arange(len(table)))})
+    (found,) = called(part, [rows])
+    return found.with_columns({USED: rows.columns[USED]})
+
+
 def _occurrences(step: Occurrences, context: Context) -> Rows:
     """One row an occurrence; of what stands from before the window, and of the window."""
-    table = known_occurrences(step.atom, context)
+    return _of_table(step, known_occurrences(step.atom, context), {})
+
+
+def _of_table(step: Occurrences, table: EventTable, more: dict[str, Column]) -> Rows:
     atom = step.atom
     pair = atom.pair if isinstance(atom, Boundary) else atom
     args = list(pair.args) if isinstance(pair, Event) else [*pair.args, pair.value]
     ends = Column(table.times)
     starts = ends if table.starts is None else Column(table.starts)
-    return bound_rows(args, table, Rows(len(table), {START: starts}, ends)).settled()
+    rows = Rows(len(table), {START: starts, **more}, ends)
+    return bound_rows(args, table, rows).settled()
 
 
 def known_occurrences(atom: Event | Boundary | Pair, context: Context) -> EventTable:
@@ -95,7 +118,7 @@ def window_occurrences(atom: Event | Boundary | Pair, context: Context) -> Event
     return occurrence_table(atom, context)[0]
 
 
-def history_key(atom: Event | Boundary | Pair) -> tuple[str, object]:
+def history_key(atom: Event | Boundary | Pair) -> tuple[str, Relation]:
     """What tells the occurrences of an atom from those of others."""
     if isinstance(atom, Boundary):
         return atom.edge, atom.pair.relation
@@ -121,7 +144,7 @@ def _either(step: Choice, context: Context) -> list[Rows]:
 
 
 def _refined(step: Refine, context: Context) -> list[Rows]:
-    found = matches(step.part, context)
+    found = _first_part(step, step.part, context)
     for around in step.around:
         if isinstance(around, Slide):
             names = step.part.names
@@ -134,13 +157,34 @@ def _refined(step: Refine, context: Context) -> list[Rows]:
 def refined(around: Around, rows: Rows, context: Context) -> Rows:
     """What `where` or `within` leaves of matches."""
     if isinstance(around, Conditions):
-        return run_steps(around.steps, rows, context).settled()
+        if not around.at_end:
+            return run_steps(around.steps, rows, context).settled()
+        assert rows.times is not None
+        found = run_steps(around.steps, rows.with_columns({END: rows.times}), context).settled()
+        columns = {name: column for name, column in found.columns.items() if name != END}
+        return Rows(found.length, columns, found.times)
     assert isinstance(around, Longest)
     short = rows.at - starts_of(rows) <= reckon(around.duration, rows)
     return rows.where(np.broadcast_to(short, rows.length)).settled()
 
 
+def _first_part(step: Join | Refine, part: Part, context: Context) -> list[Rows]:
+    """The matches of a step's first part; where it is known what it needs, no others."""
+    if id(step) not in context.leftover:
+        return matches(part, context)
+    below: Step = part.step
+    while isinstance(below, Refine):
+        below = below.part.step
+    assert isinstance(below, Occurrences)
+    own = [context.leftover[id(step)], window_occurrences(below.atom, context)]
+    rows = side_rows(part, stacked([table for table in own if len(table)] or own[1:]), context)
+    columns = {name: column for name, column in rows.columns.items() if name != USED}
+    return [Rows(rows.length, columns, rows.times)]
+
+
 def _joined(step: Join, context: Context) -> list[Rows]:
-    left, right = matches(step.left, context), matches(step.right, context)
+    left, right = _first_part(step, step.left, context), matches(step.right, context)
+    if id(step) in context.leftover:
+        right = [rows.where(rows.at > context.edge).settled() for rows in right]
     absent = [] if step.absent is None else matches(step.absent.part, context)
     return joined(step, left, right, absent, context, refined)

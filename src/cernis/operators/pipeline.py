@@ -205,7 +205,8 @@ def _counts(step: Aggregate, rows: Rows, context: Context) -> Array:
 
 
 def _sums(own: Array, values: Array, length: int) -> Array:
-    total = np.zeros(length, values.dtype)
+    # A column of nothing is of no kind: what it adds up to is a whole number.
+    total = np.zeros(length, values.dtype if len(values) else np.int64)
     np.add.at(total, own, values)
     return total
 

@@ -222,7 +222,7 @@ class _Builder:
     def _match(self, rule: PatternRule) -> Match:
         consumption = consumption_of(rule, self.checked.definitions)
         part = self.patterns.plan(rule.pattern, consumption)
-        return Match(pattern_head(rule), part, consumption, rule.span)
+        return Match(pattern_head(rule), part, str(consumption), rule.span)
 
     def _initial(self, rule: InitialRule) -> InitialPoints:
         goals = [Condition(goal, False, goal.span) for goal in rule.goals]

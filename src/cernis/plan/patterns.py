@@ -15,8 +15,9 @@ from dataclasses import replace
 
 from cernis.check.catalogue import pattern_atom
 from cernis.check.goals import Binder, Modes, named
-from cernis.check.model import Boundary, Event, Pair
+from cernis.check.model import Boundary, Consumption, Event, Pair, Preference
 from cernis.check.sliding import is_sliding, sliding
+from cernis.check.validity import END
 from cernis.errors import UnsupportedError
 from cernis.knowledge import Knowledge
 from cernis.plan.logical import PointOperator
@@ -71,13 +72,13 @@ class Patterns:
         self._counting = 0
         """In how many aggregates the pattern that is being planned stands."""
 
-    def plan(self, pattern: Pattern, consumption: str) -> Part:
+    def plan(self, pattern: Pattern, consumption: Consumption) -> Part:
         """The steps of a rule's pattern, by the names of its variables."""
         return self._part(pattern, consumption, math.inf)
 
     # -- from pattern to step ---------------------------------------------------------------
 
-    def _part(self, pattern: Pattern, consumption: str, limit: float) -> Part:
+    def _part(self, pattern: Pattern, consumption: Consumption, limit: float) -> Part:
         around: list[Where | Within] = []
         while isinstance(pattern, (Where, Within)):
             around.insert(0, pattern)
@@ -101,7 +102,7 @@ class Patterns:
     def _known(self, step: Step, names: Iterable[str]) -> Part:
         return Part(self._steps.setdefault(step, step), tuple(names))
 
-    def _occurrences(self, pattern: EventAtom, consumption: str) -> Part:
+    def _occurrences(self, pattern: EventAtom, consumption: Consumption) -> Part:
         atom = pattern_atom(pattern.term, pattern.span)
         args = _arguments(atom)
         for arg in args:
@@ -110,7 +111,7 @@ class Patterns:
                     f"{show(pattern.term)}: an argument of an event in a pattern is a variable or "
                     f"a value; compare it with {show(arg)} behind where"
                 )
-        if consumption != "unrestricted" or self._counting:
+        if consumption.policy != "unrestricted" or self._counting:
             # What differs in an argument that nobody names still counts as two.
             args = [self._distinct(arg) for arg in args]
         names = _met(args)
@@ -133,7 +134,7 @@ class Patterns:
         return self._known(Instant(int(pattern.value), (), pattern.span), ())
 
     def _choice(
-        self, pattern: Binary, around: list[Where | Within], consumption: str, limit: float
+        self, pattern: Binary, around: list[Where | Within], consumption: Consumption, limit: float
     ) -> Part:
         """Around a choice is around both its parts."""
         left, right = (
@@ -154,7 +155,7 @@ class Patterns:
         return self._known(Refine(_inside(part, called), planned, own, pattern.span), names)
 
     def _join(
-        self, pattern: Pattern, around: list[Where | Within], consumption: str, limit: float
+        self, pattern: Pattern, around: list[Where | Within], consumption: Consumption, limit: float
     ) -> Part:
         assert isinstance(pattern, (Binary, Absence))
         sides = (
@@ -164,6 +165,7 @@ class Patterns:
         (left, right), around = self._sides(sides, around, consumption, limit)
         names = _together(left.names, right.names)
         called = _numbered(names)
+        sides_called = dict(called)
         absent = None
         if isinstance(pattern, Absence):
             absent = self._absent(pattern, names)
@@ -171,15 +173,16 @@ class Patterns:
         planned, names = self._around(varying, names, called)
         step = Join(
             pattern.operator if isinstance(pattern, Binary) else "seq",
-            _inside(left, called), _inside(right, called), consumption,
+            _inside(left, called), _inside(right, called), consumption.policy,
             UNLIMITED if limit == math.inf else math.floor(limit),
-            absent, planned, tuple(called[name] for name in names), pattern.span,
+            absent, planned, tuple(called[name] for name in names),
+            _preferred(consumption.preference, sides_called), pattern.span,
         )  # fmt: skip
         return self._known(step, names)
 
     def _sides(
-        self, sides: tuple[Pattern, Pattern], around: list[Where | Within], consumption: str,
-        limit: float,
+        self, sides: tuple[Pattern, Pattern], around: list[Where | Within],
+        consumption: Consumption, limit: float,
     ) -> tuple[list[Part], list[Where | Within]]:  # fmt: skip
         """Both sides, with the conditions that are about one of them alone; and what is left.
 
@@ -190,7 +193,7 @@ class Patterns:
         for side in sides:
             part = self._part(side, consumption, limit)
             kinds = {type(step) for step in steps_of(part.step)}
-            if Choice not in kinds and (consumption == "unrestricted" or Join not in kinds):
+            if Choice not in kinds and (consumption.policy == "unrestricted" or Join not in kinds):
                 own, around = _parted(around, set(part.names))
                 if own:
                     wrapped = Where(side, tuple(own), side.span)
@@ -204,7 +207,7 @@ class Patterns:
         while isinstance(inner, (Where, Within)) and not _has_aggregate(inner):
             around.insert(0, inner)
             inner = inner.pattern
-        part = self._part(inner, "unrestricted", math.inf)
+        part = self._part(inner, Consumption(), math.inf)
         if isinstance(inner, Where) and named(inner.conditions) & set(names) - set(part.names):
             raise UnsupportedError(
                 f"{show(pattern.absent)}: beside an aggregate, conditions on what must be absent "
@@ -212,7 +215,7 @@ class Patterns:
             )
         own = [each for each in around if named(_terms(each)) <= set(part.names)]
         if own:
-            part = self._part(_wrapped(inner, own), "unrestricted", math.inf)
+            part = self._part(_wrapped(inner, own), Consumption(), math.inf)
         called = _numbered(names)
         own_names = [name for name in part.names if name not in called]
         called |= {name: f"A{at}" for at, name in enumerate(own_names)}
@@ -231,12 +234,14 @@ class Patterns:
         """
         planned: list[Around] = []
         for each in around:
-            for name in _met(_terms(each)):
-                called.setdefault(name, f"V{len(called)}")
+            met = _met(_terms(each))
+            for name in met:
+                if name != END:
+                    called.setdefault(name, f"V{len(called)}")
             if isinstance(each, Within):
                 planned.append(Longest(renamed(each.duration, called)))
                 continue
-            bound = {called[name] for name in names}
+            bound = {called[name] for name in names} | ({END} & set(met))
             for aggregate in filter(is_sliding, each.conditions):
                 planned.append(self._slide(renamed(aggregate, called)))
                 bound.add(planned[-1].result)  # type: ignore[union-attr]
@@ -244,7 +249,7 @@ class Patterns:
             goals = self._computing([renamed(goal, called) for goal in rest], bound)
             pipeline = Pipeline(self._knowledge, self._modes, set(bound), set(called.values()))
             literals = [own for goal in goals for own in literals_of(goal, goal.span)]
-            planned.append(Conditions(pipeline.run(literals)))
+            planned.append(Conditions(pipeline.run(literals), END in met))
             more = (name for name in called if called[name] in pipeline.bound)
             names = _together(names, more)
         return tuple(planned), names
@@ -292,6 +297,14 @@ def _together(left: Iterable[str], right: Iterable[str]) -> tuple[str, ...]:
 
 def _inside(part: Part, called: dict[str, str]) -> Part:
     return replace(part, names=tuple(called[name] for name in part.names))
+
+
+def _preferred(preference: Preference | None, called: dict[str, str]) -> Preference | None:
+    """A preference by the names inside of a step; None where it has no such variable."""
+    if preference is None or not preference.variable:
+        return preference
+    inside = called.get(preference.variable)
+    return None if inside is None else replace(preference, variable=inside)
 
 
 def renamed(term: Term, called: dict[str, str]) -> Term:

@@ -68,7 +68,7 @@ def shapes(definitions: Definitions) -> Iterator[RuleShape]:
         yield RuleShape(
             pattern_head(pattern), tuple(_entity(use) for use in pattern_uses(pattern.pattern)),
             windows=tuple(_windows(pattern.pattern)),
-            selects=consumption_of(pattern, definitions) != "unrestricted",
+            selects=consumption_of(pattern, definitions).policy != "unrestricted",
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from cernis.check.model import Boundary, Event, Pair
+from cernis.check.model import Boundary, Event, Pair, Preference
 from cernis.plan.logical import PointOperator
 from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Term
@@ -30,9 +30,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Only matches for which conditions are true; further variables may get values."""
+    """Only matches for which conditions are true; further variables may get values.
+
+    If `at_end`, there is a variable for the end of the match among them.
+    """
 
     steps: tuple[PointOperator, ...]
+    at_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,8 @@ class Absent:
 class Join:
     """Pairs of matches of two parts, joined on the variables they share.
 
-    The operator is one of the language but `or`. `limit` is the greatest length of a pair.
+    The operator is one of the language but `or`. `limit` is the greatest length of a pair. Where a
+    policy takes matches for equal, the preference chooses.
     """
 
     operator: str
@@ -125,6 +130,7 @@ class Join:
     absent: Absent | None
     around: tuple[Around, ...]
     names: tuple[str, ...]
+    preference: Preference | None = None
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

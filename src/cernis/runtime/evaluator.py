@@ -16,6 +16,7 @@ from cernis.operators.simple import marked_event
 from cernis.plan.builder import Plan
 from cernis.plan.links import Home, Link, homes, links
 from cernis.runtime.changes import differing
+from cernis.runtime.history import Past
 from cernis.runtime.memory import Memory
 from cernis.runtime.run import Window, counted_events, watched_fluents
 from cernis.runtime.stores import Rows, Store, stacked
@@ -29,7 +30,8 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 class Change:
     """Rows of a relation that are no longer there, and rows that are new.
 
-    The columns of a fluent are start, end and value, those of an event its time.
+    The columns of a fluent are start, end and value, those of an event its time, and its start if
+    it is a pattern's.
     """
 
     gone: Rows
@@ -72,6 +74,8 @@ class Standing:
     """Intervals before the window's edge that rules look back at."""
     seen: dict[Relation, Rows] = field(default_factory=dict)
     """What the query saw of the fluents that later ones look back at."""
+    history: Past | None = None
+    """What patterns may need of occurrences before the edge."""
 
 
 class Spaces:

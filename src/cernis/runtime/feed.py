@@ -27,9 +27,11 @@ FEED: Final = pa.schema([
 
 HAPPENED: Final = pa.schema([
     ("change", pa.string()), ("event", pa.string()), ("args", pa.list_(pa.string())),
-    ("occurrence", pa.int64()), ("query_time", pa.int64()), ("rule_version", pa.string()),
+    ("start", pa.int64()), ("occurrence", pa.int64()), ("query_time", pa.int64()),
+    ("rule_version", pa.string()),
 ])  # fmt: skip
-"""Changes of the happenings of derived events."""
+"""Changes of the happenings of derived events. Only occurrences of patterns have a start; they end
+when they happen."""
 
 Encoding: TypeAlias = Callable[[Relation], tuple[list[Domain | None], Domain | None]]
 """Gives the encodings of a relation's arguments and of its value."""
@@ -69,8 +71,10 @@ class Feed:
         for relation, change in sorted(self.events.items()):
             domains, _ = self.encoding(relation)
             for name, rows in (("delete", change.gone), ("insert", change.come)):
+                times, *starts = rows.columns
+                start = as_arrow(starts[0]) if starts else pa.nulls(len(rows), pa.int64())
                 columns = [
-                    *self._head(name, relation, domains, rows), as_arrow(rows.columns[0]),
+                    *self._head(name, relation, domains, rows), start, as_arrow(times),
                     *self._tail(rows),
                 ]  # fmt: skip
                 parts.append(pa.table(columns, HAPPENED))

@@ -39,6 +39,7 @@ class Incremental:
         self._spaces = spaces
         self._plan = spaces.plan
         self._before: int | None = None
+        self._bound = -INFINITY
         self._watched = watched_fluents(self._plan)
         self._kept = Kept(spaces, frozenset(memory.stores), counted=counted_events(self._plan))
         self._enter_stores()
@@ -114,6 +115,7 @@ class Incremental:
         """Bring the answer up to a query."""
         context.watched = self._watched
         update = Update(window, context, self._before, members=members)
+        self._miss(update)
         self._forget(update)
         self._make_sure(update)
         news = self._news(admitted, update)
@@ -151,6 +153,18 @@ class Incremental:
                     store.exchange(_NOWHERE, store.enter(rows)[0], rows)
                     if stores is kept.fluents:
                         kept.look_ahead(relation, rows, standing.query, context.tick)
+
+    def _miss(self, update: Update) -> None:
+        """Note the keys of intervals that are seen no longer, where others may miss them."""
+        for relation in self._kept.missed:
+            shelf = self._kept.fluents[relation].shelf
+            groups = np.arange(shelf.groups)
+            low, high = np.full(len(groups), self._bound), np.full(len(groups), update.bound)
+            places, owners = shelf.overlapping(groups, low, high)
+            ends = shelf.column(1, places)
+            missed = owners[(ends > self._bound) & (ends <= update.bound)]
+            update.missed[relation] = np.unique(missed)
+        self._bound = update.bound
 
     def _forget(self, update: Update) -> None:
         for store in self._kept.fluents.values():

@@ -18,6 +18,7 @@ from cernis.errors import DataError
 from cernis.runtime.columns import SetAside
 from cernis.runtime.evaluator import Spaces, Standing
 from cernis.runtime.feed import Policy
+from cernis.runtime.history import Past, occurrence_domains
 from cernis.runtime.ids import Ledger
 from cernis.runtime.memory import Counts, Memory
 from cernis.runtime.plain import Tree
@@ -106,6 +107,11 @@ class Outgoing:
             for relation, rows in given.items()
         ]
 
+    def occurrences(self, key: tuple[str, Relation], rows: Rows) -> Tree:
+        """Occurrences of something that patterns are made of."""
+        domains = occurrence_domains(key, self.spaces.context)
+        return {"kind": key[0], **self.rows(key[1], rows, (domains, []))}
+
     def values(self) -> Tree:
         """The values that are in use, by domain."""
         found = []
@@ -176,6 +182,11 @@ class Incoming:
             [self.column(*each) for each in arguments], [self.column(*each) for each in others]
         )
 
+    def occurrences(self, tree: Tree) -> tuple[tuple[str, Relation], Rows]:
+        """Occurrences of something that patterns are made of."""
+        key = str(tree["kind"]), relation_of(tree["relation"])
+        return key, self.rows(tree, (occurrence_domains(key, self.spaces.context), []))
+
     def all_rows(
         self, given: Iterable[Tree], known: Iterable[Relation], begun: bool = False
     ) -> dict[Relation, Rows]:
@@ -228,9 +239,11 @@ def left(session: Session) -> Tree:
 
 
 def _with_ids(tree: Tree) -> Tree:
-    """Records had no ids in the first format."""
+    """Records had no ids in the first format, and sessions no patterns."""
     counts = {**tree["counts"], "duplicated": []}
-    return {**tree, "counts": counts, "memory": {**tree["memory"], "ledgers": []}}
+    standing = tree["standing"] and {**tree["standing"], "history": None}
+    memory = {**tree["memory"], "ledgers": []}
+    return {**tree, "counts": counts, "memory": memory, "standing": standing}
 
 
 MIGRATIONS: Final[Mapping[int, Callable[[Tree], Tree]]] = {1: _with_ids}
@@ -331,7 +344,24 @@ def _plain_standing(standing: Standing, out: Outgoing) -> Tree:
         "begun": out.all_rows(standing.begun, begun=True),
         "remembered": out.all_rows(standing.remembered),
         "seen": out.all_rows(standing.seen),
+        "history": standing.history and _plain_past(standing.history, out),
     }
+
+
+def _plain_past(past: Past, out: Outgoing) -> Tree:
+    return {
+        "kept": [out.occurrences(*each) for each in past.kept.items()],
+        "last": [out.occurrences(*each) for each in past.last.items()],
+        "leftover": [[n, out.occurrences(*each)] for n, each in past.leftover.items()],
+        "dropped": past.dropped,
+    }
+
+
+def _past_of(tree: Tree, given: Incoming) -> Past:
+    return Past(
+        dict(map(given.occurrences, tree["kept"])), dict(map(given.occurrences, tree["last"])),
+        {number: given.occurrences(own) for number, own in tree["leftover"]}, tree["dropped"],
+    )  # fmt: skip
 
 
 def standing_of(tree: Tree, given: Incoming, known: Iterable[Relation]) -> Standing:
@@ -344,6 +374,7 @@ def standing_of(tree: Tree, given: Incoming, known: Iterable[Relation]) -> Stand
         given.all_rows(tree["begun"], wanted, begun=True),
         given.all_rows(tree["remembered"], wanted),
         given.all_rows(tree["seen"], wanted),
+        tree["history"] and _past_of(tree["history"], given),
     )
 
 

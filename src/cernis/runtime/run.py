@@ -16,6 +16,7 @@ from cernis.check.model import (
     Changes,
     Collect,
     Either,
+    Event,
     Happens,
     Literal,
     Relation,
@@ -27,6 +28,8 @@ from cernis.operators.grounding import distinct
 from cernis.operators.pieces import Piece, reaching, united
 from cernis.operators.profile import Profile
 from cernis.plan.builder import Plan
+from cernis.plan.logical import Match
+from cernis.plan.steps import Occurrences, Slide, parts_below, steps_of
 from cernis.runtime.history import History
 from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
 from cernis.runtime.members import Members
@@ -121,6 +124,7 @@ class Run:
         self.domains, self.memo = workspace.domains, workspace.memo
         self.counted = self.memo.once("counted", self.plan, lambda: counted_events(self.plan))
         self.watched = self.memo.once("watched", self.plan, lambda: watched_fluents(self.plan))
+        self.in_time = self.memo.once("in time", self.plan, lambda: events_in_time(self.plan))
 
     def _prepared(self) -> _Workspace:
         """What another run has left, if there is such."""
@@ -210,7 +214,7 @@ class Run:
         context.remembered = state.remembered()
         context.profile = self.profile
         for relation, events in given.events.items():
-            table = _visible_events(events, window)
+            table = _visible_events(events, window, relation in self.in_time)
             context.events[relation] = once(table) if relation in self.counted else table
         for relation, fluent in given.fluents.items():
             context.fluents[relation] = self._visible_fluent(
@@ -304,6 +308,26 @@ def watched_fluents(plan: Plan) -> frozenset[Relation]:
     )
 
 
+def events_in_time(plan: Plan) -> frozenset[Relation]:
+    """The events that are wanted in the order of time.
+
+    Those that nothing looks at but windows without a key, which slide along them.
+    """
+    strata = (stratum for stage in plan.stages for stratum in stage.strata)
+    rules = [rule for s in strata for own in s.definitions for rule in own.rules]
+    steps = [step for r in rules if isinstance(r, Match) for step in steps_of(r.part.step)]
+    slid: set[Relation] = set()
+    others = {literal.event.relation for body in _bodies(plan) for literal in temporal(body)
+              if isinstance(literal, Happens)}  # fmt: skip
+    for step in steps:
+        slides = [own for own in getattr(step, "around", ()) if isinstance(own, Slide)]
+        is_slid = bool(slides) and not any(slide.key for slide in slides)
+        for below in (part.step for part in parts_below(step)):
+            if isinstance(below, Occurrences) and isinstance(below.atom, Event):
+                (slid if is_slid else others).add(below.atom.relation)
+    return frozenset(slid - others)
+
+
 def _collects(body: tuple[Literal, ...]) -> Iterator[Collect]:
     """The aggregates of a body, at any depth."""
     for literal in body:
@@ -323,7 +347,7 @@ def once(table: EventTable) -> EventTable:
     return table if len(first) == len(table) else table.take(np.sort(first))
 
 
-def _visible_events(events: InputEvents, window: Window) -> EventTable:
+def _visible_events(events: InputEvents, window: Window, in_time: bool) -> EventTable:
     low = int(np.searchsorted(events.times, window.edge, "right"))
     high = int(np.searchsorted(events.times, window.query, "right"))
     times = events.times[low:high]
@@ -334,4 +358,6 @@ def _visible_events(events: InputEvents, window: Window) -> EventTable:
     if late.any():
         arguments = [column[~late] for column in arguments]
         times = times[~late]
+    if in_time:
+        return EventTable(arguments, events.domains, times)
     return by_entity(arguments, events.domains, times)

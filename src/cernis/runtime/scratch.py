@@ -11,6 +11,7 @@ from cernis.operators.context import Context, Points
 from cernis.operators.pieces import Piece, pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.runtime.evaluator import Change, Outcome, Standing, told_apart
+from cernis.runtime.history import History, as_rows
 from cernis.runtime.memory import Admitted, Memory
 from cernis.runtime.population import Predicate
 from cernis.runtime.query import Outcome as Counted
@@ -33,6 +34,18 @@ class Scratch:
         self._happened: dict[Relation, Rows] = {}
         self._counted = counted_events(plan)
         self._watched = watched_fluents(plan)
+        events = frozenset(r for r, store in memory.stores.items() if store.width == 1)
+        self.history = History(plan, events)
+
+    def pass_edge(self, edge: int) -> None:
+        """Keep what patterns may need of the records that are about to be forgotten."""
+        passed = {}
+        for relation in self.history.wanted:
+            table = event_table(
+                self._memory.stores[relation], self._memory.stores[relation].shelf.everything()
+            )
+            passed[relation] = table.take(np.flatnonzero(table.times <= edge))
+        self.history.advance(edge, passed)
 
     def query(
         self, window: Window, context: Context, admitted: Mapping[Relation, Admitted],
@@ -53,14 +66,16 @@ class Scratch:
                 known = self._happened.get(relation)
                 if known is not None:
                     self._happened[relation] = known.take(known.columns[0] > window.edge)
-                now = Rows(table.arguments, [table.times])
-                self._compare(relation, now, self._happened, outcome)
+                self._compare(relation, as_rows(table), self._happened, outcome)
         state.forget_archive()
         return outcome
 
     def _evaluated(self, context: Context) -> Counted:
         """Evaluate all strata."""
-        return evaluate(self._plan, context, self._state.carried())
+        self.history.enter(context)
+        found = evaluate(self._plan, context, self._state.carried())
+        self.history.settle(context)
+        return found
 
     def standing(self, query: int) -> Standing:
         """What the last query has left."""
@@ -69,7 +84,10 @@ class Scratch:
         points = {r: Rows(own.arguments, [own.times, own.values]) for r, own in begun.items()}
         remembered, seen = ({r: _rows_of(table) for r, table in own.items()}
                             for own in self._state.looked_back_at())  # fmt: skip
-        return Standing(query, fluents | self._rows, dict(self._happened), points, remembered, seen)
+        return Standing(
+            query, fluents | self._rows, dict(self._happened), points, remembered, seen,
+            self.history.left(),
+        )  # fmt: skip
 
     def take_over(self, standing: Standing, context: Context) -> None:
         """Go on from where another has stopped."""
@@ -82,6 +100,8 @@ class Scratch:
             for relation, rows in standing.begun.items()
         }
         self._state.resume(live, begun, remembered, seen, context)
+        if standing.history is not None:
+            self.history.resume(standing.history, context)
         defined = set(self._fluents())
         self._rows = {r: rows for r, rows in standing.fluents.items() if r in defined}
         self._happened = dict(standing.events)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.check.model import FluentKind, Relation
-from cernis.errors import DataError, UnsupportedError
+from cernis.errors import DataError
 from cernis.operators.context import Context, Memo
 from cernis.operators.profile import Timing
 from cernis.plan.builder import Plan
@@ -98,8 +98,6 @@ class Session:
     ) -> None:  # fmt: skip
         if policy not in POLICIES:
             raise DataError(f"a policy is one of {', '.join(POLICIES)}, not {policy}")
-        if plan.checked.definitions.patterns:
-            raise UnsupportedError("event patterns are not supported in sessions yet; use run")
         settings = plan.checked.definitions.settings
         self.plan = plan
         self.incremental = incremental
@@ -130,7 +128,8 @@ class Session:
         self.memory = self.spaces.memory()
         self.memory.future = self.future
         self.population = Population(self.plan.checked.definitions)
-        self.may_be_incremental = Incremental.fits(self.spaces)
+        patterns = self.plan.checked.definitions.patterns
+        self.may_be_incremental = not patterns and Incremental.fits(self.spaces)
         self._may_change = self.incremental is None and self.may_be_incremental
         self._evaluator = self._made(bool(self.incremental) and self.may_be_incremental)
 
@@ -184,6 +183,16 @@ class Session:
 
         save(self, path)
 
+    @property
+    def kept(self) -> int:
+        """How many occurrences that ended before the window are kept for patterns."""
+        return len(self._evaluator.history) if isinstance(self._evaluator, Scratch) else 0
+
+    @property
+    def dropped(self) -> int:
+        """How many such occurrences were dropped, as no match could need them any more."""
+        return self._evaluator.history.dropped if isinstance(self._evaluator, Scratch) else 0
+
     # -- queries ----------------------------------------------------------------------------
 
     def query(self, time: int) -> Feed:
@@ -196,6 +205,8 @@ class Session:
         window = Window(self.edge(time), time)
         with undisturbed():
             context = self._context(window, self.start)
+            if isinstance(self._evaluator, Scratch):
+                self._evaluator.pass_edge(window.edge)
             self.memory.forget(window)
             admitted = self.memory.admit(window, self.start)
             members = self.population.update(admitted, self.memory.stores, context)

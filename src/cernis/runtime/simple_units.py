@@ -123,8 +123,9 @@ class PointUnit(Unit):
 class SimpleUnit(PointUnit):
     """A simple fluent, of which the points are kept.
 
-    The intervals of a key are made anew from the first point that differs; with delayed effects,
-    from the window's edge. Points that mark happenings of one event are kept with these.
+    Where a key has at most one interval at a time, its intervals are mended around the points that
+    differ. Else they are made anew from the first of these; with delayed effects, from the window's
+    edge. Points that mark happenings of one event are kept with these.
     """
 
     def __init__(self, stage: int, stratum: Stratum, kept: Kept) -> None:

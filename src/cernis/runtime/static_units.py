@@ -71,6 +71,8 @@ class _Read:
 
     pair: Pair
     link: Link
+    is_of_one: bool
+    """Does the key tell all that the list is about?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,18 @@ class _Lasting:
         if self.operator != "intersect_all":
             return every[0]
         return min(every, key=lambda own: (-min(len(r.link.pairs) for r in own), len(own)))
+
+    def every_read(self) -> Iterator[_Read]:
+        """All lists that make it up."""
+        for part in self.parts:
+            yield from (part,) if isinstance(part, _Read) else part.every_read()
+
+    @property
+    def is_joined(self) -> bool:
+        """Is it made of intervals of which some may be forgotten before others that they meet?"""
+        return any(
+            not part.is_of_one if isinstance(part, _Read) else part.is_joined for part in self.parts
+        ) or self.operator in ("union_all", "relative_complement_all")
 
 
 class StaticUnit(Unit):
@@ -133,13 +147,18 @@ class StaticUnit(Unit):
                 pairs = tuple(
                     (args.index(term), at) for at, term in enumerate(wanted) if term in args
                 )
-                made[step.output] = _Read(step.pair, Link(step.pair.relation, pairs))
+                others = {own for own in (*args, step.pair.value) if isinstance(own, Variable)}
+                link = Link(step.pair.relation, pairs)
+                made[step.output] = _Read(step.pair, link, others <= set(wanted))
             elif isinstance(step, Combine):
                 parts = tuple(made[name] for name in step.inputs)
                 made[step.output] = _Lasting(step.operator, parts)
                 if step.operator in _DURATIONS:
                     self._asked.append(_Lasting(step.operator, parts[:1]))
         self._within += _Lasting("union_all", (made[rule.output],)).reads()
+        for asked in self._asked:
+            if asked.is_joined:
+                self.kept.missed |= {read.link.relation for read in asked.every_read()}
 
     # -- what is affected -------------------------------------------------------------------
 
@@ -154,6 +173,12 @@ class StaticUnit(Unit):
                     return
                 points = np.full(len(groups), update.before)
                 yield Dirt(groups, points, np.full(len(groups), INFINITY))
+        for asked in self._asked:
+            if asked.is_joined:
+                for read in asked.every_read():
+                    groups = update.missed[read.link.relation]
+                    points = np.full(len(groups), update.bound)
+                    yield self.forward(read.link, Dirt(groups, points, points + 1), update)
 
     def _open(self, made: _Lasting | _Read, update: Update) -> Integers | None:
         """The keys for which a list is open, in order; None if it may be any."""

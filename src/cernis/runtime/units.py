@@ -13,7 +13,7 @@ from cernis.check.model import FluentKind, Grounding, Relation
 from cernis.operators.bindings import alternatives, is_local
 from cernis.operators.context import Context, Points
 from cernis.operators.pieces import pieces, united
-from cernis.operators.simple import Carried
+from cernis.operators.simple import Carried, leaves_open
 from cernis.plan.growing import growing
 from cernis.plan.links import Link
 from cernis.plan.logical import (
@@ -72,6 +72,8 @@ class Kept:
     """Keys and points behind the last query at which intervals are known to begin or end."""
     unsure: dict[Relation, Integers] = field(default_factory=dict)
     """Keys of fluents that may have gone on behind the last query."""
+    missed: set[Relation] = field(default_factory=set)
+    """Fluents of which it matters when the window forgets an interval."""
 
     def look_ahead(self, relation: Relation, come: Rows, query: int, tick: int) -> None:
         """Note where intervals begin or end behind the query: others may wait for that."""
@@ -122,6 +124,8 @@ class Update:
     members: Mapping[Predicate, list[list[Array]]] = field(default_factory=dict)
     unsure: dict[Relation, list[Array]] = field(default_factory=dict)
     """Instances, arguments and value, that rest on a point at the query and may go on behind it."""
+    missed: dict[Relation, Integers] = field(default_factory=dict)
+    """Keys of fluents with intervals that this query is the first not to see."""
     outcome: Outcome = field(default_factory=Outcome)
     shared: dict[int, Shared] = field(default_factory=dict)
     """What units of a stage look at in common."""
@@ -205,7 +209,10 @@ class Unit:
         operators = {part.operator for part in parts_of(self._rules()) if isinstance(part, Combine)}
         self.has_durations = DURATION in operators
         requires = any(isinstance(part, Require) for part in parts_of(self._rules()))
-        self.looks_back = requires or bool(LOOK_BACK & operators) or not self._is_local()
+        # Who can be initiated by a head that leaves that open changes with what is forgotten.
+        simple = [own for own in self.definitions.values() if own.kind == FluentKind.SIMPLE]
+        is_open = any(leaves_open(own)["initiation"] for own in simple)
+        self.looks_back = requires or is_open or bool(LOOK_BACK & operators) or not self._is_local()
         self.is_anchored = all(
             is_anchored(rule, kept.spaces.homes[relation].positions)
             for relation, definition in self.definitions.items()

@@ -120,13 +120,11 @@ def job_of(plan: Plan, settings: Settings, buckets: int, at_once: int | None = N
     """The job of a plan.
 
     Where no rule allows slices, there are none. With windows, a slice is some queries: there must
-    be no domains that grow with the input, whose members may be taken back from long ago, and no
-    event patterns, which remember what ended before a window.
+    be no domains that grow with the input, whose members may be taken back from long ago.
     """
     loaded = Loaded(plan)
     if settings.window is not None:
-        definitions = plan.checked.definitions
-        at_once = None if definitions.domains or definitions.patterns else at_once
+        at_once = None if plan.checked.definitions.domains else at_once
     elif settings.step or not any(map(loaded.sliced, loaded.routes.owned)):
         at_once = None
     return Job(_packed(plan), settings, buckets, at_once=at_once, here=loaded)

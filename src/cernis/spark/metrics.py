@@ -29,6 +29,8 @@ _HELP: Final[Mapping[str, tuple[str, str]]] = {
     "query_time": ("gauge", "The time of the last query"),
     "lag": ("gauge", "From the last query to the latest time that records tell of"),
     "held": ("gauge", "Records in the windows of all buckets"),
+    "kept": ("gauge", "Occurrences before the windows that patterns may still need"),
+    "dropped": ("counter", "Such occurrences that no match could need any more"),
     "open_intervals": ("gauge", "Intervals that were open at the last query"),
     "state_bytes": ("gauge", "Bytes of state that the next micro-batch reads"),
     "written_bytes": ("counter", "Bytes of state that were written"),
@@ -60,6 +62,8 @@ class Metrics:
     clock: int | None = None
     query_time: int | None = None
     held: int = 0
+    kept: int = 0
+    dropped: int = 0
     open_intervals: int = 0
     state_bytes: int = 0
     written_bytes: int = 0

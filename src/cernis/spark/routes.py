@@ -122,7 +122,7 @@ def find_routes(plan: Plan, by_links: bool = True) -> Routes:
     """The routes of a plan.
 
     Components of linked entities are known when all of the input is. Where it is not, `by_links` is
-    False, and what has no key goes to one bucket.
+    False, what has no key goes to one bucket, and what patterns need goes wherever they may ask.
     """
     checked = plan.checked
     drafts, _ = find_stages(
@@ -130,7 +130,7 @@ def find_routes(plan: Plan, by_links: bool = True) -> Routes:
     )
     if not by_links:
         drafts = [replace(draft, links=None) for draft in drafts]
-    return _Search(plan, drafts).routes()
+    return _Search(plan, drafts, all_known=by_links).routes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +153,10 @@ class _Use:
 class _Search:
     """Finds the routes, stage by stage."""
 
-    def __init__(self, plan: Plan, drafts: list[StageDraft]) -> None:
+    def __init__(self, plan: Plan, drafts: list[StageDraft], all_known: bool) -> None:
         definitions = plan.checked.definitions
         self._drafts = drafts
+        self._all_known = all_known
         self._rules: list[Rule | PatternRule] = [
             *definitions.changes, *definitions.events, *definitions.statics, *definitions.patterns,
         ]  # fmt: skip
@@ -218,7 +219,13 @@ class _Search:
     def _drivers(
         self, rule: Rule | PatternRule, wanted: list[Term]
     ) -> Iterator[tuple[Relation, Positions]]:
-        """Inputs that an instance of the head cannot do without, and that carry all of its key."""
+        """Inputs that an instance of the head cannot do without, and that carry all of its key.
+
+        A pattern may need what had passed before such a record came; as long as more may come, none
+        can ask for it in time.
+        """
+        if isinstance(rule, PatternRule) and not self._all_known:
+            return
         for relation, args in indispensable(rule):
             if relation not in self._stage_of and all(term in args for term in wanted):
                 yield relation, tuple(args.index(term) for term in wanted)

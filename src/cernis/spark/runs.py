@@ -9,6 +9,7 @@ import numpy as np
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
 from cernis.runtime.columns import Kind, RecordColumns, Records
+from cernis.runtime.history import History
 from cernis.runtime.inputs import Encoder, Input
 from cernis.runtime.members import Members
 from cernis.runtime.query import evaluate
@@ -96,6 +97,7 @@ class WindowedRun(StageRun):
         self._enter(self._prepared())
         self._encoder = Encoder(self.checked, self.domains, self.tick)
         self._state = State(self.checked, self.domains, self.tick)
+        self._history = History(self.plan)
         self._conflicts = 0
 
     def last_before(self, time: int) -> int | None:
@@ -115,10 +117,13 @@ class WindowedRun(StageRun):
             while self._windows and self._windows[0].query <= query:
                 window = self._windows.popleft()
                 self._state.advance(window.edge)
+                self._history.advance(window.edge)
                 context = self._context(given, window, self._start, self._state)
                 Members(self.checked.definitions).fill(context, given)
+                self._history.enter(context)
                 self.before_query(self._number, context)
                 outcome = evaluate(self.plan, context, self._state.carried())
+                self._history.settle(context)
                 self.after_query(self._number, context)
                 self._state.settle(context)
                 self._conflicts += outcome.conflicts

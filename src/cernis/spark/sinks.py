@@ -122,11 +122,16 @@ def line_of(row: Mapping[str, Any]) -> str:
     >>> line_of({"change": "insert", "fluent": "rich", "args": ["kim"], "value": "true",
     ...     "start": 14, "end": None, "query_time": 20})
     '+ rich(kim)=true [14,inf) at 20'
+    >>> line_of({"change": "insert", "fluent": "theft", "args": ["pen"], "value": None,
+    ...     "start": 14, "end": 17, "query_time": 20})
+    '+ theft(pen) [14,17] at 20'
     """
     args = f"({', '.join(row['args'])})" if row["args"] else ""
     sign = "+" if row["change"] == "insert" else "-"
     if row["value"] is None:
-        return f"{sign} {row['fluent']}{args} {row['start']} at {row['query_time']}"
+        start, end = row["start"], row["end"]
+        when = start if end is None else f"[{start},{end}]"
+        return f"{sign} {row['fluent']}{args} {when} at {row['query_time']}"
     end = "inf" if row["end"] is None else row["end"]
     what = f"{row['fluent']}{args}={row['value']}"
     return f"{sign} {what} [{row['start']},{end}) at {row['query_time']}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
@@ -177,12 +178,17 @@ def _enter_nothing(relation: Relation, context: Context) -> None:
 
 
 def table_of(feed: Feed) -> pa.Table:
-    """All changes of a query as one table: a happening has no value and no end."""
+    """All changes of a query as one table.
+
+    A happening has no value, and no end; an occurrence of a pattern has its last point as its end.
+    """
     happened = feed.happenings()
-    nothing = pa.nulls(len(happened))
+    has_start = pc.is_valid(happened["start"])
     columns = [
-        happened["change"], happened["event"], happened["args"], nothing.cast(pa.string()),
-        happened["occurrence"], nothing.cast(pa.int64()), happened["query_time"],
+        happened["change"], happened["event"], happened["args"],
+        pa.nulls(len(happened), pa.string()),
+        pc.if_else(has_start, happened["start"], happened["occurrence"]),
+        pc.if_else(has_start, happened["occurrence"], None), happened["query_time"],
         happened["rule_version"],
     ]  # fmt: skip
     return pa.concat_tables([feed.table(), pa.table(columns, FEED)])

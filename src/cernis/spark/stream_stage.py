@@ -121,9 +121,10 @@ class Bucket:
             yield from self._answered(state, clock, due, demands)
         else:
             state.put_waiting(self.inbox.records())
-            sizes = state.leave(Standing(clock, standing.held, standing.open_intervals))
+            sizes = state.leave(replace(standing, clock=clock))
             yield Row(self.bucket, LAST, Kind.REPORT, {
-                "held": standing.held, "open_intervals": standing.open_intervals, "queries": 0,
+                "held": standing.held, "kept": standing.kept,
+                "open_intervals": standing.open_intervals, "queries": 0,
                 "query_time": clock.query, "clock": clock.time, **sizes,
             })  # fmt: skip
 
@@ -135,6 +136,7 @@ class Bucket:
         session = state.session()
         times.append(time.process_time())
         session.start = clock.start
+        dropped = session.dropped
         session.insert(self.inbox.records())
         session.put_in(self.inbox.found)
         feeds = [session.answered(window.query) for window in due]
@@ -143,12 +145,15 @@ class Bucket:
         counts = session.counted()
         times.append(time.process_time())
         state.put_session(session)
-        standing = Standing(clock.asked(due), len(session), session.open_intervals)
+        standing = Standing(
+            clock.asked(due), len(session), session.open_intervals, session.kept
+        )  # fmt: skip
         sizes = state.leave(standing)
         times.append(time.process_time())
         restoring, evaluating, saving = np.diff(times).tolist()
         yield Row(self.bucket, LAST, Kind.REPORT, {
             "aside": told(counts.set_aside), "late": told(counts.too_late), "held": standing.held,
+            "kept": standing.kept, "dropped": session.dropped - dropped,
             "open_intervals": standing.open_intervals, "queries": len(feeds),
             "duplicates": self._duplicates(counts),
             "query_time": standing.clock.query, "clock": clock.time, **sizes,

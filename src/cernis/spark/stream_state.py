@@ -35,11 +35,12 @@ _WAITING: Final = "waiting-"
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far a bucket has come: its clock, and how much its session held at the last query."""
+    """How far a bucket has come: its clock, and what its session held at the last query."""
 
     clock: Clock = field(default_factory=Clock)
     held: int = 0
     open_intervals: int = 0
+    kept: int = 0
 
     def tree(self) -> Tree:
         """It as plain data."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from cernis.errors import DataError, UnsupportedError
+from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.program import Program, load
 from cernis.runtime.columns import SetAside
@@ -154,8 +154,6 @@ def _spread_plan(job: Job, frame: DataFrame) -> Job:
 
 def _buckets(plan: Plan, wanted: int | None, folder: Checkpoint, frame: DataFrame) -> int:
     """Into how many buckets entities are spread: one where the rules need all in one place."""
-    if plan.checked.definitions.patterns:
-        raise UnsupportedError("event patterns are not supported on streams yet; use Program.run")
     for stage in plan.stages:
         for stratum in stage.strata:
             refuse(stratum)

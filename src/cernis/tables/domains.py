@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.kernels.codes import look_up
+from cernis.kernels.hashing import Numbering
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Value: TypeAlias = int | float | str
@@ -62,6 +63,8 @@ class Domain:
     _low: int = 0
     constants: dict[Hashable, object] = field(default_factory=dict, repr=False)
     """Columns of one value, by the terms they were made for."""
+    _scattered: tuple[Numbering, Integers] | None = field(default=None, repr=False)
+    """Numbers of integers that no table reaches, and the codes by these numbers."""
     _texts: tuple[pa.LargeStringArray, Integers, int] | None = field(default=None, repr=False)
     """The texts among the values, their codes, and how many values there were then."""
     _met: tuple[pa.LargeStringArray, Integers] | None = field(default=None, repr=False)
@@ -135,13 +138,25 @@ class Domain:
             return codes
         low, high = int(values.min()), int(values.max())
         if not self._covers(low, high, len(values)):
-            distinct, inverse = np.unique(values, return_inverse=True)
-            return self.encode(distinct.tolist())[inverse.ravel()]
+            return self._encode_scattered(values)
         codes, missing = look_up(values, self._low, self._table)
         if missing:
             self._add_integers(np.unique(values[codes < 0]))
             codes, _ = look_up(values, self._low, self._table)
         return codes
+
+    def _encode_scattered(self, values: Integers) -> Integers:
+        """The codes of integers that lie too far apart for a table."""
+        if self._scattered is None:
+            self._scattered = Numbering(), np.empty(0, np.int64)
+        numbering, codes = self._scattered
+        numbers = numbering.of(values)
+        if len(numbering) > len(codes):
+            new = numbering.keys[len(codes) :].tolist()
+            codes = np.concatenate([codes, np.fromiter(map(self.code, new), np.int64, len(new))])
+            self._scattered = numbering, codes
+        found: Integers = codes[numbers]
+        return found
 
     def _covers(self, low: int, high: int, count: int) -> bool:
         """Let a table from integers to codes reach over a range, if that is not too large."""
