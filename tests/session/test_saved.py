@@ -168,6 +168,17 @@ def test_growing_domains_keep_rules_from_changing(tmp_path: Path) -> None:
         cernis.load(RULES + domain + ALARM).restore(tmp_path / "s")
 
 
+def test_patterns_keep_rules_from_changing(tmp_path: Path) -> None:
+    pattern = "again(X) <- (win(X) seq lose(X)) within 10.\n"
+    found, program = _saved(RULES + pattern, tmp_path / "s")
+    assert ("again", ("eve",), 34, 37) in found.rows
+    assert program.restore(tmp_path / "s").last == 40
+    with pytest.raises(DataError, match="event patterns"):
+        cernis.load(RULES + pattern.replace("10", "20")).restore(tmp_path / "s")
+    one, two = (digests(cernis.load(RULES + own).checked) for own in (pattern, "% none\n"))
+    assert {name for name in one if one[name] != two.get(name)} == {"again/1"}
+
+
 def test_definitions_are_the_same_wherever_they_stand() -> None:
     one = digests(cernis.load(RULES + ALARM).checked)
     two = digests(cernis.load("\n\n" + ALARM + RULES).checked)

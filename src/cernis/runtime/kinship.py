@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 
+from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
 from cernis.check.model import Definitions, Event, Pair, Relation
 from cernis.syntax.tree import Atom, Compound
@@ -53,6 +54,12 @@ def _clauses(definitions: Definitions) -> Iterator[tuple[Relation, object]]:
         yield effect.source.relation, effect
     for postponable in definitions.postponables:
         yield postponable.pair.relation, postponable
+    settings = definitions.settings
+    for pattern in definitions.patterns:
+        yield (
+            pattern_head(pattern).relation,
+            (pattern, settings.consumption, settings.consumption_of),
+        )
     for grounding in definitions.groundings:
         entity: Event | Pair = grounding.entity
         yield entity.relation, grounding

@@ -66,6 +66,7 @@ def tree_of(session: Session) -> Tree:
         },
         "version": session.version,
         "definitions": digests(session.plan.checked),
+        "has_patterns": bool(session.plan.checked.definitions.patterns),
         "shown": sorted(map(str, session.shown)),
         "session": left(session),
     }  # fmt: skip
@@ -117,6 +118,8 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
     checked = session.plan.checked
     if checked.definitions.domains or own["population"]:
         raise DataError("the rules have changed, and they have domains that grow with the input")
+    if checked.definitions.patterns or tree.get("has_patterns"):
+        raise DataError("the rules have changed, and there are event patterns among them")
     session.start, session.last = own["start"], own["last"]
     given = Incoming.of(own, session.spaces)
     fill_memory(session.memory, own["memory"], given)
