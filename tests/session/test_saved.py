@@ -106,6 +106,20 @@ def test_a_session_without_a_query(tmp_path: Path) -> None:
     assert told(again.query(10)) == told(session.query(10)) != Counter()
 
 
+def test_keys_of_several_kinds(tmp_path: Path) -> None:
+    program = cernis.load("""
+        initiatedAt(f(X)=true, T) :- happensAt(a(X), T).
+        initiatedAt(g(Y)=true, T) :- happensAt(b(Y), T).
+    """)
+    session = program.session(window=100, step=10, start=0)
+    session.insert([("a", 5, 5, "x"), *(("b", 6, 6, f"y{number}") for number in range(9))])
+    session.query(10)
+    session.save(tmp_path / "s")
+    again = program.restore(tmp_path / "s")
+    assert Counter(rows(again.intervals())) == Counter(rows(session.intervals()))
+    assert len(again.intervals()) == 10
+
+
 def test_rules_that_are_new_leave_the_others_alone(tmp_path: Path) -> None:
     found, _ = _saved(RULES, tmp_path / "s")
     session = cernis.load(ALARM + RULES).restore(tmp_path / "s")

@@ -88,7 +88,11 @@ class Outgoing:
         if domain is None:
             return np.ones(len(column), np.bool_)
         number = self._numbers.get(id(domain))
-        return np.zeros(len(column), np.bool_) if number is None else self._used[number][column]
+        used = np.zeros(0, np.bool_) if number is None else self._used[number]
+        # Codes that no column so far has reached are not in use.
+        found = column < len(used)
+        found[found] = used[column[found]]
+        return np.asarray(found)
 
     def rows(self, relation: Relation, rows: Rows, encoded: Encoded) -> Tree:
         """Rows of a relation."""
