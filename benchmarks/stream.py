@@ -1,16 +1,12 @@
 """The maritime rules on a stream: micro-batches of Parquet files to a feed of changes in Parquet.
 
     python benchmarks/stream.py [--events 4000000] [--batch 500000] [--vessels 20000] [--cores 2]
-    python benchmarks/stream.py --soak 500 [--batch 20000]
 
 First large micro-batches, as fast as can be: events a second, sustained, where the first two do not
 count. Then small ones (`--small` events each) on a window that is as full: the time from the
 beginning of a micro-batch until its changes are in the sink. Both with processor time of the JVM
 and of Python, what the workers spent it on, and the bytes of state for each record of the window,
 beside what the same records take in Arrow.
-
-With `--soak`, so many windows go by, and the memory of all processes, the state and its files are
-shown now and then: they must not grow.
 """
 
 from __future__ import annotations
@@ -26,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 ROOT = Path(__file__).parents[1]
@@ -52,13 +47,12 @@ def main() -> None:
     parser.add_argument("--vessels", type=int, default=20_000)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--partitions", type=int)
-    parser.add_argument("--soak", type=int)
     given = parser.parse_args()
     spark = session(f"local[{given.cores}]", {"spark.log.level": "OFF"})
     with tempfile.TemporaryDirectory(prefix="cernis-stream-") as place:
         folder = Path(place)
         (folder / "facts.cer").write_text(facts(given.vessels), "utf-8")
-        (soak if given.soak else measure)(spark, folder, given)
+        measure(spark, folder, given)
     spark.stop()
 
 
@@ -249,71 +243,6 @@ def show(batch: Batch) -> None:
         f"{told.get('state_bytes', 0) / 1e6:.1f} MB, {told.get('written_bytes', 0) / 1e6:.1f} new",
         flush=True,
     )
-
-
-# -- many windows ------------------------------------------------------------------------------
-
-
-def soak(spark: Any, folder: Path, given: Any) -> None:
-    """Let many windows go by: the same traffic again and again, each time later."""
-    tables = generate(given.batch, given.vessels, 7)
-    span = History(tables).span
-    target = folder / "soak"
-    target.mkdir()
-    running: Stream | None = None
-    sizes: list[float] = []
-    for window in range(given.soak):
-        moved = {name: later(table, window * span) for name, table in tables.items()}
-        history = History(moved, ahead=window)
-        history.slices(window * span, (window + 1) * span, 1, folder / "staged")
-        (folder / "staged" / f"{window:06}").replace(target / f"{window:06}")
-        if running is None:
-            running = stream(
-                RULES, files(spark, target), checkpoint=folder / "c", window=span,
-                step=span // 2, sink=ParquetSink(folder / "feed"),
-                facts=[folder / "facts.cer"], partitions=given.partitions,
-            )  # fmt: skip
-        running.catch_up()
-        if (window + 1) % max(given.soak // 20, 1) == 0:
-            sizes.append(say_size(window + 1, running, folder))
-    assert running is not None
-    running.stop()
-    first, last = (np.mean(own) for own in np.array_split(np.array(sizes[2:]), 2))
-    print(f"memory: {first:.0f} MB in the first half, {last:.0f} MB in the second")
-
-
-def later(table: pa.Table, by: int) -> pa.Table:
-    for at, name in enumerate(table.column_names):
-        if name in TIMES:
-            table = table.set_column(at, name, pc.add(table.column(name), by))
-    return table
-
-
-def say_size(windows: int, running: Stream, folder: Path) -> float:
-    """Memory of this process and the workers, in MB, beside what is on disk."""
-    python = jvm = 0.0
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (path / "cmdline").read_bytes()
-            told = (path / "smaps_rollup").read_text()
-            fields = (path / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) != os.getpgrp():
-            continue
-        size = int(told.partition("Pss:")[2].split()[0]) / 1024
-        if b"java" in command[:200]:
-            jvm += size
-        else:
-            python += size
-    state = [file.stat().st_size for file in (folder / "c" / "state").rglob("*") if file.is_file()]
-    print(
-        f"  {windows} windows: Python {python:.0f} MB, JVM {jvm:.0f} MB, state "
-        f"{running.metrics.state_bytes / 1e6:.2f} MB in {len(state)} files of "
-        f"{sum(state) / 1e6:.2f} MB",
-        flush=True,
-    )
-    return python
 
 
 if __name__ == "__main__":

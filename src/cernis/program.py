@@ -91,21 +91,42 @@ class Program:
     def session(
         self, *, window: Length | None = None, step: Length | None = None,
         start: Point | None = None, tick: int | None = None, ties: str | None = None,
-        policy: str = "early",
+        policy: str = "early", ids: str | None = None, future: Length | None = None,
     ) -> Session:  # fmt: skip
         """A session: events are inserted and retracted, and each query tells what has changed.
 
         Settings are as those of `run`. The policy says when intervals are reported: `early`, as
         soon as they are recognised; `partial`, once their existence is settled; `final`, once they
-        can no longer change.
+        can no longer change. `ids` is the title of a column that tells records of one relation from
+        one another: one that comes again is ignored, and one is taken back by its id. A record that
+        arrives or occurs more than `future` behind a query is set aside at that query.
         """
         from cernis.runtime.session import Session
-        from cernis.runtime.settings import settings
+        from cernis.runtime.settings import length, settings
 
         chosen = settings(window, step, start, None, tick, ties)
         return Session(
-            self.plan, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties, policy
-        )
+            self.plan,
+            chosen.window,
+            chosen.step,
+            chosen.start,
+            chosen.tick,
+            chosen.ties,
+            policy,
+            ids=ids, future=None if future is None else length(future, "future"),
+        )  # fmt: skip
+
+    def restore(self, path: str | Path) -> Session:
+        """The session that `Session.save` wrote to a file; it goes on where it was.
+
+        The program may have changed. What is defined as before, and rests on nothing that is not,
+        keeps its state; the rest is found anew from the records of the window, and
+        `session.revision` tells what that changes. If it cannot be found so, because it rests on
+        records that are forgotten, it is a DataError that says what has changed.
+        """
+        from cernis.runtime.session_file import restore
+
+        return restore(self.plan, path)
 
     def uncertain_session(
         self, *, threshold: float = 0.5, thresholds: Mapping[str, float] | None = None,

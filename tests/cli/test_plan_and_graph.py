@@ -36,6 +36,30 @@ def test_plan_of_the_maritime_rules_has_two_stages() -> None:
     assert len(stages) == 2
 
 
+def test_plan_analyzes_what_a_session_costs() -> None:
+    lines = [f"win_lottery|{at}|{at}|p{at % 7}\n" for at in range(1, 100)]
+    Path("events.txt").write_text("".join([*lines, "lose_wallet|90|60|p1\n"]), "utf-8")
+    done = run("plan", "toy.cer", "--analyze", "--input", "events.txt", "--window", 40, "--step", 5)
+    assert (done.code, done.err) == (0, "")
+    assert re.search(r"ms +\d+%  stage 1, by X$", done.out, re.MULTILINE)
+    # Seven are rich; one is not for a while, as is told late.
+    assert re.search(r"^ +[\d.]+ ms +\d+% +10 +8    rich/1$", done.out, re.MULTILINE)
+    assert re.search(r"^ +90 +\d+ +5 +1 +[\d,]+  scratch ", done.out, re.MULTILINE)
+    assert "10 more" in done.out
+    assert "20 queries, 0 of them from what had changed." in done.out
+
+
+def test_plan_analyzes_nothing_without_records() -> None:
+    done = run("plan", "toy.cer", "--analyze")
+    assert (done.code, done.err) == (
+        2,
+        "cernis: --analyze needs records: name files with --input\n",
+    )
+    done = run("plan", "toy.cer", "--analyze", "--input", "nowhere.txt")
+    assert done.code == 2
+    assert "nowhere.txt" in done.err
+
+
 def test_plan_warns_beside_the_plan_where_no_key_fits() -> None:
     Path("lone.cer").write_text("initiatedAt(alarm=true, T) :- happensAt(smoke(_), T).\n", "utf-8")
     done = run("plan", "lone.cer")

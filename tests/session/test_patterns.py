@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -230,3 +232,24 @@ def test_a_match_from_long_ago_needs_no_window() -> None:
         assert _told(session, query) == []
     session.insert([("b", 995, 995)])
     assert _told(session, 1_000) == [("insert", "e", (), 3, 995)]
+
+
+def test_a_restored_session_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
+    file = tmp_path / "session"
+    for seed in range(9_400, 9_440):
+        random, clauses, program, lines = drawn(seed)
+        lines = retracted(lines, random)
+        window, step = random.choice([(4, 2), (6, 3), (5, 5), (12, 4)])
+        one, two = (program.session(window=window, step=step, start=0) for _ in range(2))
+        for query in range(step, END + 1, step):
+            now = [line for line in lines if int(line.split("|")[1]) <= query]
+            lines = lines[len(now) :]
+            one.insert(now)
+            two.insert(now)
+            if random.random() < 0.5:
+                two.save(file)
+                two = program.restore(file)
+            feeds = [Counter(rows(own.query(query).happenings())) for own in (one, two)]
+            told = "\n".join([f"seed {seed}, {window} {step}, at {query}", *clauses])
+            assert feeds[0] == feeds[1], told
+            assert (one.kept, one.dropped) == (two.kept, two.dropped), told

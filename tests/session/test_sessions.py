@@ -207,3 +207,71 @@ def test_the_window_knows_what_reaches_into_it() -> None:
     assert [row[:5] for row in rows(session.intervals())] == [("rich", ("ann",), "true", 6, 36)]
     session.query(60)
     assert not session.intervals().num_rows
+
+
+@pytest.mark.parametrize("incremental", [True, False], ids=["incremental", "scratch"])
+def test_new_codes_change_nothing(incremental: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "ROOM", 1)
+    monkeypatch.setattr(session_module, "GROWTH", 2)
+    for seed in SEEDS[::5]:
+        for scenario, program in scenarios(seed, 2):
+            result = by_engine(scenario, program, per_query=True)
+            found = difference(scenario, program, result, incremental)
+            assert not found, f"seed {seed}\n{scenario}\n{found}"
+
+
+@pytest.mark.parametrize("incremental", [True, False], ids=["incremental", "scratch"])
+def test_values_that_the_window_has_passed_are_forgotten(
+    incremental: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "ROOM", 100)
+    session = Session(cernis.load(TOY).plan, 20, 10, 0, incremental=incremental)
+    found = Sum()
+    first = None
+    for number in range(100):
+        at = 10 * number + 5
+        session.insert([(name, at, at + (name == "lose"), f"visitor {number} {k}")
+                        for k in range(10) for name in ("win", "lose")])  # fmt: skip
+        feed = session.query(at + 5)
+        first = first or feed
+        found.add(feed.table())
+        assert session.codes <= 400
+    assert len(found.rows) == 1000
+    # A feed knows its values, whatever codes they have by now.
+    assert first is not None
+    assert {row[2][0] for row in rows(first.table())} == {f"visitor 0 {k}" for k in range(10)}
+
+
+def test_a_record_of_a_far_future_is_set_aside() -> None:
+    session = _session(window=20, step=10, start=0, future="15")
+    session.insert([("win", 12, 12, "ann"), ("win", 9, 25, "bob"), ("win", 9, 26, "eve")])
+    session.insert([("lose", 9000, 5, "ann"), ("win", 5, 9000, "zoe")])
+    session.query(10)
+    assert session.waiting == 2
+    assert [aside.text for aside in session.counts.set_aside] == [
+        "win|9|26|eve", "win|5|9000|zoe", "lose|9000|5|ann"
+    ]  # fmt: skip
+    assert all("of the future" in aside.reason for aside in session.counts.set_aside)
+    assert [row[2] for row in _changes(session, 30)] == [("ann",), ("bob",)]
+
+
+@pytest.mark.parametrize("incremental", [True, False], ids=["incremental", "scratch"])
+def test_arrivals_that_go_back(incremental: bool) -> None:
+    """A clock that jumps back: what counts is what was given before the query."""
+    session = Session(cernis.load(TOY).plan, 100, 10, 0, incremental=incremental)
+    session.insert([("win", 19, 19, "ann")])
+    assert _changes(session, 20) == [("insert", "rich", ("ann",), "true", 20, None)]
+    session.insert([("win", 3, 3, "bob"), ("lose", 4, 4, "bob")])
+    assert _changes(session, 20) == [("insert", "rich", ("bob",), "true", 4, 5)]
+    session.retract([("win", 2, 19, "ann"), ("win", 2, 18, "ann")])
+    assert _changes(session, 30) == [("delete", "rich", ("ann",), "true", 20, None)]
+    assert len(session.counts.set_aside) == 1
+
+
+def test_what_is_listed_of_unusable_records_is_bounded() -> None:
+    session = _session(window=20, step=10, start=0)
+    for number in range(30):
+        session.insert([("win", "soon", "now", "ann")] * 100)
+        session.query(10 * number)
+    assert session.counts.all_set_aside == 3000
+    assert len(session.counts.set_aside) <= 1100

@@ -36,6 +36,7 @@ class LocalStream:
     start: int | None = None
     future: int | None = None
     likely: UncertainSettings | None = None
+    ids: str | None = None
     batch: int = 0
     state: int = -1
     clock: int | None = None
@@ -46,7 +47,7 @@ class LocalStream:
         chosen = settings(self.window, self.step, self.start)
         return StreamJob(
             job_of(self.program.plan, chosen, self.buckets),
-            Input(Rows.TEXT, uncertain=self.likely is not None),
+            Input(Rows.TEXT, uncertain=self.likely is not None, ids=self.ids),
             Checkpoint(self.folder), self.window, self.step, self.lateness, self.policy,
             self.start, self.future, self.batch, self.state, self.clock, self.likely,
         )  # fmt: skip

@@ -137,3 +137,55 @@ def test_the_feed_of_a_session(name: str, seed: int, tmp_path: Path) -> None:
     for batch in [*pieces(lines, random), ["$clock|120"]]:
         told = f"{name} {seed}: micro-batch {own.batch}"
         assert as_changes(own.take(batch)) == as_changes(there.take(batch)), told
+
+
+@pytest.mark.parametrize("name", ["one", "pairs", "points"])
+def test_records_that_come_again_are_ignored(name: str, tmp_path: Path) -> None:
+    random = Random(f"{name} again")
+    keyed = PROGRAMS[name]
+    lines = stream(keyed, random, 50, retractions=False)
+    options: dict[str, Any] = {"buckets": 3, "lateness": 4, "start": 0}
+    once = stream_of(keyed.rules, tmp_path / "once", 15, 8, **options)
+    often = stream_of(keyed.rules, tmp_path / "often", 15, 8, ids="id", **options)
+    given: list[str] = []
+    duplicates = 0
+    for at, batch in enumerate([*pieces(lines, random), ["$clock|120"]]):
+        marked = [f"{line}|{len(given) + n}" for n, line in enumerate(batch) if line[0] != "$"]
+        clock = [line for line in batch if line[0] == "$"]
+        given += marked
+        again = random.sample(given[-20:], min(len(given), 5))
+        told = f"{name}: micro-batch {at}"
+        assert as_changes(often.take([*again, *marked, *clock])) == as_changes(once.take(batch)), (
+            told
+        )
+        duplicates += often.told.get("duplicates", 0)
+    assert duplicates > 10
+
+
+def test_a_record_is_taken_back_by_its_id(tmp_path: Path) -> None:
+    own = stream_of(PROGRAMS["one"].rules, tmp_path, 50, 10, start=0, ids="id")
+    own.take(["win|5|5|ann|a", "win|6|6|ann|b", "$clock|10"])
+    changes = own.take(["-win|11|5|ann|a", "-win|12|6|ann|zzz", "$clock|20"])
+    rich = [(row["change"], row["start"]) for row in changes if row["fluent"] == "rich"]
+    assert sorted(rich) == [("delete", 6), ("insert", 7)]
+    assert [aside.reason for aside in own.told["aside"]] == ["there is no record to retract"]
+
+
+def test_a_clock_that_jumps_back(tmp_path: Path) -> None:
+    own = stream_of(PROGRAMS["one"].rules, tmp_path, 50, 10, start=0)
+    own.take(["win|5|5|ann", "$clock|30"])
+    assert own.told["query_time"] == 30
+    assert own.take(["$clock|3", "win|4|4|bob"]) == []
+    assert (own.told["clock"], own.told["query_time"]) == (31, 30)
+    assert {row["args"][0] for row in own.take(["$clock|40"])} == {"bob"}
+
+
+def test_micro_batches_of_nothing_and_of_what_was_never_seen(tmp_path: Path) -> None:
+    own = stream_of(PROGRAMS["one"].rules, tmp_path, 50, 10, start=0, future=100)
+    assert own.take([]) == own.take([]) == []
+    own.take(["win|5|5|ann", "-win|6|5|bob", "win|900|900|eve", "win|7|7|zoe", "$clock|10"])
+    assert [aside.reason.split(":")[0] for aside in own.told["aside"]] == [
+        "it is of the future", "there is no record to retract"
+    ]  # fmt: skip
+    assert own.take([]) == []
+    assert own.told["held"] == 2

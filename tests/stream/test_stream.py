@@ -195,21 +195,36 @@ def test_a_deadline_without_an_event(spark: SparkSession, tmp_path: Path) -> Non
 def test_dataframes_of_relations_and_of_records(spark: SparkSession, tmp_path: Path) -> None:
     go, win = tmp_path / "go", tmp_path / "win"
     for folder, table in (
-        (go, {"occurrence": [9, 17], "X": ["chris", "chris"], "Y": ["work", "pub"]}),
-        (win, {"occurrence": [13], "X": ["chris"]}),
+        (
+            go,
+            {
+                "occurrence": [9, 9, 17],
+                "X": ["chris"] * 3,
+                "Y": ["work", "work", "pub"],
+                "id": [1, 1, 2],
+            },
+        ),
+        (win, {"occurrence": [13], "X": ["chris"], "id": [2]}),
     ):
         folder.mkdir()
         pq.write_table(pa.table(table), folder / "part.parquet")
     frames = {
-        "go_to": spark.readStream.schema("occurrence bigint, X string, Y string").parquet(str(go)),
-        "win_lottery": spark.readStream.schema("occurrence bigint, X string").parquet(str(win)),
-    }
+        name: spark.readStream.schema(f"occurrence bigint, {more}, id bigint").parquet(str(folder))
+        for name, more, folder in (
+            ("go_to", "X string, Y string", go), ("win_lottery", "X string", win)
+        )
+    }  # fmt: skip
     running = stream(
-        TOY, frames, checkpoint=tmp_path / "c", window=100, step=4, partitions=2, until_done=True
-    )
+        TOY, frames, checkpoint=tmp_path / "c", window=100, step=4, partitions=2, until_done=True,
+        ids="id",
+    )  # fmt: skip
     running.wait()
     assert ("rich", ("chris",), "true", 14, None) in answer(memory(running))
-    assert running.metrics.events == 3
+    assert running.metrics.events == 4
+    assert running.metrics.duplicates == 1
+    others = {name: frame.drop("id") for name, frame in frames.items()}
+    with pytest.raises(DataError, match="of another stream: its ids is id, not "):
+        stream(TOY, others, checkpoint=tmp_path / "c", window=100, step=4, partitions=2)
     named = frames["win_lottery"].selectExpr("'win_lottery' as name", "occurrence", "array(X) args")
     clock = named.selectExpr("'$clock' as name", "20L as occurrence", "args")
     running = stream(
@@ -245,7 +260,7 @@ def test_records_that_are_not_used(spark: SparkSession, tmp_path: Path) -> None:
     own = running.metrics
     assert reasons == [
         "a time must be a whole number",
-        "it is of the future: farther ahead of the stream than is allowed",
+        "it is of the future: farther ahead than is allowed",
         "there is no record to retract",
         "too late: it arrived when this time was forgotten",
     ]

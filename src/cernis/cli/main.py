@@ -19,10 +19,11 @@ from cernis.cli.program import Facts, Rules, load_program
 from cernis.cli.run import run
 from cernis.cli.stream import replay, stream
 from cernis.cli.uncertain import learn_durations, noise, score
-from cernis.errors import CernisError
+from cernis.errors import CernisError, DataError
 
 if TYPE_CHECKING:
     from cernis.check import Checked
+    from cernis.program import Program
 
 app = typer.Typer(
     add_completion=False,
@@ -149,8 +150,24 @@ def plan(
     expand: Annotated[
         bool, typer.Option("--expand", help="Show the rules with phrases written out instead.")
     ] = False,
+    analyze: Annotated[
+        bool,
+        typer.Option("--analyze", help="Recognise on the input, and show what each stratum costs."),
+    ] = False,
+    inputs: Annotated[
+        list[Path],
+        typer.Option(
+            "--input", "-i", metavar="FILE", readable=False, help="Records, for --analyze."
+        ),
+    ] = [],  # noqa: B006 - as above
+    window: Annotated[str | None, typer.Option(help="How far back a query sees.")] = None,
+    step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
+    ] = None,
 ) -> None:
-    """Show how a program is evaluated: stages, strata, operators."""
+    """Show how a program is evaluated: stages, strata, operators; or what that costs."""
     from cernis.plan import explain
     from cernis.report.diagnostics import as_text
 
@@ -158,10 +175,29 @@ def plan(
     if expand:
         say(_expanded(rules), newline=False)
         return
+    if analyze:
+        if not inputs:
+            stop("--analyze needs records: name files with --input", 2)
+        say(_analysed(program, inputs, window, step, config), newline=False)
+        return
     say(explain(program.plan), newline=False)
     if program.plan.diagnostics:
         text = as_text(program.plan.diagnostics, program.sources, is_coloured(sys.stderr))
         say("\n" + text, err=True)
+
+
+def _analysed(
+    program: Program, inputs: list[Path], window: str | None, step: str | None, config: Path | None
+) -> str:
+    from cernis.report.analysis import as_text
+    from cernis.runtime.analysis import analyze
+    from cernis.runtime.settings import settings
+
+    try:
+        found = analyze(program.plan, inputs, settings(window, step), config)
+    except DataError as error:
+        stop(str(error), 2)
+    return as_text(found, program.plan)
 
 
 def _expanded(rules: Path) -> str:

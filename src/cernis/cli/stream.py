@@ -117,6 +117,10 @@ def stream(
         str | None,
         typer.Option(help="Time goes on by the clock on the wall, so much behind it."),
     ] = None,
+    ids: Annotated[
+        str | None,
+        typer.Option(help="The column that tells records apart; of text records, the last field."),
+    ] = None,
     until_done: Annotated[
         bool, typer.Option("--until-done", help="End when all that is there has been read.")
     ] = False,
@@ -138,7 +142,7 @@ def stream(
     """Recognise on a stream, and tell every change; ends with Ctrl-C."""
     more: dict[str, Any] = {
         "every": every, "until_done": until_done, "mapping": config, "checkpoint": checkpoint,
-        "heartbeat": heartbeat,
+        "heartbeat": heartbeat, "ids": ids,
     }  # fmt: skip
     more["uncertain"] = _likely(
         uncertain, threshold, memory, durations, seed, relations, probabilities

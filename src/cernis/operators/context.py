@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,7 +18,7 @@ from cernis.kernels.hashing import Numbering
 from cernis.knowledge import Knowledge
 from cernis.knowledge.values import Value as KnownValue
 from cernis.knowledge.values import value
-from cernis.operators.profile import Profile
+from cernis.operators.profile import Profile, Timing
 from cernis.syntax.tree import Duration, Term
 from cernis.tables.columns import Array, Column, Rows, constant
 from cernis.tables.domains import Domain, Domains, Value, numbers
@@ -128,7 +129,7 @@ class Context:
     """The matches of the steps of patterns that have been evaluated, by the steps' identity."""
     leftover: dict[int, EventTable] = field(default_factory=dict)
     """For some steps of patterns, by identity: all they need of the time before the window."""
-    history: dict[tuple[str, object], EventTable] = field(default_factory=dict)
+    history: dict[tuple[str, Relation], EventTable] = field(default_factory=dict)
     """Occurrences before the window that patterns may still need, by what they are of."""
     entities: Any = None
     """Of which entities alone this is about, if not of all."""
@@ -138,7 +139,13 @@ class Context:
     """Which rows of heads are about what is evaluated here, None for all; None: nobody asks."""
     profile: Profile | None = None
     """Where costs are entered, if someone wants to know them."""
+    timing: Timing | None = None
+    """Where the time of strata is entered, if someone wants to know it."""
     memo: Memo = field(default_factory=Memo)
+
+    def timed(self, relations: tuple[Relation, ...]) -> AbstractContextManager[None]:
+        """Measures the evaluation of some relations, if someone wants to know."""
+        return nullcontext() if self.timing is None else self.timing.of(relations)
 
     def leave_open(self, relation: Relation, instances: list[Array]) -> None:
         """Some instances of a fluent, given by arguments and value, may go on behind the query."""

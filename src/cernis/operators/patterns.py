@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.check.model import Boundary, Event, Pair
+from cernis.check.model import Boundary, Event, Pair, Relation
 from cernis.check.validity import END
 from cernis.operators.context import Context
 from cernis.operators.expressions import reckon
@@ -118,7 +118,7 @@ def window_occurrences(atom: Event | Boundary | Pair, context: Context) -> Event
     return occurrence_table(atom, context)[0]
 
 
-def history_key(atom: Event | Boundary | Pair) -> tuple[str, object]:
+def history_key(atom: Event | Boundary | Pair) -> tuple[str, Relation]:
     """What tells the occurrences of an atom from those of others."""
     if isinstance(atom, Boundary):
         return atom.edge, atom.pair.relation

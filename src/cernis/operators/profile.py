@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from cernis.check.model import Relation
 from cernis.source import Span
 
 
@@ -55,3 +56,21 @@ class Profile:
         cost.seconds += time.perf_counter() - begun
         cost.calls += 1
         cost.rows_in += rows_in
+
+
+@dataclass(slots=True)
+class Timing:
+    """The time that strata take, or what is evaluated together, by the relations they define.
+
+    Unlike a profile, it does not change how anything is evaluated.
+    """
+
+    seconds: dict[tuple[Relation, ...], float] = field(default_factory=dict)
+
+    @contextmanager
+    def of(self, relations: tuple[Relation, ...]) -> Iterator[None]:
+        """Measure the evaluation of some relations."""
+        begun = time.perf_counter()
+        yield
+        took = time.perf_counter() - begun
+        self.seconds[relations] = self.seconds.get(relations, 0.0) + took

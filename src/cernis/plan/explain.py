@@ -62,7 +62,8 @@ def explain(plan: Plan) -> str:
     return "\n".join(_Explainer(plan).lines()) + "\n"
 
 
-def _division(stage: Stage) -> str:
+def division(stage: Stage) -> str:
+    """How the work of a stage is divided, in words."""
     if stage.key:
         return f"by {', '.join(stage.key)}"
     if stage.linked_by is None:
@@ -92,7 +93,7 @@ class _Explainer:
     # -- stages and strata ------------------------------------------------------------------
 
     def _stage(self, stage: Stage) -> Iterator[str]:
-        yield f"stage {stage.number}, {_division(stage)}"
+        yield f"stage {stage.number}, {division(stage)}"
         for exchange in stage.exchanges:
             joint = ", " if stage.linked_by is None else " and "
             by = f" by {joint.join(exchange.key)}" if exchange.key else ""

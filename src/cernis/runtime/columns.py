@@ -27,6 +27,7 @@ FARTHEST = 1 << 62
 
 _LARGEST = (1 << 63) - 1
 
+FUTURE = "it is of the future: farther ahead than is allowed"
 TOO_LATE = "too late: it arrived when this time was forgotten"
 
 
@@ -171,6 +172,8 @@ class RecordColumns:
     """When each record is taken back, `INFINITE` for those that are not; None if none is."""
     chances: Floats | None = None
     """The probability of each record; None if all are certain."""
+    ids: Column | None = None
+    """What tells each record from all others of its relation, where records have such."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -185,6 +188,7 @@ class RecordColumns:
             None if self.retracts is None else self.retracts[rows],
             None if self.gone is None else self.gone[rows],
             None if self.chances is None else self.chances[rows],
+            None if self.ids is None else taken(self.ids, rows),
         )
 
     def last_points(self, tick: int) -> Integers:
@@ -226,6 +230,7 @@ def one_below_the_other(parts: Sequence[RecordColumns]) -> RecordColumns:
         np.concatenate([part.places for part in parts]),
         retracts,
         chances=_chances(parts),
+        ids=_ids(parts),
     )
 
 
@@ -240,6 +245,11 @@ def _chances(parts: Sequence[RecordColumns]) -> Floats | None:
     return np.concatenate(
         [np.ones(len(part)) if part.chances is None else part.chances for part in parts]
     )
+
+
+def _ids(parts: Sequence[RecordColumns]) -> Column | None:
+    ids = [part.ids for part in parts if part.ids is not None]
+    return joined(ids) if len(ids) == len(parts) else None
 
 
 def _flags(part: RecordColumns) -> Booleans:

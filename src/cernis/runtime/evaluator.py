@@ -16,6 +16,7 @@ from cernis.operators.simple import marked_event
 from cernis.plan.builder import Plan
 from cernis.plan.links import Home, Link, homes, links
 from cernis.runtime.changes import differing
+from cernis.runtime.history import Past
 from cernis.runtime.memory import Memory
 from cernis.runtime.run import Window, counted_events, watched_fluents
 from cernis.runtime.stores import Rows, Store, stacked
@@ -69,6 +70,12 @@ class Standing:
     """The happenings of derived events in the window."""
     begun: dict[Relation, Rows]
     """The initiations that delayed effects are counted from: time and coded value."""
+    remembered: dict[Relation, Rows] = field(default_factory=dict)
+    """Intervals before the window's edge that rules look back at."""
+    seen: dict[Relation, Rows] = field(default_factory=dict)
+    """What the query saw of the fluents that later ones look back at."""
+    history: Past | None = None
+    """What patterns may need of occurrences before the edge."""
 
 
 class Spaces:
@@ -113,6 +120,12 @@ class Spaces:
         """The encodings of a relation's arguments."""
         kind = "fluent" if relation in self.context.catalogue.fluents else "event"
         return [self.context.domain(kind, relation, at) for at in range(relation.arity)]
+
+    def encoding(self, relation: Relation) -> tuple[list[Domain | None], Domain | None]:
+        """The encodings of a relation's arguments and of its value."""
+        if relation in self.context.catalogue.fluents:
+            return slot_domains(relation, self.context)
+        return self.argument_domains(relation), None
 
     def of(self, relation: Relation) -> tuple[Register, tuple[int, ...]]:
         """The register of a relation's key, and the arguments that are the key."""

@@ -114,8 +114,10 @@ class Policy:
 
     name: str
     tick: int
-    _known: dict[Relation, Rows] = field(default_factory=dict)
-    _reported: dict[Relation, Rows] = field(default_factory=dict)
+    known: dict[Relation, Rows] = field(default_factory=dict)
+    """The intervals that may still change."""
+    reported: dict[Relation, Rows] = field(default_factory=dict)
+    """Those that were reported and may still change."""
 
     def filtered(self, changes: Changed, next_edge: int) -> Changed:
         """What to report, given what has changed, and where the next window will begin."""
@@ -123,21 +125,21 @@ class Policy:
             return changes
         found: Changed = {}
         bound = next_edge + self.tick
-        for relation in {*changes, *self._known}:
+        for relation in {*changes, *self.known}:
             now = self._applied(relation, changes.get(relation))
             starts, ends = now.columns[:2]
             # What ends where the next window begins may go on in it.
             eligible = now.take(starts <= bound if self.name == "partial" else ends < bound)
-            before = self._reported.get(relation, eligible.take(_NOTHING))
+            before = self.reported.get(relation, eligible.take(_NOTHING))
             gone, come = told_apart(before, eligible)
             if gone.any() or come.any():
                 found[relation] = Change(before.take(gone), eligible.take(come))
-            self._known[relation] = now.take(ends >= bound)
-            self._reported[relation] = eligible.take(eligible.columns[1] >= bound)
+            self.known[relation] = now.take(ends >= bound)
+            self.reported[relation] = eligible.take(eligible.columns[1] >= bound)
         return found
 
     def _applied(self, relation: Relation, change: Change | None) -> Rows:
-        known = self._known.get(relation)
+        known = self.known.get(relation)
         if change is None:
             assert known is not None
             return known

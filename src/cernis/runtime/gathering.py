@@ -54,6 +54,7 @@ class _Rows:
     places: list[int] = field(default_factory=list)
     retracts: list[bool] = field(default_factory=list)
     chances: list[float] = field(default_factory=list)
+    ids: list[Value] = field(default_factory=list)
 
     def columns(self, form: Form) -> RecordColumns:
         return RecordColumns(
@@ -63,6 +64,7 @@ class _Rows:
             np.array(self.places, np.int64),
             np.array(self.retracts, np.bool_) if any(self.retracts) else None,
             chances=np.array(self.chances) if min(self.chances) < 1 else None,
+            ids=column_of(self.ids) if self.ids else None,
         )
 
 
@@ -75,6 +77,8 @@ class Gathering:
     count: int = 0
     uncertain: bool = False
     """Are records with a probability below 1 taken in, or set aside?"""
+    ids: str | None = None
+    """The title of the column of ids, if records have such; in text it is the last field."""
     _parts: dict[Form, list[RecordColumns]] = field(default_factory=dict)
     _rows: dict[Form, _Rows] = field(default_factory=dict)
     _aside: list[tuple[int, SetAside]] = field(default_factory=list)
@@ -112,7 +116,7 @@ class Gathering:
 
     def add_row(
         self, form: Form, times: Sequence[int], values: Sequence[Value], place: int,
-        retracts: bool = False, chance: float = 1.0,
+        retracts: bool = False, chance: float = 1.0, id: Value | None = None,
     ) -> None:  # fmt: skip
         """Take one record in, whose times can be."""
         self.count += 1
@@ -126,6 +130,8 @@ class Gathering:
         rows.places.append(place)
         rows.retracts.append(retracts)
         rows.chances.append(chance)
+        if id is not None:
+            rows.ids.append(id)
 
     def set_aside(self, place: int, reason: str, text: str) -> None:
         """Set one record aside."""

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 
 from cernis.check.model import Boundary, Event, Pair, Relation
 from cernis.operators.context import Context
+from cernis.operators.heads import slot_domains
 from cernis.operators.leftover import is_simple, leaves, leftover, occurrences_below
 from cernis.operators.patterns import history_key, window_occurrences
 from cernis.plan.builder import Plan
@@ -31,6 +33,8 @@ from cernis.plan.steps import (
     parts_below,
     steps_of,
 )
+from cernis.runtime.stores import Rows
+from cernis.tables.domains import Domain
 from cernis.tables.events import EventTable, stacked
 
 _LAST: Final = {
@@ -39,8 +43,21 @@ _LAST: Final = {
 }  # fmt: skip
 """The sides of an operator whose matches end when the whole does."""
 
-Key: TypeAlias = tuple[str, object]
+Key: TypeAlias = tuple[str, Relation]
 Atoms: TypeAlias = dict[Key, tuple[Occurrences, float]]
+
+
+@dataclass(slots=True)
+class Past:
+    """Occurrences as rows of their ends, and of their starts if these are others."""
+
+    kept: dict[Key, Rows]
+    """Those before the edge that are kept, by what they are of."""
+    last: dict[Key, Rows]
+    """Those that the last query saw."""
+    leftover: dict[int, tuple[Key, Rows]]
+    """What steps that know what they need have kept, by their numbers, with what it is of."""
+    dropped: int = 0
 
 
 class History:
@@ -71,10 +88,6 @@ class History:
         self._context: Context | None = None
         self._last: dict[Key, EventTable] = {}
         self._kept: dict[Key, EventTable] = {}
-
-    def __getstate__(self) -> dict[str, object]:
-        # Steps are known by their identity, which is another when this is read back.
-        return {**self.__dict__, "_steps": None}
 
     @property
     def _leaving(self) -> list[Join | Refine]:
@@ -139,6 +152,25 @@ class History:
         passed = np.flatnonzero(table.times <= edge)
         return table.take(passed) if len(passed) else None
 
+    def left(self) -> Past:
+        """All that another needs to go on from here."""
+        leftover = {
+            number: (history_key(_atoms_of(self._leaving[number])[0]), as_rows(table))
+            for number, table in self._left.items()
+        }
+        return Past(
+            {key: as_rows(table) for key, table in self._kept.items()},
+            {key: as_rows(table) for key, table in self._last.items()},
+            leftover, self.dropped,
+        )  # fmt: skip
+
+    def resume(self, past: Past, context: Context) -> None:
+        """Go on from what another has left."""
+        self._kept = {key: _table(key, rows, context) for key, rows in past.kept.items()}
+        self._last = {key: _table(key, rows, context) for key, rows in past.last.items()}
+        self._left = {n: _table(*each, context) for n, each in past.leftover.items()}
+        self.dropped, self._context = past.dropped, context
+
     def enter(self, context: Context) -> None:
         """Let a query see what is kept."""
         context.history = dict(self._kept)
@@ -157,6 +189,26 @@ class History:
             for key, (step, _) in self._atoms.items()
             if key in self._asked and not (key[0] == "event" and key[1] in self._elsewhere)
         }
+
+
+def as_rows(table: EventTable) -> Rows:
+    """Occurrences by their ends, and their starts if they have such."""
+    return Rows(table.arguments, [table.times] + ([] if table.starts is None else [table.starts]))
+
+
+def _table(key: Key, rows: Rows, context: Context) -> EventTable:
+    times, *starts = rows.columns
+    own = starts[0] if starts else None
+    return EventTable(rows.arguments, occurrence_domains(key, context), times, own)
+
+
+def occurrence_domains(key: Key, context: Context) -> list[Domain | None]:
+    """The encodings of what is kept of occurrences: arguments, and the value of a fluent."""
+    kind, relation = key
+    if kind == "event":
+        return [context.domain("event", relation, at) for at in range(relation.arity)]
+    arguments, value = slot_domains(relation, context)
+    return [*arguments, value]
 
 
 def leaving(plan: Plan) -> list[Join | Refine]:

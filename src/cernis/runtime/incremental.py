@@ -124,7 +124,8 @@ class Incremental:
         for at, units in enumerate(self._units):
             update.shared[at] = Shared(self._base(units, update))
             for unit in units:
-                unit.update(update)
+                with context.timed(tuple(unit.definitions)):
+                    unit.update(update)
         self._before = window.query
         return update.outcome
 
@@ -139,7 +140,7 @@ class Incremental:
             {relation: _all(store) for relation, store in kept.begun.items()},
         )  # fmt: skip
 
-    def take_over(self, standing: Standing) -> None:
+    def take_over(self, standing: Standing, context: Context) -> None:
         """Go on from where another has stopped; points are found at the next query."""
         kept = self._kept
         for stores, given in (
@@ -151,7 +152,7 @@ class Incremental:
                     store = stores[relation]
                     store.exchange(_NOWHERE, store.enter(rows)[0], rows)
                     if stores is kept.fluents:
-                        kept.look_ahead(relation, rows, standing.query, self._spaces.context.tick)
+                        kept.look_ahead(relation, rows, standing.query, context.tick)
 
     def _miss(self, update: Update) -> None:
         """Note the keys of intervals that are seen no longer, where others may miss them."""

@@ -77,6 +77,7 @@ def read_line(line: str, place: int, gathering: Gathering) -> None:
     if not line.strip():
         return
     fields = line.split("|")
+    own = None if gathering.ids is None or len(fields) < 2 else field_of(fields.pop())
     head = heading(fields[0])
     found = head.reason or _understood(head.name, fields, gathering.shapes)
     if found is None:
@@ -84,7 +85,7 @@ def read_line(line: str, place: int, gathering: Gathering) -> None:
     elif isinstance(found, str):
         gathering.set_aside(place, found, line)
     else:
-        gathering.add_row(*found, place, head.retracts, head.chance)
+        gathering.add_row(*found, place, head.retracts, head.chance, own)
 
 
 def _understood(

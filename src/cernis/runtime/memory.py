@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cernis.check.model import Relation
 from cernis.kernels.hashing import Numbering
 from cernis.runtime.columns import (
+    FUTURE,
     INFINITE,
     TOO_LATE,
     Form,
@@ -22,6 +23,7 @@ from cernis.runtime.columns import (
 )
 from cernis.runtime.dirt import Dirt
 from cernis.runtime.gathering import NO_RECORD
+from cernis.runtime.ids import Ledger
 from cernis.runtime.inputs import encoded
 from cernis.runtime.retractions import resolve
 from cernis.runtime.run import Window
@@ -29,6 +31,9 @@ from cernis.runtime.stores import Places, Rows, Store, stacked
 from cernis.tables.columns import Array
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+
+_LISTED: Final = 1000
+"""Records that were not used are listed up to that many."""
 
 
 @dataclass(slots=True)
@@ -50,9 +55,38 @@ class Counts:
     records: int = 0
     used: int = 0
     outside: int = 0
+    duplicated: dict[str, int] = field(default_factory=dict)
+    """Records whose id was there already, by the relation that they are of."""
     ignored: dict[str, int] = field(default_factory=dict)
     set_aside: list[SetAside] = field(default_factory=list)
+    """Records that cannot be used, with the reason: the last thousand, and those of the last
+    batch. `all_set_aside` counts all."""
     too_late: list[SetAside] = field(default_factory=list)
+    """Records whose time was forgotten when they came, likewise; `all_too_late` counts all."""
+    dropped_set_aside: int = 0
+    dropped_too_late: int = 0
+
+    @property
+    def duplicates(self) -> int:
+        """How many records had an id that was there already."""
+        return sum(self.duplicated.values())
+
+    @property
+    def all_set_aside(self) -> int:
+        """How many records were set aside."""
+        return self.dropped_set_aside + len(self.set_aside)
+
+    @property
+    def all_too_late(self) -> int:
+        """How many records were too late."""
+        return self.dropped_too_late + len(self.too_late)
+
+    def shorten(self) -> None:
+        """Keep a thousand of the records that were not used, and the number of the others."""
+        more = max(len(self.set_aside) - _LISTED, 0), max(len(self.too_late) - _LISTED, 0)
+        self.dropped_set_aside += more[0]
+        self.dropped_too_late += more[1]
+        del self.set_aside[: more[0]], self.too_late[: more[1]]
 
 
 class Memory:
@@ -67,10 +101,15 @@ class Memory:
         self.stores = stores
         self._has_chances = has_chances
         self._tick = tick
-        self._waiting: dict[Form, list[RecordColumns]] = {}
+        self.pending: dict[Form, list[RecordColumns]] = {}
+        """What waits for its time, or for the next query."""
         self._records = Records()
         self.counts = Counts()
         self.has_points = False
+        self.future: int | None = None
+        """How far behind a query records may lie that wait; others are set aside."""
+        self.ledgers: dict[Relation, Ledger] = {}
+        """What is there by id, of relations whose records have ids."""
 
     def __len__(self) -> int:
         return sum(map(len, self.stores.values()))
@@ -78,13 +117,13 @@ class Memory:
     @property
     def waiting(self) -> int:
         """How many records wait for their time, or for the next query."""
-        return sum(len(part) for parts in self._waiting.values() for part in parts)
+        return sum(len(part) for parts in self.pending.values() for part in parts)
 
     @property
     def first(self) -> int | None:
         """The first occurrence of those that wait."""
         firsts = [
-            int(part.times[1].min()) for parts in self._waiting.values() for part in parts
+            int(part.times[1].min()) for parts in self.pending.values() for part in parts
             if len(part)
         ]  # fmt: skip
         return min(firsts, default=None)
@@ -92,6 +131,7 @@ class Memory:
     def insert(self, records: Records, retracts: bool = False) -> None:
         """Take records in, retractions among them; or all as retractions."""
         counts = self.counts
+        counts.shorten()
         counts.records += records.count
         counts.set_aside += records.set_aside
         for name, count in records.ignored.items():
@@ -100,17 +140,19 @@ class Memory:
             if retracts:
                 part.retracts = np.ones(len(part), np.bool_)
             self.has_points |= form.kind is Kind.POINT
-            self._waiting.setdefault(form, []).append(part)
+            self.pending.setdefault(form, []).append(part)
 
     def admit(self, window: Window, start: int) -> dict[Relation, Admitted]:
         """Bring the memory up to a query; gives what came and what went, by relation."""
         found: dict[Relation, Admitted] = {}
-        for form, parts in list(self._waiting.items()):
+        for form, parts in list(self.pending.items()):
             part = one_below_the_other(parts)
             ready = (part.times[0] <= window.query) & (part.times[1] <= window.query)
-            del self._waiting[form]
+            del self.pending[form]
             if not ready.all():
-                self._waiting[form] = [part.take(~ready)]
+                waiting = self._not_too_far(part.take(~ready), window.query)
+                if len(waiting):
+                    self.pending[form] = [waiting]
             part = self._in_time(part if ready.all() else part.take(ready), window, start)
             if not len(part):
                 continue
@@ -119,10 +161,23 @@ class Memory:
             found[form.relation] = change if before is None else _both(before, change)
         return found
 
+    def _not_too_far(self, part: RecordColumns, query: int) -> RecordColumns:
+        """The records that may come to count; those of a far future are set aside."""
+        if self.future is None:
+            return part
+        bound = query + self.future
+        far = (part.times[0] > bound) | (part.times[1] > bound)
+        for row in np.flatnonzero(far).tolist():
+            self.counts.set_aside.append(_aside(part, row, FUTURE))
+        return part.take(~far) if far.any() else part
+
     def forget(self, window: Window) -> None:
         """Forget what lies before the window."""
         for store in self.stores.values():
-            store.shelf.forget(window.edge + (self._tick if store.has_intervals else 0))
+            edge = window.edge + (self._tick if store.has_intervals else 0)
+            store.shelf.forget(edge)
+            if store.relation in self.ledgers:
+                self.ledgers[store.relation].forget(edge)
 
     def _in_time(self, part: RecordColumns, window: Window, start: int) -> RecordColumns:
         """The records that tell of something within the window."""
@@ -138,6 +193,8 @@ class Memory:
 
     def _changed(self, form: Form, part: RecordColumns) -> Admitted:
         """Enter records, and take back what is to be."""
+        if part.ids is not None:
+            return self._changed_by_id(form, part)
         store = self.stores[form.relation]
         part, unmatched = resolve(part)
         taken_back = self._rows(form, part.take(unmatched))
@@ -152,6 +209,27 @@ class Memory:
         for row in missing.tolist():
             self.counts.set_aside.append(_aside(asked, row, NO_RECORD))
         gone = store.rows(places)
+        groups, fresh = store.enter(come)
+        store.exchange(places, groups, come)
+        return Admitted(come, gone, groups, fresh)
+
+    def _changed_by_id(self, form: Form, part: RecordColumns) -> Admitted:
+        """Enter records that have ids, and take back what is to be."""
+        store = self.stores[form.relation]
+        ledger = self.ledgers.setdefault(form.relation, Ledger())
+        found, numbers = ledger.sort(part)
+        if found.duplicates:
+            known = self.counts.duplicated
+            known[str(form.relation)] = known.get(str(form.relation), 0) + found.duplicates
+        for row in found.unmatched.tolist():
+            self.counts.set_aside.append(_aside(part, row, NO_RECORD))
+        come = self._rows(form, part.take(found.come))
+        wanted = ledger.rows(found.gone) if len(found.gone) else come.take(found.gone)
+        places, _ = _found(store, wanted)
+        gone = store.rows(places)
+        ledger.take_out(found.gone)
+        self.counts.used += len(come)
+        ledger.put_in(numbers[found.come], come)
         groups, fresh = store.enter(come)
         store.exchange(places, groups, come)
         return Admitted(come, gone, groups, fresh)

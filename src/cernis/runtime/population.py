@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -38,6 +38,32 @@ class _Goal:
         self._domains: list[Domain | None] = []
         self._counts = np.zeros(0, np.int64)
 
+    @property
+    def counts(self) -> Integers:
+        """How many records name each member."""
+        return self._counts[self._counts > 0]
+
+    def known(self) -> tuple[list[Array], list[Domain | None]]:
+        """The members as codes, and the domains of these."""
+        if self._register is None:
+            return [], []
+        members = np.flatnonzero(self._counts > 0)
+        return self._register.columns(members), self._register.domains
+
+    def begin(self, context: Context) -> list[Domain | None]:
+        """Begin to number members; gives the domains they are coded by."""
+        self._domains = context.slots_of(self.predicate)
+        # Numbers that are reckoned with have no codes; here they get some.
+        self._register = Register([own or Domain() for own in self._domains])
+        return self._register.domains
+
+    def enter(self, columns: list[Array], counts: Integers) -> None:
+        """Let those be known, each named by so many records."""
+        assert self._register is not None
+        numbers, _ = self._register.enter(columns, len(counts))
+        self._counts = np.zeros(int(numbers.max()) + 1 if len(numbers) else 0, np.int64)
+        self._counts[numbers] = counts
+
     def change(self, change: Admitted, store: Store, context: Context) -> list[Array]:
         """Count what came and went; gives those who joined or left."""
         came = self._numbers(change.come, store, context)
@@ -68,9 +94,8 @@ class _Goal:
 
     def _numbers(self, rows: Rows, store: Store, context: Context) -> Integers:
         if self._register is None:
-            self._domains = context.slots_of(self.predicate)
-            # Numbers that are reckoned with have no codes; here they get some.
-            self._register = Register([own or Domain() for own in self._domains])
+            self.begin(context)
+            assert self._register is not None
         columns = [*rows.arguments, *rows.columns[2:3]]
         own = [*store.domains, store.value_domain]
         given = [
@@ -85,7 +110,7 @@ class Population:
 
     def __init__(self, definitions: Definitions) -> None:
         keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
-        self._goals = [
+        self.goals = [
             _Goal(grounding.entity, goal)
             for grounding in definitions.groundings
             for goal in domain_goals(grounding, keys)
@@ -100,22 +125,28 @@ class Population:
     ) -> dict[Predicate, list[list[Array]]]:  # fmt: skip
         """Take note of records; gives for each domain who joined or left, and fills the context."""
         changed: dict[Predicate, list[list[Array]]] = {}
-        for goal in self._goals:
+        for goal in self.goals:
             change = admitted.get(goal.relation)
             if change is None:
                 continue
             columns = goal.change(change, stores[goal.relation], context)
             if len(columns[0]):
                 changed.setdefault(goal.predicate, []).append(columns)
-        for key in changed:
-            own = [goal.members() for goal in self._goals if goal.predicate == key]
+        self.fill(changed)
+        for key, (columns, filling) in self._filled.items():
+            context.filled[key], context.fillings[key] = columns, filling
+        return changed
+
+    def fill(self, keys: Iterable[Predicate] | None = None) -> None:
+        """List the members of some domains, or of all, anew."""
+        for key in self._filled if keys is None else keys:
+            own = [goal.members() for goal in self.goals if goal.predicate == key]
+            if not own:
+                continue
             columns = [np.concatenate(each) for each in zip(*own, strict=True)]
             if len(own) > 1:
                 columns = _once_each(columns)
             self._filled[key] = columns, self._filled[key][1] + 1
-        for key, (columns, filling) in self._filled.items():
-            context.filled[key], context.fillings[key] = columns, filling
-        return changed
 
 
 def _once_each(columns: list[Array]) -> list[Array]:

@@ -32,7 +32,8 @@ def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> 
     outcome = Outcome()
     for stage in plan.stages:
         for stratum in stage.strata:
-            outcome.conflicts += evaluate_stratum(stratum, context, carried)
+            with context.timed(stratum.relations):
+                outcome.conflicts += evaluate_stratum(stratum, context, carried)
     context.seen = dict(context.fluents)
     return outcome
 

@@ -185,7 +185,7 @@ def _in_windows(
     from cernis.runtime.uncertain_windows import WindowedRun, relations_in
 
     began = time.perf_counter()
-    records = read_unresolved(events, plan.checked, mapping, progress, uncertain=True)
+    records = read_unresolved(events, plan.checked, mapping, progress=progress, uncertain=True)
     if strict:
         refuse_set_aside(records)
     on_read(records)

@@ -246,7 +246,8 @@ class _Block:
         elif not shapes.knows(head.name):
             self._gathering.ignore(head.name, len(rows))
         else:
-            form = shapes.of_fields(head.name, self._text.count(b"|", start, end) + 1)
+            fields = self._text.count(b"|", start, end) + 1 - self._more
+            form = shapes.of_fields(head.name, fields)
             if not isinstance(form, Form) or not self._take(rows, form, head.retracts):
                 self._by_width(rows, head)
 
@@ -255,7 +256,7 @@ class _Block:
         bars = as_numpy(pc.count_substring(self.lines.take(as_arrow(rows)), b"|"))
         for count in np.unique(bars).tolist():
             own = rows[bars == count]
-            form = self._gathering.shapes.of_fields(head.name, count + 1)
+            form = self._gathering.shapes.of_fields(head.name, count + 1 - self._more)
             if not isinstance(form, Form):
                 self.set_aside(own, form or TOO_FEW)
             elif not self._take(own, form, head.retracts):
@@ -286,18 +287,24 @@ class _Block:
     def _add(
         self, rows: Integers, form: Form, times: list[Integers], table: pa.Table, retracts: bool
     ) -> None:
-        texts = table.columns[len(times) :]
+        texts = table.columns[len(times) : len(times) + form.width]
         reckoned = self._gathering.shapes.reckoned(form)
         columns = [typed(*each) for each in zip(texts, reckoned, strict=True)]
         flags = np.ones(len(rows), np.bool_) if retracts else None
         places = rows + self._places if isinstance(self._places, int) else self._places[rows]
         chances = None if self._told is None else self._told.chances[rows]
-        part = RecordColumns(form, times, columns, places, flags, chances=chances)
+        ids = typed(table.columns[-1], False) if self._more else None
+        part = RecordColumns(form, times, columns, places, flags, chances=chances, ids=ids)
         self._gathering.add(part, lambda row: self._line(int(rows[row])))
 
     def _delimited(self, rows: Integers, form: Form, whole: bool) -> pa.Table | None:
         own = self.lines.take(as_arrow(rows)) if len(rows) < self.count else self.lines
-        return delimited(own, len(form.titles), form.width, whole)
+        return delimited(own, len(form.titles), form.width + self._more, whole)
+
+    @property
+    def _more(self) -> int:
+        """How many fields there are behind the arguments: one, if records have ids."""
+        return int(self._gathering.ids is not None)
 
     def _decodable(self, rows: Integers) -> Integers:
         """The lines that are UTF-8; the others are set aside."""

@@ -40,7 +40,8 @@ def add_rows(rows: Iterable[Any], gathering: Gathering, source: str, name: str |
 def add_row(row: Any, place: int, gathering: Gathering, name: str | None = None) -> None:
     """Take in one record."""
     try:
-        given = _mapping(row, name) if isinstance(row, Mapping) else _sequence(row, name)
+        ids = gathering.ids
+        given = _mapping(row, name, ids) if isinstance(row, Mapping) else _sequence(row, name, ids)
         if not gathering.shapes.knows(given.name):
             gathering.ignore(given.name, 1)
             return
@@ -48,7 +49,7 @@ def add_row(row: Any, place: int, gathering: Gathering, name: str | None = None)
     except Unusable as error:
         gathering.set_aside(place, str(error), str(row))
         return
-    gathering.add_row(form, times, values, place, given.retracts, given.chance)
+    gathering.add_row(form, times, values, place, given.retracts, given.chance, given.id)
 
 
 def add_json_lines(stream: BinaryIO, gathering: Gathering, source: str) -> None:
@@ -78,23 +79,31 @@ class _Given:
     values: Sequence[Any]
     titles: tuple[str, ...] | None = None
     chance: float = 1.0
+    id: Value | None = None
 
 
-def _sequence(row: Any, name: str | None) -> _Given:
+def _sequence(row: Any, name: str | None, ids: str | None = None) -> _Given:
     if not isinstance(row, Sequence) or isinstance(row, str | bytes):
         raise Unusable(f"a record is a tuple or a mapping, not a {type(row).__name__}")
     fields = list(row) if name is None else [name, *row]
+    own = None if ids is None or not fields else value_of(fields.pop())
     if len(fields) < 3:
         raise Unusable(TOO_FEW)
     head = heading(str(fields[0]))
     if head.reason:
         raise Unusable(head.reason)
     return _Given(
-        head.name, head.retracts, tuple(Kind), fields[1:3], fields[3:], chance=head.chance
+        head.name, head.retracts, tuple(Kind), fields[1:3], fields[3:], chance=head.chance, id=own
     )
 
 
-def _mapping(row: Mapping[Any, Any], name: str | None) -> _Given:
+def _mapping(row: Mapping[Any, Any], name: str | None, ids: str | None = None) -> _Given:
+    own = None
+    if ids is not None:
+        if row.get(ids) is None:
+            raise Unusable(f"there is no {ids}, which is to tell the record from others")
+        own = value_of(row[ids])
+        row = {key: value for key, value in row.items() if key != ids}
     found = name if name is not None else next((row[t] for t in NAMES if t in row), None)
     if not isinstance(found, str):
         raise Unusable("there is no name")
@@ -118,7 +127,7 @@ def _mapping(row: Mapping[Any, Any], name: str | None) -> _Given:
     values = [row["value"], *args] if "value" in row else args
     retracts = head.retracts or row.get("retracts") is True
     chance = chance_of(row["probability"]) if "probability" in row else head.chance
-    return _Given(head.name, retracts, kinds, times, values, titles, chance)
+    return _Given(head.name, retracts, kinds, times, values, titles, chance, own)
 
 
 def _understood(given: _Given, gathering: Gathering) -> tuple[Form, list[int], list[Value]]:

@@ -11,7 +11,7 @@ from cernis.operators.context import Context, Points
 from cernis.operators.pieces import Piece, pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.runtime.evaluator import Change, Outcome, Standing, told_apart
-from cernis.runtime.history import History
+from cernis.runtime.history import History, as_rows
 from cernis.runtime.memory import Admitted, Memory
 from cernis.runtime.population import Predicate
 from cernis.runtime.query import Outcome as Counted
@@ -20,7 +20,6 @@ from cernis.runtime.run import Answer, Window, counted_events, once, watched_flu
 from cernis.runtime.state import State
 from cernis.runtime.stores import Rows, Store, event_table
 from cernis.tables.columns import Array
-from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
 
 
@@ -72,7 +71,7 @@ class Scratch:
                 known = self._happened.get(relation)
                 if known is not None:
                     self._happened[relation] = known.take(known.columns[0] > window.edge)
-                self._compare(relation, _happened(table), self._happened, outcome)
+                self._compare(relation, as_rows(table), self._happened, outcome)
 
     def _evaluated(self, context: Context) -> Counted:
         """Evaluate all strata."""
@@ -84,27 +83,36 @@ class Scratch:
     def standing(self, query: int) -> Standing:
         """What the last query has left."""
         live, begun = self._state.left()
-        fluents = {}
-        for relation, table in live.items():
-            ((arguments, values, starts, ends),) = pieces(table)
-            fluents[relation] = Rows(arguments, [starts, ends, values])
+        fluents = {relation: _rows_of(table) for relation, table in live.items()}
         points = {r: Rows(own.arguments, [own.times, own.values]) for r, own in begun.items()}
-        return Standing(query, fluents | self._rows, dict(self._happened), points)
+        remembered, seen = ({r: _rows_of(table) for r, table in own.items()}
+                            for own in self._state.looked_back_at())  # fmt: skip
+        return Standing(
+            query, fluents | self._rows, dict(self._happened), points, remembered, seen,
+            self.history.left(),
+        )  # fmt: skip
 
     def take_over(self, standing: Standing, context: Context) -> None:
         """Go on from where another has stopped."""
-        live = {}
-        for relation, rows in standing.fluents.items():
-            starts, ends, values = rows.columns
-            live[relation] = united([(rows.arguments, values, starts, ends)], relation, context)
+        live, remembered, seen = (
+            {relation: _table_of(rows, relation, context) for relation, rows in own.items()}
+            for own in (standing.fluents, standing.remembered, standing.seen)
+        )
         begun = {
             relation: Points(rows.arguments, rows.columns[1], rows.columns[0])
             for relation, rows in standing.begun.items()
         }
-        self._state.resume(live, begun)
+        self._state.resume(live, begun, remembered, seen, context)
+        if standing.history is not None:
+            self.history.resume(standing.history, context)
         defined = set(self._fluents())
         self._rows = {r: rows for r, rows in standing.fluents.items() if r in defined}
         self._happened = dict(standing.events)
+
+    def tell(self, standing: Standing) -> None:
+        """Say what was told of some relations; nothing is carried over of them."""
+        self._rows |= standing.fluents
+        self._happened |= standing.events
 
     def answer(self) -> Answer:
         """What the window knows of."""
@@ -183,6 +191,12 @@ class Scratch:
         return context.fluents[relation]
 
 
-def _happened(table: EventTable) -> Rows:
-    """The happenings of an event by their times; those of patterns have a start, too."""
-    return Rows(table.arguments, [table.times] + ([] if table.starts is None else [table.starts]))
+def _rows_of(table: FluentTable) -> Rows:
+    """The intervals of a table, one a row."""
+    ((arguments, values, starts, ends),) = pieces(table)
+    return Rows(arguments, [starts, ends, values])
+
+
+def _table_of(rows: Rows, relation: Relation, context: Context) -> FluentTable:
+    starts, ends, values = rows.columns
+    return united([(rows.arguments, values, starts, ends)], relation, context)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,18 +15,19 @@ import pyarrow as pa
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import DataError
 from cernis.operators.context import Context, Memo
-from cernis.operators.heads import slot_domains
+from cernis.operators.profile import Timing
 from cernis.plan.builder import Plan
+from cernis.runtime.anchors import are_anchored
 from cernis.runtime.columns import Records
-from cernis.runtime.evaluator import Changed, Spaces, context_of
-from cernis.runtime.feed import Feed, Policy
+from cernis.runtime.evaluator import Changed, Spaces, Standing, context_of
+from cernis.runtime.feed import Encoding, Feed, Policy
 from cernis.runtime.incremental import Incremental
 from cernis.runtime.memory import Admitted, Counts, Memory
 from cernis.runtime.population import Population
 from cernis.runtime.run import Window, undisturbed
 from cernis.runtime.scratch import Scratch
 from cernis.runtime.sources import Events, read_unresolved
-from cernis.tables.domains import Domain, Domains
+from cernis.tables.domains import Domains
 
 POLICIES: Final = ("early", "partial", "final")
 
@@ -34,6 +37,12 @@ LATE: Final = 20
 """What it costs to evaluate from what has changed, in records evaluated from scratch: so many for
 a query, and again if any record came late; for a record behind the last query; and for one before
 it (benchmarks/incremental.py)."""
+
+
+ROOM: Final = 1 << 14
+GROWTH: Final = 4
+"""Values get new codes when there are so many times as many codes as after the last time, or as
+there is room for anyway: then most are of values that the window has passed."""
 
 
 def pays(held: int, new: int, late: int, is_incremental: bool) -> bool:
@@ -46,8 +55,29 @@ def pays(held: int, new: int, late: int, is_incremental: bool) -> bool:
     >>> pays(2_000_000, 125_000, 0, False), pays(100_000, 9_000, 0, False), pays(10**6, 0, 1, True)
     (True, False, True)
     """
-    cost = FIXED * (1 + (late > 0)) + NEW * new + LATE * late
-    return held > cost * (2 / 3 if is_incremental else 4 / 3)
+    return held > cost_of_changes(new, late) * (2 / 3 if is_incremental else 4 / 3)
+
+
+def cost_of_changes(new: int, late: int) -> int:
+    """What it is estimated to cost to evaluate from what has changed, in records from scratch."""
+    return FIXED * (1 + (late > 0)) + NEW * new + LATE * late
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the way to evaluate a query was chosen by: numbers of records."""
+
+    held: int
+    """In the window."""
+    new: int
+    """That came and lie behind the last query."""
+    late: int
+    """Others that came or went."""
+
+    @property
+    def estimate(self) -> int:
+        """What it is estimated to cost to evaluate from what has changed, in records held."""
+        return cost_of_changes(self.new, self.late)
 
 
 class Session:
@@ -55,18 +85,29 @@ class Session:
 
     A query at `q` sees what happened in `(q - window, q]` and was given before; without a window,
     it sees everything since the start. Without a start, the session starts one tick before the
-    first occurrence it knows of at its first query.
+    first occurrence it knows of at its first query. With `ids`, the column of that title (the last
+    field of tuples and text records) tells records of one relation from one another. Records that
+    lie farther behind a query than `future` are set aside; without it, all wait for their time.
     """
 
     def __init__(
         self, plan: Plan, window: int | None = None, step: int | None = None,
         start: int | None = None, tick: int | None = None, ties: str | None = None,
-        policy: str = "early", incremental: bool | None = None,
+        policy: str = "early", incremental: bool | None = None, ids: str | None = None,
+        future: int | None = None,
     ) -> None:  # fmt: skip
         if policy not in POLICIES:
             raise DataError(f"a policy is one of {', '.join(POLICIES)}, not {policy}")
         settings = plan.checked.definitions.settings
         self.plan = plan
+        self.incremental = incremental
+        self.ids = ids
+        self.future = future
+        self.choice = Choice(0, 0, 0)
+        self.timing: Timing | None = None
+        """Where the time of strata is entered, if someone wants to know it."""
+        self.revision: Feed | None = None
+        """What other rules have changed, if the session was restored under such; else None."""
         self.window = window
         self.step = step or window
         self.start = start
@@ -74,26 +115,37 @@ class Session:
         self.ties = ties or settings.ties
         self.last: int | None = None
         self.version = _version(plan)
-        self._policy = Policy(policy, self.tick)
+        self.policy = Policy(policy, self.tick)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin with nothing known."""
+        self.policy = Policy(self.policy.name, self.tick)
         self._domains, self._memo = Domains(), Memo()
+        self._enough = GROWTH * ROOM
         template = self._context(Window(0, 0), 0)
-        self._spaces = Spaces(plan, template, has_marks=incremental is not False)
-        self._memory = self._working_memory()
-        self._population = Population(plan.checked.definitions)
-        self._evaluator: Scratch | Incremental = self._from_scratch(template)
-        fits = not plan.checked.definitions.patterns and Incremental.fits(self._spaces)
-        self._may_change = incremental is None and fits
-        if incremental and fits:
-            self._evaluator = Incremental(self._memory, self._spaces)
+        self.spaces = Spaces(self.plan, template, has_marks=self.incremental is not False)
+        self.memory = self._working_memory()
+        self.memory.future = self.future
+        self.population = Population(self.plan.checked.definitions)
+        patterns = self.plan.checked.definitions.patterns
+        self.may_be_incremental = not patterns and Incremental.fits(self.spaces)
+        self._may_change = self.incremental is None and self.may_be_incremental
+        self._evaluator = self._made(bool(self.incremental) and self.may_be_incremental)
+
+    def _made(self, is_incremental: bool) -> Scratch | Incremental:
+        """A way to evaluate that has seen no query yet."""
+        if is_incremental:
+            return Incremental(self.memory, self.spaces)
+        return Scratch(self.plan, self.memory, self.spaces.context)
 
     def _working_memory(self) -> Memory:
-        return self._spaces.memory()
+        return self.spaces.memory()
 
-    def _from_scratch(self, template: Context) -> Scratch:
-        return Scratch(self.plan, self._memory, template)
-
-    def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
-        return Feed(time, self.version, fluents, events, self.encoding, conflicts)
+    def _feed(
+        self, time: int, fluents: Changed, events: Changed, encoding: Encoding, conflicts: int
+    ) -> Feed:
+        return Feed(time, self.version, fluents, events, encoding, conflicts)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -102,30 +154,42 @@ class Session:
 
         Among text records may be retractions. What cannot be read is set aside and counted.
         """
-        self._memory.insert(self._read(events, mapping))
+        self.memory.insert(self._read(events, mapping))
 
     def retract(
         self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None
     ) -> None:
-        """Take events back that were given before, each equal in all but its arrival."""
-        self._memory.insert(self._read(events, mapping), retracts=True)
+        """Take events back that were given before, each equal in all but its arrival.
+
+        Where records have ids, the id alone says which one it is.
+        """
+        self.memory.insert(self._read(events, mapping), retracts=True)
 
     def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
-        return read_unresolved(events, self.plan.checked, mapping)
+        return read_unresolved(events, self.plan.checked, mapping, self.ids)
 
     @property
     def counts(self) -> Counts:
         """What became of the records so far."""
-        return self._memory.counts
+        return self.memory.counts
 
     @property
     def waiting(self) -> int:
         """How many records wait for the next query, or for their time to come."""
-        return self._memory.waiting
+        return self.memory.waiting
 
     def __len__(self) -> int:
         """How many records the window holds."""
-        return len(self._memory)
+        return len(self.memory)
+
+    def save(self, path: str | Path) -> None:
+        """Write all that the session knows to a file; `Program.restore` goes on from there.
+
+        What was in the file before is replaced when the new content is there as a whole.
+        """
+        from cernis.runtime.session_file import save
+
+        save(self, path)
 
     @property
     def kept(self) -> int:
@@ -144,24 +208,41 @@ class Session:
         if self.last is not None and time < self.last:
             raise DataError(f"a query at {time} comes after one at {self.last}: time goes forward")
         if self.start is None:
-            first = self._memory.first
+            first = self.memory.first
             self.start = (first if first is not None else time) - self.tick
-        window = Window(self._edge(time), time)
+        window = Window(self.edge(time), time)
         with undisturbed():
             context = self._context(window, self.start)
             if isinstance(self._evaluator, Scratch):
                 self._evaluator.pass_edge(window.edge)
-            self._memory.forget(window)
-            admitted = self._memory.admit(window, self.start)
-            members = self._population.update(admitted, self._memory.stores, context)
-            if self._may_change:
-                self._choose(admitted)
+            self.memory.forget(window)
+            admitted = self.memory.admit(window, self.start)
+            members = self.population.update(admitted, self.memory.stores, context)
+            context.timing = self.timing
+            self._choose(admitted)
             outcome = self._evaluator.query(window, context, admitted, members)
         self.last = time
+        encoding = self.spaces.encoding
         fluents, events = self._shown(outcome.changes)
-        next_edge = self._edge(time + (self.step or 0))
-        fluents = self._policy.filtered(fluents, next_edge)
-        return self._feed(time, fluents, events, outcome.conflicts)
+        next_edge = self.edge(time + (self.step or 0))
+        fluents = self.policy.filtered(fluents, next_edge)
+        if self.codes > self._enough:
+            self._recode()
+        return self._feed(time, fluents, events, encoding, outcome.conflicts)
+
+    @property
+    def codes(self) -> int:
+        """How many values, and combinations of them, have codes."""
+        return len(self._domains) + sum(register.count for register in self.spaces.registers)
+
+    def _recode(self) -> None:
+        """Give codes to the values in use, and to no others: memory follows the window."""
+        from cernis.runtime.keeping import left, resume
+
+        known = left(self)
+        self._begin()
+        resume(self, known)
+        self._enough = GROWTH * max(self.codes, ROOM)
 
     def _choose(self, admitted: Mapping[Relation, Admitted]) -> None:
         """Evaluate by the way that is likely to cost less, given what came and went."""
@@ -172,27 +253,38 @@ class Session:
             times = [own.come.columns[0] for own in admitted.values()]
             late = sum(int(np.count_nonzero(own <= self.last)) for own in times)
             late += sum(len(own.gone) for own in admitted.values())
-        wanted = pays(len(self._memory), changed - late, late, is_incremental)
-        wanted = wanted and not self._memory.has_points
+        self.choice = Choice(len(self.memory), changed - late, late)
+        if not self._may_change:
+            return
+        wanted = pays(len(self.memory), changed - late, late, is_incremental)
+        wanted = wanted and not self.memory.has_points
         if wanted == is_incremental:
             return
-        template = self._spaces.context
-        standing = None if self.last is None else self._evaluator.standing(self.last)
-        if wanted:
-            self._evaluator = Incremental(self._memory, self._spaces)
-            if standing is not None:
-                self._evaluator.take_over(standing)
-        else:
-            self._evaluator = Scratch(self.plan, self._memory, template)
-            if standing is not None:
-                self._evaluator.take_over(standing, template)
+        self.go_on(None if self.last is None else self.standing(), wanted)
+
+    def standing(self) -> Standing:
+        """What the last query has left; there must have been one."""
+        assert self.last is not None
+        return self._evaluator.standing(self.last)
+
+    def go_on(self, standing: Standing | None, is_incremental: bool) -> None:
+        """Evaluate one way or the other from now on, from what the last query has left."""
+        self._evaluator = self._made(is_incremental)
+        if standing is not None:
+            self._evaluator.take_over(standing, self.spaces.context)
+
+    def tell(self, standing: Standing) -> None:
+        """Say what was told of some relations before, which the next query finds anew."""
+        assert isinstance(self._evaluator, Scratch)
+        self._evaluator.tell(standing)
 
     @property
     def is_incremental(self) -> bool:
         """Was the last query answered from what had changed?"""
         return isinstance(self._evaluator, Incremental)
 
-    def _edge(self, time: int) -> int:
+    def edge(self, time: int) -> int:
+        """Up to where a query at some time has forgotten all."""
         assert self.start is not None
         return self.start if self.window is None else max(self.start, time - self.window)
 
@@ -201,21 +293,24 @@ class Session:
 
     def _shown(self, changes: Changed) -> tuple[Changed, Changed]:
         """The changes of fluents and of events, without what phrases are made of."""
-        hidden = self.plan.checked.definitions.auxiliary
         catalogue = self.plan.checked.catalogue
-        own = {relation: change for relation, change in changes.items() if relation not in hidden}
+        own = {relation: change for relation, change in changes.items() if relation in self.shown}
         return (
-            {r: change for r, change in own.items() if r in catalogue.fluents
-             and catalogue.fluents[r].kind is not FluentKind.INPUT},
+            {r: change for r, change in own.items() if r in catalogue.fluents},
             {r: change for r, change in own.items() if r in catalogue.events},
-        )  # fmt: skip
+        )
 
-    def encoding(self, relation: Relation) -> tuple[list[Domain | None], Domain | None]:
-        """The encodings of a relation's arguments and of its value."""
-        context = self._spaces.context
-        if relation in context.catalogue.fluents:
-            return slot_domains(relation, context)
-        return self._spaces.argument_domains(relation), None
+    @cached_property
+    def is_anchored(self) -> bool:
+        """May members of growing domains be forgotten that nothing is in the window of?"""
+        return are_anchored(self.plan)
+
+    @cached_property
+    def shown(self) -> frozenset[Relation]:
+        """The relations whose changes are told: those that rules define."""
+        catalogue = self.plan.checked.catalogue
+        fluents = {r for r, own in catalogue.fluents.items() if own.kind is not FluentKind.INPUT}
+        return frozenset(fluents | {*catalogue.events}) - self.plan.checked.definitions.auxiliary
 
     def intervals(self) -> pa.Table:
         """The intervals that the window knows of: `fluent, args, value, start, end, open`.

@@ -61,12 +61,16 @@ def read_events(
 
 def read_unresolved(
     events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
-    progress: Progress = lambda size: None, *, uncertain: bool = False,
+    ids: str | None = None, *, progress: Progress = lambda size: None, uncertain: bool = False,
 ) -> Records:  # fmt: skip
-    """As `read_events`, with retractions among the records: what they take back came earlier."""
+    """As `read_events`, with retractions among the records: what they take back came earlier.
+
+    `ids` is the title of the column of ids, if records have such; in tuples and text records, the
+    last field is the id.
+    """
     if isinstance(events, Records):
         return events
-    reader = _Reader(Gathering(Shapes(checked), uncertain=uncertain), mapping, progress)
+    reader = _Reader(Gathering(Shapes(checked), uncertain=uncertain, ids=ids), mapping, progress)
     reader.add(events)
     return reader.gathering.unresolved()
 

@@ -113,9 +113,18 @@ class State:
             if entry is not None and not entry.is_input:
                 self._happened[relation] = table
 
-    def resume(self, live: dict[Relation, FluentTable], begun: dict[Relation, Points]) -> None:
+    def resume(
+        self, live: dict[Relation, FluentTable], begun: dict[Relation, Points],
+        remembered: dict[Relation, FluentTable], seen: dict[Relation, FluentTable],
+        context: Context,
+    ) -> None:  # fmt: skip
         """Go on from what a query elsewhere has left."""
-        self._live, self._begun = live, begun
+        self._live, self._begun, self._context = live, begun, context
+        self._remembered, self._seen = remembered, seen
+
+    def looked_back_at(self) -> tuple[dict[Relation, FluentTable], dict[Relation, FluentTable]]:
+        """What is remembered from before the edge, and what the last query saw of the same."""
+        return self._remembered, self._seen
 
     def left(self) -> tuple[dict[Relation, FluentTable], dict[Relation, Points]]:
         """What the last query has left, to go on from elsewhere."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -70,28 +70,32 @@ class Titles:
     arguments: tuple[str, ...]
     retracts: str | None = None
     probability: str | None = None
+    ids: str | None = None
 
     @property
     def used(self) -> list[str]:
         """All columns that are looked at."""
         one = (
-            self.arrival, self.start, self.end, self.value, self.retracts, self.probability
+            self.arrival, self.start, self.end, self.value, self.retracts, self.probability,
+            self.ids,
         )  # fmt: skip
         return [title for title in (*one, *self.arguments) if title is not None]
 
 
-def conventional(titles: Sequence[str], what: str) -> Titles:
+def conventional(titles: Sequence[str], what: str, ids: str | None = None) -> Titles:
     """The columns of a table whose titles speak for themselves.
 
     `arrival` may be missing; then comes `occurrence`, or `start` and `end`. A column `value` is
     the value of a fluent; the others, in their order, are the value, where it is not named, and
-    the arguments.
+    the arguments. If records have ids, they are in the column of that title.
     """
+    if ids is not None and ids not in titles:
+        raise DataError(f"{what} has no column {ids} of ids; there are {', '.join(titles)}")
     start = next((title for title in ("occurrence", "start") if title in titles), None)
     if start is None or (start == "start" and "end" not in titles):
         missing = "end" if start else "occurrence"
         raise DataError(f"{what} has no column {missing}; there are {', '.join(titles)}")
-    skipped = {*TIMES, "value", "retracts", "probability"}
+    skipped = {*TIMES, "value", "retracts", "probability", ids}
     skipped |= {"open"} if start == "start" else set()
     return Titles(
         "arrival" if "arrival" in titles else None,
@@ -101,6 +105,7 @@ def conventional(titles: Sequence[str], what: str) -> Titles:
         tuple(title for title in titles if title not in skipped),
         "retracts" if "retracts" in titles else None,
         "probability" if "probability" in titles else None,
+        ids,
     )
 
 
@@ -121,7 +126,9 @@ def add_table(
     if not gathering.shapes.knows(name):
         gathering.ignore(name, table.num_rows)
         return
-    titles = titles or conventional(table.column_names, source or name)
+    ids = gathering.ids
+    titles = titles or conventional(table.column_names, source or name, ids)
+    titles = titles if titles.ids == ids else replace(titles, ids=ids)
     _Reading(name, table, places, gathering, titles, is_text).add()
 
 
@@ -152,7 +159,7 @@ def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
         own = table.take(pa.array(rows)).drop_columns([by])
         for chosen, part in _by_length(own):
             part = _without_empty(part)
-            found = conventional(part.column_names, source or name)
+            found = conventional(part.column_names, source or name, gathering.ids)
             _Reading(name, part, places[rows[chosen]], gathering, found, False).add()
 
 
@@ -223,7 +230,8 @@ class _Reading:
         form, columns = form_of(self._name, self._titles, self._gathering.shapes)
         times, whole = self._times()
         times = self._keep(times, whole, NO_TIME)
-        times = self._keep(times, self._filled(columns), "a value is missing")
+        named = [] if self._titles.ids is None else [self._titles.ids]
+        times = self._keep(times, self._filled([*columns, *named]), "a value is missing")
         reckoned = self._gathering.shapes.reckoned(form)
         read = [self._column(*each) for each in zip(columns, reckoned, strict=True)]
         flags = None
@@ -231,7 +239,9 @@ class _Reading:
             told = pc.fill_null(self._table.column(self._titles.retracts), False)
             flags = told.to_numpy().astype(np.bool_)
         chances = self._chances()
-        self._gathering.add(RecordColumns(form, times, read, self._places, flags, chances=chances))
+        ids = self._column(named[0], False) if named else None
+        part = RecordColumns(form, times, read, self._places, flags, chances=chances, ids=ids)
+        self._gathering.add(part)
 
     def _chances(self) -> Floats | None:
         """The probabilities of the rows: 1 where there is none, out of bounds where it is none."""

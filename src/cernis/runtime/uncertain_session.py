@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.check.model import Relation
-from cernis.operators.context import Context
+from cernis.errors import UnsupportedError
 from cernis.plan.builder import Plan
 from cernis.runtime.arrow import as_arrow
 from cernis.runtime.columns import Records
 from cernis.runtime.evaluator import Change, Changed, told_apart
-from cernis.runtime.feed import FEED, Feed, Policy
+from cernis.runtime.feed import FEED, Encoding, Feed, Policy
 from cernis.runtime.frames import texts_of
 from cernis.runtime.memory import Memory
 from cernis.runtime.result import Summary
@@ -91,24 +91,35 @@ class UncertainSession(Session):
         said = plan.checked.definitions.settings
         ties = ties or (said.ties if said.ties_said else "initiation")
         super().__init__(plan, window, step, start, tick, ties, policy, incremental=False)
-        self._policy = _UncertainPolicy(policy, self.tick, scratch=self._evaluator)
+        self.policy = _UncertainPolicy(policy, self.tick, scratch=self._evaluator)
 
     def _working_memory(self) -> Memory:
-        return self._spaces.memory(has_chances=True)
+        return self.spaces.memory(has_chances=True)
 
-    def _from_scratch(self, template: Context) -> UncertainScratch:
-        return UncertainScratch(self.plan, self._memory, template, self.chosen, self.uncertain)
+    def _made(self, is_incremental: bool) -> UncertainScratch:
+        context = self.spaces.context
+        return UncertainScratch(self.plan, self.memory, context, self.chosen, self.uncertain)
 
-    def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
+    def _recode(self) -> None:
+        """Values keep their codes: all that is remembered of pairs goes by them."""
+        self._enough = 2 * self.codes
+
+    def save(self, path: str | Path) -> None:
+        """Not there yet: an UnsupportedError."""
+        raise UnsupportedError("a session over uncertain records cannot be saved to a file yet")
+
+    def _feed(
+        self, time: int, fluents: Changed, events: Changed, encoding: Encoding, conflicts: int
+    ) -> Feed:
         settled = {r: rows for r, rows in self._settled_rows().items() if len(rows)}
         return UncertainFeed(
-            time, self.version, fluents, events, self.encoding, conflicts, settled=settled
+            time, self.version, fluents, events, encoding, conflicts, settled=settled
         )
 
     def _settled_rows(self) -> dict[Relation, Rows]:
         """Stretches of equal probability that the last query has settled."""
         assert self.last is not None
-        bound = self._edge(self.last) + self.tick
+        bound = self.edge(self.last) + self.tick
         hidden = self.plan.checked.definitions.auxiliary
         found = {}
         for relation, courses in self.settled.items():
@@ -175,7 +186,7 @@ class UncertainSession(Session):
         if self.last is None:
             return found
         for relation, rows in self._evaluator.likely().items():
-            table, means = fluent_table(rows, *self.encoding(relation))
+            table, means = fluent_table(rows, *self.spaces.encoding(relation))
             found.fluents[relation], found.means[relation] = table, means
         found.courses = self._evaluator.courses()
         for relation, table in self._evaluator.certain().items():
@@ -216,10 +227,10 @@ class _UncertainPolicy(Policy):
         if self.name == "final":
             return Change(none, passed)
         eligible = rows.take(rows.columns[0] <= bound)
-        before = self._reported.get(relation, none)
+        before = self.reported.get(relation, none)
         gone, come = told_apart(before, eligible)
         stays, _ = told_apart(eligible, passed)
-        self._reported[relation] = eligible.take(stays)
+        self.reported[relation] = eligible.take(stays)
         return Change(before.take(gone), eligible.take(come))
 
 

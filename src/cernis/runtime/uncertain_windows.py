@@ -76,7 +76,7 @@ class WindowedRun:
         for relation, rows in session.likely().items():
             # What the last query let go is there already.
             earlier = self._passed.get(relation, [])[:-1]
-            encoding = session.encoding(relation)
+            encoding = session.spaces.encoding(relation)
             table, means = fluent_table(stacked(*earlier, rows), *encoding)
             answer.fluents[relation], answer.means[relation] = table, means
         for relation, parts in self._settled.items():

@@ -10,17 +10,11 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.runtime.columns import Column, joined
 from cernis.runtime.run import Answer
-from cernis.spark.blobs import (
-    decoded,
-    encoded,
-    narrow,
-    packed_column,
-    unpacked_column,
-    widen,
-)
+from cernis.spark.blobs import decoded, encoded, packed_column, unpacked_column
 from cernis.tables.domains import Domain
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
+from cernis.tables.narrow import narrow, widen
 
 
 def packed_answer(answer: Answer) -> list[tuple[Any, ...]]:

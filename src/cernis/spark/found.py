@@ -12,18 +12,12 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.operators.context import Context, Points
 from cernis.runtime.columns import Column, Integers, joined, taken
-from cernis.spark.blobs import (
-    decoded,
-    encoded,
-    narrow,
-    packed_column,
-    unpacked_column,
-    widen,
-)
+from cernis.spark.blobs import decoded, encoded, packed_column, unpacked_column
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
+from cernis.tables.narrow import narrow, widen
 
 
 class What(StrEnum):

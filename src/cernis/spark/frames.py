@@ -40,7 +40,9 @@ class Frame:
         return self.relation or ""
 
 
-def wanted_columns(frame: Frame, columns: list[str], shapes: Shapes) -> list[str]:
+def wanted_columns(
+    frame: Frame, columns: list[str], shapes: Shapes, ids: str | None = None
+) -> list[str]:
     """The columns of a DataFrame that are needed; what is missing is a DataError.
 
     The message lists the columns there are.
@@ -52,7 +54,7 @@ def wanted_columns(frame: Frame, columns: list[str], shapes: Shapes) -> list[str
                 f"are {', '.join(columns)}. Give one DataFrame a relation: {{'go_to': df}}"
             )
         return columns
-    titles = conventional(columns, frame.relation)
+    titles = conventional(columns, frame.relation, ids)
     if shapes.knows(frame.relation):
         form_of(frame.relation, titles, shapes)
     return titles.used

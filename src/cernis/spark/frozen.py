@@ -1,9 +1,10 @@
-"""A session as bytes, and back: its arrays one by one, so that those that stay the same are known.
+"""A session over uncertain records as bytes, and back: its large arrays one by one.
 
 What a session knows of its plan is not written: it is taken from the plan when it is read. Each
 large array is a part named after its content. So an array that has not changed since the
 micro-batch before has a part of the same name, and need not be written again. Only classes of this
-package and of numpy are made while reading; whatever else a file asks for is refused.
+package and of numpy are made while reading; whatever else a file asks for is refused. A stream of
+other rules, or of another version of this package, cannot go on from it.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from cernis.errors import DataError
 from cernis.operators.context import Context, Memo
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import RecordColumns
-from cernis.spark.blobs import narrow, packed_records, unpacked_records, widen
+from cernis.spark.blobs import packed_records, unpacked_records
 from cernis.tables.domains import Domain, Texts, Value
 from cernis.tables.fluents import FluentTable
+from cernis.tables.narrow import narrow, widen
 from cernis.tables.shelves import Shelf
 
 MAIN: Final = "main"
@@ -58,25 +60,6 @@ def frozen(content: object, plan: Plan) -> dict[str, bytes]:
     _Writer(stream, plan, take).dump(content)
     parts[MAIN] = pickle.dumps((names, stream.getvalue()), protocol=5)
     return parts
-
-
-def frozen_whole(content: object, plan: Plan) -> bytes:
-    """Something as one part."""
-    stream = io.BytesIO()
-    _Writer(stream, plan, None).dump(content)
-    whole = stream.getvalue()
-    packed: bytes = pa.compress(whole, _CODEC, asbytes=True)
-    return len(whole).to_bytes(8, "little") + packed
-
-
-def thawed_whole(part: bytes | memoryview, plan: Plan) -> Any:
-    """What was frozen as one part; else a DataError."""
-    try:
-        size = int.from_bytes(part[:8], "little")
-        whole = pa.decompress(part[8:], size, _CODEC, asbytes=True)
-        return _Reader(io.BytesIO(whole), plan, None).load()
-    except (pickle.UnpicklingError, EOFError, KeyError, TypeError, pa.ArrowException) as error:
-        raise DataError(f"the state cannot be read: {error}") from error
 
 
 def thawed(parts: Mapping[str, bytes | memoryview], plan: Plan) -> Any:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan, Spare
+from cernis.runtime.anchors import are_anchored
 from cernis.runtime.columns import Column, Form, Integers
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
@@ -156,6 +157,11 @@ class Loaded:
     def shapes(self) -> Shapes:
         """What records are of."""
         return Shapes(self.plan.checked)
+
+    @cached_property
+    def is_anchored(self) -> bool:
+        """May members of growing domains be forgotten that nothing is in the window of?"""
+        return are_anchored(self.plan)
 
     def stage(self, number: int) -> Plan:
         """The plan of one stage only."""

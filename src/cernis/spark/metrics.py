@@ -20,6 +20,7 @@ _HELP: Final[Mapping[str, tuple[str, str]]] = {
     "ignored": ("counter", "Records of names that no rule mentions"),
     "set_aside": ("counter", "Records that could not be used"),
     "too_late": ("counter", "Records that arrived when their time was forgotten"),
+    "duplicates": ("counter", "Records whose id was in the window already"),
     "queries": ("counter", "Queries that were answered"),
     "inserted": ("counter", "Intervals and happenings that were reported"),
     "revised": ("counter", "Intervals and happenings that were taken back"),
@@ -53,6 +54,7 @@ class Metrics:
     ignored: int = 0
     set_aside: int = 0
     too_late: int = 0
+    duplicates: int = 0
     queries: int = 0
     inserted: int = 0
     revised: int = 0

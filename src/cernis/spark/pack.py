@@ -137,6 +137,7 @@ def take(part: RecordColumns, rows: Integers) -> RecordColumns:
         None if part.retracts is None else part.retracts[rows],
         None if part.gone is None else part.gone[rows],
         None if part.chances is None else part.chances[rows],
+        ids=None if part.ids is None else taken(part.ids, rows),
     )
 
 

@@ -23,13 +23,16 @@ from cernis.runtime.columns import (
     numbered,
     taken,
 )
-from cernis.spark.blobs import narrow, packed_column, unpacked_column, widen
+from cernis.runtime.plain import Tree
+from cernis.runtime.values import column_of_tree, plain_column
+from cernis.spark.blobs import packed_column, unpacked_column
 from cernis.spark.buckets import bucket_of
 from cernis.spark.job import Job
 from cernis.spark.pack import arguments_at
 from cernis.spark.routes import Ask, Demand
 from cernis.spark.rows import Kind as Blob
 from cernis.spark.rows import Row
+from cernis.tables.narrow import narrow, widen
 
 
 @dataclass(slots=True)
@@ -129,6 +132,26 @@ class Demands:
             changed |= demand in parts or not alive.all()
             self.asked[demand] = whole if alive.all() else whole.take(alive)
         return changed
+
+    def tree(self) -> Tree:
+        """It as plain data."""
+        return [
+            {"demand": [d.home, d.step, d.width, d.hashed, d.kinds],
+             "columns": [plain_column(column) for column in own.columns],
+             "targets": own.targets, "until": own.until}
+            for d, own in self.asked.items()
+        ]  # fmt: skip
+
+    @staticmethod
+    def of(tree: Tree) -> Demands:
+        """It from plain data."""
+        found = Demands()
+        for own in tree:
+            home, step, width, hashed, kinds = own["demand"]
+            demand = Demand(home, step, width, tuple(hashed), tuple(kinds))
+            columns = [column_of_tree(column) for column in own["columns"]]
+            found.asked[demand] = Asked(demand, columns, own["targets"], own["until"])
+        return found
 
     def met(self, demand: Demand, columns: list[Column], length: int) -> tuple[Integers, Integers]:
         """The rows that somebody asks for, and who."""

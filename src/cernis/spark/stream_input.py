@@ -69,6 +69,8 @@ class Input:
     mappings: Mappings | None = None
     uncertain: bool = False
     """May records have probabilities?"""
+    ids: str | None = None
+    """The title of the column of ids, if records have such."""
 
 
 @dataclass(slots=True)
@@ -97,29 +99,29 @@ def files(
 
 
 def input_of(
-    events: Any, shapes: Shapes, mappings: Mappings | None = None
+    events: Any, shapes: Shapes, mappings: Mappings | None = None, ids: str | None = None
 ) -> tuple[Input, DataFrame]:
     """What a stream's rows are, and the rows as one DataFrame; else a DataError."""
     from pyspark.sql import DataFrame
 
     if isinstance(events, Mapping):
-        return _frames(events, shapes)
+        return _frames(events, shapes, ids)
     if not isinstance(events, DataFrame):
         raise DataError("events must be a streaming DataFrame, or a mapping from names to such")
     titles = events.columns
     if any(title in titles for title in NAMES):
-        return Input(Rows.RECORDS), events
+        return Input(Rows.RECORDS, ids=ids), events
     if "path" in titles and "length" in titles:
-        return Input(Rows.FILES, mappings=mappings), events.select("path")
+        return Input(Rows.FILES, mappings=mappings, ids=ids), events.select("path")
     if "value" in titles:
-        return Input(Rows.TEXT), events.selectExpr("cast(value as string) as value")
+        return Input(Rows.TEXT, ids=ids), events.selectExpr("cast(value as string) as value")
     raise DataError(
         "the rows of a stream must have a column name (records), value (text records) or path "
         f"(files); there are {', '.join(titles)}. Give a DataFrame a relation: {{'go_to': df}}"
     )
 
 
-def _frames(events: Mapping[Any, Any], shapes: Shapes) -> tuple[Input, DataFrame]:
+def _frames(events: Mapping[Any, Any], shapes: Shapes, ids: str | None) -> tuple[Input, DataFrame]:
     """Several DataFrames as one: a row of one has nothing in the columns of the others."""
     from pyspark.sql import DataFrame
     from pyspark.sql.functions import struct
@@ -129,11 +131,11 @@ def _frames(events: Mapping[Any, Any], shapes: Shapes) -> tuple[Input, DataFrame
         raise DataError(f"{wrong[0] if wrong else 'events'} must be a DataFrame")
     found: DataFrame | None = None
     for at, (name, own) in enumerate(events.items()):
-        titles = wanted_columns(Frame(at, str(name)), own.columns, shapes)
+        titles = wanted_columns(Frame(at, str(name)), own.columns, shapes, ids)
         packed = own.select(struct(*(f"`{title}`" for title in titles)).alias(f"of{at}"))
         found = packed if found is None else found.unionByName(packed, True)
     assert found is not None
-    return Input(Rows.FRAMES, tuple(map(str, events))), found
+    return Input(Rows.FRAMES, tuple(map(str, events)), ids=ids), found
 
 
 def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
@@ -164,7 +166,7 @@ def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
 def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes) -> Read:
     """The records in the rows of one partition of a micro-batch."""
     batches = list(given)
-    gathering = Gathering(shapes, sources_of(part, "", 0), uncertain=what.uncertain)
+    gathering = Gathering(shapes, sources_of(part, "", 0), uncertain=what.uncertain, ids=what.ids)
     if not batches:
         return Read(gathering.unresolved())
     table = pa.Table.from_batches(batches)

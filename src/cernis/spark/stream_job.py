@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.check.model import Relation
-from cernis.runtime.columns import Booleans, Form, RecordColumns, Records, SetAside
+from cernis.runtime.columns import FUTURE, Booleans, Form, RecordColumns, Records, SetAside
 from cernis.runtime.feed import FEED
 from cernis.runtime.run import Window
 from cernis.runtime.uncertain_session import UNCERTAIN_FEED
@@ -29,8 +29,6 @@ from cernis.spark.rows import LAST, Kind, Row
 from cernis.spark.store import Checkpoint
 from cernis.spark.stream_demands import asking
 from cernis.spark.stream_input import Input, Read
-
-FUTURE = "it is of the future: farther ahead of the stream than is allowed"
 
 
 @dataclass(frozen=True, slots=True)

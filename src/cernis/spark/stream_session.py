@@ -44,7 +44,7 @@ class Owned(Session):
 
     def counted(self) -> Counts:
         """What became of records since it was asked last."""
-        counts, self._memory.counts = self._memory.counts, Counts()
+        counts, self.memory.counts = self.memory.counts, Counts()
         return counts
 
     def _own(self, changes: Changed) -> Changed:
@@ -63,7 +63,7 @@ class Owned(Session):
         return found
 
     def _of_bucket(self, relation: Relation, rows: Rows, key: Positions) -> Rows:
-        domains, _ = self.encoding(relation)
+        domains, _ = self.spaces.encoding(relation)
         columns = [decoded(rows.arguments[at], domains[at]) for at in key]
         return rows.take(self._is_mine(columns, len(rows)))
 
@@ -74,10 +74,12 @@ class Owned(Session):
 class StageSession(Owned):
     """Recognises the relations of one stage, or of all."""
 
-    _scratch: StageScratch
+    _earlier: tuple[Relation, ...] = ()
+    _later: frozenset[Relation] = frozenset()
 
     def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
         """Say of which stage and bucket it is; without a step, of all stages."""
+        self.is_anchored = loaded.is_anchored
         routes = loaded.stream_routes
         keys: dict[Relation, Positions | None] | None = None
         earlier: tuple[Relation, ...] = ()
@@ -88,9 +90,19 @@ class StageSession(Owned):
             earlier = tuple(sorted(routes.reads[step] & owned))
             later = frozenset(keys) & frozenset(routes.onward)
         self.belong(keys, bucket, buckets)
-        self._scratch = StageScratch(self.plan, self._memory, self._spaces.context)
-        self._scratch.serve(earlier, later)
-        self._evaluator, self._may_change = self._scratch, False
+        self._earlier, self._later = earlier, later
+        self._may_change = False
+        self._evaluator = self._made(False)
+
+    def _made(self, is_incremental: bool) -> StageScratch:
+        found = StageScratch(self.plan, self.memory, self.spaces.context)
+        found.serve(self._earlier, self._later)
+        return found
+
+    @property
+    def _scratch(self) -> StageScratch:
+        assert isinstance(self._evaluator, StageScratch)
+        return self._evaluator
 
     def put_in(self, found: Iterable[Found]) -> None:
         """Take what earlier stages found, as of each query of a micro-batch."""

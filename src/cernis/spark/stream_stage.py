@@ -21,6 +21,7 @@ from cernis.runtime.columns import (
     one_below_the_other,
 )
 from cernis.runtime.feed import Feed
+from cernis.runtime.memory import Counts
 from cernis.runtime.run import Window
 from cernis.spark.blobs import loads, unpacked_records
 from cernis.spark.buckets import bucket_of
@@ -154,10 +155,21 @@ class Bucket:
             "aside": told(counts.set_aside), "late": told(counts.too_late), "held": standing.held,
             "kept": standing.kept, "dropped": session.dropped - dropped,
             "open_intervals": standing.open_intervals, "queries": len(feeds),
+            "duplicates": self._duplicates(counts),
             "query_time": standing.clock.query, "clock": clock.time, **sizes,
             "conflicts": sum(feed.conflicts for feed in feeds), "restoring_seconds": restoring,
             "evaluating_seconds": evaluating, "saving_seconds": saving,
         })  # fmt: skip
+
+    def _duplicates(self, counts: Counts) -> int:
+        """How many records came again, of those that come here first."""
+        homes = self.job.routes.homes
+        found = 0
+        for relation, delivery in homes.items():
+            spread = delivery.way is Way.KEYED or self.bucket == 0
+            if self.job.is_whole or (delivery.step == self.step and spread):
+                found += counts.duplicated.get(str(relation), 0)
+        return found
 
     def _is_in_charge(self) -> bool:
         """A stage without a key is evaluated in one bucket."""

@@ -7,17 +7,28 @@ session at all: it adds its records to the state, as a part of their own, and te
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import Records
+from cernis.runtime.keeping import FORMAT, left, migrated, resume
+from cernis.runtime.plain import Layout, Tree, packed, unpacked
 from cernis.runtime.uncertain_settings import UncertainSettings
-from cernis.spark.frozen import MAIN, frozen, frozen_whole, thawed, thawed_whole
+from cernis.runtime.values import form_of, plain_form, plain_records, records_of
+from cernis.spark.frozen import frozen, thawed
 from cernis.spark.store import Part, Place, Shelf
 from cernis.spark.stream_demands import Demands
 from cernis.spark.stream_job import Clock, StreamJob
 from cernis.spark.stream_session import Owned, StageSession, UncertainStageSession
+
+LAYOUT: Final = Layout(b"cernis-bucket", FORMAT, "state of a bucket")
+
+_MAIN: Final = "main"
+"""The part that tells what the session is made of."""
+
+_LARGE: Final = 4096
+"""Arrays of at least so many bytes are parts of their own."""
 
 _STANDING: Final = "standing"
 _DEMANDS: Final = "demands"
@@ -32,6 +43,22 @@ class Standing:
     held: int = 0
     open_intervals: int = 0
     kept: int = 0
+
+    def tree(self) -> Tree:
+        """It as plain data."""
+        clock = self.clock
+        return {
+            "start": clock.start, "time": clock.time, "query": clock.query,
+            "forms": sorted(plain_form(form) for form in clock.forms), "held": self.held,
+            "open_intervals": self.open_intervals,
+        }  # fmt: skip
+
+    @staticmethod
+    def of(tree: Tree) -> Standing:
+        """It from plain data."""
+        forms = frozenset(form_of(each) for each in tree["forms"])
+        clock = Clock(tree["start"], tree["time"], tree["query"], forms)
+        return Standing(clock, tree["held"], tree["open_intervals"])
 
 
 class BucketState:
@@ -59,43 +86,44 @@ class BucketState:
         """How far the bucket has come; at the beginning, nowhere."""
         if not self._places:
             return Standing()
-        found = self._read(_STANDING)
-        assert isinstance(found, Standing)
-        return found
+        with _Told(self._step, self._bucket):
+            return Standing.of(self._read(_STANDING))
 
     def demands(self) -> Demands:
         """What other buckets have asked for."""
         if _DEMANDS not in self._places:
             return Demands()
-        found = self._read(_DEMANDS)
-        assert isinstance(found, Demands)
-        return found
+        with _Told(self._step, self._bucket):
+            return Demands.of(self._read(_DEMANDS))
 
     def session(self) -> StageSession | UncertainStageSession:
         """The session, with the records that have waited for the next query."""
-        if MAIN in self._places:
+        session = self._begun()
+        if _MAIN in self._places:
             names = [name for name in self._places if not _is_apart(name)]
             parts = self._shelf.read({name: self._places[name] for name in names})
             with _Told(self._step, self._bucket):
-                session = thawed(parts, self._plan)
-            assert isinstance(session, StageSession | UncertainStageSession)
-        else:
-            session = self._begun()
+                if self._job.likely is not None:
+                    session = thawed(parts, self._plan)
+                    assert isinstance(session, UncertainStageSession)
+                else:
+                    found, tree = unpacked(parts[_MAIN], LAYOUT, parts)
+                    resume(session, migrated(found, tree))
         for name in sorted(name for name in self._places if name.startswith(_WAITING)):
             session.insert(self._records(name))
         return session
 
     def _records(self, name: str) -> Records:
         records = Records()
-        for part in self._read(name):
-            records.relations[part.form] = part
-            records.count += len(part)
+        with _Told(self._step, self._bucket):
+            for part in map(records_of, self._read(name)):
+                records.relations[part.form] = part
+                records.count += len(part)
         return records
 
-    def _read(self, name: str) -> Any:
+    def _read(self, name: str) -> Tree:
         part = self._shelf.read({name: self._places[name]})[name]
-        with _Told(self._step, self._bucket):
-            return thawed_whole(part, self._plan)
+        return unpacked(part, LAYOUT)[1]
 
     def _begun(self) -> StageSession | UncertainStageSession:
         job = self._job
@@ -123,35 +151,40 @@ class BucketState:
 
     def put_demands(self, demands: Demands) -> None:
         """Leave other demands than those there were."""
-        self._put(_DEMANDS, demands)
+        self._put(_DEMANDS, demands.tree())
 
     def put_waiting(self, records: Records) -> None:
         """Leave records that wait for the next query."""
         if records.count:
-            self._put(f"{_WAITING}{self._job.batch:012}", list(records.relations.values()), True)
+            waiting = [plain_records(part) for part in records.relations.values()]
+            self._put(f"{_WAITING}{self._job.batch:012}", waiting, True)
 
     def put_session(self, session: Owned) -> None:
         """Leave the session, which has taken in all that waited."""
-        parts = frozen(session, self._plan)
+        if isinstance(session, UncertainStageSession):
+            parts = frozen(session, self._plan)
+        else:
+            main, parts = packed(left(session), LAYOUT, _LARGE)
+            parts[_MAIN] = main
         self._kept = {
             name: place
             for name, place in self._kept.items()
             if name in parts or name in (_DEMANDS, _STANDING)
         }
-        self._kept.pop(MAIN, None)
+        self._kept.pop(_MAIN, None)
         if self._shelf.is_wasteful(self._kept):
             self._kept = {name: own for name, own in self._kept.items() if name == _DEMANDS}
         for name, content in parts.items():
             if name not in self._kept:
-                self._new[name] = Part(content, name != MAIN)
+                self._new[name] = Part(content, name != _MAIN)
 
-    def _put(self, name: str, content: object, lasting: bool = False) -> None:
+    def _put(self, name: str, tree: Tree, lasting: bool = False) -> None:
         self._kept.pop(name, None)
-        self._new[name] = Part(frozen_whole(content, self._plan), lasting)
+        self._new[name] = Part(packed(tree, LAYOUT)[0], lasting)
 
     def leave(self, standing: Standing) -> dict[str, int]:
         """Write it down; gives how large it is, and how much of that is new."""
-        self._put(_STANDING, standing)
+        self._put(_STANDING, standing.tree())
         places = self._shelf.write(self._job.batch, self._new, self._kept)
         self._shelf.forget((self._job.previous, self._job.batch))
         return {
@@ -176,6 +209,6 @@ class _Told:
         """Nothing to prepare."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, DataError):
+        if isinstance(error, DataError | KeyError | TypeError | ValueError | IndexError):
             where = f"the state of bucket {self.bucket} of stage {self.step} cannot be used"
             raise DataError(f"{where}: {error}") from error

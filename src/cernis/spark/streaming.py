@@ -64,6 +64,7 @@ def stream(
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
     uncertain: bool | Mapping[str, Any] = False,
+    ids: str | None = None,
 ) -> Stream:  # fmt: skip
     """Recognise on a stream: start it, and give a handle to it.
 
@@ -85,6 +86,10 @@ def stream(
     If records are `uncertain`, changes have the mean probability of their intervals. Settings
     may be given: `{"threshold": 0.6, "memory": 60, "durations": "durations.toml"}`, and those that
     `Program.uncertain_session` has besides.
+
+    `ids` is the title of a column that tells records of one relation from one another; in text
+    records it is the last field. A record whose id is in the window is ignored, and a retraction
+    takes back the record of its id.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
     for diagnostic in loaded.plan.diagnostics:
@@ -95,7 +100,7 @@ def stream(
         None if future is None else length(future, "future"),
         likely_of(uncertain),
     )  # fmt: skip
-    given, frame = _input(loaded.plan, events, mapping)
+    given, frame = _input(loaded.plan, events, mapping, ids)
     given = replace(given, uncertain=how.likely is not None)
     if heartbeat is not None:
         frame = with_heartbeat(given, frame, length(heartbeat, "heartbeat"))
@@ -122,10 +127,10 @@ class _How:
 
 
 def _input(
-    plan: Plan, events: Any, mapping: str | Path | Mapping[str, Any] | None
+    plan: Plan, events: Any, mapping: str | Path | Mapping[str, Any] | None, ids: str | None
 ) -> tuple[Input, DataFrame]:
     mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
-    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, mappings)
+    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, mappings, ids)
     if not frame.isStreaming:
         raise DataError("events must come from readStream; for what is at rest, use recognise")
     if getattr(frame.sparkSession, "_sc", None) is None:
@@ -142,7 +147,7 @@ def _job(
     told = folder.claim({
         "program": fingerprint(plan), "window": chosen.window, "step": chosen.step,
         "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
-        "partitions": _buckets(plan, partitions, folder, frame, how),
+        "ids": given.ids or "", "partitions": _buckets(plan, partitions, folder, frame, how),
         "uncertain": how.likely is not None and json.loads(json.dumps(asdict(how.likely))),
     })  # fmt: skip
     _see_whole(folder)

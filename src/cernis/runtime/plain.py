@@ -1,0 +1,165 @@
+"""Plain data as bytes, and back: JSON, with arrays beside it.
+
+A *tree* is made of dictionaries with texts as keys, lists, texts, numbers, truth values, None, and
+arrays. Its bytes are a line that says what they are, a head with a checksum and a format, the tree
+as JSON, and the arrays, each narrowed and compressed. Large arrays can be parts of their own, named
+after what is in them. To read it makes nothing but such trees: nothing is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Final, TypeAlias
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cernis.errors import DataError
+from cernis.tables.narrow import narrow, widen
+
+Tree: TypeAlias = Any
+Bytes: TypeAlias = bytes | memoryview
+
+_ARRAY: Final = "@"
+_CODEC: Final = "lz4"
+_TYPES: Final = frozenset({"|b1", "|u1", "<u2", "<u4", "<i8", "<f8"})
+_TROUBLE: Final = (ValueError, KeyError, IndexError, TypeError, pa.ArrowException, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What bytes begin with, which format is written, and what they are called in errors."""
+
+    magic: bytes
+    format: int
+    called: str
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Takes the arrays out of a tree."""
+
+    buffers: list[npt.NDArray[Any]] = field(default_factory=list)
+
+    def plain(self, tree: Tree) -> Tree:
+        if isinstance(tree, np.ndarray):
+            return {_ARRAY: self._narrowed(narrow(tree))}
+        if isinstance(tree, dict):
+            return {key: self.plain(each) for key, each in tree.items()}
+        if isinstance(tree, list | tuple):
+            return [self.plain(each) for each in tree]
+        return tree
+
+    def _narrowed(self, given: tuple[str, Any, Any]) -> Tree:
+        kind, number, kept = given
+        if isinstance(kept, tuple):
+            return [kind, number, self._narrowed(kept)]
+        kept = np.ascontiguousarray(kept, kept.dtype.newbyteorder("<"))
+        self.buffers.append(kept)
+        return [kind, number, len(self.buffers) - 1, kept.dtype.str]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Puts the arrays back into a tree."""
+
+    buffers: list[Bytes]
+
+    def hook(self, given: dict[str, Tree]) -> Tree:
+        return widen(self._narrowed(given[_ARRAY])) if given.keys() == {_ARRAY} else given
+
+    def _narrowed(self, told: Tree) -> tuple[str, Any, Any]:
+        kind, number, kept, *of_type = told
+        if not of_type:
+            return kind, number, self._narrowed(kept)
+        if of_type[0] not in _TYPES:
+            raise ValueError(f"there are no arrays of {of_type[0]}")
+        array = np.frombuffer(self.buffers[kept], of_type[0])
+        # Arrays must be native and writable.
+        return kind, number, array.astype(array.dtype.newbyteorder("="))
+
+
+def packed(tree: Tree, layout: Layout, large: int = sys.maxsize) -> tuple[bytes, dict[str, bytes]]:
+    """A tree as bytes, and its arrays of at least so many bytes as parts by name."""
+    writer = _Writer()
+    text = json.dumps(writer.plain(tree)).encode()
+    parts: dict[str, bytes] = {}
+    told: list[Tree] = []
+    body: list[bytes] = []
+    for buffer in [memoryview(text), *(each.data for each in writer.buffers)]:
+        name = None
+        if body and buffer.nbytes >= large:
+            name = blake2b(buffer, digest_size=12).hexdigest()
+        content = b"" if name in parts else _compressed(buffer)
+        if name is None:
+            body.append(content)
+        else:
+            parts.setdefault(name, content)
+        told.append([name or len(content), buffer.nbytes])
+    whole = b"".join(body)
+    head = json.dumps({"format": layout.format, "check": crc32(whole), "buffers": told}).encode()
+    return b"".join([layout.magic, b"\n%08x " % crc32(head), head, b"\n", whole]), parts
+
+
+def _compressed(buffer: memoryview) -> bytes:
+    return pa.compress(buffer, _CODEC, asbytes=True) if buffer.nbytes else b""
+
+
+def unpacked(
+    content: Bytes, layout: Layout, parts: Mapping[str, Bytes] | None = None
+) -> tuple[int, Tree]:
+    """The format of some bytes, and the tree; a DataError if it cannot be read.
+
+    A format that is newer than the layout's is refused; what becomes of an older one is up to
+    others.
+    """
+    magic, head, body = _split(memoryview(content))
+    if magic != layout.magic:
+        raise DataError(f"it is no {layout.called}")
+    try:
+        check, _, text = head.partition(b" ")
+        if int(check, 16) != crc32(text):
+            raise DataError("its head is damaged")
+        told = json.loads(text)
+        if told["format"] > layout.format:
+            raise DataError(
+                f"it has format {told['format']}, and this version of cernis reads formats up to "
+                f"{layout.format}: use a newer version"
+            )
+        if crc32(body) != told["check"]:
+            raise DataError("it is damaged, or cut short")
+        first, *others = list(_buffers(body, told["buffers"], parts or {}))
+        return told["format"], json.loads(bytes(first), object_hook=_Reader(others).hook)
+    except _TROUBLE as error:
+        raise DataError(f"it cannot be read: {error}") from error
+
+
+def _split(content: memoryview) -> tuple[bytes, bytes, memoryview]:
+    """The first line, the second, and the rest."""
+    start = bytes(content[:64]).partition(b"\n")[0]
+    rest = content[len(start) + 1 :]
+    end, step = -1, 1 << 16
+    for low in range(0, len(rest), step):
+        end = bytes(rest[low : low + step]).find(b"\n")
+        if end >= 0:
+            end += low
+            break
+    return (start, bytes(rest[:end]), rest[end + 1 :]) if end >= 0 else (start, b"", rest)
+
+
+def _buffers(
+    body: memoryview, told: list[Tree], parts: Mapping[str, Bytes]
+) -> Iterator[bytes | memoryview]:
+    at = 0
+    for place, size in told:
+        if isinstance(place, str):
+            content = memoryview(parts[place])
+        else:
+            content, at = body[at : at + place], at + place
+        yield pa.decompress(content, size, _CODEC, asbytes=True) if size else b""
