@@ -93,7 +93,9 @@ def prepare(folder: Path, files: int, random: Random, likely: Likely) -> Counter
     for at in range(files * LINES // 60 + 1):
         for line in records(KEYED, random, 60, retractions=True):
             lines.append(shifted(line, at * 30))
-    lines = sorted(lines, key=lambda line: int(line.split("|")[1]))[: files * LINES]
+    # Of one arrival, retractions come last in a stream, whichever reader is first.
+    lines = sorted(lines, key=lambda line: (int(line.split("|")[1]), line.startswith("-")))
+    lines = lines[: files * LINES]
     program = cernis.load(rules_of(likely))
     if likely is None:
         session = program.session(**SETTINGS)

@@ -275,3 +275,12 @@ def test_what_is_listed_of_unusable_records_is_bounded() -> None:
         session.query(10 * number)
     assert session.counts.all_set_aside == 3000
     assert len(session.counts.set_aside) <= 1100
+
+
+def test_what_is_given_later_comes_later_whatever_its_line() -> None:
+    """Of one arrival, a record of an earlier batch can be taken back by a later one."""
+    session = _session(window=100, step=10, start=0)
+    session.insert("win|5|5|bob\nwin|7|7|ann\n")
+    session.insert("-win|7|7|ann\n")
+    assert _changes(session, 10) == [("insert", "rich", ("bob",), "true", 6, None)]
+    assert not session.counts.set_aside

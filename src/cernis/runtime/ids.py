@@ -53,10 +53,10 @@ class Ledger:
         return self.count
 
     def sort(self, part: RecordColumns) -> tuple[Sorted, Integers]:
-        """What becomes of records, taken in order of arrival and place; and their numbers."""
+        """What becomes of records, taken in order of arrival and as they are; and their numbers."""
         assert part.ids is not None
         numbers = self._numbered(listed(part.ids))
-        order = np.lexsort((part.places, part.times[0], numbers))
+        order = np.lexsort((np.arange(len(part)), part.times[0], numbers))
         ranked = numbers[order]
         first = np.ones(len(order), np.bool_)
         first[1:] = ranked[1:] != ranked[:-1]

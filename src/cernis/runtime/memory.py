@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -31,6 +32,9 @@ from cernis.runtime.stores import Places, Rows, Store, stacked
 from cernis.tables.columns import Array
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+
+BEHIND: Final = 1 << 62
+"""The bit of places that lie behind those of all records of a query."""
 
 _LISTED: Final = 1000
 """Records that were not used are listed up to that many."""
@@ -146,7 +150,7 @@ class Memory:
         """Bring the memory up to a query; gives what came and what went, by relation."""
         found: dict[Relation, Admitted] = {}
         for form, parts in list(self.pending.items()):
-            part = one_below_the_other(parts)
+            part = as_given(parts)
             ready = (part.times[0] <= window.query) & (part.times[1] <= window.query)
             del self.pending[form]
             if not ready.all():
@@ -196,7 +200,7 @@ class Memory:
         if part.ids is not None:
             return self._changed_by_id(form, part)
         store = self.stores[form.relation]
-        part, unmatched = resolve(part)
+        part, unmatched = resolve(part, np.arange(len(part)))
         taken_back = self._rows(form, part.take(unmatched))
         if part.retracts is not None:
             assert part.gone is not None
@@ -250,6 +254,18 @@ class Memory:
         if not self._has_chances:
             return []
         return [np.ones(len(part)) if part.chances is None else part.chances]
+
+
+def as_given(parts: Sequence[RecordColumns]) -> RecordColumns:
+    """Records of several batches in the order they were given, where that matters.
+
+    Places behind all others (with the bit of `BEHIND`) stay so, whichever batch they are of.
+    """
+    whole = one_below_the_other(parts)
+    if whole.retracts is None and whole.ids is None:
+        return whole
+    turns = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    return whole.take(np.lexsort((whole.places, turns, whole.places & BEHIND)))
 
 
 def _aside(part: RecordColumns, row: int, reason: str) -> SetAside:

@@ -7,19 +7,21 @@ import numpy as np
 from cernis.runtime.columns import INFINITE, Integers, RecordColumns, Records, numbered
 
 
-def resolve(part: RecordColumns) -> tuple[RecordColumns, Integers]:
+def resolve(part: RecordColumns, order: Integers | None = None) -> tuple[RecordColumns, Integers]:
     """Tell when each record is taken back, and which retractions find none to take back.
 
     A retraction takes back one record that is equal in all but its arrival and came before: it
     arrived earlier, or at the same time from an earlier place. Which one of several equal records
-    does not matter to what any query sees. The retractions stay among the rows.
+    does not matter to what any query sees. The retractions stay among the rows. An order may stand
+    for the places, where these are counted anew for each batch.
     """
     if part.retracts is None:
         return part, np.empty(0, np.int64)
+    order = part.places if order is None else order
     keys = _keys(part)
     asked = np.isin(keys, keys[part.retracts])
     rows = np.flatnonzero(asked)
-    rows = rows[np.lexsort((part.places[rows], part.times[0][rows], keys[rows]))]
+    rows = rows[np.lexsort((order[rows], part.times[0][rows], keys[rows]))]
     gone = np.full(len(part), INFINITE, np.int64)
     unmatched: list[int] = []
     there: list[int] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +20,7 @@ from cernis.runtime.columns import (
     one_below_the_other,
 )
 from cernis.runtime.feed import Feed
-from cernis.runtime.memory import Counts
+from cernis.runtime.memory import BEHIND, Counts
 from cernis.runtime.run import Window
 from cernis.spark.blobs import loads, unpacked_records
 from cernis.spark.buckets import bucket_of
@@ -34,9 +33,6 @@ from cernis.spark.stream_demands import Asked, Demands, unpacked_asked
 from cernis.spark.stream_job import Clock, StreamJob, Told
 from cernis.spark.stream_session import table_of
 from cernis.spark.stream_state import BucketState, Standing
-
-LAST_PLACE: Final = 1 << 62
-"""Behind the places of all records of a micro-batch."""
 
 
 def evaluate(
@@ -85,7 +81,7 @@ class Inbox:
             whole = one_below_the_other(parts)
             if whole.retracts is not None:
                 # Which reader was first says nothing: of one arrival, retractions come last.
-                whole.places = np.where(whole.retracts, whole.places | LAST_PLACE, whole.places)
+                whole.places = np.where(whole.retracts, whole.places | BEHIND, whole.places)
             records.relations[form] = whole
             records.count += len(whole)
         return records
