@@ -35,8 +35,8 @@ class LocalStream:
     policy: str = "early"
     start: int | None = None
     future: int | None = None
-    likely: UncertainSettings | None = None
     ids: str | None = None
+    likely: UncertainSettings | None = None
     batch: int = 0
     state: int = -1
     clock: int | None = None

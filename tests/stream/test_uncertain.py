@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -15,7 +14,6 @@ from cernis.errors import DataError, UnsupportedError
 from cernis.runtime.uncertain_session import UncertainSession
 from cernis.runtime.uncertain_settings import uncertain_settings
 from cernis.spark import files, fold, stream
-from cernis.spark.frozen import MAIN, frozen, thawed
 from cernis.spark.sinks import MemorySink, line_of
 from cernis.spark.streaming import likely_of
 
@@ -165,23 +163,3 @@ def test_settings_and_lines() -> None:
     row = {"change": "insert", "fluent": "on", "args": ["a"], "value": "true", "start": 3,
            "end": None, "query_time": 9, "probability": 0.75}  # fmt: skip
     assert line_of(row) == "+ on(a)=true [3,inf) 0.750 at 9"
-
-
-def test_the_state_makes_only_classes_of_its_own() -> None:
-    """What comes back goes on as before; whatever else is asked for is refused."""
-    program = cernis.load(KEYED)
-    own = program.uncertain_session(window=9, step=3, start=0, memory=3)
-    own.insert("0.5::up|1|1|a|4\n")
-    own.query(3)
-    again = thawed(frozen(own, program.plan), program.plan)
-    assert again.plan is program.plan
-    for each in (own, again):
-        each.insert("0.9::down|5|5|a\n")
-    assert own.query(6).table() == again.query(6).table()
-
-    class Harm:
-        def __reduce__(self) -> object:
-            return print, ("harm",)
-
-    with pytest.raises(DataError, match=r"builtins\.print is no part of a state"):
-        thawed({MAIN: pickle.dumps(Harm())}, program.plan)

@@ -231,6 +231,8 @@ def left(session: Session) -> Tree:
             "reported": out.all_rows(session.policy.reported),
         },
     }  # fmt: skip
+    if session.last is not None:
+        tree["more"] = session.more_left(out)
     population = _plain_population(session.population, out, session.is_anchored)
     # From scratch, nobody asks which keys there are.
     registers = session.spaces.registers if session.may_be_incremental else []
@@ -413,6 +415,8 @@ def _resume(session: Session, tree: Tree) -> None:
     if tree["standing"] is not None:
         standing = standing_of(tree["standing"], given, known)
     session.go_on(standing, bool(tree["incremental"]))
+    if tree.get("more") is not None:
+        session.more_resumed(tree["more"], given)
 
 
 def relations(spaces: Spaces) -> set[Relation]:

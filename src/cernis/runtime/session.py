@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from cernis.plan.builder import Plan
 from cernis.runtime.anchors import are_anchored
 from cernis.runtime.columns import Records
 from cernis.runtime.evaluator import Changed, Spaces, Standing, context_of
-from cernis.runtime.feed import Encoding, Feed, Policy
+from cernis.runtime.feed import Feed, Policy
 from cernis.runtime.incremental import Incremental
 from cernis.runtime.memory import Admitted, Counts, Memory
 from cernis.runtime.population import Population
@@ -28,6 +28,10 @@ from cernis.runtime.run import Window, undisturbed
 from cernis.runtime.scratch import Scratch
 from cernis.runtime.sources import Events, read_unresolved
 from cernis.tables.domains import Domains
+
+if TYPE_CHECKING:
+    from cernis.runtime.keeping import Incoming, Outgoing
+    from cernis.runtime.plain import Tree
 
 POLICIES: Final = ("early", "partial", "final")
 
@@ -120,7 +124,7 @@ class Session:
 
     def _begin(self) -> None:
         """Begin with nothing known."""
-        self.policy = Policy(self.policy.name, self.tick)
+        self.policy = type(self.policy)(self.policy.name, self.tick)
         self._domains, self._memo = Domains(), Memo()
         self._enough = GROWTH * ROOM
         template = self._context(Window(0, 0), 0)
@@ -137,15 +141,16 @@ class Session:
         """A way to evaluate that has seen no query yet."""
         if is_incremental:
             return Incremental(self.memory, self.spaces)
-        return Scratch(self.plan, self.memory, self.spaces.context)
+        return self._from_scratch(self.spaces.context)
 
     def _working_memory(self) -> Memory:
         return self.spaces.memory()
 
-    def _feed(
-        self, time: int, fluents: Changed, events: Changed, encoding: Encoding, conflicts: int
-    ) -> Feed:
-        return Feed(time, self.version, fluents, events, encoding, conflicts)
+    def _from_scratch(self, template: Context) -> Scratch:
+        return Scratch(self.plan, self.memory, template)
+
+    def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
+        return Feed(time, self.version, fluents, events, self.spaces.encoding, conflicts)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -222,13 +227,13 @@ class Session:
             self._choose(admitted)
             outcome = self._evaluator.query(window, context, admitted, members)
         self.last = time
-        encoding = self.spaces.encoding
         fluents, events = self._shown(outcome.changes)
         next_edge = self.edge(time + (self.step or 0))
         fluents = self.policy.filtered(fluents, next_edge)
+        feed = self._feed(time, fluents, events, outcome.conflicts)
         if self.codes > self._enough:
             self._recode()
-        return self._feed(time, fluents, events, encoding, outcome.conflicts)
+        return feed
 
     @property
     def codes(self) -> int:
@@ -272,6 +277,13 @@ class Session:
         self._evaluator = self._made(is_incremental)
         if standing is not None:
             self._evaluator.take_over(standing, self.spaces.context)
+
+    def more_left(self, out: Outgoing) -> Tree:
+        """What is to be left beside what all sessions leave, after a query."""
+        return None
+
+    def more_resumed(self, tree: Tree, given: Incoming) -> None:
+        """Go on from what was left so."""
 
     def tell(self, standing: Standing) -> None:
         """Say what was told of some relations before, which the next query finds anew."""

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
-from cernis.errors import DataError
+from cernis.errors import DataError, UnsupportedError
 from cernis.plan.builder import Plan
 from cernis.runtime.evaluator import Change, Changed
 from cernis.runtime.feed import Encoding, Feed
@@ -41,6 +41,8 @@ LAYOUT: Final = Layout(b"cernis-session", FORMAT, "file of a session")
 
 def save(session: Session, path: str | Path) -> None:
     """Write all that a session knows to a file, in place of what was there."""
+    if type(session) is not Session:
+        raise UnsupportedError("a session over uncertain records cannot be saved to a file yet")
     content, _ = packed(tree_of(session), LAYOUT)
     file = Path(path)
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")

@@ -61,7 +61,7 @@ def read_events(
 
 def read_unresolved(
     events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
-    ids: str | None = None, *, progress: Progress = lambda size: None, uncertain: bool = False,
+    ids: str | None = None, progress: Progress = lambda size: None, *, uncertain: bool = False,
 ) -> Records:  # fmt: skip
     """As `read_events`, with retractions among the records: what they take back came earlier.
 
@@ -70,7 +70,8 @@ def read_unresolved(
     """
     if isinstance(events, Records):
         return events
-    reader = _Reader(Gathering(Shapes(checked), uncertain=uncertain, ids=ids), mapping, progress)
+    gathering = Gathering(Shapes(checked), uncertain=uncertain, ids=ids)
+    reader = _Reader(gathering, mapping, progress)
     reader.add(events)
     return reader.gathering.unresolved()
 

@@ -8,7 +8,7 @@ the whole course so far: of what stands up to the edge, and what the window says
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition
-from cernis.runtime.evaluator import Change, Outcome
+from cernis.runtime.evaluator import Change, Outcome, Standing
 from cernis.runtime.inputs import Input, InputEvents, InputFluent
 from cernis.runtime.memory import Admitted, Memory
 from cernis.runtime.population import Predicate
@@ -56,6 +56,7 @@ class UncertainScratch(Scratch):
         self._uncertain = uncertain
         self._hidden = plan.checked.definitions.auxiliary
         self._circuits = Circuits(context.ties)
+        self._tick = context.tick
         self._courses: dict[Relation, Courses] = {}
         self.keeps = False
         """Is what certain fluents said before the window kept, too?"""
@@ -177,6 +178,35 @@ class UncertainScratch(Scratch):
         self._compare(relation, whole, self._rows, outcome)
         self._rows[relation] = now
 
+    # -- from one to another ------------------------------------------------------------------
+
+    @property
+    def carried_courses(self) -> Mapping[Relation, Courses]:
+        """The courses of fluents that rules define, hidden ones among them."""
+        return self._courses
+
+    def go_on_from(
+        self, courses: dict[Relation, Courses], thresholded: frozenset[Relation],
+        tracks: dict[Relation, Tracks], let_go: dict[Relation, Rows],
+    ) -> None:  # fmt: skip
+        """Know what another has left of uncertain fluents."""
+        self._courses, self.thresholded, self.tracks, self.let_go = (
+            courses, thresholded, tracks, let_go
+        )  # fmt: skip
+        self._asked = True
+
+    def take_over(self, standing: Standing, context: Context) -> None:
+        """Go on from where another has stopped; rows of uncertain fluents have means."""
+        certain = {r: own for r, own in standing.fluents.items() if len(own.columns) == 3}
+        super().take_over(replace(standing, fluents=certain), context)
+        self._rows |= {r: own for r, own in standing.fluents.items() if r not in certain}
+
+    def new_tracks(self, relation: Relation, first: int) -> Tracks:
+        """The tracks of a fluent with nothing in them."""
+        how = self._chosen.of(relation)
+        seeds = None if how.durations is None else PairSeeds(relation, how.seed)
+        return Tracks(first, self._tick, how, seeds)
+
     def likely(self) -> dict[Relation, Rows]:
         """The intervals of uncertain fluents, those let go by the last query among them."""
         return {
@@ -258,10 +288,8 @@ class _WindowEvaluation(Evaluation):
     def _tracks(self, relation: Relation) -> Tracks:
         known = self._scratch.tracks
         if relation not in known:
-            how = self._chosen.of(relation)
-            seeds = None if how.durations is None else PairSeeds(relation, how.seed)
             first = self._context.start + self._context.tick
-            known[relation] = Tracks(first, self._context.tick, how, seeds)
+            known[relation] = self._scratch.new_tracks(relation, first)
         return known[relation]
 
 

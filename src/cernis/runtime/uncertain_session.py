@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,14 +12,16 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.check.model import Relation
-from cernis.errors import UnsupportedError
+from cernis.operators.context import Context
 from cernis.plan.builder import Plan
 from cernis.runtime.arrow import as_arrow
 from cernis.runtime.columns import Records
-from cernis.runtime.evaluator import Change, Changed, told_apart
-from cernis.runtime.feed import FEED, Encoding, Feed, Policy
+from cernis.runtime.evaluator import Change, Changed, Standing, told_apart
+from cernis.runtime.feed import FEED, Feed, Policy
 from cernis.runtime.frames import texts_of
+from cernis.runtime.keeping import Incoming, Outgoing
 from cernis.runtime.memory import Memory
+from cernis.runtime.plain import Tree
 from cernis.runtime.result import Summary
 from cernis.runtime.session import Session
 from cernis.runtime.sources import Events, read_unresolved
@@ -96,24 +99,31 @@ class UncertainSession(Session):
     def _working_memory(self) -> Memory:
         return self.spaces.memory(has_chances=True)
 
-    def _made(self, is_incremental: bool) -> UncertainScratch:
-        context = self.spaces.context
-        return UncertainScratch(self.plan, self.memory, context, self.chosen, self.uncertain)
+    def _from_scratch(self, template: Context) -> UncertainScratch:
+        return UncertainScratch(self.plan, self.memory, template, self.chosen, self.uncertain)
 
-    def _recode(self) -> None:
-        """Values keep their codes: all that is remembered of pairs goes by them."""
-        self._enough = 2 * self.codes
+    def go_on(self, standing: Standing | None, is_incremental: bool) -> None:
+        """Evaluate from what the last query has left."""
+        super().go_on(standing, is_incremental)
+        assert isinstance(self.policy, _UncertainPolicy)
+        self.policy.scratch = self._evaluator
 
-    def save(self, path: str | Path) -> None:
-        """Not there yet: an UnsupportedError."""
-        raise UnsupportedError("a session over uncertain records cannot be saved to a file yet")
+    def more_left(self, out: Outgoing) -> Tree:
+        """Courses and tracks."""
+        from cernis.runtime.uncertain_keeping import plain_uncertain
 
-    def _feed(
-        self, time: int, fluents: Changed, events: Changed, encoding: Encoding, conflicts: int
-    ) -> Feed:
+        return plain_uncertain(self._evaluator, out)
+
+    def more_resumed(self, tree: Tree, given: Incoming) -> None:
+        """Go on from courses and tracks."""
+        from cernis.runtime.uncertain_keeping import fill_uncertain
+
+        fill_uncertain(self._evaluator, tree, given)
+
+    def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
         settled = {r: rows for r, rows in self._settled_rows().items() if len(rows)}
         return UncertainFeed(
-            time, self.version, fluents, events, encoding, conflicts, settled=settled
+            time, self.version, fluents, events, self.spaces.encoding, conflicts, settled=settled
         )
 
     def _settled_rows(self) -> dict[Relation, Rows]:
@@ -142,8 +152,12 @@ class UncertainSession(Session):
         return records
 
     def keep_all(self) -> None:
-        """Keep what certain fluents said before the window, for an answer over all queries."""
+        """Keep what certain fluents said before the window, for an answer over all queries.
+
+        Codes of values stay as they are then.
+        """
         self._evaluator.keeps = True
+        self._enough = sys.maxsize
 
     @property
     def let_go(self) -> dict[Relation, Rows]:

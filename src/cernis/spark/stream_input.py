@@ -67,10 +67,10 @@ class Input:
     kind: Rows
     relations: tuple[str, ...] = ()
     mappings: Mappings | None = None
-    uncertain: bool = False
-    """May records have probabilities?"""
     ids: str | None = None
     """The title of the column of ids, if records have such."""
+    uncertain: bool = False
+    """May records have probabilities?"""
 
 
 @dataclass(slots=True)
@@ -166,7 +166,8 @@ def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
 def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes) -> Read:
     """The records in the rows of one partition of a micro-batch."""
     batches = list(given)
-    gathering = Gathering(shapes, sources_of(part, "", 0), uncertain=what.uncertain, ids=what.ids)
+    places = sources_of(part, "", 0)
+    gathering = Gathering(shapes, places, uncertain=what.uncertain, ids=what.ids)
     if not batches:
         return Read(gathering.unresolved())
     table = pa.Table.from_batches(batches)

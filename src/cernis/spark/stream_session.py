@@ -79,7 +79,6 @@ class StageSession(Owned):
 
     def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
         """Say of which stage and bucket it is; without a step, of all stages."""
-        self.is_anchored = loaded.is_anchored
         routes = loaded.stream_routes
         keys: dict[Relation, Positions | None] | None = None
         earlier: tuple[Relation, ...] = ()
@@ -90,12 +89,13 @@ class StageSession(Owned):
             earlier = tuple(sorted(routes.reads[step] & owned))
             later = frozenset(keys) & frozenset(routes.onward)
         self.belong(keys, bucket, buckets)
+        self.is_anchored = loaded.is_anchored
         self._earlier, self._later = earlier, later
         self._may_change = False
         self._evaluator = self._made(False)
 
-    def _made(self, is_incremental: bool) -> StageScratch:
-        found = StageScratch(self.plan, self.memory, self.spaces.context)
+    def _from_scratch(self, template: Context) -> StageScratch:
+        found = StageScratch(self.plan, self.memory, template)
         found.serve(self._earlier, self._later)
         return found
 

@@ -16,7 +16,6 @@ from cernis.runtime.keeping import FORMAT, left, migrated, resume
 from cernis.runtime.plain import Layout, Tree, packed, unpacked
 from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.runtime.values import form_of, plain_form, plain_records, records_of
-from cernis.spark.frozen import frozen, thawed
 from cernis.spark.store import Part, Place, Shelf
 from cernis.spark.stream_demands import Demands
 from cernis.spark.stream_job import Clock, StreamJob
@@ -103,12 +102,8 @@ class BucketState:
             names = [name for name in self._places if not _is_apart(name)]
             parts = self._shelf.read({name: self._places[name] for name in names})
             with _Told(self._step, self._bucket):
-                if self._job.likely is not None:
-                    session = thawed(parts, self._plan)
-                    assert isinstance(session, UncertainStageSession)
-                else:
-                    found, tree = unpacked(parts[_MAIN], LAYOUT, parts)
-                    resume(session, migrated(found, tree))
+                found, tree = unpacked(parts[_MAIN], LAYOUT, parts)
+                resume(session, migrated(found, tree))
         for name in sorted(name for name in self._places if name.startswith(_WAITING)):
             session.insert(self._records(name))
         return session
@@ -161,11 +156,8 @@ class BucketState:
 
     def put_session(self, session: Owned) -> None:
         """Leave the session, which has taken in all that waited."""
-        if isinstance(session, UncertainStageSession):
-            parts = frozen(session, self._plan)
-        else:
-            main, parts = packed(left(session), LAYOUT, _LARGE)
-            parts[_MAIN] = main
+        main, parts = packed(left(session), LAYOUT, _LARGE)
+        parts[_MAIN] = main
         self._kept = {
             name: place
             for name, place in self._kept.items()

@@ -63,8 +63,8 @@ def stream(
     ties: str | None = None, future: Length | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
-    uncertain: bool | Mapping[str, Any] = False,
     ids: str | None = None,
+    uncertain: bool | Mapping[str, Any] = False,
 ) -> Stream:  # fmt: skip
     """Recognise on a stream: start it, and give a handle to it.
 
@@ -83,13 +83,13 @@ def stream(
     goes on where no records come: all is taken to have come that arrived longer ago than that, by
     the clock on the wall. Times must be seconds since 1970 then.
 
-    If records are `uncertain`, changes have the mean probability of their intervals. Settings
-    may be given: `{"threshold": 0.6, "memory": 60, "durations": "durations.toml"}`, and those that
-    `Program.uncertain_session` has besides.
-
     `ids` is the title of a column that tells records of one relation from one another; in text
     records it is the last field. A record whose id is in the window is ignored, and a retraction
     takes back the record of its id.
+
+    If records are `uncertain`, changes have the mean probability of their intervals. Settings
+    may be given: `{"threshold": 0.6, "memory": 60, "durations": "durations.toml"}`, and those that
+    `Program.uncertain_session` has besides.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
     for diagnostic in loaded.plan.diagnostics:
@@ -147,7 +147,8 @@ def _job(
     told = folder.claim({
         "program": fingerprint(plan), "window": chosen.window, "step": chosen.step,
         "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
-        "ids": given.ids or "", "partitions": _buckets(plan, partitions, folder, frame, how),
+        "ids": given.ids or "",
+        "partitions": _buckets(plan, partitions, folder, frame, how),
         "uncertain": how.likely is not None and json.loads(json.dumps(asdict(how.likely))),
     })  # fmt: skip
     _see_whole(folder)

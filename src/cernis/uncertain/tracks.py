@@ -69,7 +69,7 @@ class Tracks:
     """How many points are settled."""
     courses: Courses | None = None
     """The courses as of the last query, from its edge on."""
-    _numbers: Integers = field(default_factory=lambda: _NONE)
+    numbers: Integers = field(default_factory=lambda: _NONE)
 
     def __len__(self) -> int:
         """How many pairs there are."""
@@ -83,7 +83,7 @@ class Tracks:
         """Take the courses of a query, which say anew what is not settled."""
         if self.pairs is None:
             self.pairs = _without_rows(courses.pairs)
-        self._numbers, new = _numbered(self.pairs, courses.pairs)
+        self.numbers, new = _numbered(self.pairs, courses.pairs)
         self.courses = courses
         if len(new.values):
             seeds = np.zeros(len(new), np.int64) if self.seeds is None else self.seeds(new)
@@ -145,7 +145,7 @@ class Tracks:
         """The points of pairs that take part, from the first each has not seen to the last."""
         assert self.courses is not None
         courses, seen = self.courses, np.minimum(self.memory.seen, count)
-        owner = np.repeat(self._numbers, np.diff(courses.offsets))
+        owner = np.repeat(self.numbers, np.diff(courses.offsets))
         begin = np.clip(-(-(courses.times - self.first) // self.tick), seen[owner], count)
         owner = np.concatenate([np.arange(len(self)), owner])
         begin = np.concatenate([seen, begin])
