@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.reference.uncertain_windows import Told, Windows, folded
 from tests.uncertain.test_random import DECLARED, Drawn
 
 LAST = 14
+MORE = "holdsFor(n(X)=true, I) :- holdsFor(f(X)=true, I).\n"
 
 
 class Stream:
@@ -184,6 +186,38 @@ def changes(feed: Any) -> list[tuple[Any, ...]]:
 
 def _rounded(value: Any) -> Any:
     return round(value, 6) if isinstance(value, float) else value
+
+
+def _sorted(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return sorted((tuple(_rounded(own) for own in row.values()) for row in rows), key=str)
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_saved_and_restored(seed: int, limit: int | None, tmp_path: Path) -> None:
+    """A session that is saved and restored after each query goes on as one that is not."""
+    stream = Stream(seed, late=True)
+    print(f"seed {seed}\n{stream.rules}\n{stream.lines()}")
+    program, file = stream.program(), tmp_path / "s"
+    one = program.uncertain_session(
+        window=6, step=2, start=0, memory=limit, ties=stream.ties,
+        durations={"f": {"mean": 3, "deviation": 1}} if limit else None,
+    )  # fmt: skip
+    two: Any = one
+    one.save(file)
+    for time in range(2, LAST + 2, 2):
+        two = program.restore(file)
+        batch = [line for arrival, line in stream.lines() if time - 2 < arrival <= time]
+        tables = []
+        for session in (one, two):
+            session.insert(batch)
+            feed = session.query(time)
+            given = feed.table(), feed.probabilities(), session.intervals()
+            tables.append([_sorted(table.to_pylist()) for table in given])
+        assert tables[0] == tables[1]
+        two.save(file)
+    with pytest.raises(DataError, match="the rules have changed"):
+        cernis.load(f"{DECLARED}{stream.rules}\n{MORE}").restore(file)
 
 
 def test_what_is_forgotten_goes_on_by_inertia() -> None:

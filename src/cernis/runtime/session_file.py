@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
-from cernis.errors import DataError, UnsupportedError
+from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.runtime.evaluator import Change, Changed
 from cernis.runtime.feed import Encoding, Feed
@@ -33,16 +34,17 @@ from cernis.runtime.keeping import (
 from cernis.runtime.kinship import digests
 from cernis.runtime.plain import Layout, Tree, packed, unpacked
 from cernis.runtime.session import Session
+from cernis.runtime.uncertain_session import UncertainSession
+from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.runtime.values import relation_of
 from cernis.tables.domains import Domain
+from cernis.uncertain.durations import Durations
 
 LAYOUT: Final = Layout(b"cernis-session", FORMAT, "file of a session")
 
 
 def save(session: Session, path: str | Path) -> None:
     """Write all that a session knows to a file, in place of what was there."""
-    if type(session) is not Session:
-        raise UnsupportedError("a session over uncertain records cannot be saved to a file yet")
     content, _ = packed(tree_of(session), LAYOUT)
     file = Path(path)
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
@@ -69,6 +71,7 @@ def tree_of(session: Session) -> Tree:
         "version": session.version,
         "definitions": digests(session.plan.checked),
         "has_patterns": bool(session.plan.checked.definitions.patterns),
+        "uncertain": asdict(session.chosen) if isinstance(session, UncertainSession) else None,
         "shown": sorted(map(str, session.shown)),
         "session": left(session),
     }  # fmt: skip
@@ -96,17 +99,25 @@ def restore(plan: Plan, path: str | Path) -> Session:
 
 
 def _restored(plan: Plan, tree: Tree) -> Session:
-    told = tree["settings"]
-    session = Session(
-        plan, told["window"], told["step"], None, told["tick"], told["ties"], told["policy"],
-        told["incremental"], told.get("ids"), told.get("future"),
-    )  # fmt: skip
+    session = _begun(plan, tree)
     now = digests(plan.checked)
     if now == tree["definitions"]:
         resume(session, tree["session"])
     else:
         _revise(session, tree, now)
     return session
+
+
+def _begun(plan: Plan, tree: Tree) -> Session:
+    """A session with the settings of a file."""
+    told, likely = tree["settings"], tree.get("uncertain")
+    where = told["window"], told["step"], None, told["tick"], told["ties"], told["policy"]
+    if likely is not None:
+        durations = {name: Durations(**own) for name, own in likely["durations"].items()}
+        named = None if likely["uncertain"] is None else tuple(likely["uncertain"])
+        chosen = UncertainSettings(**{**likely, "durations": durations, "uncertain": named})
+        return UncertainSession(plan, chosen, *where)
+    return Session(plan, *where, told["incremental"], told.get("ids"), told.get("future"))
 
 
 # -- other rules -------------------------------------------------------------------------------
@@ -120,6 +131,8 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
     checked = session.plan.checked
     if checked.definitions.domains or own["population"]:
         raise DataError("the rules have changed, and they have domains that grow with the input")
+    if isinstance(session, UncertainSession):
+        raise DataError("the rules have changed, and the session is over uncertain records")
     if checked.definitions.patterns or tree.get("has_patterns"):
         raise DataError("the rules have changed, and there are event patterns among them")
     session.start, session.last = own["start"], own["last"]
