@@ -178,6 +178,16 @@ def test_what_cannot_count_is_counted_elsewhere() -> None:
     assert len(session) == 1
 
 
+def test_of_many_that_are_too_late_some_are_listed() -> None:
+    session = _session(window=10, step=10, start=0)
+    _changes(session, 5_000)
+    session.insert([("win", 5_000, number + 1, "ann") for number in range(3_000)])
+    _changes(session, 5_010)
+    assert session.counts.all_too_late == 3_000
+    assert session.counts.too_late[-1].text == "win|5000|3000|ann"
+    assert len(session.counts.too_late) == 1_000
+
+
 def test_an_empty_batch_changes_nothing() -> None:
     session = _session(window=20, step=10, start=0)
     assert len(session.query(10)) == 0

@@ -66,7 +66,8 @@ class Counts:
     """Records that cannot be used, with the reason: the last thousand, and those of the last
     batch. `all_set_aside` counts all."""
     too_late: list[SetAside] = field(default_factory=list)
-    """Records whose time was forgotten when they came, likewise; `all_too_late` counts all."""
+    """Records whose time was forgotten when they came, likewise, of each relation and query at most
+    a thousand; `all_too_late` counts all."""
     dropped_set_aside: int = 0
     dropped_too_late: int = 0
 
@@ -110,6 +111,8 @@ class Memory:
         self._records = Records()
         self.counts = Counts()
         self.has_points = False
+        self.lists_all = False
+        """Are all records listed that are too late, and not only the last of a query?"""
         self.future: int | None = None
         """How far behind a query records may lie that wait; others are set aside."""
         self.ledgers: dict[Relation, Ledger] = {}
@@ -191,8 +194,13 @@ class Memory:
             return part
         outside = last <= start
         self.counts.outside += int(outside.sum())
-        for row in np.flatnonzero(late & ~outside).tolist():
-            self.counts.too_late.append(_aside(part, row, TOO_LATE))
+        rows = np.flatnonzero(late & ~outside)
+        if self.lists_all:
+            shown = rows
+        else:
+            shown = rows[-_LISTED:]
+            self.counts.dropped_too_late += len(rows) - len(shown)
+        self.counts.too_late += [_aside(part, row, TOO_LATE) for row in shown.tolist()]
         return part.take(~late)
 
     def _changed(self, form: Form, part: RecordColumns) -> Admitted:

@@ -13,7 +13,7 @@ from cernis.operators.context import Context
 from cernis.runtime.columns import Booleans, Column
 from cernis.runtime.evaluator import Change, Changed
 from cernis.runtime.feed import Feed
-from cernis.runtime.memory import Counts
+from cernis.runtime.memory import Counts, Memory
 from cernis.runtime.query import Outcome
 from cernis.runtime.scratch import Scratch
 from cernis.runtime.session import Session
@@ -35,6 +35,12 @@ class Owned(Session):
     def belong(self, keys: dict[Relation, Positions | None] | None, at: int, buckets: int) -> None:
         """Say which bucket it is in, and the keys of what it derives; None if all is its own."""
         self._keys, self._bucket, self._buckets = keys, at, buckets
+
+    def _working_memory(self) -> Memory:
+        memory = super()._working_memory()
+        # A record that several buckets have is counted once, so each says which it is.
+        memory.lists_all = True
+        return memory
 
     def answered(self, time: int) -> Feed:
         """Answer the next query of a micro-batch: what has changed of the bucket's own."""
