@@ -156,6 +156,9 @@ class Incremental:
 
     def _miss(self, update: Update) -> None:
         """Note the keys of intervals that are seen no longer, where others may miss them."""
+        if update.bound == self._bound:
+            update.missed = dict.fromkeys(self._kept.missed, np.empty(0, np.int64))
+            return
         for relation in self._kept.missed:
             shelf = self._kept.fluents[relation].shelf
             groups = np.arange(shelf.groups)
