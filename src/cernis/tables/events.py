@@ -107,6 +107,8 @@ def by_time(arguments: list[Array], domains: list[Domain | None], times: Integer
 
 def stacked(tables: list[EventTable]) -> EventTable:
     """Tables of one relation behind one another; points are their own starts beside intervals."""
+    if len(tables) == 1:
+        return tables[0]
     starts = None
     if any(table.starts is not None for table in tables):
         each = [table.times if table.starts is None else table.starts for table in tables]
