@@ -13,6 +13,8 @@ from cernis.kernels.order import (
     placed,
     ranks,
     ranks_plain,
+    spread,
+    spread_plain,
 )
 
 from .drawn import bases, integers
@@ -25,6 +27,7 @@ def test_ranks_equal_their_twin(codes: Integers, size: int) -> None:
     found, plain = ranks(codes, size), ranks_plain(codes, size)
     assert found[0].tolist() == plain[0].tolist()
     assert found[1].tolist() == plain[1].tolist()
+    assert spread(found[1]).tolist() == spread_plain(found[1]).tolist() == sorted(codes.tolist())
 
 
 @given(st.lists(st.integers(0, 9), max_size=50).map(integers), st.sampled_from("qdbfU"))

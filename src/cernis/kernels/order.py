@@ -115,6 +115,25 @@ def ranks_plain(codes: Integers, size: int) -> tuple[Integers, Integers]:
     return found, np.searchsorted(np.sort(codes), np.arange(size + 1)).astype(np.int64)
 
 
+def spread(first: Integers) -> Integers:
+    """The code of each row of a sorted column, given where the rows of each code begin."""
+    found = np.empty(int(first[-1]), np.int64)
+    _spread(first, found)
+    return found
+
+
+@kernel("integers writable-integers", "nothing")
+def _spread(first: Integers, found: Integers) -> None:
+    for code in range(len(first) - 1):
+        for row in range(first[code], first[code + 1]):
+            found[row] = code
+
+
+def spread_plain(first: Integers) -> Integers:
+    """The twin of `spread`."""
+    return np.repeat(np.arange(len(first) - 1), np.diff(first))
+
+
 def placed(column: npt.NDArray[Any], rank: Integers) -> npt.NDArray[Any]:
     """A column with each row at its rank."""
     found = np.empty(len(column), column.dtype)

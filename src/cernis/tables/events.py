@@ -17,6 +17,7 @@ from cernis.kernels.order import (
     mark_ties,
     placed,
     ranks,
+    spread,
     stable_order,
 )
 from cernis.tables.columns import Array
@@ -90,8 +91,7 @@ def by_entity(arguments: list[Array], domains: list[Domain | None], times: Integ
         return EventTable([column[order] for column in arguments], domains, times[order])
     rank, first = ranks(codes, size)
     columns = [
-        np.repeat(np.arange(size), np.diff(first)) if at == own else placed(column, rank)
-        for at, column in enumerate(arguments)
+        spread(first) if at == own else placed(column, rank) for at, column in enumerate(arguments)
     ]
     return EventTable(columns, domains, placed(times, rank))
 
