@@ -322,6 +322,7 @@ def main() -> None:
         "--stream", action="store_true", help="on Spark, micro-batch by micro-batch"
     )
     given = parser.parse_args()
+    cernis.keep_freed_memory()
     if given.stream:
         from benchmarks.pattern_streams import measure
 

@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cernis.errors import CernisError, ProgramError
     from cernis.program import Program, load
+    from cernis.tables.allocation import keep_freed_memory
 
-__all__ = ["CernisError", "Program", "ProgramError", "load"]
+__all__ = ["CernisError", "Program", "ProgramError", "keep_freed_memory", "load"]
 __version__ = "0.1.0"
 
 _HOMES = {
     "CernisError": "cernis.errors",
     "Program": "cernis.program",
     "ProgramError": "cernis.errors",
+    "keep_freed_memory": "cernis.tables.allocation",
     "load": "cernis.program",
 }
 

@@ -20,6 +20,7 @@ from cernis.cli.run import run
 from cernis.cli.stream import replay, stream
 from cernis.cli.uncertain import learn_durations, noise, score
 from cernis.errors import CernisError, DataError
+from cernis.tables.allocation import keep_freed_memory
 
 if TYPE_CHECKING:
     from cernis.check import Checked
@@ -45,6 +46,7 @@ class Format(StrEnum):
 def main() -> None:
     """Run the command line; what goes wrong is said in one line."""
     accept_any_character(sys.stdout)
+    keep_freed_memory()
     try:
         app()
     except CernisError as error:
