@@ -36,6 +36,7 @@ from tests.spark.keyed import PROGRAMS  # noqa: E402
 from tests.spark.keyed import stream as records  # noqa: E402
 
 WINDOW, STEP, LINES = 60, 4, 12
+RESTARTS = 3
 SETTINGS = {"window": WINDOW, "step": STEP, "start": 0}
 KEYED = PROGRAMS["pairs"]
 UNCERTAIN = PROGRAMS["one"].rules
@@ -215,6 +216,12 @@ def kill_executors(folder: Path, kills: int, random: Random, likely: Likely) -> 
         os.kill(random.choice(executors(process.pid)), signal.SIGKILL)
         done += 1
         print(f"  executor {number + 1}: in micro-batch {commits(folder)}", flush=True)
+    # Spark gives a job up if it loses executors again and again. Then a stream is started anew.
+    for _ in range(RESTARTS):
+        if not process.wait(900):
+            return done
+        print(f"  Spark gave up in micro-batch {commits(folder)}; started again", flush=True)
+        process = start(folder, "local-cluster[2,1,1024]", likely)
     if process.wait(900):
         print((folder / "log").read_text()[-3000:])
     return done
