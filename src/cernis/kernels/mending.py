@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cernis.kernels.compile import kernel, part
 from cernis.kernels.rows import INFINITY, NOTHING, Place, _after, _enders, _tabulate
+from cernis.kernels.shelves import _first_late
 
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -51,26 +52,6 @@ def write_marks(
                 changed_times[count] = times[at]
                 count += 1
     return count
-
-
-@part
-def _first_at(pool: Matrix, row: int, low: int, high: int, point: int) -> int:
-    """The first place whose value in a row of the pool is the point or above.
-
-    It is looked for from the end, in steps that grow: what has changed mostly lies there.
-    """
-    step = 1
-    while high - step >= low and pool[row, high - step] >= point:
-        high -= step
-        step += step
-    low = max(low, high - step)
-    while low < high:
-        middle = (low + high) >> 1
-        if pool[row, middle] < point:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @part
@@ -214,14 +195,14 @@ def _mend(
             if counts[COME] + 2 > come.shape[1]:
                 return False
             since = times[at]
-            old = _first_at(lists, 1, list_first, list_stop, since + 1)
+            old = _first_late(lists, 1, list_first, list_stop, since + 1)
             held, start = NOTHING, 0
             if old < list_stop and lists[0, old] <= since:
                 held, start = lists[2, old] << 1 | 1, lists[0, old]
             ending = _enders(held, codes)
             later = old
-            row = _first_at(events, 0, event_first, event_stop, since)
-            extra = _first_at(points, 0, point_first, point_stop, since)
+            row = _first_late(events, 0, event_first, event_stop, since)
+            extra = _first_late(points, 0, point_first, point_stop, since)
             last = UNLIKE
             while True:
                 waiting = points[0, extra] if extra < point_stop else INFINITY
@@ -273,8 +254,8 @@ def _mend(
                     continue
                 if is_held and following < lists[1, later]:
                     # What is held goes on up to the next change.
-                    row = _first_at(events, 0, event_first, event_stop, following)
-                    extra = _first_at(points, 0, point_first, point_stop, following)
+                    row = _first_late(events, 0, event_first, event_stop, following)
+                    extra = _first_late(points, 0, point_first, point_stop, following)
                     last = UNLIKE
                     continue
                 # All behind is as it was, up to the next change.
@@ -287,6 +268,14 @@ def _mend(
 
 Pool = tuple[Matrix, Integers, Integers]
 """A pool, and where the rows of each group begin in it, and how many there are."""
+
+
+def rows_of(groups: Integers, pool: Pool) -> int:
+    """How many rows a pool has of groups, which are sorted, and may be named several times."""
+    known = groups[groups < len(pool[2])]
+    new = np.ones(len(known), np.bool_)
+    new[1:] = known[1:] != known[:-1]
+    return int(pool[2][known[new]].sum())
 
 
 def mend(
@@ -302,10 +291,7 @@ def mend(
     on which they differ, disjoint and sorted; and how many points had a clash of values.
     """
     meanings = np.empty(4 << len(codes), np.int64)
-    known = groups[groups < len(lists[2])]
-    new = np.ones(len(known), np.bool_)
-    new[1:] = known[1:] != known[:-1]
-    there = int(lists[2][known[new]].sum())
+    there = rows_of(groups, lists)
     room = 4 * len(groups) + 1024
     while True:
         counts = np.zeros(4, np.int64)

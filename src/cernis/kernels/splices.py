@@ -17,12 +17,13 @@ from cernis.kernels.mending import (
     GONE,
     Pool,
     _begin,
-    _first_at,
     _rows,
     _say,
     _settle,
+    rows_of,
 )
 from cernis.kernels.rows import INFINITY, NOTHING
+from cernis.kernels.shelves import _first_late
 
 Integers = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.int64]
@@ -51,7 +52,7 @@ def _splice(
         old, tail = first, -1
         while at < len(groups) and groups[at] == group:
             low, high = lows[at], highs[at]
-            near = _first_at(lists, 1, first, stop, low)
+            near = _first_late(lists, 1, first, stop, low)
             if held != NOTHING and near == tail:
                 end = min(end, low)
             else:
@@ -76,7 +77,7 @@ def _splice(
                 if found_ends[found] > high:
                     break
                 found += 1
-            tail = stop if high == INFINITY else _first_at(lists, 1, near, stop, high + 1)
+            tail = stop if high == INFINITY else _first_late(lists, 1, near, stop, high + 1)
             if tail < stop and lists[0, tail] <= high:
                 if held == NOTHING or end < high:
                     old = _settle(group, held, start, end, 0, old, stop, lists,
@@ -103,10 +104,7 @@ def splice(
     groups, starts, ends and values of those that come; and groups, starts and ends of stretches on
     which they differ, disjoint and sorted.
     """
-    known = groups[groups < len(lists[2])]
-    new = np.ones(len(known), np.bool_)
-    new[1:] = known[1:] != known[:-1]
-    there = int(lists[2][known[new]].sum())
+    there = rows_of(groups, lists)
     # Each stretch adds at most what is found in it, and what lies at its two ends.
     room = len(found_groups) + 3 * len(groups) + 1
     counts = np.zeros(4, np.int64)

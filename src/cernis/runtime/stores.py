@@ -141,16 +141,12 @@ class Store:
 
     def marks(self, number: int, places: Integers) -> Bytes:
         """The marks of a definition on rows: eight bits each."""
-        return marks_in(self.shelf.column(self.mark_column(number), places), number)
+        column = self.shelf.column(self.mark_column(number), places)
+        return np.ascontiguousarray(column).view(np.uint8)[number % 8 :: 8]
 
     def mark_column(self, number: int) -> int:
         """The column in which the marks of a definition are, with those of seven others."""
         return self.shelf.width - self.marked + number // 8
-
-
-def marks_in(column: Integers, number: int) -> Bytes:
-    """The marks of a definition in a column of marks, as they lie there."""
-    return np.ascontiguousarray(column).view(np.uint8)[number % 8 :: 8]
 
 
 def event_table(store: Store, places: Places) -> EventTable:

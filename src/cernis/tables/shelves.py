@@ -118,10 +118,6 @@ class Shelf:
         column = self._pool[at].take(places)
         return np.asarray(column.view(np.float64) if self._is_float[at] else column)
 
-    def write(self, at: int, places: Integers, values: Integers) -> None:
-        """Let whole numbers take the place of others in one column of rows."""
-        self._pool[at, places] = values
-
     def _known(
         self, groups: Integers, starts: Integers, ends: Integers
     ) -> tuple[Integers, Integers, Integers]:
