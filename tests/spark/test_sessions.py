@@ -97,6 +97,12 @@ def test_an_error_of_a_worker_is_told_as_what_it_was() -> None:
     assert str(found) == "a.csv has no column t; there are u, v"
 
 
+def test_what_a_stream_adds_to_an_error_is_left_out() -> None:
+    text = "cernis.errors.DataError: bucket 3 is damaged\n SQLSTATE: 39000 SQLSTATE: XXKST\n=== Str"
+    assert str(explanation(text)) == "bucket 3 is damaged"
+    assert str(explanation("cernis.errors.DataError: no end\n=== Streaming Query ===")) == "no end"
+
+
 def test_an_error_made_of_parts_keeps_its_text() -> None:
     assert issubclass(KnowledgeError, Exception)
     found = explanation("cernis.errors.KnowledgeError: p/2: no end in sight\n\n")

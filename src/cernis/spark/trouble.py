@@ -12,9 +12,10 @@ from cernis.errors import CernisError, DataError
 from cernis.spark.session import SparkError
 
 _OURS: Final = re.compile(
-    r"cernis\.(?:errors|spark\.session)\.(\w+): (.+?)(?=\n\s*\n|\n\tat |\Z)", re.S
+    r"cernis\.(?:errors|spark\.session)\.(\w+): (.+?)"
+    r"(?=\n\s*\n|\n\tat |\s+SQLSTATE: |\n=== |\Z)",
+    re.S,
 )
-_STATE: Final = re.compile(r"\s*SQLSTATE: \w+\s*\Z")
 _NO_MODULE: Final = re.compile(r"No module named '?(cernis[\w.]*)")
 _SYSTEM: Final = re.compile(r"OSError: \[Errno \d+\] (.+)")
 
@@ -38,7 +39,7 @@ def explanation(text: str) -> CernisError | None:
     ours = _OURS.search(text)
     if ours is not None:
         kind = getattr(errors, ours[1], DataError)
-        return _made(kind, _STATE.sub("", ours[2]).strip())
+        return _made(kind, ours[2].strip())
     missing = _NO_MODULE.search(text)
     if missing is not None:
         return SparkError(
