@@ -45,8 +45,16 @@ class Report:
 
 
 def near(name: str, names: Iterable[str], count: int = 3) -> list[str]:
-    """Names that a misspelt one may have been meant to be, the nearest first."""
-    return difflib.get_close_matches(name, sorted(set(names) - {name}), n=count, cutoff=0.72)
+    """Names that a misspelt one may have been meant to be, the nearest first; case is no matter.
+
+    >>> near("sp02", ["spo2", "pulse"]), near("SPO2", ["spo2"])
+    (['spo2'], ['spo2'])
+    """
+    spelled: dict[str, list[str]] = {}
+    for other in sorted(set(names) - {name}):
+        spelled.setdefault(other.casefold(), []).append(other)
+    found = difflib.get_close_matches(name.casefold(), spelled, n=count, cutoff=0.72)
+    return [other for each in found for other in spelled[each]][:count]
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
