@@ -189,3 +189,29 @@ def test_micro_batches_of_nothing_and_of_what_was_never_seen(tmp_path: Path) -> 
     ]  # fmt: skip
     assert own.take([]) == []
     assert own.told["held"] == 2
+
+
+def test_figures_of_the_state_stay_while_no_query_is_due(tmp_path: Path) -> None:
+    own = stream_of("e(X) <- a(X) seq b(X) within 100.", tmp_path, 10, 5, buckets=2, start=0)
+    own.take([f"a|{time}|{time}|x{time}" for time in range(1, 20)] + ["$clock|30"])
+    gauges = {name: own.told[name] for name in ("kept", "held", "open_intervals", "query_time")}
+    assert gauges["kept"] > 0
+    for lines in ([], ["a|31|31|y"], []):
+        own.take(lines)
+        assert {name: own.told[name] for name in gauges} == gauges
+
+
+def test_what_may_go_on_after_a_query_is_known_to_later_stages(tmp_path: Path) -> None:
+    """In every bucket, also where it is all that an earlier stage found."""
+    rules = """
+    buildFromPoints(mode(_)=_).
+    s(P)=true iff mode(P)=on.
+    happensAt(any, T) :- happensAt(start(s(_P)=true), T).
+    happensAt(over, T) :- happensAt(end(s(_P)=true), T).
+    """
+    for buckets in (1, 2, 3):
+        own = stream_of(rules, tmp_path / str(buckets), 20, 10, buckets=buckets, start=0)
+        there = InProcess(own)
+        for batch in (["mode|10|10|on|p", "$clock|10"], ["mode|20|20|on|p", "mode|20|20|on|q"],
+                      ["mode|21|21|on|p", "mode|30|30|on|q", "$clock|50"]):  # fmt: skip
+            assert as_changes(own.take(batch)) == as_changes(there.take(batch)), buckets

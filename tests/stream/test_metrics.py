@@ -20,6 +20,12 @@ def test_totals_grow_and_states_are_replaced() -> None:
     assert "2 revised" in own.line()
 
 
+def test_a_stream_that_goes_on_has_the_figures_of_its_state() -> None:
+    own = Metrics()
+    own.resume({"kept": 3, "clock": 10, "query_time": 8})
+    assert (own.kept, own.lag, own.held, own.batches) == (3, 2, 0, 0)
+
+
 def test_prometheus() -> None:
     own = Metrics()
     text = own.prometheus()

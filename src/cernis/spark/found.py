@@ -246,5 +246,4 @@ class Given:
         flags = found.flags[low:high]
         if flags.any():
             context.unsure.add(relation)
-            if not flags.all():
-                context.unsure_groups[relation] = flags
+            context.unsure_groups[relation] = flags

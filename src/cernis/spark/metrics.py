@@ -44,6 +44,9 @@ _HELP: Final[Mapping[str, tuple[str, str]]] = {
     "spark_batch_seconds": ("gauge", "How long the last micro-batch took, as Spark tells"),
 }
 
+GAUGES: Final = ("clock", "query_time", "held", "kept", "open_intervals", "state_bytes")
+"""Figures of the state of a stream: what they were when it ended holds when it goes on."""
+
 
 @dataclass
 class Metrics:
@@ -89,6 +92,12 @@ class Metrics:
             now = time.monotonic()
             self._seen.append((now, int(told.get("events") or 0)))
             self._seen = [(at, count) for at, count in self._seen if at > now - _RECENT]
+
+    def resume(self, gauges: Mapping[str, int | None]) -> None:
+        """Take over the figures of the state that a stream goes on from."""
+        with self._guard:
+            for name in GAUGES:
+                setattr(self, name, gauges.get(name, getattr(self, name)))
 
     @property
     def events_per_second(self) -> float:

@@ -49,7 +49,7 @@ class Standing:
         return {
             "start": clock.start, "time": clock.time, "query": clock.query,
             "forms": sorted(plain_form(form) for form in clock.forms), "held": self.held,
-            "open_intervals": self.open_intervals,
+            "open_intervals": self.open_intervals, "kept": self.kept,
         }  # fmt: skip
 
     @staticmethod
@@ -57,7 +57,8 @@ class Standing:
         """It from plain data."""
         forms = frozenset(form_of(each) for each in tree["forms"])
         clock = Clock(tree["start"], tree["time"], tree["query"], forms)
-        return Standing(clock, tree["held"], tree["open_intervals"])
+        # States of old say nothing of what was kept.
+        return Standing(clock, tree["held"], tree["open_intervals"], tree.get("kept", 0))
 
 
 class BucketState:

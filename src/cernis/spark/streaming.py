@@ -33,7 +33,7 @@ from cernis.runtime.uncertain_settings import UncertainSettings, uncertain_setti
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
-from cernis.spark.metrics import Metrics, MetricsListener
+from cernis.spark.metrics import GAUGES, Metrics, MetricsListener
 from cernis.spark.rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.session import cores_of
 from cernis.spark.sinks import Sink, sink_of, stream_name
@@ -241,6 +241,9 @@ class Stream:
             writer = writer.trigger(availableNow=True)
         elif every is not None:
             writer = writer.trigger(processingTime=every)
+        folder = self.job.checkpoint
+        before = folder.committed(folder.last()) or {}
+        self.metrics.resume(before.get("gauges", {}))
         self.query = writer.start()
         self._listener.run = str(self.query.runId)
 
@@ -278,9 +281,11 @@ class Stream:
         self.sink.write(number, changes)
         # A micro-batch without partitions comes to no bucket: the state stays where it is.
         state = number if "queries" in told else before["state"]
-        told = {**told, "clock": told["clock"] if told["clock"] is not None else before["clock"]}
+        known = {"clock": before["clock"], "query_time": before["query"]}
+        told |= {name: value for name, value in known.items() if told[name] is None}
+        gauges = before.get("gauges", {}) | {name: told[name] for name in GAUGES if name in told}
         folder.commit(number, {
-            "state": state, "clock": told["clock"], "query": told["query_time"],
+            "state": state, "clock": told["clock"], "query": told["query_time"], "gauges": gauges,
         })  # fmt: skip
         self._count(told, changes, time.perf_counter() - began)
 
