@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
 from typing import Final
@@ -94,18 +94,25 @@ def grouped(clauses: Iterable[Clause]) -> dict[Key, list[Clause]]:
 
 
 def classify(
-    clauses: Mapping[Key, Sequence[Clause]], tables: Mapping[Key, FactTable]
-) -> dict[Key, Predicate]:
-    """The predicates that clauses define or tables give, each behind those it calls."""
-    return _Classifier(clauses, tables).all()
+    clauses: Mapping[Key, Sequence[Clause]], tables: Mapping[Key, FactTable],
+    growing: Collection[Key] = (),
+) -> dict[Key, Predicate]:  # fmt: skip
+    """The predicates that clauses define or tables give, each after those it calls.
+
+    A run adds rows to the `growing` ones, so what rests on them is always expanded into look-ups:
+    an answer that was computed once would not know of later rows.
+    """
+    return _Classifier(clauses, tables, growing).all()
 
 
 class _Classifier:
     def __init__(
-        self, clauses: Mapping[Key, Sequence[Clause]], tables: Mapping[Key, FactTable]
-    ) -> None:
+        self, clauses: Mapping[Key, Sequence[Clause]], tables: Mapping[Key, FactTable],
+        growing: Collection[Key],
+    ) -> None:  # fmt: skip
         self._clauses = clauses
         self._tables = tables
+        self._growing = set(growing)
         self._found: dict[Key, Predicate] = {}
         self._modes: dict[Key, Mode] = {}
         self._inlined: dict[Key, Sequence[Clause]] = {}
@@ -159,7 +166,11 @@ class _Classifier:
             for predicate in base.values():
                 self._keep(predicate)
             return
-        for predicate in self._routed(base, recursive):
+        rests_on = {called for key in group for called in edges[key]} & self._growing
+        if rests_on:
+            self._growing |= base.keys()
+        routed = self._expanded if rests_on else self._routed
+        for predicate in routed(base, recursive):
             self._keep(predicate)
 
     def _base(
@@ -189,6 +200,20 @@ class _Classifier:
                 reasons.append(str(refusal))
         reason = ("recursive, and " if recursive else "") + reasons[0]
         return [_with(each, Route.RESOLVE, reason) for each in base.values()]
+
+    def _expanded(self, base: Mapping[Key, Predicate], recursive: bool) -> list[Predicate]:
+        """Routes of predicates that rest on growing domains: expanded, or refused."""
+        reason = "is recursive"
+        if not recursive:
+            try:
+                return self._inline(base)
+            except NotInline as refusal:
+                reason = str(refusal)
+        refused = (
+            f"asks for a domain that grows with the input, and {reason}; write it as a few rules "
+            "without recursion, whose goals are comparisons and facts"
+        )
+        return [replace(each, reason=refused, refused=refused) for each in base.values()]
 
     def _prefers_rows(self, predicate: Predicate) -> bool:
         return sum(map(_is_fact, predicate.clauses)) > MOST_INLINE_FACTS

@@ -33,8 +33,9 @@ class Knowledge:
 
     `clauses` are those of background predicates only. `tables` give rows for predicates by name
     and number of arguments; a predicate may have both, its rows come first. `declared` are
-    predicates that are known and may have no fact, as `:- dynamic` makes them. A clause for a
-    built-in predicate is left out and named in `shadowed`, unless the built-in is of the library.
+    predicates that are known and may have no fact, as `:- dynamic` makes them; `growing` those to
+    which a run adds rows. A clause for a built-in predicate is left out and named in `shadowed`,
+    unless the built-in is of the library.
 
     Nothing is evaluated before it is asked for; what was computed is kept. Knowledge does not
     change: `with_tables` gives another one. It survives pickling, without what it has computed.
@@ -54,16 +55,19 @@ class Knowledge:
         tables: Mapping[Key, FactTable] = MappingProxyType({}),
         declared: Iterable[Key] = (),
         limits: Limits | None = None,
+        growing: Iterable[Key] = (),
     ) -> None:
-        self._given = (tuple(clauses), dict(tables), tuple(declared), limits or Limits())
-        self._limits = self._given[3]
+        self._limits = limits or Limits()
+        self._given = (
+            tuple(clauses), dict(tables), tuple(declared), self._limits, tuple(growing)
+        )  # fmt: skip
         by_key = grouped(self._given[0])
         _see(by_key, tables)
         core = {key for key, known in BUILTINS.items() if not known.library}
         self.shadowed: tuple[Key, ...] = tuple(key for key in by_key if key in core)
         kept = {key: each for key, each in by_key.items() if key not in core}
-        empty = {key: table_of_rows(key, []) for key in self._given[2]}
-        self._predicates = classify(kept, {**empty, **tables})
+        empty = {key: table_of_rows(key, []) for key in (*self._given[2], *self._given[4])}
+        self._predicates = classify(kept, {**empty, **tables}, frozenset(self._given[4]))
         self.predicates: Mapping[Key, Predicate] = MappingProxyType(self._predicates)
         by_route = _by_route(self._predicates)
         self._inlined = {key: self._predicates[key].clauses for key in by_route[Route.INLINE]}
@@ -78,8 +82,8 @@ class Knowledge:
 
     def with_tables(self, tables: Mapping[Key, FactTable]) -> Knowledge:
         """The same knowledge with these tables added, or put in place of those of their name."""
-        clauses, before, declared, limits = self._given
-        return Knowledge(clauses, {**before, **tables}, declared, limits)
+        clauses, before, *rest = self._given
+        return Knowledge(clauses, {**before, **tables}, *rest)
 
     def table(self, name: str, arity: int) -> FactTable:
         """All rows of a predicate that is a table or is materialised; computed when first asked.

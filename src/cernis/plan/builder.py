@@ -75,6 +75,7 @@ def make_plan(checked: Checked) -> Plan:
     knowledge = Knowledge(
         [clause for own in checked.clauses.values() for clause in own],
         {(relation.name, relation.arity): table for relation, table in checked.tables.items()},
+        growing=[(relation.name, relation.arity) for relation, _ in checked.definitions.domains],
     )
     rules = list(shapes(checked.definitions))
     builder = _Builder(checked, knowledge, rules, Patterns(knowledge, checked.modes))

@@ -1,0 +1,27 @@
+"""Background rules over domains that grow: both ways of evaluating see the members as of a query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cernis
+from cernis.runtime.session import Session
+from tests.reference.cases import read_case
+
+CASE = read_case(Path(__file__).parents[1] / "cases" / "domain_in_background")
+
+
+@pytest.mark.parametrize("incremental", [True, False], ids=["incremental", "scratch"])
+@pytest.mark.parametrize("late", [False, True], ids=["on time", "late"])
+def test_sessions_see_the_members_as_of_the_query(incremental: bool, late: bool) -> None:
+    program = cernis.load(CASE.folder / "rules.cer")
+    session = Session(program.plan, 60, 1, 0, incremental=incremental)
+    lines = (CASE.folder / "events.txt").read_text().splitlines()
+    for time, line in enumerate(reversed(lines) if late else lines, 31 if late else 1):
+        session.insert(line + "\n")
+        session.query(time)
+    session.query(50)
+    expected = program.run("\n".join([*lines, ""]), start=0, end=50)
+    assert session.intervals().to_pylist() == expected.intervals.to_pylist()
