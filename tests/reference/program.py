@@ -129,11 +129,15 @@ def _clause(program: Program, clause: Clause) -> None:
         program.postponable.append(Clause(args[0], clause.body))
     elif (name, arity) == ("dynamicDomain", 1):
         program.domains.add(functor(args[0]))
+    elif (name, arity) == ("collectGrounds", 2):
+        program.domains.add(functor(args[1]))
+        assert isinstance(args[0], Sequence)
+        program.grounding.extend(Clause(entity, (args[1],)) for entity in args[0].items)
     elif (name, arity) == ("collectIntervals", 1):
         program.on_intervals.append(args[0])
     elif (name, arity) in (("buildFromPoints", 1), ("points", 1)):
         program.at_points.append(args[0])
-    elif (name, arity) not in (("index", 2), ("needsGrounding", 3)):
+    elif (name, arity) not in (("index", 2), ("needsGrounding", 3), ("dgrounded", 2)):
         program.background.append(clause)
 
 

@@ -1,4 +1,4 @@
-"""Background rules over domains that grow: both ways of evaluating see the members as of a query."""
+"""Background rules over domains that grow: they see the members as of each query."""
 
 from __future__ import annotations
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from cernis.check.model import Consumption, Definitions, Preference, Relation, Shape, flatten
+from cernis.check.model import (
+    Consumption,
+    Definitions,
+    Event,
+    Grounding,
+    Pair,
+    Preference,
+    Relation,
+    Shape,
+    flatten,
+)
 from cernis.check.parts import event_of, pair_of
 from cernis.check.report import Report, did_you_mean
 from cernis.check.validity import validity_of
@@ -49,6 +59,9 @@ def clause(clause: Clause, definitions: Definitions, report: Report) -> None:
     # `buildFromPoints(_) :- fail.` is how rule files say that there is none.
     if clause.body == (Atom("fail"),) or clause.body == (Atom("false"),):
         return
+    if head.functor == "collectGrounds":
+        _collect_grounds(clause, head, definitions, report)
+        return
     subject = head.args[-1] if head.functor.endswith("2") else head.args[0]
     if not isinstance(subject, (Compound, Atom)):
         return
@@ -67,6 +80,24 @@ def _shape(subject: Term, shape: Shape, definitions: Definitions, report: Report
     if pair is not None:
         definitions.shapes[pair.relation] = shape
         definitions.declared_fluents.setdefault(pair.relation, pair)
+
+
+def _collect_grounds(
+    clause: Clause, head: Compound, definitions: Definitions, report: Report
+) -> None:
+    """`collectGrounds([e(X, _), ...], d(X))`: the input named fills the domain."""
+    listed, domain = head.args
+    if not isinstance(domain, Compound):
+        return
+    definitions.domains.append((flatten(domain)[0], clause.span))
+    for subject in listed.items if isinstance(listed, Sequence) else ():
+        entity: Pair | Event | None
+        if functor(subject) == ("=", 2):
+            entity = pair_of(subject, report, "collectGrounds")
+        else:
+            entity = event_of(subject, report, "collectGrounds")
+        if entity is not None:
+            definitions.groundings.append(Grounding(entity, (domain,), clause.span))
 
 
 def _declare(subject: Term, definitions: Definitions, report: Report, strictly: bool) -> None:

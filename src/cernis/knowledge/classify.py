@@ -147,7 +147,8 @@ class _Classifier:
         given = self._tables.get(key)
         facts = [_counted(len(clauses), "fact")] if clauses else []
         rows = [_counted(len(given), "row") + " given"] if given is not None and len(given) else []
-        reason = " and ".join([*facts, *rows]) or "no facts yet"
+        growing = ["filled from the input"] if key in self._growing else []
+        reason = " and ".join([*facts, *rows, *growing]) or "no facts yet"
         binds = tuple(range(key[1]))
         chances = None
         if any(clause.probability is not None for clause in clauses):
