@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,15 +21,17 @@ from cernis.operators.grouped import grouped
 from cernis.operators.heads import fired, head_column, slot_domains
 from cernis.operators.keys import InstanceKeys
 from cernis.operators.marks import Marked, Marks, marked
+from cernis.operators.open_ends import first_ends
 from cernis.operators.pipeline import run_steps
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule, Scan
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
-from cernis.tables.fluents import FluentTable
+from cernis.tables.fluents import Finder, FluentTable, in_ranges
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
+_Ranges: TypeAlias = tuple[Integers, Integers, Integers]
 
 
 @dataclass(slots=True)
@@ -42,6 +44,9 @@ class Carried:
     since: Integers | None = None
     """The last initiation of each, where delayed effects are counted from it."""
 
+
+_FEW = 8
+"""Up to so many terminations for each initiation and each point are written out."""
 
 _EVER, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -93,10 +98,10 @@ class SimpleFluent:
         terminations = [self._points(r, rows) for r, rows in rest if r.kind == "termination"]
         if len(closed) < len(rules):
             known = self._instances(initiations, carried)
-            for rule in rules:
-                if _open_arguments(rule):
-                    points = self._open(rule, known)
-                    (initiations if rule.kind == "initiation" else terminations).append(points)
+            is_open = [rule for rule in rules if _open_arguments(rule)]
+            initiations += [self._open(r, known) for r in is_open if r.kind == "initiation"]
+            ends = [rule for rule in is_open if rule.kind == "termination"]
+            terminations += [self._open_end(r, known, initiations, carried) for r in ends]
         if self.relation in self.context.watched:
             # What holds initially was not initiated at a point of the run.
             self._keep(initiations[first:], terminations)
@@ -338,18 +343,13 @@ class SimpleFluent:
         """A head that leaves arguments open is about all instances that match the rest."""
         return self._of_open(rule, run_steps(rule.steps, None, self.context).settled(), instances)
 
-    def _of_open(self, rule: PointRule, rows: Rows, instances: _Instances) -> Points:
+    def _of_open(
+        self, rule: PointRule, rows: Rows, instances: _Instances, ranges: _Ranges | None = None
+    ) -> Points:
         assert isinstance(rule.head, Pair)
-        args = rule.head.args
-        bound = [at for at, arg in enumerate(args)
-                 if not isinstance(arg, Variable) or arg.name in rows.columns]  # fmt: skip
-        from cernis.tables.fluents import Finder
-
-        known = instances.arguments
-        count = len(instances.since)
-        finder = Finder([(known[at], self.domains[at]) for at in bound], count)
-        wanted = [head_column(args[at], rows, self.domains[at]) for at in bound]
-        chosen, found = finder.all(wanted, rows.length)
+        args, known = rule.head.args, instances.arguments
+        bound = self._bound_positions(rule.head, rows)
+        chosen, found = in_ranges(*(ranges or self._ranges(rule.head, rows, instances)))
         if rule.kind == "initiation":
             # Only what has been initiated before, or is there by grounding, can be so again.
             there = instances.since[found] < rows.at[chosen]
@@ -363,6 +363,62 @@ class SimpleFluent:
         filled = tuple(arg if at in bound else Variable(f"<{at}>") for at, arg in enumerate(args))
         head = Pair(rule.head.relation, filled, rule.head.value)
         return self._project(head, picked, picked.at)
+
+    def _bound_positions(self, head: Pair, rows: Rows) -> list[int]:
+        return [
+            at for at, arg in enumerate(head.args)
+            if not isinstance(arg, Variable) or arg.name in rows.columns
+        ]  # fmt: skip
+
+    def _ranges(self, head: Pair, rows: Rows, instances: _Instances) -> _Ranges:
+        """The instances that match what rows know of a head, as `Finder.ranges` tells them."""
+        bound = self._bound_positions(head, rows)
+        known = [(instances.arguments[at], self.domains[at]) for at in bound]
+        wanted = [head_column(head.args[at], rows, self.domains[at]) for at in bound]
+        return Finder(known, len(instances.since)).ranges(wanted, rows.length)
+
+    def _open_end(
+        self, rule: PointRule, instances: _Instances, initiations: list[Points], carried: Carried
+    ) -> Points:
+        """The terminations of a head that leaves arguments open, as far as they end anything.
+
+        A pair that is initiated ends with the first termination behind that point; one at the very
+        point is a tie. Others change nothing, so that two for each initiation will do, however
+        many terminations and instances there are. Where rules ask for them, and where effects
+        initiate a pair at points that are not known yet, all are given.
+        """
+        rows = run_steps(rule.steps, None, self.context).settled()
+        assert isinstance(rule.head, Pair)
+        ranges = self._ranges(rule.head, rows, instances)
+        few = _FEW * (rows.length + sum(len(points.times) for points in initiations))
+        if self.relation in self.context.watched or self._delays() or ranges[1].sum() <= few:
+            return self._of_open(rule, rows, instances, ranges)
+        # What is carried was initiated before all points of the window.
+        long_ago = np.full(len(carried.values), _EVER)
+        begun = _stacked(
+            [*initiations, Points(carried.arguments, carried.values, long_ago)], self._no_points()
+        )
+        chosen, ended = first_ends(*self._keyed(rule.head, rows, begun), rows.at, begun.times)
+        picked = rows.take(ended)
+        more = {
+            f"<{at}>": Column(column[chosen], self.domains[at])
+            for at, column in enumerate(begun.arguments)
+        }
+        head = replace(rule.head, args=tuple(Variable(name) for name in more))
+        return self._project(head, picked.with_columns(more), picked.at)
+
+    def _keyed(self, head: Pair, rows: Rows, begun: Points) -> tuple[Integers, Integers]:
+        """Numbers for what rows know of a head, and for the same of initiations."""
+        bound = self._bound_positions(head, rows)
+        domains = [self.domains[at] for at in bound]
+        wanted = [begun.arguments[at] for at in bound]
+        known = [head_column(head.args[at], rows, self.domains[at]) for at in bound]
+        if not isinstance(head.value, Variable) or head.value.name in rows.columns:
+            domains.append(self.value_domain or self._number_domain())
+            wanted.append(begun.values)
+            known.append(self._value_codes(head.value, rows))
+        keys = InstanceKeys(domains, [known, wanted], self.context)
+        return keys.of(known, rows.length), keys.of(wanted, len(begun.times))
 
     def _keep(self, initiations: list[Points], terminations: list[Points]) -> None:
         """What rules fire can be a condition of other rules at the same point."""

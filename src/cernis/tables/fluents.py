@@ -61,7 +61,7 @@ class FluentTable:
         lengths = self.offsets[groups + 1] - self.offsets[groups]
         offsets = np.zeros(len(groups) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        places = np.repeat(self.offsets[groups] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        places = expanded(self.offsets[groups], lengths)
         return FluentTable(
             [column[groups] for column in self.arguments],
             self.values[groups],
@@ -164,16 +164,19 @@ class Finder:
 
     def all(self, columns: list[Array], length: int) -> tuple[Integers, Integers]:
         """All matches: the row asked for, and the position of its match, in the order of rows."""
+        return in_ranges(*self.ranges(columns, length))
+
+    def ranges(self, columns: list[Array], length: int) -> tuple[Integers, Integers, Integers]:
+        """Where the matches of each row begin, how many there are, and the order that is about.
+
+        Rows that ask for the same have the same range.
+        """
         keys = self._wanted(columns, length)
         if keys.dtype == np.int64 and self._own.dtype == np.int64:
-            first, counts, order = self._matches(keys)
-        else:
-            known, order = self._sorted()
-            first = np.searchsorted(known, keys, "left")
-            counts = np.searchsorted(known, keys, "right") - first
-        rows = np.repeat(np.arange(length), counts)
-        behind = np.cumsum(counts) - counts
-        return rows, order[np.repeat(first - behind, counts) + np.arange(len(rows))]
+            return self._matches(keys)
+        known, order = self._sorted()
+        first = np.searchsorted(known, keys, "left")
+        return first, np.searchsorted(known, keys, "right") - first, order
 
     def _matches(self, keys: Integers) -> tuple[Integers, Integers, Integers]:
         """Where the matches of each key begin, how many there are, and the order that is about."""
@@ -191,3 +194,14 @@ class Finder:
         at = np.where(is_known, found, 0)
         begins = first[at]
         return begins, np.where(is_known, first[at + 1] - begins, 0), order
+
+
+def in_ranges(first: Integers, counts: Integers, order: Integers) -> tuple[Integers, Integers]:
+    """Each row as often as it has matches, and these; what `Finder.ranges` tells, written out."""
+    return np.repeat(np.arange(len(counts)), counts), order[expanded(first, counts)]
+
+
+def expanded(first: Integers, counts: Integers) -> Integers:
+    """The places of ranges that begin somewhere and are so long, one range after the other."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(first - before, counts) + np.arange(int(counts.sum()))

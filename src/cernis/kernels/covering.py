@@ -1,0 +1,131 @@
+"""All intervals of a key that hold at a point, where a key has many lists and few of them hold.
+
+Intervals `[start, end)` lie key by key, `offsets[k]:offsets[k+1]` being those of key k, sorted by
+start. They may overlap. Points come key by key, too, and ascend.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.compile import body, kernel
+
+Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+
+@body
+def _sweep(
+    writing: bool, keys: Integers, points: Integers, offsets: Integers, starts: Integers,
+    ends: Integers, begun: Integers, rows: Integers, places: Integers,
+) -> int:  # fmt: skip
+    """Go through the points once, with the intervals that have begun and not yet ended."""
+    key, at, stop, size, count = -1, 0, 0, 0, 0
+    for row in range(len(keys)):
+        if keys[row] != key:
+            key = keys[row]
+            at, stop, size = offsets[key], offsets[key + 1], 0
+        while at < stop and starts[at] <= points[row]:
+            begun[size] = at
+            size += 1
+            at += 1
+        kept = 0
+        for which in range(size):
+            place = begun[which]
+            if ends[place] > points[row]:
+                begun[kept] = place
+                kept += 1
+                if writing:
+                    rows[count] = row
+                    places[count] = place
+                count += 1
+        size = kept
+    return count
+
+
+@kernel("integers integers integers integers integers writable-integers", "integer")
+def _count(
+    keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
+    begun: Integers,
+) -> int:  # fmt: skip
+    return _sweep(False, keys, points, offsets, starts, ends, begun, begun, begun)
+
+
+@kernel(
+    "integers integers integers integers integers writable-integers writable-integers "
+    "writable-integers",
+    "integer",
+)
+def _fill(
+    keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
+    begun: Integers, rows: Integers, places: Integers,
+) -> int:  # fmt: skip
+    return _sweep(True, keys, points, offsets, starts, ends, begun, rows, places)
+
+
+def covering(
+    keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers
+) -> tuple[Integers, Integers]:
+    """All pairs of a point and an interval of its key that holds there, in the order of points.
+
+    An interval that has ended is dropped when the next point passes it. So the cost is that of
+    the points, the intervals and the pairs, and not of all combinations.
+    """
+    begun = np.empty(len(starts), np.int64)
+    count = _count(keys, points, offsets, starts, ends, begun)
+    rows, places = np.empty(count, np.int64), np.empty(count, np.int64)
+    _fill(keys, points, offsets, starts, ends, begun, rows, places)
+    return rows, places
+
+
+def covering_plain(
+    keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers
+) -> tuple[Integers, Integers]:
+    """The twin of `covering`: every interval of the key, one point after the other."""
+    pairs = [
+        (row, place)
+        for row, (key, point) in enumerate(zip(keys.tolist(), points.tolist(), strict=True))
+        for place in range(offsets[key], offsets[key + 1])
+        if starts[place] <= point < ends[place]
+    ]
+    both = np.array(pairs, np.int64).reshape(-1, 2)
+    return both[:, 0].copy(), both[:, 1].copy()
+
+
+@kernel("integers integers integers integers integers writable-booleans", "nothing")
+def _covered(
+    keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
+    found: Booleans,
+) -> None:  # fmt: skip
+    key, at, stop, reach = -1, 0, 0, 0
+    for row in range(len(keys)):
+        point = points[row]
+        if keys[row] != key:
+            key = keys[row]
+            at, stop, reach = offsets[key], offsets[key + 1], point
+        while at < stop and starts[at] <= point:
+            reach = max(reach, ends[at])
+            at += 1
+        found[row] = reach > point
+
+
+def covered(
+    keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers
+) -> Booleans:
+    """For each point: does some interval of its key hold there?
+
+    Of the intervals that have begun, one holds just if the latest of their ends is still to come.
+    So one number per key decides, however many hold.
+    """
+    found = np.empty(len(points), np.bool_)
+    _covered(keys, points, offsets, starts, ends, found)
+    return found
+
+
+def covered_plain(
+    keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers
+) -> Booleans:
+    """The twin of `covered`: is there a pair?"""
+    rows, _ = covering_plain(keys, points, offsets, starts, ends)
+    return np.isin(np.arange(len(points)), rows)
