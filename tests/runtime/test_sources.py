@@ -298,7 +298,7 @@ def test_retractions_in_tables_and_mappings(program: Program) -> None:
         ),
         (
             {"win_lottery": pa.table({"occurrence": [[1]], "a": [1]})},
-            "column occurrence has the type list",
+            "column occurrence of win_lottery has the type list",
         ),
         (
             {"win_lottery": pa.table({"occurrence": [1], "a": [{"b": 1}]})},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -26,6 +27,7 @@ from cernis.knowledge.arithmetic import FUNCTIONS
 from cernis.source import Span
 from cernis.syntax.tree import (
     Absence,
+    Atom,
     Binary,
     Compound,
     EventAtom,
@@ -58,6 +60,19 @@ class EventEntry:
     def argument_names(self) -> tuple[str, ...]:
         """A name for each argument, from the rules' variables."""
         return _argument_names(self.relation, [*self.definitions, *self.uses])
+
+    @property
+    def declared_names(self) -> tuple[str, ...]:
+        """The names that a declaration gives to the arguments; empty where it gives none."""
+        if self.declaration is None:
+            return ("",) * self.relation.arity
+        return _names_in(self.declaration.args)
+
+    @property
+    def agreed_names(self) -> tuple[str, ...]:
+        """The names that all rules agree on; empty for an argument of which they do not."""
+        places = [place.args for place in (*self.definitions, *self.uses)]
+        return _agreed_names(self.relation.arity, places)
 
 
 @dataclass(slots=True)
@@ -98,6 +113,19 @@ class FluentEntry:
         """A name for each argument, from the rules' variables."""
         return _argument_names(self.relation, [*self.defined, *self.uses])
 
+    @property
+    def declared_names(self) -> tuple[str, ...]:
+        """The names that a declaration gives to the value and the arguments; empty where none."""
+        if self.declaration is None:
+            return ("",) * (1 + self.relation.arity)
+        return _names_in((self.declaration.value, *self.declaration.args))
+
+    @property
+    def agreed_names(self) -> tuple[str, ...]:
+        """The names of the value and the arguments that all rules agree on; empty where not."""
+        places = [(place.value, *place.args) for place in (*self.defined, *self.uses)]
+        return _agreed_names(1 + self.relation.arity, places)
+
 
 def _argument_names(relation: Relation, places: Iterable[Event | Pair]) -> tuple[str, ...]:
     names: list[str] = [""] * relation.arity
@@ -110,6 +138,34 @@ def _argument_names(relation: Relation, places: Iterable[Event | Pair]) -> tuple
         names[at] = name if name and name not in taken else f"{name or 'Arg'}{at + 1}"
         taken.add(names[at])
     return tuple(names)
+
+
+def _names_in(args: Iterable[Term]) -> tuple[str, ...]:
+    """The names in arguments of a declaration such as `speed:float`; a variable is one, too."""
+    return tuple(_name_in(arg) for arg in args)
+
+
+def _name_in(arg: Term) -> str:
+    if isinstance(arg, Compound) and arg.functor == ":" and len(arg.args) == 2:
+        arg = arg.args[0]
+        if isinstance(arg, Atom):
+            return arg.name
+    return arg.name.lstrip("_") if isinstance(arg, Variable) else ""
+
+
+def _agreed_names(width: int, places: Iterable[tuple[Term, ...]]) -> tuple[str, ...]:
+    """The one name of the variables in each place, unless it is also used in another place."""
+    names: list[dict[str, str]] = [{} for _ in range(width)]
+    for place in places:
+        for at, arg in enumerate(place):
+            if isinstance(arg, Variable) and arg.name.strip("_"):
+                name = arg.name.lstrip("_")
+                names[at].setdefault(name.casefold(), name)
+    uses = Counter(folded for own in names for folded in own)
+    return tuple(
+        next(iter(own.values())) if len(own) == 1 and uses[next(iter(own))] == 1 else ""
+        for own in names
+    )
 
 
 @dataclass(slots=True)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from cernis.check.model import Relation
 from cernis.knowledge.values import Value, term_of
 from cernis.syntax.printer import show
+from cernis.tables.domains import Texts
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -61,6 +62,18 @@ def column_of(values: Sequence[Value]) -> Column:
     codes: dict[tuple[type, Value], int] = {}
     rows = [codes.setdefault((type(value), value), len(codes)) for value in values]
     return Coded([value for _, value in codes], np.array(rows, np.int64))
+
+
+def as_text(column: Column) -> Column:
+    """The column with its numbers as text, as they print.
+
+    >>> as_text(np.array([7, 8])).values
+    ['7', '8']
+    """
+    values = coded(column)
+    if isinstance(values.values, Texts) or all(isinstance(v, str) for v in values.values):
+        return values
+    return Coded([shown(value) for value in values.values], values.codes)
 
 
 def taken(column: Column, rows: Integers | Booleans) -> Column:

@@ -100,6 +100,14 @@ def typed(column: pa.ChunkedArray, reckoned: bool) -> Column:
     return Coded(values, np.concatenate(codes, dtype=np.int64))
 
 
+def plain_text(column: pa.ChunkedArray) -> Column:
+    """Text as it is written, but for blanks around it: what is declared text is never a number."""
+    if not len(column):
+        return Coded([], np.empty(0, np.int64))
+    coded = pc.utf8_trim_whitespace(column.combine_chunks()).dictionary_encode()
+    return Coded(coded.dictionary.to_pylist(), as_numpy(coded.indices).astype(np.int64))
+
+
 def _numbers(texts: pa.Array, reckoned: bool) -> Column | None:
     """Numbers, if that is what all texts read as and Arrow reads them as is done one by one."""
     written = contents(texts)

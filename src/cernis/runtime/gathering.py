@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cernis.errors import DataError
 from cernis.knowledge.values import Value
 from cernis.runtime.columns import (
     FARTHEST,
@@ -26,8 +27,10 @@ from cernis.runtime.columns import (
 )
 from cernis.runtime.retractions import resolve
 from cernis.runtime.shapes import Shapes
+from cernis.runtime.times import NO_TIME, SubSecond
 
-NO_TIME = "a time must be a whole number"
+__all__ = ["NO_TIME", "Gathering", "trouble_with_times"]
+
 TOO_FAR = "a time must lie between -2^62 and 2^62"
 BACKWARDS = "the interval ends before it starts"
 NO_RECORD = "there is no record to retract"
@@ -79,6 +82,8 @@ class Gathering:
     """Are records with a probability below 1 taken in, or set aside?"""
     ids: str | None = None
     """The title of the column of ids, if records have such; in text it is the last field."""
+    live: bool = False
+    """Are records part of a stream, which no single one of them may stop?"""
     _parts: dict[Form, list[RecordColumns]] = field(default_factory=dict)
     _rows: dict[Form, _Rows] = field(default_factory=dict)
     _aside: list[tuple[int, SetAside]] = field(default_factory=list)
@@ -137,6 +142,13 @@ class Gathering:
         """Set one record aside."""
         self.count += 1
         self._set_aside(place, reason, text)
+
+    def set_aside_fraction(self, place: int, error: SubSecond, text: str) -> None:
+        """A time has a fraction of a second: as others will too, it is an error, but on streams."""
+        if not self.live:
+            source, line = self.sources.line(place)
+            raise DataError(f"{SetAside(line, str(error), text, source)}")
+        self.set_aside(place, str(error), text)
 
     def _set_aside(self, place: int, reason: str, text: str) -> None:
         source, line = self.sources.line(place)

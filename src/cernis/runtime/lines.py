@@ -9,7 +9,7 @@ from typing import Final
 
 from cernis.errors import ProgramError
 from cernis.knowledge.values import Value, field_value, is_ground, value
-from cernis.runtime.columns import INFINITE, Form, Kind
+from cernis.runtime.columns import INFINITE, Form, Kind, shown
 from cernis.runtime.gathering import NO_CHANCE, NO_TIME, Gathering, trouble_with_times
 from cernis.runtime.shapes import Shapes
 from cernis.syntax.parser import parse_term
@@ -112,5 +112,9 @@ def _understood(
     trouble = trouble_with_times(form, whole)
     if trouble:
         return trouble
-    values = nested[1] if nested else [field_of(text) for text in fields[1 + count :]]
-    return form, whole, values
+    declared = shapes.declared_text(form)
+    if nested:
+        values = [shown(v) if text else v for v, text in zip(nested[1], declared, strict=True)]
+        return form, whole, values
+    rest = zip(fields[1 + count :], declared, strict=True)
+    return form, whole, [field.strip() if text else field_of(field) for field, text in rest]

@@ -27,7 +27,7 @@ from cernis.runtime.columns import (
     Records,
     SetAside,
 )
-from cernis.runtime.fields import delimited, times_of, typed
+from cernis.runtime.fields import delimited, plain_text, times_of, typed
 from cernis.runtime.gathering import NO_CHANCE, NO_TIME, Gathering
 from cernis.runtime.lines import TOO_FEW, Heading, heading, read_line
 from cernis.runtime.probabilities import Told, lines_with_probability, text_of, told_apart
@@ -289,7 +289,11 @@ class _Block:
     ) -> None:
         texts = table.columns[len(times) : len(times) + form.width]
         reckoned = self._gathering.shapes.reckoned(form)
-        columns = [typed(*each) for each in zip(texts, reckoned, strict=True)]
+        declared = self._gathering.shapes.declared_text(form)
+        columns = [
+            plain_text(column) if is_text else typed(column, is_reckoned)
+            for column, is_reckoned, is_text in zip(texts, reckoned, declared, strict=True)
+        ]
         flags = np.ones(len(rows), np.bool_) if retracts else None
         places = rows + self._places if isinstance(self._places, int) else self._places[rows]
         chances = None if self._told is None else self._told.chances[rows]

@@ -6,23 +6,19 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from typing import Any, BinaryIO, Final
 
 from cernis.knowledge.values import Value
-from cernis.runtime.columns import INFINITE, Form, Kind
-from cernis.runtime.gathering import NO_CHANCE, NO_TIME, Gathering, trouble_with_times
+from cernis.runtime.columns import INFINITE, Form, Kind, shown
+from cernis.runtime.gathering import NO_CHANCE, Gathering, trouble_with_times
 from cernis.runtime.lines import TOO_FEW, heading
+from cernis.runtime.times import SubSecond, Unusable, time_point
 
 NAMES: Final = ("name", "event", "fluent")
 """Titles under which a record may tell its relation."""
 TIMES: Final = ("arrival", "occurrence", "start", "end")
 _KNOWN: Final = frozenset({*NAMES, *TIMES, "value", "args", "retracts", "probability"})
 _POINTS: Final = (Kind.EVENT, Kind.POINT)
-
-
-class Unusable(Exception):
-    """Why a record cannot be used."""
 
 
 def add_rows(rows: Iterable[Any], gathering: Gathering, source: str, name: str | None) -> None:
@@ -37,8 +33,10 @@ def add_rows(rows: Iterable[Any], gathering: Gathering, source: str, name: str |
         place += 1
 
 
-def add_row(row: Any, place: int, gathering: Gathering, name: str | None = None) -> None:
-    """Take in one record."""
+def add_row(
+    row: Any, place: int, gathering: Gathering, name: str | None = None, written: bytes = b""
+) -> None:
+    """Take in one record; `written` is what it was read from, if it was."""
     try:
         ids = gathering.ids
         given = _mapping(row, name, ids) if isinstance(row, Mapping) else _sequence(row, name, ids)
@@ -46,8 +44,11 @@ def add_row(row: Any, place: int, gathering: Gathering, name: str | None = None)
             gathering.ignore(given.name, 1)
             return
         form, times, values = _understood(given, gathering)
+    except SubSecond as error:
+        gathering.set_aside_fraction(place, error, _shown(row, written))
+        return
     except Unusable as error:
-        gathering.set_aside(place, str(error), str(row))
+        gathering.set_aside(place, str(error), _shown(row, written))
         return
     gathering.add_row(form, times, values, place, given.retracts, given.chance, given.id)
 
@@ -61,11 +62,23 @@ def add_json_lines(stream: BinaryIO, gathering: Gathering, source: str) -> None:
             try:
                 row = json.loads(line)
             except ValueError:
-                text = line.decode("utf-8", "replace").rstrip("\r\n")
-                gathering.set_aside(place, "the line is not JSON", text)
+                gathering.set_aside(place, "the line is not JSON", _shown(None, line))
+            except RecursionError:
+                reason = "the line is nested too deep for a record"
+                gathering.set_aside(place, reason, _shown(None, line))
             else:
-                add_row(row, place, gathering)
+                add_row(row, place, gathering, written=line)
         place += 1
+
+
+def _shown(row: Any, written: bytes) -> str:
+    """A record as it was written, or else as Python shows it."""
+    if written:
+        return written.decode("utf-8", "replace").rstrip("\r\n")
+    try:
+        return str(row)
+    except RecursionError:
+        return "a record nested too deep to be shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +156,12 @@ def _understood(given: _Given, gathering: Gathering) -> tuple[Form, list[int], l
         raise Unusable(form or f"no rule mentions {given.name}")
     if given.titles is not None:
         values = _by_title(form, given.titles, values, shapes.argument_names(form.relation))
-    whole = [time_of(time) for time in times[:2]] + [end_of(time) for time in times[2:]]
+    whole = [time_point(time) for time in times[:2]] + [end_of(time) for time in times[2:]]
     trouble = trouble_with_times(form, whole)
     if trouble:
         raise Unusable(trouble)
-    return form, whole, [value_of(each) for each in values]
+    slots = zip(map(value_of, values), shapes.declared_text(form), strict=True)
+    return form, whole, [shown(value) if is_text else value for value, is_text in slots]
 
 
 def _by_title(
@@ -170,31 +184,13 @@ def argument_order(titles: Sequence[str], names: Sequence[str]) -> list[int]:
     return list(range(len(titles)))
 
 
-def time_of(time: Any) -> int:
-    """A time-point: a whole number, or a date or time in whole seconds since 1970, in UTC."""
-    if hasattr(time, "item"):
-        time = time.item()
-    if isinstance(time, datetime):
-        zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
-        time = zoned.timestamp()
-    elif isinstance(time, date):
-        time = datetime(time.year, time.month, time.day, tzinfo=UTC).timestamp()
-    if isinstance(time, float) and time.is_integer():
-        time = int(time)
-    if not isinstance(time, int) or isinstance(time, bool):
-        raise Unusable(NO_TIME)
-    return time
-
-
 def end_of(time: Any) -> int:
     """The end of an interval; None and infinity say that it is open."""
-    return INFINITE if time is None or time == math.inf or time == "inf" else time_of(time)
+    return INFINITE if time is None or time == math.inf or time == "inf" else time_point(time)
 
 
 def chance_of(given: Any) -> float:
-    """The probability of a record; without one, it is certain."""
-    if given is None:
-        return 1.0
+    """The probability of a record; one that is missing or no number is none."""
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     if not is_number or not 0 <= given <= 1:
         raise Unusable(NO_CHANCE)

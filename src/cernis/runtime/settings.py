@@ -8,8 +8,7 @@ from typing import Final, TypeAlias
 
 from cernis.errors import DataError
 from cernis.runtime.columns import FARTHEST
-from cernis.runtime.rows import Unusable, time_of
-from cernis.runtime.tabular import seconds_of
+from cernis.runtime.times import Unusable, seconds_of, time_point
 from cernis.syntax.tokens import DURATION_UNITS
 
 _MOST_DIGITS: Final = 20
@@ -98,7 +97,7 @@ def point(given: Point, what: str) -> int:
         found = int(text) if digits.isdecimal() and len(digits) < _MOST_DIGITS else seconds_of(text)
     else:
         try:
-            found = time_of(given)
+            found = time_point(given)
         except Unusable:
             found = None
     if found is None or abs(found) > FARTHEST:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cernis.check.checker import Checked
-from cernis.check.model import FluentKind, Relation, Shape, flatten
+from cernis.check.declarations import declared_type
+from cernis.check.model import FluentKind, Pair, Relation, Shape, flatten
 from cernis.knowledge.values import Value, term_of, value
 from cernis.runtime.columns import Form, Kind
-from cernis.syntax.tree import Compound
+from cernis.syntax.tree import Compound, Term
 
 
 class Shapes:
@@ -34,6 +35,7 @@ class Shapes:
             else:
                 self._defined.add(relation.name)
         self._known: dict[tuple[str, int], Form | str | None] = {}
+        self._texts: dict[Form, list[bool]] = {}
 
     def _enter(self, relation: Relation) -> str:
         """The functor of an input relation, the outermost one of a compound."""
@@ -52,6 +54,19 @@ class Shapes:
         positions: list[int | str] = [] if form.kind is Kind.EVENT else ["value"]
         positions += range(form.relation.arity)
         return [self._types.is_reckoned(kind, form.relation, at) for at in positions]
+
+    def declared_text(self, form: Form) -> list[bool]:
+        """Which columns of a form a declaration says to be text, whatever they look like."""
+        if form not in self._texts:
+            events, fluents = self._catalogue.events, self._catalogue.fluents
+            entry = (events if form.kind is Kind.EVENT else fluents)[form.relation]
+            declared = entry.declaration
+            slots: tuple[Term, ...] = () if declared is None else declared.args
+            if isinstance(declared, Pair):
+                slots = (declared.value, *slots)
+            is_text = [declared_type(slot) == "text" for slot in slots]
+            self._texts[form] = is_text or [False] * form.width
+        return self._texts[form]
 
     def is_nested(self, name: str) -> bool:
         """Has some relation of this name arguments that are compound terms?"""

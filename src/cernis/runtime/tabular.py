@@ -22,14 +22,19 @@ from cernis.runtime.columns import (
     Integers,
     Kind,
     RecordColumns,
+    as_text,
 )
-from cernis.runtime.fields import typed
+from cernis.runtime.fields import plain_text, typed
 from cernis.runtime.gathering import NO_TIME, Gathering
 from cernis.runtime.rows import NAMES, TIMES, argument_order
 from cernis.runtime.shapes import Shapes
+from cernis.runtime.times import SubSecond, has_fraction, seconds_of
 from cernis.tables.domains import Texts, has_gaps
 
 _CHANCE: Final = r"^\s*[+]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
+_NUMBERS: Final = (
+    pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal, pa.types.is_null,
+)  # fmt: skip
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
@@ -181,9 +186,13 @@ def _by_length(table: pa.Table) -> list[tuple[Integers, pa.Table]]:
 
 
 def _without_empty(table: pa.Table) -> pa.Table:
-    """The table without columns that have nothing in them, of which an end may be one."""
-    times = table.column_names
-    empty = [t for t in times if table.column(t).null_count == table.num_rows and t != "end"]
+    """The table without columns that have nothing in them.
+
+    An end that is missing leaves an interval open, and a probability that is missing is none.
+    """
+    kept = ("end", "probability")
+    titles = [title for title in table.column_names if title not in kept]
+    empty = [title for title in titles if table.column(title).null_count == table.num_rows]
     table = table.drop_columns(empty)
     if "occurrence" in table.column_names:
         table = table.drop_columns([t for t in ("start", "end") if t in table.column_names])
@@ -232,8 +241,9 @@ class _Reading:
         times = self._keep(times, whole, NO_TIME)
         named = [] if self._titles.ids is None else [self._titles.ids]
         times = self._keep(times, self._filled([*columns, *named]), "a value is missing")
-        reckoned = self._gathering.shapes.reckoned(form)
-        read = [self._column(*each) for each in zip(columns, reckoned, strict=True)]
+        shapes = self._gathering.shapes
+        kinds = zip(columns, shapes.reckoned(form), shapes.declared_text(form), strict=True)
+        read = [self._column(*each) for each in kinds]
         flags = None
         if self._titles.retracts is not None:
             told = pc.fill_null(self._table.column(self._titles.retracts), False)
@@ -244,18 +254,19 @@ class _Reading:
         self._gathering.add(part)
 
     def _chances(self) -> Floats | None:
-        """The probabilities of the rows: 1 where there is none, out of bounds where it is none."""
+        """The probabilities of the rows, out of bounds where one is missing or is none."""
         if self._titles.probability is None:
             return None
         column = self._table.column(self._titles.probability)
+        kind = column.type
         if self._is_text:
             column = pc.if_else(pc.match_substring_regex(column, _CHANCE), column, "-1")
-        elif not pa.types.is_floating(column.type) and not pa.types.is_integer(column.type):
+        elif not any(test(kind) for test in _NUMBERS):
             raise DataError(
                 f"column {self._titles.probability} of {self._name} must hold numbers, "
                 f"not {column.type}"
             )
-        chances = pc.cast(column, pa.float64()).fill_null(1.0).to_numpy()
+        chances = pc.cast(column, pa.float64()).fill_null(-1.0).to_numpy()
         return np.where(np.isnan(chances), -1.0, chances)
 
     def _keep(self, times: list[Integers], mask: Booleans | None, reason: str) -> list[Integers]:
@@ -272,17 +283,20 @@ class _Reading:
 
     def _times(self) -> tuple[list[Integers], Booleans]:
         titles = self._titles
-        start, whole = time_points(self._table.column(titles.start), titles.start)
+        start, whole = self._time(titles.start)
         times = [start, start]
         if titles.arrival is not None:
-            times[0], known = time_points(self._table.column(titles.arrival), titles.arrival)
+            times[0], known = self._time(titles.arrival)
             whole &= known
         if titles.end is not None:
-            column = self._table.column(titles.end)
-            end, known = time_points(column, titles.end, INFINITE)
+            end, known = self._time(titles.end, INFINITE)
             times.append(end)
             whole &= known
         return times, whole
+
+    def _time(self, title: str, missing: int | None = None) -> tuple[Integers, Booleans]:
+        what = f"{title} of {self._name}"
+        return time_points(self._table.column(title), what, missing, live=self._gathering.live)
 
     def _filled(self, columns: list[str]) -> Booleans | None:
         """The rows with a value in each column; None for all."""
@@ -298,12 +312,16 @@ class _Reading:
                 found = ~gaps if found is None else found & ~gaps
         return found
 
-    def _column(self, title: str, reckoned: bool) -> Column:
+    def _column(self, title: str, reckoned: bool, declared_text: bool = False) -> Column:
         column = self._table.column(title)
         if self._is_text:
-            return typed(column, reckoned)
+            return plain_text(column) if declared_text else typed(column, reckoned)
         what = f"column {title} of {self._name}"
+        if declared_text and (pa.types.is_temporal(column.type) or _is_text(column.type)):
+            column = pc.cast(column, pa.large_string())
         read = argument_column(column, what)
+        if declared_text:
+            return as_text(read)
         if (
             reckoned and isinstance(read, Coded) and len(read)
             and (isinstance(read.values, Texts) or all(isinstance(v, str) for v in read.values))
@@ -330,7 +348,7 @@ def argument_column(column: pa.ChunkedArray, what: str) -> Column:
     if types.is_boolean(kind):
         return Coded(["false", "true"], column.to_numpy().astype(np.int64))
     if types.is_timestamp(kind) or types.is_date(kind):
-        return time_points(column, what)[0]
+        return time_points(column, what.removeprefix("column "))[0]
     if types.is_dictionary(kind):
         return _dictionary(column, what)
     if _is_text(kind):
@@ -366,7 +384,7 @@ def _dictionary(column: pa.ChunkedArray, what: str) -> Column:
 
 
 def time_points(
-    column: pa.ChunkedArray, what: str, missing: int | None = None
+    column: pa.ChunkedArray, what: str, missing: int | None = None, *, live: bool = False
 ) -> tuple[Integers, Booleans]:
     """A column of times as whole numbers, and which of them are.
 
@@ -375,7 +393,7 @@ def time_points(
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return time_points(pc.cast(column, kind.value_type), what, missing)
+        return time_points(pc.cast(column, kind.value_type), what, missing, live=live)
     known, gaps = np.ones(len(column), np.bool_), None
     if column.null_count:
         known, gaps = column.is_valid().to_numpy(), column.is_null().to_numpy()
@@ -390,9 +408,12 @@ def time_points(
         exact = column if pa.types.is_timestamp(kind) else pc.cast(column, pa.timestamp("s"))
         count = pc.cast(exact, pa.int64()).to_numpy()
         per_second = _PER_SECOND[exact.type.unit]
-        whole, known = count // per_second, known & (count % per_second == 0)
+        whole, fractions = count // per_second, known & (count % per_second != 0)
+        if fractions.any():
+            first = exact[int(np.argmax(fractions))].cast(pa.string()).as_py()
+            raise DataError(f"column {what}: {SubSecond(first)}")
     elif _is_text(kind):
-        whole, known = _written(column, known)
+        whole, known = _written(column, known, "" if live else what)
     elif pa.types.is_null(kind):
         whole = np.zeros(len(column), np.int64)
     else:
@@ -415,32 +436,23 @@ def _whole_floats(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, B
     return near.astype(np.int64), known & (floats == np.floor(floats))
 
 
-def _written(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, Booleans]:
-    """Times written as whole numbers, or else as dates or times of ISO 8601."""
+def _written(column: pa.ChunkedArray, known: Booleans, what: str) -> tuple[Integers, Booleans]:
+    """Times written as whole numbers, or else as dates or times of ISO 8601.
+
+    A fraction of a second is a DataError, if it is said what the column is called.
+    """
     texts = pc.utf8_trim_whitespace(pc.cast(column, pa.string())).combine_chunks()
     plain = pc.match_substring_regex(texts, "^-?[0-9]{1,18}$").to_numpy(zero_copy_only=False)
     found = pc.cast(pc.if_else(pa.array(plain), texts, "0"), pa.int64()).to_numpy()
     if plain.all():
         return found, known
     coded = texts.dictionary_encode()
-    read = [seconds_of(text) for text in coded.dictionary.to_pylist()]
+    spelled = coded.dictionary.to_pylist()
+    read = [seconds_of(text) for text in spelled]
+    fraction = next((text for text in spelled if what and has_fraction(text)), None)
+    if fraction is not None:
+        raise DataError(f"column {what}: {SubSecond(fraction)}")
     codes = coded.indices.to_numpy()
     seconds = np.array([each or 0 for each in read], np.int64)[codes]
     are_dates = np.array([each is not None for each in read])[codes]
     return np.where(plain, found, seconds), known & (plain | are_dates)
-
-
-def seconds_of(text: str) -> int | None:
-    """A date or time of ISO 8601 as whole seconds since 1970, in UTC; None if it is none.
-
-    >>> seconds_of("1970-01-02"), seconds_of("1970-01-01T00:01:00+01:00"), seconds_of("soon")
-    (86400, -3540, None)
-    """
-    from datetime import UTC, datetime
-
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    return int(seconds) if seconds.is_integer() else None

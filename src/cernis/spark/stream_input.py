@@ -32,7 +32,8 @@ from cernis.runtime.records import read_stream
 from cernis.runtime.rows import NAMES
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.sources import read_file
-from cernis.runtime.tabular import add_mixed_table, add_table, seconds_of, time_points
+from cernis.runtime.tabular import add_mixed_table, add_table, time_points
+from cernis.runtime.times import seconds_of
 from cernis.spark.frames import Frame, wanted_columns
 from cernis.spark.places import sources_of
 
@@ -167,7 +168,7 @@ def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes
     """The records in the rows of one partition of a micro-batch."""
     batches = list(given)
     places = sources_of(part, "", 0)
-    gathering = Gathering(shapes, places, uncertain=what.uncertain, ids=what.ids)
+    gathering = Gathering(shapes, places, uncertain=what.uncertain, ids=what.ids, live=True)
     if not batches:
         return Read(gathering.unresolved())
     table = pa.Table.from_batches(batches)

@@ -17,6 +17,7 @@ from cernis.check.catalogue import pattern_head
 from cernis.check.model import Relation
 from cernis.errors import CernisError
 from cernis.plan.builder import Plan
+from cernis.runtime.columns import Form, Kind
 from cernis.runtime.frames import argument_titles, event_frame, fluent_frame
 from cernis.runtime.rows import TIMES, argument_order
 from cernis.runtime.run import Answer
@@ -56,11 +57,15 @@ class Columns:
             if relation.name != name or relation.arity != len(titles):
                 continue
             kind = "event" if relation in catalogue.events else "fluent"
+            form = Form(relation, Kind.EVENT if kind == "event" else Kind.POINT)
+            declared = shapes.declared_text(form)[-relation.arity :] if relation.arity else []
             order = argument_order(titles, shapes.argument_names(relation))
-            for at in range(relation.arity):
-                self._say(kind, relation, at, schema[titles[order[at]]])
-            if "value" in schema:
-                self._say(kind, relation, "value", schema["value"])
+            for at, is_text in enumerate(declared):
+                found = "string" if is_text else schema[titles[order[at]]]
+                self._say(kind, relation, at, found)
+            if "value" in schema and kind == "fluent":
+                is_text = shapes.declared_text(form)[0]
+                self._say(kind, relation, "value", "string" if is_text else schema["value"])
 
     def _say(self, kind: str, relation: Relation, at: int | str, found: str) -> None:
         class_ = self._plan.checked.types.find((kind, relation, at))
