@@ -7,12 +7,13 @@ go from here.
 from __future__ import annotations
 
 LEFT_OUT: dict[str, tuple[str, ...]] = {
-    "open_terminations_asked_for": (
-        "terminatedAt_of_whatever_value",
-        "terminatedAt_of_what_only_grounding_names",
-    ),
+    "open_terminations_asked_for": ("terminatedAt_of_whatever_value",),
 }
 """The names, and the expected failures that each stands for."""
+
+
+UNCOMPARED = frozenset({"effects of lost initiations", "steps longer than windows"})
+"""Runs that rest on these are not compared: the engine lacks what cases need under these names."""
 
 
 def is_generated(name: str) -> bool:

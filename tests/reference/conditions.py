@@ -9,11 +9,12 @@ from cernis.syntax.tree import Compound, Number, Term, functor
 
 from . import inertia
 from .context import Context
+from .instances import known_instances
 from .intervals import holds_at
-from .program import is_pair
+from .program import fluent_of, is_pair, is_unused, value_of
 from .solve import Key, Predicate
 from .state import Points
-from .terms import is_ground, order_key
+from .terms import Renamer, is_ground, order_key, substitute, unify
 
 
 def time_predicates(context: Context) -> dict[Key, Predicate]:
@@ -26,7 +27,7 @@ def time_predicates(context: Context) -> dict[Key, Predicate]:
         ("happensAt", 2): lambda goal: _happens_at(context, goal),
         ("holdsAt", 2): lambda goal: _holds_at(context, goal),
         ("initiatedAt", 2): lambda goal: _moved(goal, context.state.initiated),
-        ("terminatedAt", 2): lambda goal: _moved(goal, context.state.terminated),
+        ("terminatedAt", 2): lambda goal: _terminated(context, goal),
     }
 
 
@@ -85,3 +86,33 @@ def _moved(goal: Term, points: Points) -> Iterator[Term]:
     _, point = _what_and_when(goal)
     for pair in sorted(points.get(point, ()), key=order_key):
         yield Compound(goal.functor, (pair, Number(point)))
+
+
+def _terminated(context: Context, goal: Term) -> Iterator[Term]:
+    """The terminations at the point that the goal unifies with.
+
+    A termination whose head leaves the value open unifies with whatever value is asked for, and
+    with a goal that asks for no value. An argument that the head leaves open is one of a known
+    instance of the fluent; what the goal leaves open, too, ranges over these instances.
+    """
+    asked, point = _what_and_when(goal)
+    found = {
+        pair
+        for pattern in context.state.terminated.get(point, ())
+        for pair in _terminated_pairs(context, asked, Renamer("t").term(pattern, {}), point)
+    }
+    for pair in sorted(found, key=order_key):
+        yield Compound("terminatedAt", (pair, Number(point)))
+
+
+def _terminated_pairs(context: Context, asked: Term, pattern: Term, point: int) -> Iterator[Term]:
+    env = unify(asked, pattern, {})
+    if env is None:
+        return
+    pair = substitute(asked, env)
+    if is_ground(fluent_of(pattern)) and (is_ground(pair) or is_unused(value_of(asked))):
+        yield pair
+        return
+    for instance in known_instances(context, pair, point):
+        unused = is_unused(value_of(pair))
+        yield Compound("=", (fluent_of(instance), value_of(pair))) if unused else instance

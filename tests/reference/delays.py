@@ -5,7 +5,9 @@ cancelled; with `ft(F=V, R)`, F=V is terminated at T+R.
 Beta: cancelled if F=V is broken strictly between T and T+R.
 Gamma: cancelled if `p(F=V)` and F=V is initiated again strictly between T and T+R.
 
-Only an initiation that counts has a delayed effect, or postpones one.
+Ties decide what holds and not what is initiated: an initiation that loses one has its delayed
+effect, postpones others, and breaks other values. A pair that grounding does not allow has no
+effects.
 """
 
 from __future__ import annotations
@@ -46,11 +48,13 @@ class Pending:
         """
         added: set[int] = set()
         for pair in self.context.state.initiated.get(point, ()):
-            if counts(self.context, pair, point):
+            if self.context.domain.allows(pair):
                 for when, effect in self._effects(pair, point):
                     if when > self.context.edge:
                         self.due[when].append(effect)
                         added.add(when)
+                        if not counts(self.context, pair, point):
+                            self.context.state.touched.add("effects of lost initiations")
         return added
 
     def _effects(self, pair: Term, point: int) -> list[tuple[int, Effect]]:
@@ -75,11 +79,12 @@ class Pending:
                 points.setdefault(point, set()).add(effect.changed)
 
     def _cancelled(self, pair: Term, point: int, due: int) -> bool:
-        moved = self.context.state.initiated.keys() | self.context.state.terminated.keys()
+        initiated = self.context.state.initiated
+        moved = initiated.keys() | self.context.state.terminated.keys()
         between = [other for other in moved if point < other < due]
         if any(broken(self.context, pair, other) for other in between):
             return True
-        again = any(counts(self.context, pair, other) for other in between)
+        again = any(pair in initiated.get(other, ()) for other in between)
         return again and self._postponable(pair)
 
     def _postponable(self, pair: Term) -> bool:

@@ -9,7 +9,8 @@ and happenings as they are, and fluents at those points. So a simple fluent that
 keeps its start and ends where the window ends it; a delayed effect whose cause lies before w
 takes place behind it; an interval operator sees a maximal interval that reaches behind w with
 its whole length, and forgets those that do not. Where windows leave a gap, the points in it
-are evaluated without any records.
+are evaluated without any records: delayed effects take place there at their own time. The first
+window may begin after S; what holds initially holds from S+tau all the same.
 
 The answer joined over the run therefore says of each point what the last query with that point
 in its window said of it, and its intervals are the maximal ones of these points. The answer at
@@ -83,7 +84,8 @@ class Answer(Recognised):
 
     `too_late`, `outside` (before the run, behind it, or arrived after it), `unmatched`
     (retractions of nothing) and `set_aside` (unreadable) are the records that did not count.
-    `conflicts` are the points at which two values of a fluent were initiated together.
+    `conflicts` are the points at which two values of a fluent were initiated together. `touched`
+    names what the answer rests on of the features that a back-end may lack.
     """
 
     queries: list[tuple[int, Recognised]] = field(default_factory=list)
@@ -92,6 +94,7 @@ class Answer(Recognised):
     unmatched: list[Record] = field(default_factory=list)
     set_aside: list[SetAside] = field(default_factory=list)
     conflicts: list[tuple[Term, int]] = field(default_factory=list)
+    touched: set[str] = field(default_factory=set)
 
     def per_query_text(self) -> str:
         """The text as of each query, each after a line `% query q`."""
@@ -104,8 +107,9 @@ def evaluate(items: Sequence[Item], records: Records, settings: Settings | None 
     program = read_program(items)
     program.tick = settings.tick or program.tick
     program.ties = settings.ties or program.ties
+    start, _ = run_bounds(records.records, settings, program.tick)
     windows = query_windows(records.records, settings, program.tick)
-    told_apart = sort_records(records.records, windows, program.tick)
+    told_apart = sort_records(records.records, start, windows, program.tick)
     answer = Answer(
         too_late=told_apart.too_late,
         outside=told_apart.outside,
@@ -113,29 +117,33 @@ def evaluate(items: Sequence[Item], records: Records, settings: Settings | None 
         set_aside=records.set_aside,
     )
     state = State()
-    start = previous = windows[0].forgotten
+    previous = start
     for window in windows:
         memory = memory_at(told_apart.counted, window, program.tick)
         edge = min(window.forgotten, previous)
+        if window.forgotten > previous:
+            state.touched.add("steps longer than windows")
         run_query(program, memory, state, window, edge, start, not answer.queries)
         answer.queries.append((window.query, _recognised(state)))
         previous = window.query
     last = answer.queries[-1][1]
     answer.intervals, answer.events = last.intervals, last.events
     answer.conflicts = _conflicts(program, state)
+    answer.touched = state.touched
     return answer
 
 
 def query_windows(records: Sequence[Record], settings: Settings, tick: int) -> list[Window]:
     """The queries of a run, in order; at least one."""
-    start, end = _bounds(records, settings, tick)
+    start, end = run_bounds(records, settings, tick)
     step = settings.step or settings.window or end - start
     times = list(range(start + step, end, step)) if step > 0 else []
     window = settings.window or end - start
     return [Window(max(start, time - window), time) for time in [*times, end]]
 
 
-def _bounds(records: Sequence[Record], settings: Settings, tick: int) -> tuple[int, int]:
+def run_bounds(records: Sequence[Record], settings: Settings, tick: int) -> tuple[int, int]:
+    """The start and the end of a run."""
     start, end = settings.start, settings.end
     records, _ = match_retractions(records)
     if start is None:

@@ -48,14 +48,14 @@ class Sorted:
     unmatched: list[Record] = field(default_factory=list)
 
 
-def sort_records(records: Iterable[Record], windows: list[Window], tick: int) -> Sorted:
+def sort_records(records: Iterable[Record], start: int, windows: list[Window], tick: int) -> Sorted:
     """Tell apart what counts, what is too late, and what is no part of the run at all.
 
     Outside the run is what lies before its start or behind its end, or arrives after its last
     query. A retraction is too late under the same rule as other records, and then so is what it
     retracts; one that finds nothing to retract is unmatched.
     """
-    start, end = windows[0].forgotten, windows[-1].query
+    end = windows[-1].query
     found, unmatched = match_retractions(records)
     result = Sorted(unmatched=unmatched)
     for record in found:

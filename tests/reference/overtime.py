@@ -9,15 +9,16 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 
 from cernis.errors import KnowledgeError
-from cernis.syntax.tree import Compound, Number, Term, Variable
+from cernis.syntax.tree import Compound, Number, Term
 
 from . import inertia
 from .context import Context
 from .delays import Pending
-from .intervals import INF, holds_at
+from .instances import known_instances
+from .intervals import INF
 from .order import at_one_point
-from .program import Rule, fluent_of
-from .terms import Env, canonical, is_ground, order_key, substitute, unify
+from .program import Rule
+from .terms import Env, canonical, is_ground, substitute, unify
 
 
 def evaluate_component(context: Context, component: list[Rule]) -> None:
@@ -105,7 +106,7 @@ def _add(context: Context, rule: Rule, head: Term, point: int) -> bool:
             raise KnowledgeError("happensAt/2", "an event has a variable that nothing binds")
         return _put(state.happened, point, head)
     added = False
-    for instance in [head] if is_ground(head) else _instances(context, head, point):
+    for instance in [head] if is_ground(head) else known_instances(context, head, point):
         added |= _put(state.initiated, point, instance)
     return added
 
@@ -115,37 +116,3 @@ def _put(points: dict[int, set[Term]], point: int, term: Term) -> bool:
     added = term not in there
     there.add(term)
     return added
-
-
-def _instances(context: Context, head: Term, point: int) -> list[Term]:
-    """The pairs that the head of an initiation with open variables stands for.
-
-    Open arguments range over the fluents that grounding allows with some value; without
-    grounding, over those that were initiated at an earlier point of the window or hold at its
-    edge, whatever their value. An open value ranges over the values they are allowed with, or
-    have.
-    """
-    any_value = Compound("=", (fluent_of(head), Variable("_any")))
-    if context.domain.restricts(head):
-        pairs = list(context.domain.instances(any_value))
-    else:
-        pairs = _remembered(context, point)
-    envs = [_stands_for(head, pair) for pair in pairs]
-    found = {substitute(head, env) for env in envs if env is not None}
-    return sorted(found, key=order_key)
-
-
-def _remembered(context: Context, point: int) -> list[Term]:
-    """The pairs of simple fluents that are known behind the edge before the point."""
-    state, first = context.state, context.edge + context.tick
-    known = [pair for pair, held in state.simple.items() if holds_at(held, first)]
-    since = context.start if context.edge == context.start else first
-    for earlier, initiated in state.initiated.items():
-        known += initiated if since <= earlier < point else ()
-    return known
-
-
-def _stands_for(head: Term, pair: Term) -> Env | None:
-    """The values that open variables take from a pair; those of the value if that is open."""
-    env = unify(fluent_of(head), fluent_of(pair), {})
-    return env if env is None or is_ground(substitute(head, env)) else unify(head, pair, {})

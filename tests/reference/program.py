@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -16,11 +17,13 @@ from cernis.syntax.tree import (
     PatternRule,
     Sequence,
     Term,
+    Variable,
     functor,
+    variables,
 )
 
 from . import arithmetic, iff, phrases
-from .terms import Renamer
+from .terms import Env, Renamer, substitute
 from .validity import timely
 
 FLUENT_KINDS = frozenset({"initiatedAt", "terminatedAt", "initially", "fi", "ft"})
@@ -77,6 +80,21 @@ def fluent_of(pair: Term) -> Term:
     return pair.args[0]
 
 
+def value_of(pair: Term) -> Term:
+    """The V of `F=V`."""
+    assert isinstance(pair, Compound)
+    return pair.args[1]
+
+
+UNUSED = "_unused"
+"""How the names of variables begin that nothing else in their rule has."""
+
+
+def is_unused(term: Term) -> bool:
+    """Is it a variable that stands in one place only?"""
+    return isinstance(term, Variable) and term.name.startswith(UNUSED)
+
+
 def read_program(items: Iterable[Item]) -> Program:
     """Sort the items of a program. Other directives than tick, ties and memory say nothing here."""
     program = Program()
@@ -120,7 +138,7 @@ def _unfold(clause: Clause) -> Clause:
 def _clause(program: Program, clause: Clause) -> None:
     name, arity = functor(clause.head)
     args = clause.head.args if isinstance(clause.head, Compound) else ()
-    rule = _rule(name, args, clause.body)
+    rule = _rule(name, args, _with_unused(clause))
     if rule is not None:
         program.rules.append(rule)
     elif (name, arity) == ("grounding", 1):
@@ -156,6 +174,14 @@ def _rule(name: str, args: tuple[Term, ...], body: tuple[Term, ...]) -> Rule | N
         case "ft", 2 if is_pair(args[0]):
             return Rule(name, args[0], goals, delay=args[1])
     return None
+
+
+def _with_unused(clause: Clause) -> tuple[Term, ...]:
+    """The body, in which variables that occur once have names that say so."""
+    terms = (clause.head, *clause.body)
+    names = Counter(variable.name for term in terms for variable in variables(term))
+    once: Env = {name: Variable(UNUSED + name) for name in names if names[name] == 1}
+    return tuple(substitute(goal, once) for goal in clause.body)
 
 
 def _plain(goal: Term) -> Term:
