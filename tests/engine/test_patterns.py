@@ -8,6 +8,7 @@ import pytest
 
 import cernis
 from cernis.errors import KnowledgeError, ProgramError
+from cernis.operators import pairing
 
 from .patterns import Drawing, by_reference, random_records, with_preference
 
@@ -32,6 +33,22 @@ def test_engine_is_reference(seed: int) -> None:
         found = program.run(lines, start=0, end=END).text()
         shown = "\n".join([f"seed {seed}", *clauses, *lines])
         assert found == expected, shown
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_sequences_are_the_same_from_either_side(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where few come first, what follows them is looked for; else what each one follows."""
+    random = Random(seed)
+    clauses = Drawing(random).rules()
+    program = cernis.load("\n".join(clauses))
+    lines = random_records(random)
+    answers = []
+    for few in (0, 10**6):
+        monkeypatch.setattr(pairing, "_FEW", few)
+        answers.append(program.run(lines, start=0, end=END).text())
+    assert answers[0] == answers[1], "\n".join([f"seed {seed}", *clauses, *lines])
 
 
 @pytest.mark.parametrize("seed", range(1_000, 1_200))

@@ -41,3 +41,22 @@ def test_run_tells_what_rules_cost() -> None:
     assert "Scan happensAt(win_lottery(Person), T)" in result.stderr
     assert "Inertia location/1" in result.stderr
     assert "in all" in result.stderr
+
+
+def test_a_recursive_pattern_is_named_and_counted_once(tmp_path: Path) -> None:
+    rules, records = tmp_path / "rules.cer", tmp_path / "records.txt"
+    rules.write_text("""
+        run(X, 1) <- not(c(X))[a(X), b(X)] within 10.
+        run(X, N+1) <- not(c(X))[run(X, N), b(X)] within 10.
+        """)
+    records.write_text("a|1|1|x\nb|2|2|x\nb|3|3|x\nb|4|4|x\n")
+    command = ["run", str(rules), "--input", str(records), "--profile", "--engine", "local"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.stderr.splitlines() if "ms" in line.split()]
+    titles = [line for line in lines if line[2].endswith("%")]
+    assert {" ".join(line[4:6]) for line in titles} == {"run(X, 1)", "run(X, N+1)"}
+    whole = float(lines[-1][0])
+    joins = sum(float(line[0]) for line in lines if "Join" in line)
+    # The time of a join has that of its parts in it.
+    assert abs(whole - joins) < 0.3

@@ -229,6 +229,7 @@ def say_costs(costs: Profile, program: Program) -> None:
     spans = [rule.span for rule in definitions.changes]
     spans += [rule.span for rule in definitions.events]
     spans += [rule.span for rule in definitions.statics]
+    spans += [rule.span for rule in definitions.patterns]
     spans += [rule.span for rule in definitions.initials]
     spans += [rule.span for rule in definitions.groundings]
     found = ((operator, span, cost) for (operator, span), cost in costs.costs.items())

@@ -31,9 +31,6 @@ BOTH = 5
 OVERLAP = 6
 """They share more than a point: max(a, c) < min(b, d), and either may come first."""
 
-AFTER = 7
-"""The other starts behind the end of the trigger: d < a."""
-
 UNLIMITED = -1
 """The limit of what may be of any length."""
 
@@ -58,8 +55,6 @@ def fits(relation: int, limit: int, a: int, b: int, c: int, d: int) -> bool:
         return a < c
     if relation == OVERLAP:
         return max(a, c) < min(b, d)
-    if relation == AFTER:
-        return d < a
     return True
 
 
@@ -99,8 +94,6 @@ def _reach(relation: int, limit: int, least: int, c: int, d: int) -> tuple[int, 
         high = d - 1
     elif relation == OVERLAP:
         low = max(low, c + 1)
-    elif relation == AFTER:
-        low = d + 1
     return max(low, least), high
 
 
@@ -197,7 +190,7 @@ def fits_plain(relation: int, limit: int, a: int, b: int, c: int, d: int) -> boo
     near = limit < 0 or max(b, d) - min(a, c) <= limit
     holds = {
         BEFORE: b < c, INSIDE: c < a and b < d, ENDS_BEFORE: b < d, STARTS_BEFORE: a < c,
-        ANY: True, BOTH: True, OVERLAP: max(a, c) < min(b, d), AFTER: d < a,
+        ANY: True, BOTH: True, OVERLAP: max(a, c) < min(b, d),
     }  # fmt: skip
     return bool(near and holds[relation])
 
@@ -342,27 +335,39 @@ def _bound(
         found[row] = tops[at - 1] if at > begin else -FAR
 
 
+def latest_starts(offsets: Integers, starts: Integers) -> Integers:
+    """For each interval the latest start of its group up to it."""
+    tops = np.empty(len(starts), np.int64)
+    _running(offsets, starts, tops)
+    return tops
+
+
 def latest_start_before(
-    groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers
+    groups: Integers, points: Integers, offsets: Integers, ends: Integers, tops: Integers
 ) -> Integers:
     """For each point the latest start of the intervals of its group that end before it.
 
-    Something lies between b and the point, wholly, just if this start is behind b. So absence is
-    a least value for b. Where nothing ends before a point, the result is far below all times.
+    `tops` are the `latest_starts`. Something lies between b and the point, wholly, just if this
+    start is behind b. So absence is a least value for b. Where nothing ends before a point, the
+    result is far below all times.
     """
-    tops, found = np.empty(len(starts), np.int64), np.empty(len(points), np.int64)
-    _running(offsets, starts, tops)
+    found = np.empty(len(points), np.int64)
     _bound(groups, points, offsets, ends, tops, found)
     return found
 
 
+def latest_starts_plain(offsets: Integers, starts: Integers) -> Integers:
+    """The twin of `latest_starts`."""
+    groups = np.split(starts, offsets[1:-1])
+    return np.concatenate([np.maximum.accumulate(own) for own in groups])
+
+
 def latest_start_before_plain(
-    groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers
+    groups: Integers, points: Integers, offsets: Integers, ends: Integers, tops: Integers
 ) -> Integers:
     """The twin of `latest_start_before`."""
     found = np.full(len(points), -FAR, np.int64)
     for row, (group, point) in enumerate(zip(groups.tolist(), points.tolist(), strict=True)):
         own = slice(offsets[group], offsets[group + 1])
-        before = starts[own][ends[own] < point]
-        found[row] = before.max(initial=-FAR)
+        found[row] = tops[own][ends[own] < point].max(initial=-FAR)
     return found

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.kernels.hashing import Numbering
+from cernis.kernels.match import latest_starts
 from cernis.kernels.order import (
     in_order,
     in_threefold_order,
@@ -112,6 +113,14 @@ class Ordered:
     starts: Integers
     ends: Integers
     offsets: Integers
+    _tops: Integers | None = None
+
+    @property
+    def tops(self) -> Integers:
+        """The latest start up to each match, in its group."""
+        if self._tops is None:
+            self._tops = latest_starts(self.offsets, self.starts)
+        return self._tops
 
     def rows(self, places: Integers) -> Integers:
         """The rows at some places."""
@@ -149,6 +158,23 @@ def _in(
         ends = ends[order]
         starts = ends if points else starts[order]
     return Ordered(order, np.ascontiguousarray(groups), starts, ends, offsets)
+
+
+def mirrored(rows: Rows) -> Rows:
+    """When matches are if time runs backwards."""
+    starts = Column(-rows.at)
+    ends = starts if are_points(rows) else Column(-starts_of(rows))
+    return Rows(rows.length, {START: starts}, ends)
+
+
+def reversed_order(matches: Ordered) -> Ordered:
+    """Points in order if time runs backwards, and the last group is the first."""
+    count, size = len(matches.ends), len(matches.offsets) - 1
+    order = np.arange(count) if matches.order is None else matches.order
+    times = -np.ascontiguousarray(matches.ends[::-1])
+    groups = size - 1 - np.ascontiguousarray(matches.groups[::-1])
+    offsets = count - np.ascontiguousarray(matches.offsets[::-1])
+    return Ordered(np.ascontiguousarray(order[::-1]), groups, times, times, offsets)
 
 
 def arriving(

@@ -37,8 +37,10 @@ from cernis.operators.matches import (
     arrival_ranks,
     arriving,
     folded,
+    mirrored,
     once,
     ordered,
+    reversed_order,
     shared_groups,
     starts_of,
     value_ranks,
@@ -137,32 +139,34 @@ class Sides:
 
     def pairs(self, least: Integers) -> tuple[Integers, Integers]:
         """Rows of the left and of the right that fit."""
-        relation, by_left = self.how.relation, self.how.trigger == "left"
-        if relation == match.BEFORE and not len(least) and self._few_left():
-            relation, by_left = match.AFTER, True
-        if by_left:
+        relation = self.how.relation
+        if self.how.trigger == "left":
             others = self._ordered(self.right, self.right_groups)
             right, left = self._pairs(relation, self.left, self.groups, others, least)
             return left, right
         others = self._ordered(self.left, self.groups)
         return self._pairs(relation, self.right, self.right_groups, others, least)
 
-    def _few_left(self) -> bool:
-        """Are there so few on the left that to look for what follows each is least work?"""
-        return _FEW * self.left.length < self.right.length
+    def pairs_of_few(self, most: Integers) -> tuple[Integers, Integers]:
+        """As `pairs` of a sequence, found from the left: it costs no pass over the right.
 
-    def _ordered(self, rows: Rows, groups: Integers) -> Ordered:
-        """A side in order. Several rules may ask for it, and the rounds of a recursion do."""
+        `most`, where it is given, is for each row of the left the latest start of a right. Where
+        time runs backwards, the left is what follows.
+        """
+        others = self._ordered(self.right, self.right_groups, backwards=True)
+        rows, groups = mirrored(self.left), self.size - 1 - self.groups
+        right, left = self._pairs(match.BEFORE, rows, groups, others, -most)
+        return left, right
+
+    @property
+    def has_few(self) -> bool:
+        """Is it a sequence, and are there so few on the left that to begin there is least work?"""
+        return self.how.relation == match.BEFORE and _FEW * self.left.length < self.right.length
+
+    def _ordered(self, rows: Rows, groups: Integers, backwards: bool = False) -> Ordered:
         if self.how.same:
             return ordered(rows, groups, self.size)
-        assert rows.times is not None
-        columns = [rows.columns[START], rows.times, *(rows.columns[n] for n in self._shared)]
-        name = ("in order", self.size, *map(identity, columns))
-        if name not in self._context.computed:
-            found = ordered(rows, groups, self.size)
-            self._context.computed[name] = (found, columns)
-        known: Ordered = self._context.computed[name][0]
-        return known
+        return _in_order(rows, groups, self.size, self._shared, self._context, backwards)
 
     def _pairs(
         self, relation: int, rows: Rows, groups: Integers, others: Ordered, least: Integers
@@ -288,9 +292,13 @@ def _candidates(
     pairs: list[tuple[Integers, Integers]] | None = None,
 ) -> Rows:  # fmt: skip
     """All pairs that fit in every way; in `pairs` their rows are left, by the column ROW."""
-    bound = step.absent is not None and _is_bound(step.absent, [right])
-    least = _least(step, right, absent, context) if bound else _NONE
-    lefts, rights = Sides(step, left, right, context).pairs(least)
+    sides = Sides(step, left, right, context)
+    few = sides.has_few and (step.absent is None or _is_bound(step.absent, [left]))
+    bound = step.absent is not None and (few or _is_bound(step.absent, [right]))
+    if few:
+        lefts, rights = sides.pairs_of_few(_most(step, left, absent, context))
+    else:
+        lefts, rights = sides.pairs(_least(step, right, absent, context) if bound else _NONE)
     if step.absent is not None and not bound:
         kept = _without(step, left, right, lefts, rights, absent, context, refine)
         lefts, rights = lefts[kept], rights[kept]
@@ -410,10 +418,10 @@ def _all_starts(matches: list[Rows]) -> Integers:
 # -- absence ---------------------------------------------------------------------------------
 
 
-def _is_bound(absent: Absent, right: Sequence[Rows]) -> bool:
-    """Does the right side alone say what must be absent?"""
+def _is_bound(absent: Absent, side: Sequence[Rows]) -> bool:
+    """Does one side alone say what must be absent?"""
     names = _outer(absent)
-    return not absent.around and all(names <= rows.columns.keys() for rows in right)
+    return not absent.around and all(names <= rows.columns.keys() for rows in side)
 
 
 def _outer(absent: Absent) -> set[str]:
@@ -422,21 +430,79 @@ def _outer(absent: Absent) -> set[str]:
 
 
 def _least(step: Join, right: Rows, absent: list[Rows], context: Context) -> Integers:
-    """For each row of the right the least end of a left with nothing absent in between."""
+    """For each row of the right the least end of a left with nothing absent in between.
+
+    The rounds of a recursion ask for the same again.
+    """
     if step.absent is None:
         return _NONE
-    bounds = [_latest_start(step.absent, right, starts_of(right), own, context) for own in absent]
-    least: Integers = np.maximum.reduce(bounds)
+    names = sorted(_outer(step.absent))
+    columns = [_columns(rows, names) for rows in (right, *absent)]
+    present = [tuple(name in rows.columns for name in names) for rows in (right, *absent)]
+    name = ("least", *present, *(identity(column) for own in columns for column in own))
+    if name not in context.computed:
+        bounds = [
+            _latest_start(step.absent, right, starts_of(right), own, context) for own in absent
+        ]
+        context.computed[name] = (np.maximum.reduce(bounds), columns)
+    least: Integers = context.computed[name][0]
     return least
 
 
+def _most(step: Join, left: Rows, absent: list[Rows], context: Context) -> Integers:
+    """For each row of the left the greatest start of a right with nothing absent in between.
+
+    Of what is absent and starts after the left, the first to end decides. That is the least end
+    where time runs backwards.
+    """
+    if step.absent is None:
+        return _NONE
+    points = -_contiguous(left.at)
+    bounds = [_latest_start(step.absent, left, points, own, context, True) for own in absent]
+    most: Integers = -np.maximum.reduce(bounds)
+    return most
+
+
 def _latest_start(
-    absent: Absent, rows: Rows, points: Integers, others: Rows, context: Context
-) -> Integers:
+    absent: Absent, rows: Rows, points: Integers, others: Rows, context: Context,
+    backwards: bool = False,
+) -> Integers:  # fmt: skip
     shared = sorted(_outer(absent) & others.columns.keys() & rows.columns.keys())
     other_groups, groups, size = shared_groups(others, rows, shared, context)
-    own = ordered(others, other_groups, size)
-    return match.latest_start_before(groups, _contiguous(points), own.offsets, own.starts, own.ends)
+    groups = size - 1 - groups if backwards else groups
+    own = _in_order(others, other_groups, size, shared, context, backwards)
+    return match.latest_start_before(
+        _contiguous(groups), _contiguous(points), own.offsets, own.ends, own.tops
+    )
+
+
+def _in_order(
+    rows: Rows, groups: Integers, size: int, names: Sequence[str], context: Context,
+    backwards: bool = False,
+) -> Ordered:  # fmt: skip
+    """Matches in order, groups being told apart by some variables.
+
+    Several rules may ask for it, and the rounds of a recursion do.
+    """
+    columns = _columns(rows, names)
+    name = ("in order", size, backwards, *map(identity, columns))
+    if name not in context.computed:
+        if not backwards:
+            found = ordered(rows, groups, size)
+        elif are_points(rows):
+            found = reversed_order(_in_order(rows, groups, size, names, context))
+        else:
+            found = ordered(mirrored(rows), size - 1 - groups, size)
+        context.computed[name] = (found, columns)
+    known: Ordered = context.computed[name][0]
+    return known
+
+
+def _columns(rows: Rows, names: Sequence[str]) -> list[Column]:
+    """The columns that say when matches are, and some others as far as they have them."""
+    assert rows.times is not None
+    some = (rows.columns[name] for name in names if name in rows.columns)
+    return [rows.columns[START], rows.times, *some]
 
 
 def _without(
