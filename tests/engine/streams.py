@@ -151,6 +151,9 @@ def random_settings(random: Random, program: Text) -> Settings:
         settings["window"] = tick * random.randint(2, 14)
         if chance(random, 0.8):
             settings["step"] = tick * random.randint(1, max(1, settings["window"] // tick))
+        elif chance(random, 0.5):
+            # Between windows time passes, and nothing is seen.
+            settings["step"] = settings["window"] + tick * random.randint(1, 6)
     elif chance(random, 0.2):
         settings["step"] = tick * random.randint(2, 9)
     return settings

@@ -24,9 +24,7 @@ from .program import read_program
 from .records import read_records
 from .uncertain import run_uncertain_case
 
-PENDING = frozenset({
-    "terminations asked for", "effects of lost initiations", "steps longer than windows",
-})  # fmt: skip
+PENDING = frozenset({"terminations asked for", "effects of lost initiations"})
 """What the engine lacks, as cases name it. Once it has it, the name leaves cases and this set."""
 
 FEATURES = PENDING | {

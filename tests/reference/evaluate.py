@@ -121,8 +121,6 @@ def evaluate(items: Sequence[Item], records: Records, settings: Settings | None 
     for window in windows:
         memory = memory_at(told_apart.counted, window, program.tick)
         edge = min(window.forgotten, previous)
-        if window.forgotten > previous:
-            state.touched.add("steps longer than windows")
         run_query(program, memory, state, window, edge, start, not answer.queries)
         answer.queries.append((window.query, _recognised(state)))
         previous = window.query

@@ -19,7 +19,7 @@ from cernis.runtime.session import Session
 from tests.engine.compare import scenarios
 from tests.session.feeds import Fed, Sum, rows
 
-SEEDS = range(7_300, 7_324)
+SEEDS = range(7_300, 7_328)
 FIRST = Path(__file__).parent / "saved" / "first.session"
 
 RULES = """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -11,6 +13,8 @@ from cernis.errors import DataError
 from cernis.runtime import session as session_module
 from cernis.runtime.session import Session
 from tests.engine.compare import Scenario, by_engine, scenarios
+from tests.engine.compare import difference as engine_difference
+from tests.engine.streams import Settings
 from tests.session.feeds import Fed, Sum, difference, rows
 
 SEEDS = range(7_000, 7_048)
@@ -90,6 +94,44 @@ def test_either_way_goes_on_from_the_other(monkeypatch: pytest.MonkeyPatch) -> N
                 fed.session.query(window.query)
                 ways.add(fed.session.is_incremental)
     assert ways == {True, False}
+
+
+@pytest.mark.parametrize("seed", range(7_400, 7_412))
+def test_steps_may_be_longer_than_windows(seed: int) -> None:
+    """A run, and sessions either way: the same feed, and the same intervals in the window."""
+    random = Random(seed)
+    for drawn, program in scenarios(seed, 2):
+        tick = program.checked.definitions.settings.tick
+        window = tick * random.randint(2, 6)
+        longer: Settings = {"window": window, "step": window + tick * random.randint(1, 8)}
+        scenario = replace(drawn, settings=drawn.settings | longer)
+        where = f"seed {seed}\n{scenario}"
+        assert not engine_difference(scenario, program), where
+        result = by_engine(scenario, program, per_query=True)
+        assert not difference(scenario, program, result, True), where
+        assert not difference(scenario, program, result, False), where
+        ways = [Fed(scenario, program, incremental=way) for way in (True, False)]
+        for each in ways[0].windows:
+            listed = []
+            for fed in ways:
+                fed.insert(each.query)
+                fed.session.query(each.query)
+                listed.append(Counter(rows(fed.session.intervals())))
+            assert listed[0] == listed[1], f"{where}\nat {each.query}"
+
+
+@pytest.mark.parametrize("incremental", [True, False])
+def test_an_effect_between_windows_is_told_at_its_own_time(incremental: bool) -> None:
+    rules = "initiatedAt(f(X)=v, T) :- happensAt(a(X), T).\nfi(f(X)=v, f(X)=w, 3).\n"
+    session = Session(cernis.load(rules).plan, 5, None, 0, incremental=incremental)
+    session.insert([("a", 4, 4, "x")])
+    assert _changes(session, 5) == [("insert", "f", ("x",), "v", 5, None)]
+    assert _changes(session, 20) == [
+        ("delete", "f", ("x",), "v", 5, None),
+        ("insert", "f", ("x",), "v", 5, 8),
+        ("insert", "f", ("x",), "w", 8, None),
+    ]
+    assert [row[2:5] for row in rows(session.intervals())] == [("w", 8, None)]
 
 
 @pytest.mark.parametrize("policy", ["partial", "final"])

@@ -92,7 +92,7 @@ def test_random_patterns(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
     rules, lines = random_patterns(random)
     own = stream_of(
-        rules, tmp_path, random.choice((4, 8, 30)), random.choice((2, 4)),
+        rules, tmp_path, random.choice((4, 8, 30)), random.choice((2, 4, 10)),
         buckets=random.choice((1, 2, 3)), lateness=random.choice((0, 2)), start=0,
     )  # fmt: skip
     # Records of names that no rule mentions do not move the clock.
@@ -128,7 +128,7 @@ def test_the_feed_of_a_session(name: str, seed: int, tmp_path: Path) -> None:
     lines = stream(keyed, random, 50, retractions=seed % 2 == 0)
     lines = sorted(lines, key=lambda line: arrival(line) + random.choice((0, 0, 0, 5)))
     own = stream_of(
-        keyed.rules, tmp_path, random.choice((8, 15, 60)), random.choice((3, 8)),
+        keyed.rules, tmp_path, random.choice((8, 15, 60)), random.choice((3, 8, 20)),
         buckets=1 if name == "foreign domain" else random.choice((1, 2, 3)),
         lateness=random.choice((0, 4)), start=random.choice((None, 0)),
         policy=random.choice(("early", "early", "partial", "final")),

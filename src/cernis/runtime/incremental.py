@@ -118,6 +118,8 @@ class Incremental:
         self._miss(update)
         self._forget(update)
         self._make_sure(update)
+        if window.forgotten > window.edge:
+            self._pass_over(update)
         news = self._news(admitted, update)
         for relation, change in admitted.items():
             self._enter(relation, change, news, update)
@@ -247,15 +249,34 @@ class Incremental:
             return
         self._leave_open(relation, admitted, update)
         ends = np.concatenate([own.columns[1] for own in rows])
-        dirt = behind(Dirt.of(groups, starts, ends), update.bound)
+        seen = update.window.forgotten + update.context.tick
+        dirt = behind(Dirt.of(groups, starts, ends), seen)
         raw = store.rows(places := store.overlapping(dirt))
         found, owners = inside(dirt, Rows(raw.arguments, raw.columns[:3]), places[1])
+        self._splice(relation, dirt, found, owners, update)
+
+    def _splice(
+        self, relation: Relation, dirt: Dirt, found: Rows, owners: Integers, update: Update
+    ) -> None:
+        """Let intervals of an input fluent take the place of what was there."""
         change, changed = splice(self._kept.fluents[relation], dirt, found, owners, update.bound)
         tick = update.context.tick
         self._kept.look_ahead(relation, change.come, update.window.query, tick)
         if changed:
             before = update.changed.get(relation, Dirt.nothing())
             update.changed[relation] = joined([before, widened(changed, update.context.tick)])
+
+    def _pass_over(self, update: Update) -> None:
+        """Take input fluents out where no window has seen, or will see, any records."""
+        tick = update.context.tick
+        low, high = update.bound, update.window.forgotten + tick
+        for relation, store in self._memory.stores.items():
+            if store.width > 1:
+                kept = self._kept.fluents[relation]
+                groups = np.unique(kept.shelf.reaching(low)[1])
+                dirt = Dirt(groups, np.full(len(groups), low), np.full(len(groups), high))
+                nothing = _all(kept).take(np.empty(0, np.int64))
+                self._splice(relation, dirt, nothing, groups[:0], update)
 
     def _leave_open(self, relation: Relation, change: Admitted, update: Update) -> None:
         """What has a point at the query may go on behind it."""

@@ -181,7 +181,7 @@ class Memory:
     def forget(self, window: Window) -> None:
         """Forget what lies before the window."""
         for store in self.stores.values():
-            edge = window.edge + (self._tick if store.has_intervals else 0)
+            edge = window.forgotten + (self._tick if store.has_intervals else 0)
             store.shelf.forget(edge)
             if store.relation in self.ledgers:
                 self.ledgers[store.relation].forget(edge)
@@ -189,7 +189,7 @@ class Memory:
     def _in_time(self, part: RecordColumns, window: Window, start: int) -> RecordColumns:
         """The records that tell of something within the window."""
         last = part.last_points(self._tick)
-        late = last <= window.edge
+        late = last <= window.forgotten
         if not late.any():
             return part
         outside = last <= start

@@ -105,7 +105,7 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
     A record is too late if, at the first query after its arrival, all it tells of is forgotten.
     """
     times = np.array([window.query for window in queries], np.int64)
-    edges = np.array([window.edge for window in queries], np.int64)
+    edges = np.array([window.forgotten for window in queries], np.int64)
     late: list[tuple[int, SetAside]] = []
     outside = 0
     for own in [*records.relations.values(), *records.retractions]:
@@ -117,7 +117,7 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
             # Nothing is so late, or so far out, that it must be looked at one by one.
             continue
         first = np.searchsorted(times, arrival)
-        beyond = (first == len(times)) | (last <= edges[0]) | (start > times[-1])
+        beyond = (first == len(times)) | (last <= queries[0].edge) | (start > times[-1])
         outside += int(beyond.sum())
         forgotten = ~beyond & (last <= edges[np.minimum(first, len(times) - 1)])
         for row in np.flatnonzero(forgotten).tolist():
@@ -168,7 +168,7 @@ def recognise_uncertain(
     run = UncertainRun(plan, uncertain, chosen.tick, chosen.ties, profile)
     start, end = bounds(records, chosen, run.tick)
     answer = run.over_uncertain(records, start, end)
-    too_late, outside = account(records, [Window(start, end)], run.tick)
+    too_late, outside = account(records, [Window(start, end, start)], run.tick)
     summary = Summary(
         records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
         outside, tuple(remarks(records, plan)), start, end, 1, 0, time.perf_counter() - began,

@@ -45,10 +45,26 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One query: its time, and the point up to which all is forgotten."""
+    """One query: all behind its edge is evaluated anew, what was derived up to it stands.
+
+    Records up to the point `forgotten` are not seen any more. That is the edge, unless steps are
+    longer than windows: then the edge is the query before, and the points up to `forgotten` are
+    evaluated without records.
+    """
 
     edge: int
     query: int
+    forgotten: int
+
+    @classmethod
+    def after(cls, before: int, query: int, start: int, width: int | None) -> Window:
+        """The window of a query, after the query before, or the start; None reaches to the start.
+
+        >>> Window.after(5, 20, 0, 5)
+        Window(edge=5, query=20, forgotten=15)
+        """
+        forgotten = start if width is None else max(start, query - width)
+        return cls(min(before, forgotten), query, forgotten)
 
 
 def windows(start: int, end: int, window: int | None, step: int | None) -> Iterator[Window]:
@@ -59,12 +75,12 @@ def windows(start: int, end: int, window: int | None, step: int | None) -> Itera
     >>> [(w.edge, w.query) for w in windows(0, 25, 20, 10)]
     [(0, 10), (0, 20), (5, 25)]
     """
-    stride = step or window
+    stride, width = step or window, window or None
     query = start
     while stride is not None and query + stride < end:
         query += stride
-        yield Window(max(start, query - window) if window else start, query)
-    yield Window(max(start, end - window) if window else start, end)
+        yield Window.after(query - stride, query, start, width)
+    yield Window.after(query, end, start, width)
 
 
 @dataclass(slots=True)
@@ -233,7 +249,7 @@ class Run:
         self, relation: Relation, fluent: InputFluent, window: Window, context: Context,
         state: State,
     ) -> FluentTable:  # fmt: skip
-        bound = window.edge + self.tick
+        bound = window.forgotten + self.tick
         high = int(np.searchsorted(fluent.starts, window.query, "right"))
         seen = (fluent.ends[:high] > bound) & (fluent.arrivals[:high] <= window.query)
         if fluent.gone is not None:
@@ -348,7 +364,7 @@ def once(table: EventTable) -> EventTable:
 
 
 def _visible_events(events: InputEvents, window: Window, in_time: bool) -> EventTable:
-    low = int(np.searchsorted(events.times, window.edge, "right"))
+    low = int(np.searchsorted(events.times, window.forgotten, "right"))
     high = int(np.searchsorted(events.times, window.query, "right"))
     times = events.times[low:high]
     arguments = [column[low:high] for column in events.arguments]

@@ -174,7 +174,7 @@ class Scratch:
     ) -> FluentTable:
         rows = store.rows(store.shelf.everything())
         starts, ends, values, is_point = rows.columns[:4]
-        bound = window.edge + context.tick
+        bound = window.forgotten + context.tick
         seen = ends > bound
         piece: Piece = (
             [column[seen] for column in rows.arguments], values[seen],

@@ -28,6 +28,7 @@ from cernis.runtime.run import Window, undisturbed
 from cernis.runtime.scratch import Scratch
 from cernis.runtime.sources import Events, read_unresolved
 from cernis.tables.domains import Domains
+from cernis.tables.fluents import ending_behind
 
 if TYPE_CHECKING:
     from cernis.runtime.keeping import Incoming, Outgoing
@@ -127,7 +128,7 @@ class Session:
         self.policy = type(self.policy)(self.policy.name, self.tick)
         self._domains, self._memo = Domains(), Memo()
         self._enough = GROWTH * ROOM
-        template = self._context(Window(0, 0), 0)
+        template = self._context(Window(0, 0, 0), 0)
         self.spaces = Spaces(self.plan, template, has_marks=self.incremental is not False)
         self.memory = self._working_memory()
         self.memory.future = self.future
@@ -215,7 +216,7 @@ class Session:
         if self.start is None:
             first = self.memory.first
             self.start = (first if first is not None else time) - self.tick
-        window = Window(self.edge(time), time)
+        window = self._window_of(time)
         with undisturbed():
             context = self._context(window, self.start)
             if isinstance(self._evaluator, Scratch):
@@ -228,7 +229,7 @@ class Session:
             outcome = self._evaluator.query(window, context, admitted, members)
         self.last = time
         fluents, events = self._shown(outcome.changes)
-        next_edge = self.edge(time + (self.step or 0))
+        next_edge = self._window_of(time + (self.step or 0)).edge
         fluents = self.policy.filtered(fluents, next_edge)
         feed = self._feed(time, fluents, events, outcome.conflicts)
         if self.codes > self._enough:
@@ -296,9 +297,15 @@ class Session:
         return isinstance(self._evaluator, Incremental)
 
     def edge(self, time: int) -> int:
-        """Up to where a query at some time has forgotten all."""
+        """Up to where a query at some time has forgotten all records."""
         assert self.start is not None
-        return self.start if self.window is None else max(self.start, time - self.window)
+        return Window.after(time, time, self.start, self.window).forgotten
+
+    def _window_of(self, time: int) -> Window:
+        """The window of the next query, should it be at some time."""
+        assert self.start is not None
+        before = self.start if self.last is None else self.last
+        return Window.after(before, time, self.start, self.window)
 
     def _context(self, window: Window, start: int) -> Context:
         return context_of(self.plan, self._domains, self._memo, self.tick, self.ties, window, start)
@@ -325,13 +332,17 @@ class Session:
         return frozenset(fluents | {*catalogue.events}) - self.plan.checked.definitions.auxiliary
 
     def intervals(self) -> pa.Table:
-        """The intervals that the window knows of: `fluent, args, value, start, end, open`.
+        """The intervals that reach into the window: `fluent, args, value, start, end, open`.
 
-        What ended before the window is in the feed of earlier queries, and is not kept.
+        What ended before the window is in the feed, and is not kept.
         """
         from cernis.runtime.frames import all_intervals
 
-        return all_intervals(self._evaluator.answer())
+        answer = self._evaluator.answer()
+        if self.last is not None:
+            bound = self.edge(self.last) + self.tick
+            answer.fluents = {r: ending_behind(own, bound) for r, own in answer.fluents.items()}
+        return all_intervals(answer)
 
 
 def _version(plan: Plan) -> str:

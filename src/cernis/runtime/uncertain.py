@@ -88,7 +88,7 @@ class UncertainRun(Run):
         if self.chosen.uncertain is not None:
             for relation in uncertain_relations(self.plan, self.chosen.uncertain):
                 _declare(relation, given, encoder)
-        window = Window(start, end)
+        window = Window(start, end, start)
         with undisturbed():
             state = State(self.checked, self.domains, self.tick)
             context = self._context(self._certain(given), window, start, state)
@@ -162,13 +162,13 @@ class Evaluation:
         add_predicates(context, uncertainty)
         for relation, events in given.events.items():
             if events.chances is not None:
-                seen = _seen(events, self._window, events.times > self._window.edge)
+                seen = _seen(events, self._window, events.times > self._window.forgotten)
                 add_events(
                     relation, [column[seen] for column in events.arguments], events.domains,
                     events.times[seen], events.chances[seen], context, uncertainty,
                     once=relation in self._counted,
                 )  # fmt: skip
-        bound = self._window.edge + context.tick
+        bound = self._window.forgotten + context.tick
         for relation, own in given.fluents.items():
             if own.chances is not None:
                 seen = _seen(own, self._window, own.ends > bound)

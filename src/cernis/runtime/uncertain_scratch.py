@@ -31,7 +31,7 @@ from cernis.tables.columns import Array
 from cernis.tables.fluents import INFINITY, FluentTable
 from cernis.uncertain.circuits import Circuits
 from cernis.uncertain.courses import Courses, Credible, Pairs
-from cernis.uncertain.tracks import Tracks
+from cernis.uncertain.tracks import Tracks, joined_courses
 
 Floats = npt.NDArray[np.float64]
 Booleans = npt.NDArray[np.bool_]
@@ -84,6 +84,8 @@ class UncertainScratch(Scratch):
         self._asked = True
         self.thresholded = frozenset(evaluation.thresholded)
         self._courses = self._simple(evaluation.courses)
+        if window.forgotten > window.edge:
+            self._settle_between(window.forgotten + context.tick)
         self._leave(evaluation, context)
         outcome = Outcome(conflicts=evaluation.conflicts)
         self._compare_certain(evaluation, window, context, outcome)
@@ -110,6 +112,23 @@ class UncertainScratch(Scratch):
             self.settled[relation] = courses.up_to(bound)
             held[relation] = courses.pairs.likely(courses.at(bound))
         return held
+
+    def let_go_between(self, relation: Relation, bound: int) -> None:
+        """Settle the tracks of a fluent between two windows."""
+        tracks = self.tracks[relation]
+        found = tracks.settle(bound)
+        assert tracks.pairs is not None
+        if relation not in self._hidden:
+            rows = _rows(tracks.pairs, found, INFINITY)
+            before = self.let_go.get(relation)
+            self.let_go[relation] = rows if before is None else stacked(before, rows)
+
+    def _settle_between(self, bound: int) -> None:
+        """Settle what lies between two windows: no record will change it."""
+        for relation, courses in self._courses.items():
+            parts = [self.settled[relation]] if relation in self.settled else []
+            self.settled[relation] = joined_courses([*parts, courses.up_to(bound)])
+            self._courses[relation] = courses.since(bound)
 
     def _simple(self, courses: Mapping[Relation, Courses]) -> dict[Relation, Courses]:
         """The courses of fluents that rules define: they are carried on."""
@@ -274,6 +293,8 @@ class _WindowEvaluation(Evaluation):
         context, tracks = self._context, self._tracks(relation)
         tracks.put(self.courses[relation])
         assert tracks.pairs is not None
+        if self._window.forgotten > self._window.edge:
+            self._scratch.let_go_between(relation, self._window.forgotten + context.tick)
         found = tracks.answer(self._window.query + context.tick)
         last = tracks.first + context.tick * tracks.points(self._window.query + context.tick)
         rows = _rows(tracks.pairs, found, last)

@@ -159,7 +159,7 @@ def _first_query(
     If a record is forgotten or taken back at the first query after it, it is so at later ones.
     """
     times = np.array([window.query for window in queries], np.int64)
-    edges = np.array([window.edge for window in queries], np.int64)
+    edges = np.array([window.forgotten for window in queries], np.int64)
     arrival, start = part.times[:2]
     first = np.searchsorted(times, np.maximum(arrival, start))
     at = np.minimum(first, len(times) - 1)

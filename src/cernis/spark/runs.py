@@ -133,7 +133,7 @@ class WindowedRun(StageRun):
         """The records that a query to come may see."""
         if not self._windows:
             return part.take(np.empty(0, np.int64))
-        edge = self._windows[0].edge
+        edge = self._windows[0].forgotten
         if part.form.kind is Kind.INTERVAL:
             return part.take(part.times[2] > edge + self.tick)
         return part.take(part.times[1] > edge)
@@ -176,7 +176,7 @@ class SlicedRun(StageRun):
         with undisturbed():
             self._state.advance(self._edge)
             given = self._encoder.encode_records(records)
-            window = Window(self._edge, query)
+            window = Window(self._edge, query, self._edge)
             context = self._context(given, window, self._start, self._state)
             outcome = evaluate(self._parts.first, context, self._state.carried())
             self._state.settle(context)
@@ -189,7 +189,8 @@ class SlicedRun(StageRun):
         state = State(self.checked, self.domains, self.tick)
         with undisturbed():
             given = self._encoder.encode_records(records)
-            context = self._context(given, Window(self._start, end), self._start, state)
+            window = Window(self._start, end, self._start)
+            context = self._context(given, window, self._start, state)
             Members(self.checked.definitions).fill(context, given)
             self.before_query(0, context)
             context.fluents |= {r: t for r, t in first.fluents.items() if self._is_first(r)}

@@ -127,8 +127,8 @@ class Clock:
         last = self.start if self.query is None else self.query
         found = []
         while last + job.step + job.lateness < self.time:
+            found.append(Window.after(last, last + job.step, self.start, job.window))
             last += job.step
-            found.append(Window(max(self.start, last - job.window), last))
         return found
 
     def asked(self, due: list[Window]) -> Clock:

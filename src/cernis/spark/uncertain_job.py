@@ -193,7 +193,7 @@ class UncertainJob:
 
     def _run(self, run: UncertainRun, records: Records) -> tuple[UncertainAnswer, Told]:
         answer = run.over_uncertain(records, *self.bounds)
-        late, outside = account(records, [Window(*self.bounds)], run.tick)
+        late, outside = account(records, [Window(*self.bounds, self.bounds[0])], run.tick)
         told = Told(
             used=records.used, set_aside=_told(records.set_aside), too_late=_told(late),
             outside=outside, circuits=answer.circuits,

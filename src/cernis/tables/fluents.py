@@ -73,6 +73,21 @@ class FluentTable:
         )
 
 
+def ending_behind(table: FluentTable, point: int) -> FluentTable:
+    """The intervals that end behind a point, and the groups that have such."""
+    kept = table.ends > point
+    if kept.all():
+        return table
+    owner = np.repeat(np.arange(len(table)), np.diff(table.offsets))[kept]
+    counts = np.bincount(owner, minlength=len(table))
+    groups = np.flatnonzero(counts)
+    return FluentTable(
+        [column[groups] for column in table.arguments], table.values[groups], table.domains,
+        table.value_domain, np.concatenate([[0], np.cumsum(counts[groups])]), table.starts[kept],
+        table.ends[kept],
+    )  # fmt: skip
+
+
 def empty_table(domains: list[Domain | None], value_domain: Domain | None) -> FluentTable:
     """A fluent that never holds."""
     none = np.empty(0, np.int64)

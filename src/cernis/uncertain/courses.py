@@ -78,6 +78,20 @@ class Courses:
         offsets = np.append(0, np.cumsum(kept))[self.offsets].astype(np.int64)
         return Courses(self.pairs, offsets, self.times[kept], self.chances[kept])
 
+    def since(self, first: int) -> Courses:
+        """The steps from a time on; what a pair has at it is a step."""
+        chances = self.at(first)
+        some = np.flatnonzero(chances > 0)
+        owner = np.repeat(np.arange(len(self.pairs)), np.diff(self.offsets))
+        later = self.times > first
+        owner = np.concatenate([some, owner[later]])
+        order = np.argsort(owner, kind="stable")
+        times = np.concatenate([np.full(len(some), first), self.times[later]])[order]
+        offsets = np.searchsorted(owner[order], np.arange(len(self.pairs) + 1)).astype(np.int64)
+        return Courses(
+            self.pairs, offsets, times, np.concatenate([chances[some], self.chances[later]])[order]
+        )
+
     def stretches(self, bound: int) -> tuple[Integers, Integers, Integers, Floats]:
         """Where pairs have which probability above 0 before a time: pair, start, end, probability.
 
