@@ -465,3 +465,28 @@ def test_a_file_that_is_included_twice_counts_once(tmp_path: Path) -> None:
         item.head for item in load([tmp_path / "a.cer"]) if isinstance(item, Clause)
     ]
     assert [show(head) for head in heads] == ["p(2)", "p(1)"]
+
+
+# Numbers
+
+
+@pytest.mark.parametrize(
+    "goal",
+    ["X is 4000000000 * 4000000000", "X is 9223372036854775807 + 1", "X is -(-9223372036854775808)",
+     "X is 2 ** 63", "aggregate_all(sum(Y), member(Y, [9223372036854775807, 1]), X)"],
+)  # fmt: skip
+def test_whole_numbers_of_more_than_64_bits_are_an_error(goal: str) -> None:
+    with pytest.raises(KnowledgeError, match="64 bits"):
+        solutions("", goal)
+
+
+@pytest.mark.parametrize(
+    ("goal", "holds"),
+    [
+        ("9007199254740993 > 9007199254740992.0", True), ("2 =:= 2.0", True), ("2 == 2.0", False),
+        ("a > 1", False), ("a =\\= 1", False), ("'2' =:= 2", False), ("inf > 5", True),
+        ("infinite =:= inf", True), ("pi > 3", True), ("Y = e, Y > 2", False), ("e > 2", True),
+    ],
+)  # fmt: skip
+def test_numbers_compare_by_value_and_nothing_else_compares(goal: str, holds: bool) -> None:
+    assert bool(solutions("", f"{goal}, X = 1")) == holds

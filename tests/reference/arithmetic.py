@@ -94,7 +94,14 @@ BINARY: Mapping[str, Callable[[Numeric, Numeric], Numeric]] = {
     "atan": math.atan2,
 }
 
-CONSTANTS: Mapping[str, float] = {"pi": math.pi, "e": math.e, "inf": math.inf}
+CONSTANTS: Mapping[str, float] = {"pi": math.pi, "e": math.e}
+"""Numbers that have a name in the text of an expression. As a value, `e` is a text like others."""
+
+INFINITE = ("inf", "infinite")
+"""Numbers wherever a number is meant, as values too."""
+
+LEAST, GREATEST = -(2**63), 2**63 - 1
+"""Whole numbers are exact between these; beyond them there are none."""
 
 COMPARISONS: Mapping[str, Callable[[Numeric, Numeric], bool]] = {
     "=:=": lambda left, right: left == right,
@@ -109,8 +116,8 @@ COMPARISONS: Mapping[str, Callable[[Numeric, Numeric], bool]] = {
 def evaluate(term: Term, bindings: Mapping[str, Term]) -> Numeric:
     """The value of an arithmetic expression.
 
-    Raises NoValue where it has none, and KnowledgeError where a variable is unbound: the first
-    is a matter of the data, the second a fault of the rule.
+    Raises NoValue where it has none, and KnowledgeError where a variable is unbound or a whole
+    number would need more than 64 bits: the first is a matter of the data, the others are not.
     """
     term = substitute(term, bindings)
     if isinstance(term, Variable):
@@ -119,11 +126,39 @@ def evaluate(term: Term, bindings: Mapping[str, Term]) -> Numeric:
         return term.value
     if isinstance(term, Duration):
         return seconds(term)
-    if isinstance(term, Atom) and term.name in CONSTANTS:
-        return CONSTANTS[term.name]
+    if isinstance(term, Atom) and term.name in INFINITE:
+        return math.inf
     if isinstance(term, Compound):
         return _apply(term.functor, [evaluate(arg, {}) for arg in term.args])
     raise NoValue(f"not a number: {term}")
+
+
+def with_constants(term: Term) -> Term:
+    """The text of a goal or head with numbers for the `pi` and `e` of its expressions.
+
+    To be done before values take the place of variables. An atom alone is an expression only in
+    what compares or computes numbers.
+    """
+    if not isinstance(term, Compound):
+        return term
+    arity = len(term.args)
+    numeric = term.functor in COMPARISONS or term.functor == "is"
+    if numeric or (arity == 1 and term.functor in UNARY) or (arity == 2 and term.functor in BINARY):
+        return Compound(term.functor, tuple(map(_with_number, term.args)))
+    return Compound(term.functor, tuple(map(with_constants, term.args)))
+
+
+def _with_number(term: Term) -> Term:
+    if isinstance(term, Atom) and term.name in CONSTANTS:
+        return Number(CONSTANTS[term.name])
+    return with_constants(term)
+
+
+def exact(value: Numeric) -> Numeric:
+    """The value, unless it is a whole number of more than 64 bits."""
+    if isinstance(value, int) and not LEAST <= value <= GREATEST:
+        raise KnowledgeError("is/2", f"{value} needs more than 64 bits")
+    return value
 
 
 def _apply(name: str, values: list[Numeric]) -> Numeric:
@@ -138,4 +173,4 @@ def _apply(name: str, values: list[Numeric]) -> Numeric:
         raise NoValue(str(error)) from error
     if isinstance(result, complex) or (isinstance(result, float) and math.isnan(result)):
         raise NoValue("not a real number")
-    return result
+    return exact(result)

@@ -65,7 +65,7 @@ from cernis.syntax.tree import (
 )
 from cernis.syntax.tree import Sequence as TermList
 
-from .arithmetic import BINARY, CONSTANTS, UNARY
+from .arithmetic import BINARY, INFINITE, UNARY, with_constants
 from .records import read_field
 from .solve import NoValue, Solver, evaluate
 from .terms import Renamer, is_ground, order_key, substitute, unify
@@ -306,7 +306,7 @@ class Meaning:
             yield env
             return
         try:
-            condition = _computed_equations(substitute(conditions[0], env))
+            condition = _computed_equations(substitute(with_constants(conditions[0]), env))
         except NoValue:
             return
         for further in self.solver.solve([condition], env):
@@ -315,7 +315,7 @@ class Meaning:
     def add(self, rule: PatternRule, match: Match) -> Term | None:
         """Let the rule's head occur; the head if that is new, else None."""
         try:
-            head = computed(substitute(rule.head, match.env))
+            head = computed(substitute(with_constants(rule.head), match.env))
         except NoValue:
             return None
         if not is_ground(head):
@@ -376,8 +376,8 @@ def computed(term: Term) -> Term:
 
 
 def _is_numeric(term: Term) -> bool:
-    constant = isinstance(term, Atom) and term.name in CONSTANTS
-    return constant or isinstance(term, Number | Duration)
+    infinite = isinstance(term, Atom) and term.name in INFINITE
+    return infinite or isinstance(term, Number | Duration)
 
 
 def _computed_equations(condition: Term) -> Term:

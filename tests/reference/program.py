@@ -64,6 +64,7 @@ class Program:
     domains: set[tuple[str, int]] = field(default_factory=set)
     on_intervals: list[Term] = field(default_factory=list)
     at_points: list[Term] = field(default_factory=list)
+    declared: list[Term] = field(default_factory=list)
     tick: int = 1
     ties: str = "break"
     memory: float = 0
@@ -96,7 +97,7 @@ def is_unused(term: Term) -> bool:
 
 
 def read_program(items: Iterable[Item]) -> Program:
-    """Sort the items of a program. Other directives than tick, ties and memory say nothing here."""
+    """Sort the items of a program. Other directives say nothing here."""
     program = Program()
     renamer = Renamer()
     for item in timely(phrases.plain(items)):
@@ -113,6 +114,8 @@ def _directive(program: Program, goal: Term) -> None:
     if not isinstance(goal, Compound) or len(goal.args) != 1:
         return
     value = goal.args[0]
+    if goal.functor in ("event", "fluent"):
+        program.declared += value.items if isinstance(value, Sequence) else [value]
     if goal.functor == "tick" and isinstance(value, Number):
         program.tick = int(value.value)
     if goal.functor == "ties" and isinstance(value, Atom):

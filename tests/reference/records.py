@@ -20,6 +20,7 @@ from cernis.errors import ProgramError
 from cernis.syntax import parse_term
 from cernis.syntax.tree import Atom, Compound, Number, Term, functor, walk
 
+from .arithmetic import GREATEST, LEAST
 from .program import Program, is_pair
 from .terms import is_ground, one_relation
 
@@ -84,6 +85,9 @@ class Vocabulary:
     defined: set[tuple[str, int]] = field(default_factory=set)
     terms: list[Term] = field(default_factory=list)
     """The events and pairs themselves, as far as they may be input."""
+    texts: set[tuple[str, int, int]] = field(default_factory=set)
+    """The arguments that are declared text, by name, number of arguments and place; 0 is the value
+    of a fluent."""
 
     def knows(self, field: str) -> bool:
         """Does some rule mention the name in the first field of a record?"""
@@ -120,7 +124,20 @@ def vocabulary(program: Program) -> Vocabulary:
         _declare(result, pair, result.on_intervals)
     for pair in program.at_points:
         _declare(result, pair, result.at_points)
+    for term in program.declared:
+        result.texts.update(_texts(term))
     return result
+
+
+def _texts(declared: Term) -> Iterator[tuple[str, int, int]]:
+    """The arguments that a declaration says are text: `text`, or `name:text`."""
+    fluent = declared.args[0] if isinstance(declared, Compound) and is_pair(declared) else declared
+    types = fluent.args if isinstance(fluent, Compound) else ()
+    value = declared.args[1] if isinstance(declared, Compound) and is_pair(declared) else None
+    for place, kind in enumerate((value, *types)):
+        inner = kind.args[1] if isinstance(kind, Compound) and kind.functor == ":" else kind
+        if inner == Atom("text"):
+            yield (*functor(fluent), place)
 
 
 def _mention(result: Vocabulary, term: Term) -> None:
@@ -187,13 +204,15 @@ def _read(number: int, line: str, names: Vocabulary) -> Record:
     kind = _kind(name, len(fields), names)
     arrival, start = _time(fields[1]), _time(fields[2])
     if kind == "event":
-        term: Term = _mentioned(_term(name, fields[3:]), names)
+        term: Term = _mentioned(_term(name, fields[3:], names), names)
         return Record(number, kind, arrival, start, term, None, probability, retraction)
     at = 4 if kind == "interval" else 3
     end = None if kind == "point" else math.inf if fields[3] == "inf" else _time(fields[3])
     if end is not None and start >= end:
         raise Unreadable("start not before end")
-    pair = Compound("=", (_term(name, fields[at + 1 :]), read_field(fields[at])))
+    fluent = _term(name, fields[at + 1 :], names)
+    is_text = (*functor(fluent), 0) in names.texts
+    pair = Compound("=", (fluent, _argument(fields[at], is_text)))
     pair = _mentioned(pair, names)
     return Record(number, kind, arrival, start, pair, end, probability, retraction)
 
@@ -240,13 +259,30 @@ def _kinds(name: str, fields: int, names: Vocabulary) -> Iterator[str]:
 
 
 def _time(field: str) -> int:
-    if not INTEGER.match(field):
+    if not INTEGER.match(field) or not _fits(int(field)):
         raise Unreadable("bad time")
     return int(field)
 
 
-def _term(name: str, fields: list[str]) -> Term:
-    return Compound(name, tuple(read_field(field) for field in fields)) if fields else Atom(name)
+def _term(name: str, fields: list[str], names: Vocabulary) -> Term:
+    if not fields:
+        return Atom(name)
+    places = enumerate(fields, start=1)
+    texts = ((name, len(fields), place) in names.texts for place, _ in places)
+    return Compound(name, tuple(map(_argument, fields, texts)))
+
+
+def _argument(field: str, is_text: bool) -> Term:
+    """The term of a field; one that is declared text stays as it is."""
+    term = Atom(field) if is_text else read_field(field)
+    for part in walk(term):
+        if isinstance(part, Number) and not _fits(part.value):
+            raise Unreadable("a number of more than 64 bits")
+    return term
+
+
+def _fits(value: int | float) -> bool:
+    return LEAST <= value <= GREATEST if isinstance(value, int) else math.isfinite(value)
 
 
 def read_field(field: str) -> Term:

@@ -30,7 +30,7 @@ from cernis.syntax.tree import (
 )
 
 from . import builtins
-from .arithmetic import COMPARISONS, NoValue, Numeric, evaluate
+from .arithmetic import COMPARISONS, NoValue, Numeric, evaluate, exact, with_constants
 from .terms import (
     Env,
     Renamer,
@@ -120,7 +120,7 @@ class Solver:
                 return
 
     def _goal(self, goal: Term, env: Env, frame: _Frame) -> Iterator[Env]:
-        goal = substitute(goal, env)
+        goal = substitute(_with_constants(goal), env)
         name, arity = functor(goal)
         args = goal.args if isinstance(goal, Compound) else ()
         if name == "!" and arity == 0:
@@ -272,6 +272,12 @@ def _answer(wanted: Iterable[str], env: Env) -> dict[str, Term]:
     return answer
 
 
+def _with_constants(goal: Term) -> Term:
+    """A goal that compares or computes numbers, with numbers for `pi` and `e`."""
+    numeric = isinstance(goal, Compound) and (goal.functor in COMPARISONS or goal.functor == "is")
+    return with_constants(goal) if numeric else goal
+
+
 def _unified(left: Term, right: Term, env: Env) -> Iterator[Env]:
     result = unify(left, right, env)
     if result is not None:
@@ -306,7 +312,7 @@ def _aggregate(what: Term, found: list[Term]) -> Term | None:
         return Number(len(found))
     values = [value for term in found for value in _value(term)]
     if name == "sum":
-        return Number(sum(values))
+        return Number(exact(sum(values)))
     if not values:
         return None
     if name == "avg":
