@@ -48,7 +48,6 @@ def test_bodies_that_bind(body: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        "happensAt(e, T)",
         "happensAt(e, T), \\+ holdsAt(g(X)=1, T)",
         "(happensAt(e(X), T) ; happensAt(d, T))",
         "happensAt(e, T), (p(X) ; p(_))",
@@ -61,6 +60,11 @@ def test_bodies_that_do_not_bind(body: str) -> None:
     text = initiation(body)
     assert "C030" in errors(text)
     assert places(text, "C030") == ["X"]
+
+
+def test_arguments_that_the_body_does_not_speak_of_range_over_instances() -> None:
+    assert not errors(initiation("happensAt(e, T)"))
+    assert places("initiatedAt(f(X)=V, T) :- happensAt(e(X), T).", "C030") == ["V"]
 
 
 def test_grounding_binds_the_head() -> None:
@@ -108,12 +112,26 @@ def test_heads_that_are_bound(text: str) -> None:
 
 
 @pytest.mark.parametrize("literal", ["holdsAt(g(Y)=1, T)", "happensAt(d(Y), T)", "p(Y)"])
-def test_a_negated_variable_needs_a_value(literal: str) -> None:
-    text = initiation(f"happensAt(e(X), T), \\+ {literal}")
-    assert places(text, "C031") == ["Y"]
+def test_a_variable_of_two_negations_needs_a_value(literal: str) -> None:
+    text = initiation(f"happensAt(e(X), T), \\+ {literal}, \\+ happensAt(c(Y), T)")
+    assert places(text, "C031") == ["Y", "Y"]
     assert "_Y" in found(text, "C031")[0].help
-    assert not errors(initiation(f"happensAt(e(X), T), \\+ {literal.replace('Y', '_Y')}"))
+    assert not errors(text.replace("Y", "_Y"))
     assert not errors(initiation(f"\\+ {literal}, happensAt(e(X), T), happensAt(b(Y), T)"))
+
+
+@pytest.mark.parametrize("literal", ["holdsAt(g(Y)=1, T)", "happensAt(d(Y), T)", "p(Y)"])
+def test_a_variable_of_one_negation_is_read_as_for_no_value(literal: str) -> None:
+    assert not errors(initiation(f"happensAt(e(X), T), \\+ {literal}"))
+
+
+@pytest.mark.parametrize("name", ["Y", "_Y"])
+def test_a_variable_of_head_and_negation_is_bound_by_grounding(name: str) -> None:
+    text = f"initiatedAt(h({name})=1, T) :- happensAt(e(_), T), \\+ holdsAt(g({name})=1, T)."
+    text += " initiatedAt(g(X)=1, T) :- happensAt(e(X), T). p(a). q(b)."
+    assert "C031" in errors(text)
+    assert not errors(f"{text} grounding(h(X)=1) :- p(X).")
+    assert "C031" in errors(f"{text} grounding(h(_)=1).")
 
 
 def test_variables_inside_a_negated_conjunction_may_be_its_own() -> None:
@@ -191,7 +209,7 @@ def test_facts_and_declarations_may_name_their_arguments(text: str) -> None:
 
 
 def test_a_singleton_that_is_worse_is_said_once() -> None:
-    assert codes("initiatedAt(f(X)=1, T) :- happensAt(e, T).") == ["C030"]
+    assert codes("happensAt(f(X), T) :- happensAt(e, T).") == ["C030"]
 
 
 # -- modes -----------------------------------------------------------------------------------------

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cernis.check.catalogue import Catalogue, catalogue
+from cernis.check.constants import split_by_constants
 from cernis.check.dependencies import Dependencies, dependencies
+from cernis.check.free_variables import mark_free_variables
 from cernis.check.goals import Modes, Needs, infer_modes
+from cernis.check.grounded_heads import bind_by_grounding
+from cernis.check.kinds import split_kinds
 from cernis.check.lower import Lowered, lower
 from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
 from cernis.check.names import check_names, check_predicates
@@ -74,6 +78,8 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
     lowered = lower(look_up_in_time(expanded.items, report), report)
     definitions = lowered.definitions
     definitions.auxiliary |= expanded.auxiliary
+    split_kinds(definitions, report)
+    mark_free_variables(definitions)
     clauses = _by_relation(lowered, report)
     tables = {
         **_declared_tables(definitions, parsed.sources, report),
@@ -87,7 +93,8 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
     clauses |= predicates_of_places(goals, {*clauses, *tables, *definitions.dynamic})
     nothing: Needs = frozenset()
     modes = {**dict.fromkeys(tables, nothing), **infer_modes(clauses)}
-    entries = catalogue(definitions)
+    bind_by_grounding(definitions, modes, report)
+    entries, graph = _dependencies(definitions, report)
 
     check_names(entries, definitions, report)
     known = {*tables, *definitions.dynamic, *(relation for relation, _ in definitions.domains)}
@@ -98,12 +105,22 @@ def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> 
     check_clauses([c for own in clauses.values() for c in own], modes, reached, report)
     check_singletons(parsed.items, report)
     check_patterns(definitions, report)
-    graph = dependencies(definitions, entries, report)
     columns = _column_types(clauses, tables, definitions.dynamic)
     types = infer_types(definitions, clauses, columns, report)
     return Checked(
         definitions, entries, clauses, tables, modes, types, graph, report.sorted(), parsed.sources
     )
+
+
+def _dependencies(definitions: Definitions, report: Report) -> tuple[Catalogue, Dependencies]:
+    """What depends on what; where names alone make a cycle, constants may tell parts apart."""
+    entries, attempt = catalogue(definitions), Report()
+    graph = dependencies(definitions, entries, attempt)
+    if attempt.has_errors and split_by_constants(definitions):
+        entries, attempt = catalogue(definitions), Report()
+        graph = dependencies(definitions, entries, attempt)
+    report.diagnostics += attempt.diagnostics
+    return entries, graph
 
 
 def _by_relation(lowered: Lowered, report: Report) -> dict[Relation, list[Clause]]:

@@ -21,26 +21,12 @@ def check_names(catalogue: Catalogue, definitions: Definitions, report: Report) 
         if event.is_input and event.declaration is None and event.relation not in clashed:
             _input_event(event, catalogue, definitions, report)
     for fluent in catalogue.fluents.values():
-        _both_ways(fluent, report)
         if fluent.kind is FluentKind.INPUT:
             if fluent.declaration is None and fluent.relation not in clashed:
                 _input_fluent(fluent, catalogue, definitions, report)
         else:
             _values(fluent, report)
     _kinds(catalogue, report)
-
-
-def _both_ways(entry: FluentEntry, report: Report) -> None:
-    simple = [*entry.initiated, *entry.terminated, *entry.initially, *entry.delayed]
-    if entry.determined and simple:
-        report.error(
-            "C040",
-            f"{entry.relation} is defined both by events and by intervals",
-            entry.determined[0].span,
-            Note("it is a simple fluent here", simple[0].span),
-            help="define it either by initiatedAt/terminatedAt or by holdsFor; give one of the "
-            "two another name",
-        )
 
 
 def _values(entry: FluentEntry, report: Report) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from cernis.check.goals import Binder, Modes, Needs, named
 from cernis.check.model import (
-    ANY_VALUE,
     Boundary,
     ChangeRule,
     Changes,
@@ -30,6 +29,7 @@ from cernis.check.model import (
 )
 from cernis.check.parts import show_fluent
 from cernis.check.pointrules import speaks_of_time
+from cernis.check.renaming import terms_in
 from cernis.check.report import Report
 from cernis.check.sliding import is_sliding
 from cernis.check.validity import END
@@ -85,17 +85,15 @@ def _names(*pairs: Pair | Event) -> set[str]:
 
 def _change(rule: ChangeRule, modes: Modes, grounded: set[Relation], report: Report) -> None:
     bound = _body(rule.body, {rule.time}, modes, report)
-    # A termination may leave arguments open: it ends all instances there are. An initiation may
-    # too, but must show by a `_` that it is meant.
+    # Arguments that the body does not speak of range over the instances there are. A value has
+    # no such range.
     if rule.initiates and rule.pair.relation not in grounded:
         advice = (
-            f"bind it in the body, say what it ranges over by grounding({show_fluent(rule.pair)}="
-            f"{show(rule.pair.value)}) :- ..., or begin it with `_` for all instances there are"
+            f"bind it in the body, or say what it ranges over by grounding("
+            f"{show_fluent(rule.pair)}={show(rule.pair.value)}) :- ..."
         )
-        meant = {name for name in named(rule.pair.args) if name.startswith("_")}
-        _head(rule.pair, bound | meant | {"_"}, report, advice)
-        if rule.pair.value_name == ANY_VALUE and show(rule.pair.value) not in bound:
-            _unsafe_head(rule.pair.value, report, advice)
+        free = named(rule.pair.args) - named(terms_in(rule.body))
+        _head(rule.pair, (bound | free | {"_"}) - named([rule.pair.value]) | bound, report, advice)
 
 
 def _event(rule: EventRule, modes: Modes, report: Report) -> None:

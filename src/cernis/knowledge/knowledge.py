@@ -82,8 +82,8 @@ class Knowledge:
 
     def with_tables(self, tables: Mapping[Key, FactTable]) -> Knowledge:
         """The same knowledge with these tables added, or put in place of those of their name."""
-        clauses, before, *rest = self._given
-        return Knowledge(clauses, {**before, **tables}, *rest)
+        clauses, before, declared, limits, growing = self._given
+        return Knowledge(clauses, {**before, **tables}, declared, limits, growing)
 
     def table(self, name: str, arity: int) -> FactTable:
         """All rows of a predicate that is a table or is materialised; computed when first asked.

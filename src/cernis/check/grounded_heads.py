@@ -1,0 +1,190 @@
+"""What grounding says inside rules: open variables of heads, and `grounding(F=V)` as a goal.
+
+A variable of a head that nothing in the body binds ranges over the instances of its fluent. Where
+the body speaks of it too, in a negation or a comparison, the goals of the grounding rules that bind
+it become conditions of the rule. A rule for a statically determined fluent that no grounding rule
+is about, and whose head has an open variable, says nothing of anybody: it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TypeAlias, TypeVar
+
+from cernis.check.goals import Binder, Modes, named
+from cernis.check.model import (
+    Boundary,
+    ChangeRule,
+    Changes,
+    Collect,
+    Condition,
+    Definitions,
+    DelayedEffect,
+    Either,
+    Grounding,
+    Happens,
+    Holds,
+    HoldsFor,
+    InitialRule,
+    Literal,
+    Pair,
+    Postponable,
+    StaticRule,
+)
+from cernis.check.parts import pair_of, show_fluent
+from cernis.check.renaming import terms_in
+from cernis.check.report import Report
+from cernis.check.rewriting import renamed
+from cernis.syntax.tree import Compound, Term, Variable, functor, variables
+
+Goals: TypeAlias = tuple[Term, ...]
+
+
+def bind_by_grounding(definitions: Definitions, modes: Modes, report: Report) -> None:
+    """Write the conditions that grounding adds to rules into the rules."""
+    groundings = _by_fluent(definitions.groundings)
+    definitions.changes = [
+        each for rule in definitions.changes for each in _change(rule, groundings, modes)
+    ]
+    definitions.statics = [
+        each for rule in definitions.statics for each in _static(rule, groundings, modes, report)
+    ]
+    definitions.initials = _asking(definitions.initials, groundings, report)
+    definitions.effects = _asking(definitions.effects, groundings, report)
+    definitions.postponables = _asking(definitions.postponables, groundings, report)
+
+
+_ByFluent: TypeAlias = dict[object, list[Grounding]]
+
+
+def _by_fluent(groundings: Iterable[Grounding]) -> _ByFluent:
+    found: _ByFluent = {}
+    for grounding in groundings:
+        if isinstance(grounding.entity, Pair):
+            found.setdefault(grounding.entity.relation, []).append(grounding)
+    return found
+
+
+# -- open variables of heads -----------------------------------------------------------------
+
+
+def _change(rule: ChangeRule, groundings: _ByFluent, modes: Modes) -> Iterator[ChangeRule]:
+    own = groundings.get(rule.pair.relation, [])
+    asked = named(rule.pair.args) & named(terms_in(rule.body))
+    if not own or not asked or asked <= _bound(rule.body, modes):
+        yield rule
+        return
+    for goals in _instances(rule.pair, own, with_value=False):
+        added = tuple(Condition(goal, False, rule.span) for goal in goals)
+        yield replace(rule, body=(*rule.body, *added))
+
+
+def _bound(body: tuple[Literal, ...], modes: Modes) -> set[str]:
+    """The variables that the positive literals and goals of a body bind."""
+    positive = [each for each in body if not getattr(each, "negated", False)]
+    over_time = [each for each in positive if isinstance(each, (Happens, Boundary, Holds, Changes))]
+    bound = named(terms_in(over_time))
+    bound |= named(each.result for each in positive if isinstance(each, Collect))
+    for each in positive:
+        if isinstance(each, Either):
+            bound |= set.intersection(*(_bound(branch, modes) for branch in each.branches))
+    binder = Binder(modes, bound)
+    binder.run([each.goal for each in positive if isinstance(each, Condition)])
+    return binder.bound
+
+
+def _static(
+    rule: StaticRule, groundings: _ByFluent, modes: Modes, report: Report
+) -> Iterator[StaticRule]:
+    about = [
+        each for each in groundings.get(rule.pair.relation, [])
+        if _matches(rule.pair, each, with_value=True) is not None
+    ]  # fmt: skip
+    open_ones = _open(rule, modes)
+    if not open_ones or about:
+        yield rule
+        return
+    report.warn(
+        "C030", f"nothing says which {open_ones[0].name} this rule is about, so it is left out",
+        open_ones[0].span,
+        help=f"say what it ranges over: grounding({show_fluent(rule.pair)}=...) :- ...",
+    )  # fmt: skip
+
+
+def _open(rule: StaticRule, modes: Modes) -> list[Variable]:
+    """The variables of a head that the body does not bind."""
+    bound: set[str] = set()
+    for literal in rule.body:
+        if isinstance(literal, HoldsFor):
+            bound |= named([*literal.pair.args, literal.pair.value])
+    goals = [each.goal for each in rule.body if isinstance(each, Condition) and not each.negated]
+    binder = Binder(modes, bound)
+    binder.run(goals)
+    terms = [*rule.pair.args, rule.pair.value]
+    return [v for term in terms for v in variables(term) if v.name not in binder.bound]
+
+
+# -- grounding as a goal ---------------------------------------------------------------------
+
+_Asking = TypeVar("_Asking", InitialRule, DelayedEffect, Postponable)
+
+
+def _asking(rules: Iterable[_Asking], groundings: _ByFluent, report: Report) -> list[_Asking]:
+    """Rules with the goals of grounding rules in place of `grounding(F=V)`."""
+    return [
+        replace(rule, goals=goals)
+        for rule in rules
+        for goals in _alternatives(rule.goals, groundings, report)
+    ]
+
+
+def _alternatives(goals: Goals, groundings: _ByFluent, report: Report) -> list[Goals]:
+    found: list[Goals] = [()]
+    for goal in goals:
+        options = _options(goal, groundings, report)
+        found = [(*before, *option) for before in found for option in options]
+    return found
+
+
+def _options(goal: Term, groundings: _ByFluent, report: Report) -> list[Goals]:
+    if functor(goal) != ("grounding", 1):
+        return [(goal,)]
+    assert isinstance(goal, Compound)
+    pair = pair_of(goal.args[0], report, "grounding")
+    own = groundings.get(pair.relation, []) if pair is not None else []
+    # A fluent without grounding rules is not restricted.
+    return list(_instances(pair, own, with_value=True)) if pair is not None and own else [()]
+
+
+def _instances(pair: Pair, groundings: Iterable[Grounding], with_value: bool) -> Iterator[Goals]:
+    """The goals by which each grounding rule allows instances of a pair, those that differ."""
+    options = (_matches(pair, grounding, with_value) for grounding in groundings)
+    return iter(dict.fromkeys(goals for goals in options if goals is not None))
+
+
+def _matches(pair: Pair, grounding: Grounding, with_value: bool) -> Goals | None:
+    """The goals of a grounding rule about the variables of a pair; None if it is about others."""
+    entity = grounding.entity
+    assert isinstance(entity, Pair)
+    theirs = (*entity.args, entity.value) if with_value else entity.args
+    ours = (*pair.args, pair.value) if with_value else pair.args
+    meant: dict[str, Term] = {}
+    goals: list[Term] = []
+    for term, mine in zip(theirs, ours, strict=True):
+        if isinstance(term, Variable) and term.name not in meant:
+            if term.name != "_":
+                meant[term.name] = mine
+            continue
+        same = meant[term.name] if isinstance(term, Variable) else term
+        if isinstance(mine, Variable) or isinstance(same, Variable):
+            goals.append(Compound("=", (mine, same), grounding.span))
+        elif mine != same:
+            return None
+
+    def rename(variable: Variable) -> Term:
+        # What only the grounding rule speaks of must not meet a variable of the rule.
+        local = Variable(f"{variable.name} of grounding", variable.span)
+        return variable if variable.name == "_" else meant.get(variable.name, local)
+
+    return (*goals, *(renamed(goal, rename) for goal in grounding.goals))
