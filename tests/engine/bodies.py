@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -29,6 +29,7 @@ class Below:
     tick: int = 1
     base: int = 0
     """The point before the first at which something may happen."""
+    constants: Mapping[str, Sequence[str]] = field(default_factory=lambda: CONSTANTS)
 
 
 class Body:
@@ -61,7 +62,7 @@ class Body:
         names = self.bound(kind)
         if names and chance(self.random, 0.88):
             return self.random.choice(names)
-        return self.random.choice(CONSTANTS[kind])
+        return self.random.choice(self.below.constants[kind])
 
     def asked(self, kind: str) -> str:
         """A term of a positive literal, which may bind it."""
@@ -75,7 +76,7 @@ class Body:
             name = self.fresh(kind)
             self.env[name] = kind
             return name
-        return self.random.choice(CONSTANTS[kind]) if roll < 0.87 else "_"
+        return self.random.choice(self.below.constants[kind]) if roll < 0.87 else "_"
 
     def closed(self, kind: str) -> str:
         """A term of a negated literal, which binds nothing."""
@@ -222,7 +223,9 @@ class Body:
             name = self.asked("person")
             self.literals.append(f"member({name if name != '_' else 'ann'}, [ann, bob])")
         elif self.bound("number"):
-            top = self.known("number")
+            # Up to a number that is not small, there is no end of them.
+            is_plain = self.below.constants is CONSTANTS
+            top = self.known("number") if is_plain else self.random.choice(CONSTANTS["number"])
             name = self.fresh("number")
             self.literals.append(f"between(0, {top}, {name})")
             self.env[name] = "number"

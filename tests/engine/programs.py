@@ -6,6 +6,7 @@ Everything the engine has is in them, event patterns left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -62,6 +63,7 @@ class Author:
     tick: int = 1
     clauses: list[str] = field(default_factory=list)
     domains: dict[str, str] = field(default_factory=dict)
+    constants: Mapping[str, Sequence[str]] = field(default_factory=lambda: CONSTANTS)
     effects: dict[str, set[str]] = field(default_factory=dict)
     """The delays of each pair that has delayed effects."""
 
@@ -73,11 +75,12 @@ class Author:
         events = random.sample(EVENTS, random.randint(2, 4))
         fluents = random.sample(FLUENTS, random.randint(0, 2))
         self.below = Below(list(events), list(fluents), tick=self.tick, base=base)
+        self.below.constants = self.constants
         self._directives(fluents)
         for number in range(random.randint(1, 5)):
             self._definition(number)
         self._domains([*events, *fluents])
-        self.clauses += background(sorted(self.below.predicates, key=_name), random)
+        self.clauses += background(sorted(self.below.predicates, key=_name), random, self.constants)
         self._memory()
         return Text(tuple(self.clauses), tuple(events), tuple(fluents), self.tick, base)
 
@@ -216,7 +219,7 @@ class Author:
         own, body = list(args), ""
         if args and chance(random, 0.4):
             at = random.randrange(len(args))
-            own[at] = random.choice(CONSTANTS[relation.slots[at]])
+            own[at] = random.choice(self.constants[relation.slots[at]])
         if "person" in relation.slots and chance(random, 0.25):
             self.below.predicates.add(FACTS[2])
             body = f" :- adult({own[relation.slots.index('person')]})"
@@ -232,7 +235,7 @@ class Author:
     def _two_values(self, kind: str) -> tuple[str, str]:
         if kind == "truth":
             return "true", "false"
-        first, second = self.random.sample(CONSTANTS[kind], 2)
+        first, second = self.random.sample(self.constants[kind], 2)
         return first, second
 
     def _rule(self, kind: str, relation: Signature, open_share: float) -> None:
@@ -314,7 +317,7 @@ class Author:
             args.append(body.fresh(slot))
             body.literals.append(f"{self._domain(slot, is_static)}({args[-1]})")
         assert relation.value is not None
-        value = self.random.choice(CONSTANTS[relation.value])
+        value = self.random.choice(self.constants[relation.value])
         if relation.value != "truth" and chance(self.random, 0.6):
             value = body.fresh(relation.value)
             body.literals.append(f"{self._domain(relation.value, is_static)}({value})")
@@ -333,7 +336,7 @@ class Author:
         for slot, kind in self.domains.items():
             name = f"some_{slot}"
             if kind != "dynamic":
-                several = self.random.sample(CONSTANTS[slot], self.random.randint(1, 2))
+                several = self.random.sample(self.constants[slot], self.random.randint(1, 2))
                 self.clauses += [f"{name}({constant})." for constant in several]
             if kind == "facts":
                 continue
@@ -350,10 +353,12 @@ def _name(predicate: Predicate) -> str:
     return predicate.name
 
 
-def random_program(random: Random) -> tuple[Text, Program]:
+def random_program(
+    random: Random, constants: Mapping[str, Sequence[str]] = CONSTANTS
+) -> tuple[Text, Program]:
     """A random program that checks; those that do not are thrown away."""
     while True:
-        text = Author(random).program()
+        text = Author(random, constants=constants).program()
         try:
             program = cernis.load(str(text))
         except ProgramError:

@@ -7,7 +7,8 @@ records come late, out of order, twice, or are taken back.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import TypedDict
 
@@ -40,6 +41,8 @@ class Habits:
     taken_back: float = 0.0
     noise: float = 0.0
     shuffled: bool = False
+    constants: Mapping[str, Sequence[str]] = field(default_factory=lambda: CONSTANTS)
+    """The values of each type."""
 
 
 def random_habits(random: Random) -> Habits:
@@ -104,7 +107,9 @@ class _Writer:
 
     def _fields(self, relation: Signature) -> list[str]:
         """The arguments as fields; inside a compound term a name keeps its quotes."""
-        constants = iter([self.random.choice(CONSTANTS[slot]) for slot in relation.slots])
+        constants = iter(
+            [self.random.choice(self.habits.constants[slot]) for slot in relation.slots]
+        )
         return [
             next(constants).strip("'") if shape == "{}"
             else re.sub(r"\{\}", lambda _: next(constants), shape)
@@ -112,7 +117,7 @@ class _Writer:
         ]  # fmt: skip
 
     def _value(self, slot: str) -> str:
-        return self.random.choice(CONSTANTS[slot]).strip("'")
+        return self.random.choice(self.habits.constants[slot]).strip("'")
 
     def _line(self, name: str, known: int, fields: list[str]) -> str:
         late = chance(self.random, self.habits.late)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
@@ -129,7 +129,10 @@ RULES = (
 """Background rules of each kind: recursive, with a cut, negated, computed."""
 
 
-def background(predicates: Sequence[Predicate], random: Random) -> list[str]:
+def background(
+    predicates: Sequence[Predicate], random: Random,
+    constants: Mapping[str, Sequence[str]] = CONSTANTS,
+) -> list[str]:  # fmt: skip
     """The clauses of the predicates named and of those they use, facts drawn at random."""
     known = {predicate.name: predicate for predicate in (*FACTS, *RULES)}
     wanted = {predicate.name for predicate in predicates}
@@ -140,14 +143,17 @@ def background(predicates: Sequence[Predicate], random: Random) -> list[str]:
         if predicate.rules:
             clauses += [line.strip() for line in predicate.rules.strip().splitlines()]
         else:
-            clauses += facts(predicate, random)
+            clauses += facts(predicate, random, constants)
     return clauses
 
 
-def facts(predicate: Predicate, random: Random) -> list[str]:
-    """One to six different facts."""
+def facts(
+    predicate: Predicate, random: Random, constants: Mapping[str, Sequence[str]] = CONSTANTS
+) -> list[str]:
+    """One to six different facts. Limits are small numbers: delays are computed from them."""
+    constants = CONSTANTS if predicate.name == "limit" else constants
     drawn = {
-        tuple(random.choice(CONSTANTS[slot]) for slot in predicate.slots)
+        tuple(random.choice(constants[slot]) for slot in predicate.slots)
         for _ in range(random.randint(1, 6))
     }
     return [f"{predicate.name}({', '.join(args)})." for args in sorted(drawn)]

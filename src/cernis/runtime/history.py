@@ -211,6 +211,14 @@ def occurrence_domains(key: Key, context: Context) -> list[Domain | None]:
     return [*arguments, value]
 
 
+def history_keys(plan: Plan) -> frozenset[Key]:
+    """All that may be kept of the past: what the patterns of a plan are made of."""
+    rules = _rules(plan)
+    steps = [step for rule in rules for step in steps_of(rule.part.step)]
+    steps += [part.step for step in list(steps) for part in parts_below(step)]
+    return frozenset(history_key(s.atom) for s in steps if isinstance(s, Occurrences))
+
+
 def leaving(plan: Plan) -> list[Join | Refine]:
     """The steps that know best what they need of the past: see `operators/leftover.py`."""
     rules = list(_rules(plan))

@@ -21,7 +21,7 @@ from cernis.runtime.feed import Policy
 from cernis.runtime.history import Past, occurrence_domains
 from cernis.runtime.ids import Ledger
 from cernis.runtime.memory import Counts, Memory
-from cernis.runtime.plain import Tree
+from cernis.runtime.plain import Tree, unsealed
 from cernis.runtime.population import Population
 from cernis.runtime.stores import Rows
 from cernis.runtime.values import (
@@ -43,8 +43,14 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Encoded: TypeAlias = tuple[list[Domain | None], list[Domain | None]]
 """The domains of the arguments, and of the other columns."""
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The format of what is left; older ones are brought to it."""
+
+SEALED: Final = 3
+"""The first format whose trees are sealed."""
+
+_SPARSE: Final = 1 << 10
+"""Values are found by a table of all codes unless that has so many times as many places."""
 
 _NOWHERE = np.empty(0, np.int64), np.empty(0, np.int64)
 
@@ -130,9 +136,19 @@ class _Values:
 
     def __init__(self, tree: Tree) -> None:
         self.values: list[Any] = values_of(tree["values"])
-        codes = tree["codes"]
-        self.places = np.full(int(codes[-1]) + 1 if len(codes) else 0, -1, np.int64)
-        self.places[codes] = np.arange(len(codes))
+        self._codes: Integers = tree["codes"]
+        self._places: Integers | None = None
+        highest = int(self._codes[-1]) if len(self._codes) else 0
+        # Most codes are in use, unless a window has passed by many values.
+        if highest < _SPARSE * len(self._codes):
+            self._places = np.full(highest + 1, -1, np.int64)
+            self._places[self._codes] = np.arange(len(self._codes))
+
+    def places(self, codes: Integers) -> Integers:
+        """The places of the values that some codes stand for."""
+        if self._places is not None:
+            return self._places[codes]
+        return np.searchsorted(self._codes, codes)
 
 
 @dataclass(slots=True)
@@ -163,7 +179,7 @@ class Incoming:
 
     def _recoded(self, number: int, codes: Integers, domain: Domain | None) -> Array:
         own = self.given[number]
-        places = own.places[codes]
+        places = own.places(codes)
         if domain is None:
             used, places = np.unique(places, return_inverse=True)
             return numbers([own.values[at] for at in used.tolist()])[places]
@@ -252,8 +268,18 @@ def _with_ids(tree: Tree) -> Tree:
     return {**tree, "counts": counts, "memory": memory, "standing": standing}
 
 
-MIGRATIONS: Final[Mapping[int, Callable[[Tree], Tree]]] = {1: _with_ids}
+def _as_it_is(tree: Tree) -> Tree:
+    """The second format had no seals, and no columns of numbers and other values together."""
+    return tree
+
+
+MIGRATIONS: Final[Mapping[int, Callable[[Tree], Tree]]] = {1: _with_ids, 2: _as_it_is}
 """By format: how to make of what was left in it what the next one would have."""
+
+
+def content_of(found: int, tree: Tree) -> Tree:
+    """A tree that was read in some format, without its seal; a DataError if that is broken."""
+    return unsealed(tree) if found >= SEALED else tree
 
 
 def migrated(found: int, tree: Tree) -> Tree:

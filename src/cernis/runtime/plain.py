@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.errors import DataError
-from cernis.tables.narrow import narrow, widen
+from cernis.tables.narrow import KINDS, SAME, narrow, widen
 
 Tree: TypeAlias = Any
 Bytes: TypeAlias = bytes | memoryview
@@ -29,7 +29,16 @@ Bytes: TypeAlias = bytes | memoryview
 _ARRAY: Final = "@"
 _CODEC: Final = "lz4"
 _TYPES: Final = frozenset({"|b1", "|u1", "<u2", "<u4", "<i8", "<f8"})
-_TROUBLE: Final = (ValueError, KeyError, IndexError, TypeError, pa.ArrowException, RecursionError)
+_TROUBLE: Final = (
+    ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, OSError,
+    pa.ArrowException, RecursionError,
+)  # fmt: skip
+_RATIO: Final = 256
+"""No compressed byte stands for as many bytes."""
+
+_CONSTANT: Final = 1 << 24
+"""An array of one number that is longer takes another array as long beside it: no bytes of its own
+tell that its length is true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +83,53 @@ class _Reader:
     def hook(self, given: dict[str, Tree]) -> Tree:
         return widen(self._narrowed(given[_ARRAY])) if given.keys() == {_ARRAY} else given
 
+    @property
+    def longest(self) -> int:
+        """How long an array may be of which only the length is told."""
+        return max([_CONSTANT, *(memoryview(own).nbytes for own in self.buffers)])
+
     def _narrowed(self, told: Tree) -> tuple[str, Any, Any]:
         kind, number, kept, *of_type = told
+        if kind not in KINDS:
+            raise ValueError(f"there are no arrays that are {kind}")
         if not of_type:
             return kind, number, self._narrowed(kept)
+        if kind == SAME and not 0 <= number[1] <= self.longest:
+            raise ValueError(f"there is no array of {number[1]} numbers")
         if of_type[0] not in _TYPES:
             raise ValueError(f"there are no arrays of {of_type[0]}")
         array = np.frombuffer(self.buffers[kept], of_type[0])
         # Arrays must be native and writable.
         return kind, number, array.astype(array.dtype.newbyteorder("="))
+
+
+def sealed(tree: Tree) -> Tree:
+    """A tree with a digest of its content, which tells it from one that was altered since."""
+    return {"content": tree, "seal": _digest(tree)}
+
+
+def unsealed(tree: Tree) -> Tree:
+    """The content of a sealed tree; a DataError if it is another than was sealed."""
+    if not isinstance(tree, dict) or tree.keys() != {"content", "seal"}:
+        raise DataError("it is damaged: it has no seal")
+    if tree["seal"] != _digest(tree["content"]):
+        raise DataError("it was altered after it was written: its content does not fit its seal")
+    return tree["content"]
+
+
+def _digest(tree: Tree) -> str:
+    """The same for trees that are the same once they were written and read."""
+    arrays: list[npt.NDArray[Any]] = []
+
+    def plain(array: npt.NDArray[Any]) -> list[Any]:
+        is_whole = array.dtype.kind in "iu"
+        arrays.append(array.astype(np.int64, copy=False) if is_whole else array)
+        return ["" if not len(array) else "i" if is_whole else array.dtype.kind, len(array)]
+
+    found = crc32(json.dumps(tree, default=plain).encode())
+    for array in arrays:
+        found = crc32(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data, found)
+    return f"{found:08x}"
 
 
 def packed(tree: Tree, layout: Layout, large: int = sys.maxsize) -> tuple[bytes, dict[str, bytes]]:
@@ -127,6 +174,8 @@ def unpacked(
         if int(check, 16) != crc32(text):
             raise DataError("its head is damaged")
         told = json.loads(text)
+        if type(told["format"]) is not int or told["format"] < 1:
+            raise ValueError(f"there is no format {told['format']}")
         if told["format"] > layout.format:
             raise DataError(
                 f"it has format {told['format']}, and this version of cernis reads formats up to "
@@ -160,6 +209,10 @@ def _buffers(
     for place, size in told:
         if isinstance(place, str):
             content = memoryview(parts[place])
-        else:
+        elif 0 <= place <= len(body) - at:
             content, at = body[at : at + place], at + place
+        else:
+            raise ValueError("an array lies outside of it")
+        if not 0 <= size <= _RATIO * (len(content) + _RATIO):
+            raise ValueError(f"there are no {size} bytes in {len(content)} that are compressed")
         yield pa.decompress(content, size, _CODEC, asbytes=True) if size else b""

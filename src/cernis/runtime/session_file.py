@@ -22,6 +22,7 @@ from cernis.runtime.feed import Encoding, Feed
 from cernis.runtime.keeping import (
     FORMAT,
     Incoming,
+    content_of,
     counts_of,
     fill_memory,
     fill_policy,
@@ -32,8 +33,10 @@ from cernis.runtime.keeping import (
     standing_of,
 )
 from cernis.runtime.kinship import digests
-from cernis.runtime.plain import Layout, Tree, packed, unpacked
+from cernis.runtime.plain import Layout, Tree, packed, sealed, unpacked
+from cernis.runtime.saved_shapes import FILE, check_state
 from cernis.runtime.session import Session
+from cernis.runtime.tree_shapes import check
 from cernis.runtime.uncertain_session import UncertainSession
 from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.runtime.values import relation_of
@@ -45,7 +48,7 @@ LAYOUT: Final = Layout(b"cernis-session", FORMAT, "file of a session")
 
 def save(session: Session, path: str | Path) -> None:
     """Write all that a session knows to a file, in place of what was there."""
-    content, _ = packed(tree_of(session), LAYOUT)
+    content, _ = packed(sealed(tree_of(session)), LAYOUT)
     file = Path(path)
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     try:
@@ -91,17 +94,25 @@ def restore(plan: Plan, path: str | Path) -> Session:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     try:
         found, tree = unpacked(content, LAYOUT)
+        tree = content_of(found, tree)
+        check(tree, FILE, "")
         return _restored(plan, {**tree, "session": migrated(found, tree["session"])})
     except DataError as error:
         raise DataError(f"{path} cannot be restored: {error}") from error
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise DataError(f"{path} cannot be restored: it has no {error}") from error
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise DataError(
+            f"{path} cannot be restored: it is damaged, or of another program "
+            f"({type(error).__name__} {error}). Use a copy of it, or begin a new session"
+        ) from error
 
 
 def _restored(plan: Plan, tree: Tree) -> Session:
     session = _begun(plan, tree)
     now = digests(plan.checked)
-    if now == tree["definitions"]:
+    is_same = now == tree["definitions"]
+    is_uncertain = isinstance(session, UncertainSession)
+    check_state(tree["session"], session, is_uncertain, has_others=not is_same)
+    if is_same:
         resume(session, tree["session"])
     else:
         _revise(session, tree, now)

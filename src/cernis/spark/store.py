@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +20,14 @@ from typing import Any, Final
 from zlib import crc32
 
 from cernis.errors import DataError
+from cernis.runtime.tree_shapes import Named, Parts, Table, Text, Whole
 
 FORMAT: Final = 1
 """The format of the files; another one is refused."""
 
 _MAGIC: Final = b"cernis-state\n"
 _HEAD, _LASTING = ".state", ".parts"
+_FILE: Final = rf"\d{{12}}({re.escape(_HEAD)}|{re.escape(_LASTING)})"
 _WASTE: Final = 4
 _LITTLE: Final = 1 << 16
 """Files are written anew when they are larger than so many times what is needed of them."""
@@ -46,6 +49,19 @@ class Place:
     offset: int
     size: int
     check: int
+
+
+def _names_fit(tree: Any) -> str | None:
+    """Parts are in files of the bucket."""
+    names = [place[0] for place in tree["parts"].values()]
+    foreign = [name for name in names if not re.fullmatch(_FILE, name)]
+    return f"{foreign[0][:40]!r} is no file of parts" if foreign else None
+
+
+_PLACES: Final = Table(
+    {"parts": Named(Parts((Text(), Whole(0), Whole(0), Whole(0, (1 << 32) - 1))))}, (_names_fit,)
+)
+"""The head of a version: where its parts are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +87,11 @@ class Shelf:
             raise self._broken(file, error.strerror or "cannot be read") from error
         if first != _MAGIC:
             raise self._broken(file, "is no state of a stream")
-        return {name: Place(*place) for name, place in self._head(file, told)["parts"].items()}
+        head = self._head(file, told)
+        found = _PLACES.complaint(head, "its head")
+        if found is not None:
+            raise self._broken(file, f"has a damaged head: {found}")
+        return {name: Place(*place) for name, place in head["parts"].items()}
 
     def _head(self, file: Path, told: bytes) -> dict[str, Any]:
         check, _, text = told.partition(b" ")
@@ -79,9 +99,9 @@ class Shelf:
             if int(check, 16) != crc32(text):
                 raise ValueError
             head: dict[str, Any] = json.loads(text)
-        except ValueError:
+            found = head.get("format")
+        except (ValueError, AttributeError, RecursionError):
             raise self._broken(file, "has a damaged head") from None
-        found = head.get("format")
         if found != FORMAT:
             raise self._broken(file, f"has format {found}; this version reads format {FORMAT}")
         return head

@@ -12,8 +12,11 @@ from typing import Final
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import Records
-from cernis.runtime.keeping import FORMAT, left, migrated, resume
-from cernis.runtime.plain import Layout, Tree, packed, unpacked
+from cernis.runtime.evaluator import Spaces
+from cernis.runtime.keeping import FORMAT, content_of, left, migrated, resume
+from cernis.runtime.plain import Layout, Tree, packed, sealed, unpacked
+from cernis.runtime.saved_shapes import STANDING, check_state, demands_shape, waiting_shape
+from cernis.runtime.tree_shapes import Shape, check
 from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.runtime.values import form_of, plain_form, plain_records, records_of
 from cernis.spark.store import Part, Place, Shelf
@@ -73,6 +76,9 @@ class BucketState:
         self._places: dict[str, Place] = {}
         if job.previous >= 0:
             self._places = self._shelf.places(job.previous)
+            if _STANDING not in self._places:
+                with _Told(step, bucket):
+                    raise DataError("it does not say how far the bucket has come")
         self._kept = dict(self._places)
         self._new: dict[str, Part] = {}
 
@@ -87,14 +93,22 @@ class BucketState:
         if not self._places:
             return Standing()
         with _Told(self._step, self._bucket):
-            return Standing.of(self._read(_STANDING))
+            found = Standing.of(self._read(_STANDING, STANDING))
+            self._see_clock(found.clock)
+            return found
+
+    def _see_clock(self, clock: Clock) -> None:
+        """Refuse a clock that is not the stream's."""
+        for own, other in ((clock.time, self._job.clock), (clock.start, self._job.start)):
+            if None not in (own, other) and own != other:
+                raise DataError(f"its clock says {own} where the stream's says {other}")
 
     def demands(self) -> Demands:
         """What other buckets have asked for."""
         if _DEMANDS not in self._places:
             return Demands()
         with _Told(self._step, self._bucket):
-            return Demands.of(self._read(_DEMANDS))
+            return Demands.of(self._read(_DEMANDS, demands_shape(self._job.job.buckets)))
 
     def session(self) -> StageSession | UncertainStageSession:
         """The session, with the records that have waited for the next query."""
@@ -104,22 +118,28 @@ class BucketState:
             parts = self._shelf.read({name: self._places[name] for name in names})
             with _Told(self._step, self._bucket):
                 found, tree = unpacked(parts[_MAIN], LAYOUT, parts)
-                resume(session, migrated(found, tree))
+                tree = migrated(found, content_of(found, tree))
+                check_state(tree, session, self._job.likely is not None)
+                if tree["last"] != self.standing().clock.query:
+                    raise DataError("its session and its clock are of different queries")
+                resume(session, tree)
         for name in sorted(name for name in self._places if name.startswith(_WAITING)):
-            session.insert(self._records(name))
+            session.insert(self._records(name, session.spaces))
         return session
 
-    def _records(self, name: str) -> Records:
+    def _records(self, name: str, spaces: Spaces) -> Records:
         records = Records()
         with _Told(self._step, self._bucket):
-            for part in map(records_of, self._read(name)):
+            for part in map(records_of, self._read(name, waiting_shape(spaces))):
                 records.relations[part.form] = part
                 records.count += len(part)
         return records
 
-    def _read(self, name: str) -> Tree:
+    def _read(self, name: str, shape: Shape) -> Tree:
         part = self._shelf.read({name: self._places[name]})[name]
-        return unpacked(part, LAYOUT)[1]
+        tree = content_of(*unpacked(part, LAYOUT))
+        check(tree, shape, name)
+        return tree
 
     def _begun(self) -> StageSession | UncertainStageSession:
         job = self._job
@@ -157,7 +177,7 @@ class BucketState:
 
     def put_session(self, session: Owned) -> None:
         """Leave the session, which has taken in all that waited."""
-        main, parts = packed(left(session), LAYOUT, _LARGE)
+        main, parts = packed(sealed(left(session)), LAYOUT, _LARGE)
         parts[_MAIN] = main
         self._kept = {
             name: place
@@ -173,7 +193,7 @@ class BucketState:
 
     def _put(self, name: str, tree: Tree, lasting: bool = False) -> None:
         self._kept.pop(name, None)
-        self._new[name] = Part(packed(tree, LAYOUT)[0], lasting)
+        self._new[name] = Part(packed(sealed(tree), LAYOUT)[0], lasting)
 
     def leave(self, standing: Standing) -> dict[str, int]:
         """Write it down; gives how large it is, and how much of that is new."""
@@ -204,4 +224,8 @@ class _Told:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, DataError | KeyError | TypeError | ValueError | IndexError):
             where = f"the state of bucket {self.bucket} of stage {self.step} cannot be used"
-            raise DataError(f"{where}: {error}") from error
+            if str(error).startswith(where):
+                return
+            raise DataError(
+                f"{where}: {error}. Restore the checkpoint from a copy, or start with a new one"
+            ) from error

@@ -18,7 +18,9 @@ Narrow: TypeAlias = tuple[str, Any, npt.NDArray[Any]]
 """What was done to an array, with which number, and what is left."""
 
 _SIZES: Final = (np.uint8, np.uint16, np.uint32)
-_WHOLE, _OPEN, _TENTHS, _RAW, _SAME = "whole", "open", "tenths", "raw", "same"
+_WHOLE, _OPEN, _TENTHS, _RAW, SAME = "whole", "open", "tenths", "raw", "same"
+KINDS: Final = frozenset({_WHOLE, _OPEN, _TENTHS, _RAW, SAME})
+"""What may have been done to an array: `SAME` keeps one number and a length."""
 
 
 def narrow(array: Array) -> Narrow:
@@ -34,7 +36,7 @@ def narrow(array: Array) -> Narrow:
         return _tenths(array)
     low, high = int(array.min()), int(array.max())
     if low == high:
-        return _SAME, (low, len(array)), np.empty(0, np.uint8)
+        return SAME, (low, len(array)), np.empty(0, np.uint8)
     if high == INFINITY:
         return _open(array)
     return _whole(array, low, high)
@@ -71,7 +73,7 @@ def _tenths(floats: Array) -> Narrow:
 def widen(narrowed: Narrow) -> Array:
     """The array that was narrowed."""
     kind, number, kept = narrowed
-    if kind == _SAME:
+    if kind == SAME:
         return np.full(number[1], number[0], np.int64)
     if kind == _TENTHS:
         return _from_tenths(kept)  # type: ignore[arg-type]
