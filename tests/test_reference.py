@@ -490,3 +490,38 @@ def test_whole_numbers_of_more_than_64_bits_are_an_error(goal: str) -> None:
 )  # fmt: skip
 def test_numbers_compare_by_value_and_nothing_else_compares(goal: str, holds: bool) -> None:
     assert bool(solutions("", f"{goal}, X = 1")) == holds
+
+
+@pytest.mark.parametrize(
+    ("goal", "expected"),
+    [
+        ("bagof(P-A, age(P, A), X)", ["[bob - 7, ann - 9, eve - 7]"]),
+        ("setof(P, age(P, A), X)", ["[bob, eve]", "[ann]"]),
+        ("setof(A, P^age(P, A), X)", ["[7, 9]"]),
+        ("bagof(P, age(P, 5), X)", []),
+        ("forall(age(_, A), A > 5), X = yes", ["yes"]),
+        ("forall(age(_, A), A > 7), X = yes", []),
+        ("forall(fail, fail), X = yes", ["yes"]),
+        ("once(age(X, _))", ["bob"]),
+        ("ignore(age(X, 5)), X = none", ["none"]),
+        ("aggregate_all(max(A, P), age(P, A), X)", ["max(9, ann)"]),
+        ("aggregate_all(bag(A), age(_, A), X)", ["[7, 9, 7]"]),
+        ("aggregate_all(set(A), age(_, A), X)", ["[7, 9]"]),
+        ("msort([c, 1, b, 1], X)", ["[1, 1, b, c]"]),
+        ("sort([c, 1, b, 1], X)", ["[1, b, c]"]),
+        ("sort(1, @>=, [f(1, a), f(2, b), f(1, c)], X)", ["[f(2, b), f(1, a), f(1, c)]"]),
+        ("sort(1, @<, [f(2, b), f(1, a), f(1, c)], X)", ["[f(1, a), f(2, b)]"]),
+        ("nth0(0, [a, b], X)", ["a"]),
+        ("nth1(X, [a, b, a], a)", ["1", "3"]),
+        ("sum_list([1, 2.5], X)", ["3.5"]),
+        ("sum_list([], X)", ["0"]),
+        ("max_list([], X)", []),
+        ("min_list([3, 1, 2], X)", ["1"]),
+        ("last([a, b], X)", ["b"]),
+        ("reverse([a, b], X)", ["[b, a]"]),
+        ("subtract([a, b, c], [b], X)", ["[a, c]"]),
+        ("compare(X, 1, a)", ["'<'"]),
+    ],
+)
+def test_answers_are_collected_and_lists_are_lists(goal: str, expected: list[str]) -> None:
+    assert solutions("age(bob, 7). age(ann, 9). age(eve, 7).", goal) == expected

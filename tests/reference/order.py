@@ -10,7 +10,7 @@ from cernis.errors import UnsupportedError
 from cernis.syntax.tree import Clause, Compound, Term, functor
 
 from .program import FLUENT_KINDS, Program, Rule, fluent_of, is_pair
-from .terms import unify
+from .terms import CONNECTIVES, unify
 
 Node = TypeVar("Node", bound=Hashable)
 
@@ -47,7 +47,7 @@ def _uses(
     if not isinstance(goal, Compound):
         return
     name = goal.functor
-    if name in (",", ";", "->", "\\+", "not", "findall", "aggregate_all"):
+    if name in CONNECTIVES:
         inner = positive and name in (",", ";")
         for arg in goal.args:
             yield from _uses(arg, inner, background, seen)

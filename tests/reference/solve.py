@@ -137,6 +137,15 @@ class Solver:
                 yield env
         elif (name, arity) in (("findall", 3), ("aggregate_all", 3)):
             yield from self._collect(name, args, env)
+        elif (name, arity) in (("bagof", 3), ("setof", 3)):
+            yield from self._grouped(name, args, env)
+        elif (name, arity) == ("forall", 2):
+            if not self.provable(Compound(",", (args[0], Compound("\\+", (args[1],))))):
+                yield env
+        elif (name, arity) in (("once", 1), ("ignore", 1)):
+            first = next(self._conjunction((args[0],), env, _Frame()), None)
+            if first is not None or name == "ignore":
+                yield env if first is None else first
         else:
             yield from self._simple(goal, (name, arity), args, env, frame)
 
@@ -161,13 +170,36 @@ class Solver:
         what, goal, result = args
         template = what
         if name == "aggregate_all" and isinstance(what, Compound):
-            template = what.args[0]
+            template = what.args[0] if len(what.args) == 1 else what
         found = [
             substitute(template, answer) for answer in self._conjunction((goal,), {}, _Frame())
         ]
         value = listing(found) if name == "findall" else _aggregate(what, found)
         if value is not None:
             yield from _unified(result, value, env)
+
+    def _grouped(self, name: str, args: tuple[Term, ...], env: Env) -> Iterator[Env]:
+        """bagof and setof: a list for each value of the variables that are free in the goal.
+
+        Those of the template are not free, nor those before a `^`. The values come in the
+        standard order.
+        """
+        template, goal, result = args
+        bound = {variable.name for variable in variables(template)}
+        while isinstance(goal, Compound) and functor(goal) == ("^", 2):
+            bound |= {variable.name for variable in variables(goal.args[0])}
+            goal = goal.args[1]
+        free = dict.fromkeys(v.name for v in variables(goal) if v.name not in bound)
+        witness = listing([Variable(free_name) for free_name in free])
+        groups: dict[Term, list[Term]] = {}
+        for answer in self._conjunction((goal,), {}, _Frame()):
+            groups.setdefault(substitute(witness, answer), []).append(substitute(template, answer))
+        for values in sorted(groups, key=order_key):
+            found = groups[values]
+            if name == "setof":
+                found = sorted(dict.fromkeys(found), key=order_key)
+            both = Compound("", (witness, result)), Compound("", (values, listing(found)))
+            yield from _unified(*both, env)
 
     def _simple(
         self, goal: Term, key: Key, args: tuple[Term, ...], env: Env, frame: _Frame
@@ -306,18 +338,33 @@ def _aggregate(what: Term, found: list[Term]) -> Term | None:
     """The aggregate of the solutions; None, that is failure, for max, min and avg of none.
 
     `count` and `sum` of none are 0. `avg` is a float. Solutions without a value do not count.
+    `max(X, W)` and `min(X, W)` give the value with its W, of equal values the first.
     """
-    name = functor(what)[0]
+    name, arity = functor(what)
     if name == "count":
         return Number(len(found))
-    values = [value for term in found for value in _value(term)]
+    if name in ("bag", "set"):
+        once = sorted(dict.fromkeys(found), key=order_key) if name == "set" else found
+        return listing(once)
+    values = [(value, term) for term in found for value in _value(_measured(term, arity))]
+    numbers = [value for value, _ in values]
     if name == "sum":
-        return Number(exact(sum(values)))
+        return Number(exact(sum(numbers)))
     if not values:
         return None
     if name == "avg":
-        return Number(float(sum(values) / len(values)))
-    return Number(max(values) if name == "max" else min(values))
+        return Number(float(sum(numbers) / len(numbers)))
+    best = max(numbers) if name == "max" else min(numbers)
+    if arity == 1:
+        return Number(best)
+    witness = next(term for value, term in values if value == best)
+    assert isinstance(witness, Compound)
+    return Compound(name, (Number(best), witness.args[1]))
+
+
+def _measured(term: Term, arity: int) -> Term:
+    """What is measured of a solution: the first of two."""
+    return term.args[0] if arity == 2 and isinstance(term, Compound) else term
 
 
 def _value(term: Term) -> list[Numeric]:

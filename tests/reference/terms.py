@@ -190,10 +190,16 @@ def _alike(left: Term, right: Term) -> bool:
     return not isinstance(left, Compound) and not isinstance(right, Compound)
 
 
+CONNECTIVES = frozenset({
+    ",", ";", "->", "\\+", "not", "and", "or", "^", "once", "ignore",
+    "findall", "aggregate_all", "bagof", "setof", "forall",
+})  # fmt: skip
+"""What makes goals of goals."""
+
+
 def goals_of(term: Term) -> Iterator[Compound | Atom]:
     """Every goal in a body literal, connectives left out but looked into."""
-    connectives = {",", ";", "->", "\\+", "not", "and", "or", "findall", "aggregate_all", "forall"}
-    if isinstance(term, Compound) and term.functor in connectives:
+    if isinstance(term, Compound) and term.functor in CONNECTIVES:
         for arg in term.args:
             yield from goals_of(arg)
     elif isinstance(term, Compound | Atom):

@@ -192,6 +192,15 @@ def test_infix_operators(operator: str) -> None:
     assert parse_term(f"(X {operator} Y)") == op(operator, X, Y)
 
 
+@pytest.mark.parametrize("operator", INFIX.split())
+def test_operators_may_stand_as_atoms_in_arguments(operator: str) -> None:
+    atom = Atom(operator)
+    assert parse_term(f"p({operator}, X, {operator})") == Compound("p", (atom, X, atom))
+    assert parse_term(f"[{operator}, X|{operator} ]") == Sequence((atom, X), atom)
+    assert parse_term(f"X = ({operator})") == op("=", X, atom)
+    assert parse_term(show(Compound("p", (atom,)))) == Compound("p", (atom,))
+
+
 @pytest.mark.parametrize("operator", [";", ",", "or", "and"])
 def test_chains_are_flat(operator: str) -> None:
     flat = op(operator, B, C, D)

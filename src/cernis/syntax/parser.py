@@ -339,6 +339,9 @@ class ClauseParser:
             if value != "\\+" and self._opens(at + 1) and self._has_comma(at + 1):
                 return self._compound(value, span), 0
             return self._prefix(value, span, limit)
+        if kind == SYMBOL and value in INFIX and self._ends_argument(at + 1):
+            self.at = at + 1
+            return Atom(value, span), 0
         return self._leaf(kind, value, span), 0
 
     def _leaf(self, kind: int, value: str, span: Span) -> Term:
@@ -360,6 +363,10 @@ class ClauseParser:
     def _opens(self, at: int) -> bool:
         """Is there an opening parenthesis, without a blank before it?"""
         return self.values[at] == "(" and self.spans[at][0] == self.spans[at - 1][1]
+
+    def _ends_argument(self, at: int) -> bool:
+        """Is there what may follow an argument: `compare(>, X, 2)`, `[<, >]`, `(<)`?"""
+        return self.kinds[at] == PUNCTUATION and self.values[at] in (",", ")", "]", "|")
 
     def _has_comma(self, opening: int) -> bool:
         """Does the bracket opened here hold more than one argument?"""
