@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cernis.errors import KnowledgeError
-from cernis.syntax.tree import Compound, Number, Term, functor
+from cernis.syntax.tree import Compound, Number, Term
 
 from . import inertia
 from .context import Context
 from .instances import known_instances
 from .intervals import holds_at
-from .program import fluent_of, is_pair, is_unused, value_of
+from .program import fluent_of, is_edge, is_unused, value_of
 from .solve import Key, Predicate
 from .state import Points
 from .terms import Renamer, is_ground, order_key, substitute, unify
@@ -43,15 +43,11 @@ def _happens_at(context: Context, goal: Term) -> Iterator[Term]:
     event, point = _what_and_when(goal)
     happening = set(context.memory.events.get(point, ()))
     happening |= context.state.happened.get(point, set())
-    if isinstance(event, Compound) and _is_edge(event):
+    if isinstance(event, Compound) and is_edge(event):
         pairs = _edges(context, event.functor, event.args[0], point)
         happening |= {Compound(event.functor, (pair,)) for pair in pairs}
     for happened in sorted(happening, key=order_key):
         yield Compound("happensAt", (happened, Number(point)))
-
-
-def _is_edge(event: Compound) -> bool:
-    return functor(event) in (("start", 1), ("end", 1)) and is_pair(event.args[0])
 
 
 def _edges(context: Context, which: str, asked: Term, point: int) -> Iterator[Term]:
@@ -59,9 +55,15 @@ def _edges(context: Context, which: str, asked: Term, point: int) -> Iterator[Te
 
     For the simple fluents under evaluation that follows from what is initiated and terminated
     at the point. An edge of a pair that rests on point input, at the query time, is one of the
-    window and not of the fluent: the next point is not known yet.
+    window and not of the fluent: the next point is not known yet. `startI` is apart: it happens
+    at the first point of an interval, which earlier points have settled.
     """
     state = context.state
+    if which == "startI":
+        for pair in state.instances(asked):
+            if point in [start for start, _ in state.intervals(pair)]:
+                yield pair
+        return
     happens = inertia.begins if which == "start" else inertia.ceases
     for pair in {*state.instances(asked), *state.initiated.get(point, ())}:
         if context.owns(pair):

@@ -9,7 +9,7 @@ from typing import TypeVar
 from cernis.errors import UnsupportedError
 from cernis.syntax.tree import Clause, Compound, Term, functor
 
-from .program import FLUENT_KINDS, Program, Rule, fluent_of, is_pair
+from .program import FLUENT_KINDS, Program, Rule, fluent_of, is_edge, is_pair
 from .terms import CONNECTIVES, unify
 
 Node = TypeVar("Node", bound=Hashable)
@@ -17,7 +17,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A rule's body asks for this: `what` is holdsAt, holdsFor, happensAt, start, end,
+    """A rule's body asks for this: `what` is holdsAt, holdsFor, happensAt, start, end, startI,
     initiatedAt or terminatedAt, `term` the pair or event. `positive` is false under negation
     and in findall and aggregates, where more answers below can mean fewer above."""
 
@@ -28,7 +28,7 @@ class Use:
     @property
     def same_time(self) -> bool:
         """Does it ask what happens at this very point? What holds there was settled before."""
-        return self.what not in ("holdsAt", "holdsFor")
+        return self.what not in ("holdsAt", "holdsFor", "startI")
 
 
 def uses(rule: Rule, background: Sequence[Clause]) -> Iterator[Use]:
@@ -51,11 +51,10 @@ def _uses(
         inner = positive and name in (",", ";")
         for arg in goal.args:
             yield from _uses(arg, inner, background, seen)
-    elif name == "happensAt" and functor(goal.args[0]) in (("start", 1), ("end", 1)):
+    elif name == "happensAt" and is_edge(goal.args[0]):
         event = goal.args[0]
         assert isinstance(event, Compound)
-        if is_pair(event.args[0]):
-            yield Use(event.functor, event.args[0], positive)
+        yield Use(event.functor, event.args[0], positive)
     elif name in ("happensAt", "holdsAt", "holdsFor", "initiatedAt", "terminatedAt"):
         yield Use(name, goal.args[0], positive)
     elif functor(goal) not in seen:

@@ -37,7 +37,7 @@ def evaluate_component(context: Context, component: list[Rule]) -> None:
         for group in groups:
             _apply_group(context, group, point)
         inertia.step(context, point)
-        for due in pending.schedule(point) - todo:
+        for due in (pending.schedule(point) | _first_points(context, point)) - todo:
             todo.add(due)
             heappush(queue, due)
     context.enter([])
@@ -64,11 +64,19 @@ def _points(context: Context) -> set[int]:
     for pair in state.pairs():
         for interval in state.intervals(pair):
             points.update(int(bound) - context.tick for bound in interval if bound != INF)
+            points.add(interval[0])
     for rule in context.component:
         if isinstance(rule.at, Number):
             points.add(int(rule.at.value))
     behind = {point for point in points if point > context.edge}
     return behind | {context.start} if context.first else behind
+
+
+def _first_points(context: Context, point: int) -> set[int]:
+    """The next point, if an interval begins there."""
+    first = point + context.tick
+    held = (context.state.simple[pair] for pair in context.state.simple if context.owns(pair))
+    return {first} if any(own and own[-1][0] == first for own in held) else set()
 
 
 def _apply(context: Context, rule: Rule, point: int) -> bool:

@@ -75,6 +75,12 @@ def is_pair(term: Term) -> bool:
     return functor(term) == ("=", 2)
 
 
+def is_edge(event: Term) -> bool:
+    """Is it `start(F=V)`, `end(F=V)` or `startI(F=V)`?"""
+    named = functor(event) in (("start", 1), ("end", 1), ("startI", 1))
+    return isinstance(event, Compound) and named and is_pair(event.args[0])
+
+
 def fluent_of(pair: Term) -> Term:
     """The F of `F=V`."""
     assert isinstance(pair, Compound)
@@ -168,6 +174,8 @@ def _rule(name: str, args: tuple[Term, ...], body: tuple[Term, ...]) -> Rule | N
     match name, len(args):
         case (("initiatedAt" | "terminatedAt" | "happensAt" | "holdsFor"), 2):
             return Rule(name, args[0], goals, at=args[1])
+        case "initiatedAt", 4 if args[2] == Number(-1):
+            return Rule("initially", args[0], _without_bounds(goals, args))
         case (("initiatedAt" | "terminatedAt"), 4):
             return Rule(name, args[0], goals, at=args[2], window=(args[1], args[3]))
         case "initially", 1:
@@ -179,6 +187,13 @@ def _rule(name: str, args: tuple[Term, ...], body: tuple[Term, ...]) -> Rule | N
     return None
 
 
+def _without_bounds(goals: tuple[Term, ...], args: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The goals that do not only say how -1 lies to the bounds of the window."""
+    bounds = {arg.name for arg in (args[1], args[3]) if isinstance(arg, Variable)}
+    asked = [{variable.name for variable in variables(goal)} for goal in goals]
+    return tuple(goal for goal, own in zip(goals, asked, strict=True) if not own or own - bounds)
+
+
 def _with_unused(clause: Clause) -> tuple[Term, ...]:
     """The body, in which variables that occur once have names that say so."""
     terms = (clause.head, *clause.body)
@@ -188,9 +203,11 @@ def _with_unused(clause: Clause) -> tuple[Term, ...]:
 
 
 def _plain(goal: Term) -> Term:
-    """The goal with four-argument initiatedAt and terminatedAt cut down to two."""
+    """The goal with four-argument initiatedAt and terminatedAt cut down to two; endI is end."""
     if isinstance(goal, Compound):
         args = tuple(_plain(arg) for arg in goal.args)
+        if functor(goal) == ("endI", 1) and is_pair(args[0]):
+            return Compound("end", args)
         if goal.functor in ("initiatedAt", "terminatedAt") and len(args) == 4:
             return Compound(goal.functor, (args[0], args[2]))
         return Compound(goal.functor, args)

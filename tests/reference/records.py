@@ -21,7 +21,7 @@ from cernis.syntax import parse_term
 from cernis.syntax.tree import Atom, Compound, Number, Term, functor, walk
 
 from .arithmetic import GREATEST, LEAST
-from .program import Program, is_pair
+from .program import Program, is_edge, is_pair
 from .terms import is_ground, one_relation
 
 INTEGER = re.compile(r"[+-]?\d+\Z")
@@ -144,20 +144,12 @@ def _mention(result: Vocabulary, term: Term) -> None:
     if not isinstance(term, Compound) or not term.args:
         return
     what = term.args[0]
-    if term.functor in ("holdsAt", "holdsFor", "start", "end") and is_pair(what):
+    if term.functor in ("holdsAt", "holdsFor", "start", "end", "startI") and is_pair(what):
         _add(result.fluents, what)
         result.terms.append(what)
-    elif term.functor == "happensAt" and not _is_edge(what):
+    elif term.functor == "happensAt" and not is_edge(what):
         _add(result.events, what)
         result.terms.append(what)
-
-
-def _is_edge(event: Term) -> bool:
-    return (
-        isinstance(event, Compound)
-        and functor(event) in (("start", 1), ("end", 1))
-        and is_pair(event.args[0])
-    )
 
 
 def _declare(result: Vocabulary, pair: Term, where: set[tuple[str, int]]) -> None:
