@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from cernis.check.catalogue import EventEntry, FluentEntry
 from cernis.check.checker import Checked, check
-from cernis.check.model import Relation
-from cernis.errors import CernisError, Diagnostic, ProgramError, Severity
+from cernis.check.model import DIALECTS, Relation
+from cernis.errors import CernisError, DataError, Diagnostic, ProgramError, Severity
 from cernis.knowledge.facts import FactTable
 from cernis.knowledge.rdf import RDF_ENDINGS, Triple, rdf_tables, read_rdf
 from cernis.knowledge.tables import read_table
@@ -180,21 +180,29 @@ class Program:
         )
 
 
-def load(source: str | Path, facts: Iterable[str | Path] = ()) -> Program:
+def load(
+    source: str | Path, facts: Iterable[str | Path] = (), dialect: str | None = None
+) -> Program:
     """Load and check a program from a file or from its text.
 
     A `Path`, or a string of one line that ends like a rule file, is read as a file; any other
     string is the program itself. Raises one ProgramError with all diagnostics if there is an
-    error among them.
+    error among them. The dialect, `cernis` or `rtec`, says how the text is read; without one, a
+    directive in the text does, else a file ending in `.prolog` is read as `rtec`.
     """
-    checked = check_source(source, facts)
+    checked = check_source(source, facts, dialect)
     if checked.has_errors:
         raise ProgramError(checked.diagnostics, checked.sources)
     return Program(checked)
 
 
-def check_source(source: str | Path, facts: Iterable[str | Path] = ()) -> Checked:
+def check_source(
+    source: str | Path, facts: Iterable[str | Path] = (), dialect: str | None = None
+) -> Checked:
     """Load and check a program, errors and all."""
+    if dialect is not None and dialect not in DIALECTS:
+        raise DataError(f"the dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
+    usual = "rtec" if "\n" not in str(source) and str(source).endswith(".prolog") else "cernis"
     files = [Path(fact) for fact in facts]
     texts = [file for file in files if file.suffix not in TABLE_ENDINGS]
     if isinstance(source, Path) or _is_file_name(source):
@@ -202,7 +210,7 @@ def check_source(source: str | Path, facts: Iterable[str | Path] = ()) -> Checke
     else:
         parsed = load_text(source, facts=texts)
     tables, troubles = _tables(file for file in files if file.suffix in TABLE_ENDINGS)
-    return check(_with(parsed, troubles), tables)
+    return check(_with(parsed, troubles), tables, dialect, usual)
 
 
 def _is_file_name(source: str) -> bool:

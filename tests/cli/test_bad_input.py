@@ -17,7 +17,7 @@ MISSPELT = """\
 :- event(win_lottery(_)).
 initiatedAt(rich(X)=true, T) :- happensAt(win_lotery(X), T).
 """
-UNBOUND = "initiatedAt(rich(X, Y)=true, T) :- happensAt(win(X), T).\n"
+UNBOUND = "happensAt(richer(X, Y), T) :- happensAt(win(X), T).\n"
 BOTH_WAYS = """\
 initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).
 holdsFor(rich(X)=true, I) :- holdsFor(poor(X)=false, I).

@@ -13,7 +13,7 @@ from tests.cli.command import MARITIME, run
 pytestmark = pytest.mark.usefixtures("folder")
 
 WARNS = "unused(1).\n"
-FAILS = "initiatedAt(rich(X)=true, T) :- happensAt(win(Y), T).\n"
+FAILS = "happensAt(richer(X), T) :- happensAt(win(Y), T).\n"
 SPEEDS = """\
 initiatedAt(fast(V)=true, T) :-
     happensAt(velocity(V, S), T),
@@ -34,7 +34,7 @@ def write(name: str, text: str) -> str:
 def test_a_sound_program_is_fine() -> None:
     done = run("check", "toy.cer")
     assert (done.code, done.err) == (0, "")
-    assert done.out == "toy.cer: no problems; 2 inputs, 1 simple fluent\n"
+    assert done.out == "toy.cer: no problems; 2 inputs, 1 simple fluent; dialect cernis\n"
 
 
 def test_the_maritime_rules_are_fine() -> None:
@@ -44,7 +44,7 @@ def test_the_maritime_rules_are_fine() -> None:
 
 
 def test_an_empty_program_is_fine_and_has_nothing_in_it() -> None:
-    assert run("check", write("empty.cer", "")).out == "empty.cer: no problems\n"
+    assert run("check", write("empty.cer", "")).out == "empty.cer: no problems; dialect cernis\n"
 
 
 def test_errors_are_shown_and_exit_with_1() -> None:
@@ -52,7 +52,9 @@ def test_errors_are_shown_and_exit_with_1() -> None:
     assert done.code == 1
     assert "error[C030]: nothing in the body gives X a value" in done.out
     assert " --> bad.cer:1:18\n" in done.out
-    assert done.out.endswith("bad.cer: 1 error, 1 warning; 1 input, 1 simple fluent\n")
+    assert done.out.endswith(
+        "bad.cer: 1 error, 1 warning; 1 input, 1 derived event; dialect cernis\n"
+    )
 
 
 def test_warnings_are_errors_only_if_asked() -> None:
@@ -79,7 +81,8 @@ def test_json_tells_where() -> None:
 
 
 def test_json_has_the_places_of_notes() -> None:
-    both = FAILS.replace("Y", "X") + "holdsFor(rich(X)=true, I) :- holdsFor(poor(X)=false, I).\n"
+    both = "initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).\n"
+    both += "holdsFor(rich(X)=true, I) :- holdsFor(poor(X)=false, I).\n"
     done = run("check", write("both.cer", both), "--format", "json")
     (error,) = json.loads(done.out)
     assert error["code"] == "C040"

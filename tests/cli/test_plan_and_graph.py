@@ -71,7 +71,7 @@ def test_plan_warns_beside_the_plan_where_no_key_fits() -> None:
 
 @pytest.mark.parametrize("command", ["plan", "graph"])
 def test_a_program_with_errors_has_none(command: str) -> None:
-    Path("bad.cer").write_text("initiatedAt(a(X)=true, T) :- happensAt(b, T).\n", "utf-8")
+    Path("bad.cer").write_text("happensAt(a(X), T) :- happensAt(b, T).\n", "utf-8")
     done = run(command, "bad.cer", *(["-o", "bad.svg"] if command == "graph" else []))
     assert (done.code, done.out) == (1, "")
     assert "error[C030]" in done.err

@@ -14,7 +14,7 @@ from tests.cli.command import MARITIME, environment, line, start
 pytestmark = pytest.mark.usefixtures("folder")
 
 PLAN = ("plan", MARITIME / "rules.cer", "--facts", MARITIME / "facts.cer")
-FAILS = "initiatedAt(rich(X)=true, T) :- happensAt(win(Y), T).\n"
+FAILS = "happensAt(richer(X), T) :- happensAt(win(Y), T).\n"
 
 needs_full_device = pytest.mark.skipif(
     not Path("/dev/full").exists(), reason="this system has no device that is always full"

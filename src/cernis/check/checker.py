@@ -10,6 +10,7 @@ from pathlib import Path
 from cernis.check.catalogue import Catalogue, catalogue
 from cernis.check.constants import split_by_constants
 from cernis.check.dependencies import Dependencies, dependencies
+from cernis.check.dialect import read_in_dialect
 from cernis.check.free_variables import mark_free_variables
 from cernis.check.goals import Modes, Needs, infer_modes
 from cernis.check.grounded_heads import bind_by_grounding
@@ -71,13 +72,20 @@ class Checked:
         return any(diagnostic.is_error for diagnostic in self.diagnostics)
 
 
-def check(parsed: Parsed, given: Mapping[Relation, FactTable] | None = None) -> Checked:
-    """Check a program. `given` are tables from outside the text that serve as predicates."""
+def check(
+    parsed: Parsed, given: Mapping[Relation, FactTable] | None = None, dialect: str | None = None,
+    usual: str = "cernis",
+) -> Checked:  # fmt: skip
+    """Check a program. `given` are tables from outside the text that serve as predicates.
+
+    The dialect decides how the text is read; without one a directive does, and else the `usual`.
+    """
     report = Report(list(parsed.diagnostics))
     expanded = expand_phrases(parsed.items, report)
     lowered = lower(look_up_in_time(expanded.items, report), report)
     definitions = lowered.definitions
     definitions.auxiliary |= expanded.auxiliary
+    read_in_dialect(definitions, dialect or definitions.settings.dialect or usual, report)
     split_kinds(definitions, report)
     mark_free_variables(definitions)
     clauses = _by_relation(lowered, report)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cernis.check.model import (
+    DIALECTS,
     Consumption,
     Definitions,
     Event,
@@ -239,6 +240,12 @@ def _ties(goal: Compound, definitions: Definitions, report: Report) -> None:
         definitions.settings = replace(definitions.settings, ties=choice, ties_said=True)
 
 
+def _dialect(goal: Compound, definitions: Definitions, report: Report) -> None:
+    choice = _choice(DIALECTS, goal.args[0], report)
+    if choice:
+        definitions.settings = replace(definitions.settings, dialect=choice)
+
+
 def _memory(goal: Compound, definitions: Definitions, report: Report) -> None:
     """`:- memory(2h).`, a number of time units, or `inf`."""
     value = goal.args[0]
@@ -338,6 +345,7 @@ _DIRECTIVES: dict[tuple[str, int], _Handler] = {
     ("fluent", 1): _fluent,
     ("dynamic", 1): _dynamic,
     ("tick", 1): _tick,
+    ("dialect", 1): _dialect,
     ("ties", 1): _ties,
     ("memory", 1): _memory,
     ("consumption", 1): _consumption,

@@ -15,6 +15,7 @@ from cernis.check.model import (
     InitialRule,
     Pair,
     Postponable,
+    StaticRule,
 )
 from cernis.check.parts import event_of, is_delay, pair_of, show_fluent
 from cernis.check.pointrules import lower_change, lower_event_rule, speaks_of_time
@@ -209,8 +210,11 @@ def _holds_for(clause: Clause, definitions: Definitions, report: Report) -> None
     assert isinstance(clause.head, Compound)
     target, output = clause.head.args
     pair = pair_of(target, report, "holdsFor")
-    # A clause giving [] only says what is so anyway: without intervals there are none.
-    if pair is None or output == Atom("[]"):
+    if pair is None:
+        return
+    if output == Atom("[]"):
+        # It says what is so anyway, but in the dialect in which later clauses do not count then.
+        definitions.statics.append(StaticRule(pair, (), "", clause.span))
         return
     rule = lower_static(clause, pair, output, report)
     if rule is not None:

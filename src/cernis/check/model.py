@@ -15,6 +15,9 @@ from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, PatternRule, Term, Text, Variable
 
+DIALECTS = ("cernis", "rtec")
+"""How a program may be read."""
+
 ANY_VALUE = "*"
 """The value of a vertex that stands for whatever value a variable takes."""
 
@@ -223,10 +226,11 @@ class IntervalOperation:
 
 @dataclass(frozen=True, slots=True)
 class NotEmpty:
-    r"""`I \= []`: without intervals in I the rule gives none."""
+    r"""`I \= []`: without intervals in I the rule gives none. Negated: with any, it gives none."""
 
     intervals: str
     span: Span = field(default=NOWHERE, compare=False)
+    negated: bool = False
 
 
 StaticLiteral: TypeAlias = HoldsFor | IntervalOperation | NotEmpty | Condition
@@ -264,6 +268,8 @@ class StaticRule:
     body: tuple[StaticLiteral, ...]
     output: str
     span: Span = field(default=NOWHERE, compare=False)
+    cut: int | None = None
+    """How many literals stand before the `!`, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +280,8 @@ class InitialRule:
     goals: tuple[Term, ...]
     probability: float | None = None
     span: Span = field(default=NOWHERE, compare=False)
+    starts_effects: bool = True
+    """Do delayed effects follow, as after an initiation at the start of the run?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +302,8 @@ class Postponable:
     pair: Pair
     goals: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)
+    until_due: bool = False
+    """Does one at the very point at which the effect is due move it, too?"""
 
     @property
     def is_of_all(self) -> bool:
@@ -374,6 +384,8 @@ class Settings:
     """Did a directive say so?"""
     consumption: Consumption = field(default_factory=Consumption)
     consumption_of: tuple[tuple[str, Consumption], ...] = ()
+    dialect: str | None = None
+    """What a directive says, then what holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def lower_static(clause: Clause, pair: Pair, output: Term, report: Report) -> St
             help=f"let the last goal give {output.name}",
         )  # fmt: skip
         return None
-    return StaticRule(pair, tuple(body.literals), name, clause.span)
+    return StaticRule(pair, tuple(body.literals), name, clause.span, body.cut)
 
 
 @dataclass(slots=True)
@@ -61,6 +61,7 @@ class _StaticBody:
     known: dict[str, Span] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     failed: bool = False
+    cut: int | None = None
 
     def alias(self, name: str) -> str:
         """The name a list of intervals was first given."""
@@ -71,6 +72,8 @@ class _StaticBody:
     def goal(self, goal: Term) -> None:
         """Add one goal of the body."""
         name = functor(goal)
+        if goal == Atom("!"):
+            self.cut = len(self.literals)
         if goal in (Atom("!"), Atom("true")):
             return
         if name == ("holdsFor", 2):

@@ -15,7 +15,7 @@ import typer
 
 from cernis import __version__
 from cernis.cli.output import accept_any_character, drop, is_coloured, say, stop
-from cernis.cli.program import Facts, Rules, load_program
+from cernis.cli.program import Dialect, Facts, Rules, load_program
 from cernis.cli.run import run
 from cernis.cli.stream import replay, stream
 from cernis.cli.uncertain import learn_durations, noise, score
@@ -76,6 +76,7 @@ def options(
 def check(
     rules: Rules,
     facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
+    dialect: Dialect = None,
     format_: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
 ) -> None:
@@ -83,7 +84,7 @@ def check(
     from cernis.program import check_source
     from cernis.report.diagnostics import as_github, as_json, as_text, summary
 
-    checked = check_source(rules, facts)
+    checked = check_source(rules, facts, dialect)
     found = checked.diagnostics
     if format_ is Format.JSON:
         say(as_json(found, checked.sources))
@@ -93,9 +94,14 @@ def check(
     else:
         if found:
             say(as_text(found, checked.sources, is_coloured(sys.stdout)) + "\n")
-        say("; ".join(filter(None, (f"{rules}: {summary(found)}", _inventory(checked)))))
+        said = f"{rules}: {summary(found)}", _inventory(checked), _dialect(checked)
+        say("; ".join(filter(None, said)))
     worst = checked.has_errors or (strict and any(str(d.severity) == "warning" for d in found))
     raise typer.Exit(1 if worst else 0)
+
+
+def _dialect(checked: Checked) -> str:
+    return f"dialect {checked.definitions.settings.dialect}"
 
 
 def _inventory(checked: Checked) -> str:
@@ -149,6 +155,7 @@ app.command()(score)
 def plan(
     rules: Rules,
     facts: Facts = [],  # noqa: B006 - as above
+    dialect: Dialect = None,
     expand: Annotated[
         bool, typer.Option("--expand", help="Show the rules with phrases written out instead.")
     ] = False,
@@ -173,7 +180,7 @@ def plan(
     from cernis.plan import explain
     from cernis.report.diagnostics import as_text
 
-    program = load_program(rules, facts)
+    program = load_program(rules, facts, dialect)
     if expand:
         say(_expanded(rules), newline=False)
         return
@@ -213,6 +220,7 @@ def _expanded(rules: Path) -> str:
 def graph(
     rules: Rules,
     facts: Facts = [],  # noqa: B006 - as above
+    dialect: Dialect = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -224,7 +232,7 @@ def graph(
     """Draw what depends on what, immediately and with a delay, level by level."""
     from cernis.report.graph import as_dot, as_svg
 
-    checked = load_program(rules, facts).checked
+    checked = load_program(rules, facts, dialect).checked
     if output is None:
         say(as_dot(checked.dependencies, checked.catalogue, inputs), newline=False)
         return

@@ -25,16 +25,24 @@ Facts = Annotated[
         help="Background facts: rule text, CSV or Parquet.",
     ),
 ]
+Dialect = Annotated[
+    str | None,
+    typer.Option(
+        "--dialect",
+        metavar="NAME",
+        help="How the rules are read: cernis, or rtec, which is usual for files ending in .prolog.",
+    ),
+]
 
 
-def load_program(rules: Path, facts: list[Path]) -> Program:
+def load_program(rules: Path, facts: list[Path], dialect: str | None = None) -> Program:
     """The program, or its diagnostics and the end."""
     from cernis.errors import ProgramError
     from cernis.program import load
     from cernis.report.diagnostics import as_text, summary
 
     try:
-        return load(rules, facts)
+        return load(rules, facts, dialect)
     except ProgramError as error:
         say(as_text(error.diagnostics, error.sources, is_coloured(sys.stderr)), err=True)
         stop(f"{rules}: {summary(error.diagnostics)}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from cernis.cli.output import say, stop
-from cernis.cli.program import Facts, Rules, load_program
+from cernis.cli.program import Dialect, Facts, Rules, load_program
 from cernis.cli.spark import Asked, run_on_spark, see_all, spark_settings
 from cernis.cli.uncertain import (
     Durations,
@@ -65,6 +65,7 @@ def run(
         _file("--input", "-i", help="Records: text, Parquet, JSON lines or CSV; - is a pipe."),
     ],
     facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
+    dialect: Dialect = None,
     output: Annotated[
         Path | None,
         _file("--output", "-o", help="A folder for the result; else it is printed.", metavar="DIR"),
@@ -130,7 +131,7 @@ def run(
     wanted = format_ or (Format.PARQUET if output else Format.TEXT)
     if output is None and wanted is not Format.TEXT:
         stop(f"--format {wanted} needs --output, a folder for the result", 2)
-    program = load_program(rules, facts)
+    program = load_program(rules, facts, dialect)
     tell_of_compilation()
     from cernis.operators.profile import Profile
     from cernis.runtime.recognise import recognise

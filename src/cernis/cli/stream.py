@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cernis.cli.output import say, stop
-from cernis.cli.program import Facts, Rules, load_program
+from cernis.cli.program import Dialect, Facts, Rules, load_program
 from cernis.cli.run import say_summary, tell_of_compilation
 from cernis.cli.spark import quiet, said, spark_settings
 from cernis.cli.uncertain import (
@@ -102,6 +102,7 @@ def stream(
         ),
     ],
     facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
+    dialect: Dialect = None,
     step: Step = None,
     lateness: Lateness = "0",
     policy: PolicyOption = Policy.EARLY,
@@ -148,8 +149,9 @@ def stream(
         uncertain, threshold, memory, durations, seed, relations, probabilities
     )
     asked = _asked(
-        rules, facts, sink, port, master, conf, window=window, step=step, lateness=lateness,
-        policy=policy, start=start, tick=tick, future=future, partitions=partitions, **more,
+        rules, facts, dialect, sink, port, master, conf, window=window, step=step,
+        lateness=lateness, policy=policy, start=start, tick=tick, future=future,
+        partitions=partitions, **more,
     )  # fmt: skip
     from cernis.spark.stream_sources import source_of
 
@@ -172,6 +174,7 @@ def replay(
     ],
     window: Window,
     facts: Facts = [],  # noqa: B006 - as above
+    dialect: Dialect = None,
     step: Step = None,
     lateness: Lateness = "0",
     policy: PolicyOption = Policy.EARLY,
@@ -200,8 +203,9 @@ def replay(
     """Send history through the streaming path, as if it came now, at any speed."""
     with tempfile.TemporaryDirectory(prefix="cernis-replay-") as folder:
         asked = _asked(
-            rules, facts, sink, port, master, conf, window=window, step=step, lateness=lateness,
-            policy=policy, start=start, tick=tick, future=future, partitions=partitions,
+            rules, facts, dialect, sink, port, master, conf, window=window, step=step,
+            lateness=lateness, policy=policy, start=start, tick=tick, future=future,
+            partitions=partitions,
             checkpoint=Path(folder, "checkpoint"),
             uncertain=_likely(
         uncertain, threshold, memory, durations, seed, relations, probabilities
@@ -238,10 +242,10 @@ def _speed(text: str) -> float | None:
 
 
 def _asked(
-    rules: Path, facts: list[Path], sink: str, port: int | None, master: str, conf: list[str],
-    **settings: Any,
+    rules: Path, facts: list[Path], dialect: str | None, sink: str, port: int | None, master: str,
+    conf: list[str], **settings: Any,
 ) -> Asked:  # fmt: skip
-    program = load_program(rules, facts)
+    program = load_program(rules, facts, dialect)
     tell_of_compilation()
     if settings["lateness"] == "0":
         settings["lateness"] = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from cernis.cli.output import say, stop
-from cernis.cli.program import Facts, Rules, load_program
+from cernis.cli.program import Dialect, Facts, Rules, load_program
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def learn_durations(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write them, as TOML.")
     ],
     facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
+    dialect: Dialect = None,
     threshold: Threshold = 0.5,
     tick: Annotated[int | None, typer.Option(help="How far apart time-points are.")] = None,
 ) -> None:
@@ -126,7 +127,7 @@ def learn_durations(
     from cernis.runtime import accuracy
     from cernis.runtime.uncertain_settings import write_durations
 
-    program = load_program(rules, facts)
+    program = load_program(rules, facts, dialect)
     result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
     own_tick = tick or program.checked.definitions.settings.tick
     found = accuracy.learn_durations(result.answer, own_tick, result.summary.end)
@@ -185,6 +186,7 @@ def score(
     rules: Rules,
     inputs: Inputs,
     facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
+    dialect: Dialect = None,
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -214,7 +216,7 @@ def score(
         true = None if truth is None else read_intervals(truth)
     except DataError as error:
         stop(str(error), 2)
-    program = load_program(rules, facts)
+    program = load_program(rules, facts, dialect)
     result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
     own_tick = tick or program.checked.definitions.settings.tick
     bounds = (result.summary.start, result.summary.end, own_tick)

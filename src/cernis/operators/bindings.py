@@ -49,7 +49,7 @@ def alternatives(rule: IntervalRule) -> list[frozenset[str]]:
             needs[step.output] = {frozenset([step.output])}
         elif isinstance(step, Combine):
             needs[step.output] = _needs(step, [needs[name] for name in step.inputs])
-        elif isinstance(step, Require):
+        elif isinstance(step, Require) and not step.negated:
             required.append(step.intervals)
     result = needs[rule.output]
     for name in required:

@@ -25,6 +25,9 @@ from cernis.tables.fluents import INFINITY, FluentTable
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 
+_Packed: TypeAlias = tuple[Integers, Integers, Integers]
+
+
 @dataclass(slots=True)
 class Lists:
     """One list of intervals a row: row r has list `groups[r]` of a collection, -1 is none."""
@@ -63,14 +66,14 @@ def evaluate_lists(
 ) -> dict[str, Lists]:
     """The list of intervals behind each name, row by row."""
     lists: dict[str, Lists] = {}
-    required: list[str] = []
+    required: list[Require] = []
     for step in steps:
         if isinstance(step, Require):
-            required.append(step.intervals)
+            required.append(step)
         elif isinstance(step, (Fetch, Combine)):
             lists[step.output] = _list_of(step, lists, rows, context)
-    for name in required:
-        lists = _required(name, lists)
+    for step in required:
+        lists = _required(step, lists)
     return lists
 
 
@@ -179,20 +182,23 @@ def _combined(step: Combine, inputs: list[Lists], rows: Rows, context: Context) 
     if step.operator in ("intDurGreater", "intDurLess"):
         return _by_duration(step, inputs[0], rows, context)
     if step.operator == "allen":
-        return _related(step, *inputs)
+        return _related(step, inputs[0], inputs[1], context.tick)
     if not inputs:
         return normalised(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64),
                           rows.length)  # fmt: skip
     raise UnsupportedError(f"{step.operator} is not supported yet")
 
 
-def _related(step: Combine, source: Lists, target: Lists) -> Lists:
+def _related(step: Combine, source: Lists, target: Lists, tick: int) -> Lists:
     """The intervals of two lists in some pair of a relation, put together as the mode says."""
     from cernis.kernels.allen import RELATIONS, related
 
-    relation, mode = (show(parameter).strip("'") for parameter in step.parameters)
+    relation, mode, *closed = (show(parameter).strip("'") for parameter in step.parameters)
     one, other = source.packed(), target.packed()
-    chosen1, chosen2 = related(*one, *other, RELATIONS.index(relation))
+    if closed:
+        chosen1, chosen2 = _related_closed(relation, one, other, tick)
+    else:
+        chosen1, chosen2 = related(*one, *other, RELATIONS.index(relation))
     left, right = _of(*_filtered(one, chosen1)), _of(*_filtered(other, chosen2))
     if mode == "source":
         return left
@@ -202,6 +208,28 @@ def _related(step: Combine, source: Lists, target: Lists) -> Lists:
         return _of(*cover(*_stacked([left, right]), 1 if mode == "union" else 2))
     first, second = (left, right) if mode == "complement" else (right, left)
     return _of(*subtract(*first.packed(), *second.packed()))
+
+
+def _related_closed(
+    relation: str, one: _Packed, other: _Packed, tick: int
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """The intervals in some pair of a relation, taken as `[start, end - tick]`.
+
+    Of those, a single point meets nothing.
+    """
+    from cernis.kernels.allen import RELATIONS, related
+
+    lasts = [np.where(ends == INFINITY, ends, ends - tick) for _, _, ends in (one, other)]
+    offsets, starts, last = one[0], one[1], lasts[0]
+    meeting = last > starts if relation == "meets" else np.ones(len(starts), np.bool_)
+    if not meeting.all():
+        offsets, starts, last = _filtered((offsets, starts, last), meeting)
+    chosen, chosen2 = related(
+        offsets, starts, last, other[0], other[1], lasts[1], RELATIONS.index(relation)
+    )
+    chosen1 = np.zeros(len(meeting), np.bool_)
+    chosen1[meeting] = chosen
+    return chosen1, chosen2
 
 
 def _filtered(
@@ -231,12 +259,14 @@ def _by_duration(step: Combine, lists: Lists, rows: Rows, context: Context) -> L
     return _of(kept, starts[keep], ends[keep])
 
 
-def _required(name: str, lists: dict[str, Lists]) -> dict[str, Lists]:
-    """Rows without intervals in the named list have none in any."""
-    own = lists[name]
+def _required(step: Require, lists: dict[str, Lists]) -> dict[str, Lists]:
+    """Rows without intervals in the list that is required, or with some, have none in any."""
+    own = lists[step.intervals]
     some = np.zeros(len(own.groups), np.bool_)
     has = own.groups >= 0
     some[has] = (own.offsets[own.groups[has] + 1] - own.offsets[own.groups[has]]) > 0
+    if step.negated:
+        some = ~some
     return {
         key: Lists(np.where(some, each.groups, -1), each.offsets, each.starts, each.ends)
         for key, each in lists.items()

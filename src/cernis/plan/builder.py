@@ -249,7 +249,7 @@ class _Builder:
                             literal.span)
                 )  # fmt: skip
             elif isinstance(literal, NotEmpty):
-                steps.append(Require(literal.intervals, literal.span))
+                steps.append(Require(literal.intervals, literal.span, literal.negated))
             waiting = self._conditions(waiting, pipeline, steps, everything=False)
         self._conditions(waiting, pipeline, steps, everything=True)
         unbound = tuple(sorted(entity_names(rule.pair) - pipeline.bound))

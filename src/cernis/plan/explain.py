@@ -297,5 +297,5 @@ def _describe(step: PointOperator | IntervalOperator) -> str:
         parameters = "".join(f", {show(parameter)}" for parameter in step.parameters)
         return f"{step.output} = {_SETS[step.operator]}({', '.join(step.inputs)}{parameters})"
     if isinstance(step, Require):
-        return f"Require {step.intervals}"
+        return f"Require {step.intervals}{' = []' if step.negated else ''}"
     return type(step).__name__

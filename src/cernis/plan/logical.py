@@ -181,10 +181,11 @@ class Combine:
 
 @dataclass(frozen=True, slots=True)
 class Require:
-    """Nothing comes out for arguments whose list of intervals is empty."""
+    """Nothing comes out for arguments whose list of intervals is empty; or, negated, is not."""
 
     intervals: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    negated: bool = False
 
 
 IntervalOperator: TypeAlias = (

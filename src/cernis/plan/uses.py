@@ -97,7 +97,7 @@ def _needed_lists(rule: StaticRule) -> frozenset[str]:
             needs[step.output] = _needs(step.operator, [needs[name] for name in step.inputs])
     found = needs.get(rule.output, frozenset())
     for step in rule.body:
-        if isinstance(step, NotEmpty):
+        if isinstance(step, NotEmpty) and not step.negated:
             found |= needs[step.intervals]
     return found
 

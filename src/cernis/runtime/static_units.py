@@ -43,8 +43,13 @@ def can_be_cut(definition: Definition) -> bool:
 def _is_plain(rule: IntervalRule) -> bool:
     steps = [step for step in rule.steps if isinstance(step, Combine)]
     known = all(step.operator in _POINT_BY_POINT | _DURATIONS and step.inputs for step in steps)
-    required = {step.intervals for step in rule.steps if isinstance(step, Require)}
-    return known and required <= {rule.output} | _holding(rule)
+    requires = [step for step in rule.steps if isinstance(step, Require)]
+    required = {step.intervals for step in requires}
+    return (
+        known
+        and not any(s.negated for s in requires)
+        and required <= {rule.output} | _holding(rule)
+    )
 
 
 def _holding(rule: IntervalRule) -> set[str]:
