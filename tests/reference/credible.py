@@ -219,6 +219,22 @@ def reported(batches: Iterable[Batch]) -> list[Interval]:
     return longest(interval for batch in batches for interval in batch.found)
 
 
+def joined(intervals: Iterable[Interval]) -> list[Interval]:
+    """The intervals with those that touch made one: `[a,b]` and `[b+1,c]` are `[a,c]`.
+
+    The mean of the union is at least the threshold where both means are. In bounded memory an
+    interval may have been found in such pieces.
+    """
+    known = set(intervals)
+    size = 0
+    while len(known) > size:
+        size = len(known)
+        known |= {
+            (first[0], last[1]) for first in known for last in known if first[1] + 1 == last[0]
+        }
+    return longest(known)
+
+
 def run_credible_case(folder: Path) -> str:
     """The answer to a case folder, one interval a line: `[1,5]`.
 
@@ -259,6 +275,8 @@ def _run_case(folder: Path) -> tuple[list[Interval], list[Batch]]:
             draw=iter(settings.get("draws", ())).__next__ if variant == "bd" else None,
         )
         intervals = reported(results)
+        if variant in ("b", "bd"):
+            intervals = joined(intervals)
     if settings.get("credible", False):
         intervals = most_credible(intervals, probabilities)
     return intervals, results

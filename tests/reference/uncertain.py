@@ -40,6 +40,7 @@ from cernis.syntax.tree import (
     Variable,
     children,
     functor,
+    variables,
     walk,
 )
 
@@ -141,11 +142,15 @@ class Run:
     now: int = 0
     world: Mapping[Fact, bool] = field(default_factory=dict)
     carried: Mapping[Term, float] = field(default_factory=dict)
+    initiated: set[Term] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        given = {("given_event", 2): self._events, ("given_fluent", 2): self._fluents}
+        given = {
+            ("given_event", 2): self._events, ("given_fluent", 2): self._fluents,
+            ("known fluent", 1): self._known_fluents, ("known pair", 1): self._known_pairs,
+        }  # fmt: skip
         bridges = [item for item in parse(BRIDGES).items if isinstance(item, Clause)]
-        plain = [clause for clause in self.clauses if clause.probability is None]
+        plain = [_over_known(clause) for clause in self.clauses if clause.probability is None]
         self.solver = Solver([*plain, *self._domains(), *bridges], given)
 
     @staticmethod
@@ -170,8 +175,9 @@ class Run:
             if functor(clause.head) == ("initially", 1):
                 assert isinstance(clause.head, Compound)
                 chance = 1.0 if clause.probability is None else clause.probability
-                found = self.solver.solve(clause.body, {})
-                for pair in {substitute(clause.head.args[0], env) for env in found}:
+                head = _over_known(clause)
+                found = self.solver.solve(head.body, {})
+                for pair in {substitute(head.head.args[0], env) for env in found}:
                     missing[pair] = missing.get(pair, 1.0) * (1 - chance)
         return {pair: 1 - none for pair, none in missing.items() if self.exists(pair)}
 
@@ -186,10 +192,31 @@ class Run:
             if self.exists(pair)
         }
         pairs = [*carried, *sorted(new - carried.keys(), key=compact)]
-        return {
+        result = {
             pair: sum(weight for weight, holds in worlds(self._goes_on(pair), chances) if holds)
             for pair in pairs
         }
+        self.initiated |= new
+        return result
+
+    def _known_pairs(self, goal: Term) -> Iterator[Term]:
+        """The pairs that grounding allows; without grounding, those that may have been initiated
+        at an earlier point, or may hold."""
+        assert isinstance(goal, Compound)
+        asked = goal.args[0]
+        if self._is_restricted(asked):
+            for env in self.solver.solve([Compound("grounding", (asked,))], {}):
+                yield Compound(goal.functor, (substitute(asked, env),))
+            return
+        held = (pair for pair, chance in self.carried.items() if chance > 0)
+        for pair in sorted({*held, *self.initiated}, key=compact):
+            yield Compound(goal.functor, (pair,))
+
+    def _known_fluents(self, goal: Term) -> Iterator[Term]:
+        assert isinstance(goal, Compound)
+        pairs = self._known_pairs(Compound("known pair", (_any_value(goal.args[0]),)))
+        for fluent in dict.fromkeys(pair.args[0].args[0] for pair in pairs):
+            yield Compound(goal.functor, (fluent,))
 
     def _chances(self) -> dict[Fact, float]:
         facts: dict[Fact, float] = {("holds", pair): p for pair, p in self.carried.items()}
@@ -199,9 +226,12 @@ class Run:
 
     def exists(self, pair: Term) -> bool:
         """Does grounding allow the pair? A fluent without grounding rules is not restricted."""
-        if not any(_fluent(head) == _fluent(pair) for head in self._declared("grounding")):
+        if not self._is_restricted(pair):
             return True
         return any(True for _ in self.solver.solve([Compound("grounding", (pair,))], {}))
+
+    def _is_restricted(self, pair: Term) -> bool:
+        return any(_fluent(head) == _fluent(pair) for head in self._declared("grounding"))
 
     def _initiated(self, world: Mapping[Fact, bool]) -> set[Term]:
         pair = Compound("=", (Variable("F"), Variable("V")))
@@ -310,6 +340,33 @@ def _modern(clause: Clause) -> Clause:
     if (name, arity) in (("initiatedAt", 4), ("terminatedAt", 4)):
         return Clause(Compound(name, (args[0], args[2])), clause.body)
     return clause
+
+
+def _over_known(clause: Clause) -> Clause:
+    """An initiation whose head has open variables, with a goal that says over what they range.
+
+    Open arguments range over known instances of the fluent with whatever value, an open value
+    over those that they have.
+    """
+    if functor(clause.head) not in (("initiatedAt", 2), ("initially", 1)):
+        return clause
+    assert isinstance(clause.head, Compound)
+    renamer = Renamer("open")
+    pair = renamer.anonymous(clause.head.args[0])
+    assert isinstance(pair, Compound)
+    bound = {variable.name for goal in clause.body for variable in variables(goal)}
+    open_names = [{v.name for v in variables(part)} - bound for part in pair.args]
+    head = Compound(clause.head.functor, (pair, *clause.head.args[1:]))
+    if open_names[1]:
+        return Clause(head, (*clause.body, Compound("known pair", (pair,))), clause.probability)
+    if open_names[0]:
+        goal = Compound("known fluent", (pair.args[0],))
+        return Clause(head, (*clause.body, goal), clause.probability)
+    return clause
+
+
+def _any_value(fluent: Term) -> Term:
+    return Compound("=", (fluent, Variable("_any value")))
 
 
 def _refuse(clauses: Iterable[Clause]) -> None:
