@@ -30,6 +30,9 @@ written around just this step. A `within` counts for each part of its pattern to
 never longer than the whole. The absent part of `not` is never used up: it is asked for by
 definition among all that occurred. At one end-point a rule comes after the rules it builds upon,
 when these have nothing more to give.
+
+Rules may build upon themselves, directly or through others, by any operator. A step of such a
+recursion counts only where its interval is longer than that of the occurrence it builds upon.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ from cernis.syntax.tree import (
 )
 from cernis.syntax.tree import Sequence as TermList
 
-from .arithmetic import BINARY, INFINITE, UNARY, with_constants
+from .arithmetic import BINARY, COMPARISONS, INFINITE, UNARY, with_constants
 from .records import read_field
 from .solve import NoValue, Solver, evaluate
 from .terms import Renamer, is_ground, order_key, substitute, unify
@@ -176,6 +179,7 @@ def occurrences(
     known = {event: {(s, e) for s, e in given} for event, given in events.items()}
     meaning = Meaning(known, solver)
     rules = [_with_own_variables(rule) for rule in rules]
+    meaning.steps = _steps(rules)
     ends = [end for end in _end_points(rules, known) if until is None or end <= until]
     if all(policy.of(rule).name == "unrestricted" for rule in rules):
         _enumerate(rules, meaning, ends)
@@ -222,11 +226,14 @@ class Meaning:
 
     known: dict[Term, set[Interval]]
     solver: Solver
+    steps: dict[int, str] = field(default_factory=dict)
+    """The event atoms, by identity, that a step of a recursion has to extend, and a name for the
+    interval of each in the values of matches."""
 
     def matches(self, pattern: Pattern, env: Mapping[str, Term]) -> set[Match]:
         """The matches of a pattern that agree with the values of `env`."""
         if isinstance(pattern, EventAtom):
-            return set(matching(pattern.term, self.known, env))
+            return set(self.occurring(pattern, self.known, env))
         if isinstance(pattern, TimePoint):
             return {Match.of(env, (pattern.value, pattern.value))}
         if is_aggregate(pattern):
@@ -244,6 +251,17 @@ class Meaning:
             for right in rights
             for match in self.combined(pattern, left, right)
         }
+
+    def occurring(
+        self, pattern: EventAtom, events: Events, env: Mapping[str, Term]
+    ) -> Iterator[Match]:
+        """The occurrences of events that an event atom stands for."""
+        name = self.steps.get(id(pattern))
+        for match in matching(pattern.term, events, env):
+            if name is not None:
+                interval = Compound("step", tuple(Number(time) for time in match.interval))
+                match = Match.of({**match.env, name: interval}, match.interval)
+            yield match
 
     def _aggregated(self, pattern: Where, env: Mapping[str, Term]) -> set[Match]:
         """Matches with their aggregates: windows are over all matches, whatever `env` says."""
@@ -296,6 +314,7 @@ class Meaning:
         self, conditions: Sequence[Term], env: dict[str, Term], interval: Interval
     ) -> Iterator[dict[str, Term]]:
         """The values for which conditions are true, which may ask when the match ends."""
+        conditions = [_with_times(condition, interval) for condition in conditions]
         for further in self._satisfying(conditions, {**env, END: Number(interval[1])}):
             yield {name: value for name, value in further.items() if name != END}
 
@@ -314,6 +333,12 @@ class Meaning:
 
     def add(self, rule: PatternRule, match: Match) -> Term | None:
         """Let the rule's head occur; the head if that is new, else None."""
+        if any(
+            length(match.interval) <= _length_of(match.env[name])
+            for name in self.steps.values()
+            if name in match.env
+        ):
+            return None
         try:
             head = computed(substitute(with_constants(rule.head), match.env))
         except NoValue:
@@ -333,6 +358,55 @@ def matching(term: Term, events: Events, env: Mapping[str, Term]) -> Iterator[Ma
         values = unify(term, event, dict(env))
         if values is not None:
             yield from (Match.of(values, interval) for interval in intervals)
+
+
+def _length_of(step: Term) -> Time:
+    assert isinstance(step, Compound)
+    start, end = (evaluate(time, {}) for time in step.args)
+    return end - start
+
+
+def _with_times(condition: Term, interval: Interval) -> Term:
+    """The condition with numbers for the `start` and `end` in its expressions."""
+    times = dict(zip(("start", "end"), map(Number, interval), strict=True))
+
+    def value(term: Term) -> Term:
+        return times.get(term.name, term) if isinstance(term, Atom) else inside(term)
+
+    def inside(term: Term) -> Term:
+        if not isinstance(term, Compound):
+            return term
+        numeric = functor(term) in FUNCTIONS or term.functor in {*COMPARISONS, "is"}
+        return Compound(term.functor, tuple(map(value if numeric else inside, term.args)))
+
+    return inside(condition)
+
+
+def _steps(rules: Sequence[PatternRule]) -> dict[int, str]:
+    """The event atoms that steps of recursions have to extend, by identity.
+
+    An atom before or after a `seq`, or beside an absence, is always extended, and so it need not
+    be listed. A rule that only gives an event another name is no step.
+    """
+    reachable = _reachable(rules)
+    found: dict[int, str] = {}
+    for rule in rules:
+        for atom in _not_extended(rule.pattern):
+            key = functor(atom.term)
+            if key in reachable and functor(rule.head) in reachable[key]:
+                found[id(atom)] = f"$step {len(found)}"
+    return found
+
+
+def _not_extended(pattern: Pattern, combined: bool = False) -> Iterator[EventAtom]:
+    """The event atoms under operators that may leave their intervals as they are."""
+    if isinstance(pattern, EventAtom) and combined:
+        yield pattern
+    elif isinstance(pattern, Where | Within):
+        yield from _not_extended(pattern.pattern, combined)
+    elif isinstance(pattern, Binary) and pattern.operator != "seq":
+        for part in inputs(pattern):
+            yield from _not_extended(part, combined or pattern.operator != "or")
 
 
 def length(interval: Interval) -> Time:
@@ -461,7 +535,7 @@ class Step:
     def _brought(self, events: Events, now: Time, meaning: Meaning) -> list[Match]:
         pattern = self.pattern
         if isinstance(pattern, EventAtom):
-            return self._fitting(matching(pattern.term, events, {}), meaning)
+            return self._fitting(meaning.occurring(pattern, events, {}), meaning)
         if isinstance(pattern, TimePoint):
             at_now = {match for match in meaning.matches(pattern, {}) if match.interval[1] == now}
             return self._fitting(at_now, meaning)
@@ -595,17 +669,14 @@ def _round(
                     queue.setdefault(head, set()).add(match.interval)
 
 
-def _ranks(rules: Sequence[PatternRule]) -> Callable[[PatternRule], int]:
-    """Rank 0 for rules that build upon input only, else one more than what they build upon.
-
-    Rules that build upon each other have the same rank.
-    """
+def _reachable(rules: Sequence[PatternRule]) -> dict[Key, set[Key]]:
+    """What each event that has rules builds upon of those, directly and through others."""
     uses: dict[Key, set[Key]] = {functor(rule.head): set() for rule in rules}
     for rule in rules:
         atoms = (part for part in parts(rule.pattern) if isinstance(part, EventAtom))
         uses[functor(rule.head)] |= {functor(atom.term) for atom in atoms} & uses.keys()
 
-    def reachable(key: Key) -> set[Key]:
+    def from_key(key: Key) -> set[Key]:
         found: set[Key] = set()
         todo = [key]
         while todo:
@@ -614,8 +685,18 @@ def _ranks(rules: Sequence[PatternRule]) -> Callable[[PatternRule], int]:
             todo += new
         return found
 
+    return {key: from_key(key) for key in uses}
+
+
+def _ranks(rules: Sequence[PatternRule]) -> Callable[[PatternRule], int]:
+    """Rank 0 for rules that build upon input only, else one more than what they build upon.
+
+    Rules that build upon each other have the same rank.
+    """
+    reachable = _reachable(rules)
+
     def rank(key: Key) -> int:
-        below = {other for other in reachable(key) if key not in reachable(other)}
+        below = {other for other in reachable[key] if key not in reachable[other]}
         return 1 + max((rank(other) for other in below), default=-1)
 
     return lambda rule: rank(functor(rule.head))
