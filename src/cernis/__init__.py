@@ -14,15 +14,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cernis.errors import CernisError, ProgramError
+    from cernis.errors import CernisError, InputWarning, ProgramError
     from cernis.program import Program, load
     from cernis.tables.allocation import keep_freed_memory
 
-__all__ = ["CernisError", "Program", "ProgramError", "keep_freed_memory", "load"]
+__all__ = [
+    "CernisError", "InputWarning", "Program", "ProgramError", "keep_freed_memory", "load",
+]  # fmt: skip
 __version__ = "0.1.0"
 
 _HOMES = {
     "CernisError": "cernis.errors",
+    "InputWarning": "cernis.errors",
     "Program": "cernis.program",
     "ProgramError": "cernis.errors",
     "keep_freed_memory": "cernis.tables.allocation",

@@ -83,6 +83,10 @@ class DataError(CernisError):
     """Input that cannot be read, and that the caller asked not to set aside."""
 
 
+class InputWarning(UserWarning):
+    """Input that can be read, and is probably not what was meant."""
+
+
 class KnowledgeError(CernisError):
     """Background knowledge that cannot be evaluated: no end in sight, or a wrong argument."""
 

@@ -78,15 +78,19 @@ class Program:
         happened within it, and there is a query every step; without, one query sees all. A run
         goes from start, exclusive, to end; by default from just before the first record to the
         last. `mapping` says which columns of files are what, as `cernis.toml` does. A record that
-        cannot be used is set aside, or is a DataError if `strict`.
+        cannot be used is set aside, or is a DataError if `strict`. Input that is probably not what
+        was meant, of which most records are not used, say, is an InputWarning.
         """
         from cernis.runtime.recognise import recognise
         from cernis.runtime.settings import settings
+        from cernis.runtime.unused import warn_of_input
 
         chosen = settings(window, step, start, end, tick, ties)
-        return recognise(
+        result = recognise(
             self.plan, events, chosen, mapping=mapping, strict=strict, per_query=per_query
         )
+        warn_of_input(result.summary, self.checked.catalogue)
+        return result
 
     def session(
         self, *, window: Length | None = None, step: Length | None = None,
@@ -172,12 +176,15 @@ class Program:
         from cernis.runtime.recognise import recognise_uncertain
         from cernis.runtime.settings import settings
         from cernis.runtime.uncertain_settings import uncertain_settings
+        from cernis.runtime.unused import warn_of_input
 
         chosen = settings(window, step, start, end, tick, ties)
         likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
-        return recognise_uncertain(
+        result = recognise_uncertain(
             self.plan, events, chosen, likely, mapping=mapping, strict=strict
         )
+        warn_of_input(result.summary, self.checked.catalogue)
+        return result
 
 
 def load(

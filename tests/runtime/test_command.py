@@ -90,11 +90,11 @@ def test_an_existing_folder_is_refused_before_any_work(folder: Path) -> None:
     assert done.code == 2
     assert done.err == "cernis: out exists already; choose another name, or say --overwrite\n"
     done = run("run", "toy.cer", "-i", "toy.txt", "-o", "out", "--overwrite")
-    assert done.code == 0
+    assert done.code == 3
 
 
 def test_what_is_set_aside_goes_into_a_file_beside(folder: Path) -> None:
-    Path("odd.txt").write_text("win_lottery|x|1|a\nfoo|1|1\nwin_lottery|2|2|b\n")
+    Path("odd.txt").write_text("win_lottery|x|1|a\nfoo|1|1\n" + "win_lottery|2|2|b\n" * 2)
     done = run("run", "toy.cer", "-i", "odd.txt", "-o", "out")
     assert done.code == 0
     assert (folder / "out" / "set-aside.csv").read_text().splitlines() == [
@@ -109,9 +109,53 @@ def test_what_is_set_aside_goes_into_a_file_beside(folder: Path) -> None:
 def test_what_is_set_aside_is_told_where_there_is_no_file() -> None:
     Path("odd.txt").write_text("win_lottery|x|1|a\n" * 8)
     done = run("run", "toy.cer", "-i", "odd.txt")
-    assert (done.code, done.out) == (0, "")
+    assert (done.code, done.out) == (3, "")
     assert done.err.splitlines()[0] == "set aside: odd.txt:1: a time must be a whole number"
     assert done.err.splitlines()[5] == "and 3 more; with --output, a file lists them"
+
+
+def test_records_that_are_mostly_unused_are_told_and_end_with_3(folder: Path) -> None:
+    Path("odd.txt").write_text("win_lotery|1|1|a\n" * 3 + "win_lottery|x|2|b\nwin_lottery|2|2|b\n")
+    done = run("run", "toy.cer", "-i", "odd.txt")
+    assert (done.code, done.out.count("\n")) == (3, 3)
+    assert done.err.splitlines()[-3:] == [
+        "cernis: warning: 4 of 5 records are not used; --allow-unused accepts that",
+        "  no rule mentions win_lotery (3 records): did you mean `win_lottery`?",
+        "  1 record set aside: a time must be a whole number",
+    ]
+    assert run("run", "toy.cer", "-i", "odd.txt", "--allow-unused").code == 0
+    done = run("run", "toy.cer", "-i", "odd.txt", "--uncertain", "-o", "out")
+    assert done.code == 3
+    assert "did you mean `win_lottery`?" in done.err
+
+
+def test_half_of_the_records_and_no_records_are_no_trouble() -> None:
+    Path("odd.txt").write_text("rain|1|1\nwin_lottery|2|2|b\n")
+    assert run("run", "toy.cer", "-i", "odd.txt").code == 0
+    Path("odd.txt").write_text("")
+    assert run("run", "toy.cer", "-i", "odd.txt").code == 0
+
+
+def test_records_that_all_lie_outside_the_run_are_told() -> None:
+    done = run("run", "toy.cer", "-i", "toy.txt", "--start", "100")
+    assert done.code == 3
+    assert done.err.endswith("5 of 5 records are not used; --allow-unused accepts that\n"
+                             "  5 outside the run\n")  # fmt: skip
+
+
+def test_columns_taken_by_their_order_are_told_on_standard_error() -> None:
+    Path("go_to.csv").write_text("occurrence,who,where\n3,ann,pub\n")
+    done = run("run", "toy.cer", "-i", "go_to.csv")
+    assert done.code == 0
+    assert "cernis: warning: go_to.csv: no column is called as an argument of go_to" in done.err
+
+
+def test_python_runs_the_command_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "cernis", "--version"],
+        capture_output=True, text=True, env=environment(), check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, f"cernis {cernis.__version__}\n")
 
 
 def test_strict_makes_it_an_error(folder: Path) -> None:

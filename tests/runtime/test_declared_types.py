@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cernis
-from cernis.errors import DataError
+from cernis.errors import DataError, InputWarning
 
 WARD = """\
 :- event(admit(patient:text, bed:integer)).
@@ -189,7 +189,8 @@ def test_a_record_without_a_readable_probability_is_set_aside(source: str, tmp_p
 
 def test_a_column_of_nothing_but_missing_probabilities_sets_all_rows_aside() -> None:
     columns = {"occurrence": [3], "probability": pa.nulls(1), "patient": ["a"], "bed": [7]}
-    summary = cernis.load(WARD).run_uncertain({"admit": pa.table(columns)}).summary
+    with pytest.warns(InputWarning, match="1 of 1 records are not used"):
+        summary = cernis.load(WARD).run_uncertain({"admit": pa.table(columns)}).summary
     assert (summary.used, len(summary.set_aside)) == (0, 1)
 
 
@@ -198,6 +199,7 @@ def test_a_line_of_json_may_be_nested_as_deep_as_it_likes(depth: int, tmp_path: 
     good = {"name": "admit", "occurrence": 3, "patient": "001010", "bed": 7}
     deep = json.dumps({**good, "patient": 0}).replace(": 0", f": {'[' * depth}{']' * depth}")
     (tmp_path / "a.jsonl").write_text(f"{json.dumps(good)}\n{deep}\n{'[' * depth}\n")
-    result = cernis.load(WARD).run(tmp_path / "a.jsonl")
+    with pytest.warns(InputWarning, match="2 of 3 records are not used"):
+        result = cernis.load(WARD).run(tmp_path / "a.jsonl")
     assert result.text() == ANSWER
     assert [each.line for each in result.summary.set_aside] == [2, 3]

@@ -294,7 +294,7 @@ def test_retractions_in_tables_and_mappings(program: Program) -> None:
         ({"rich": pa.table({"occurrence": [1], "v": [1], "x": [1]})}, "rich is defined by rules"),
         (
             {"win_lottery": pa.table({"occurrence": [1], "a": [1], "b": [1]})},
-            "win_lottery has 1 columns beside the times, not 2: a, b",
+            "win_lottery has 1 column beside the times (X), not 2: a, b",
         ),
         (
             {"win_lottery": pa.table({"occurrence": [[1]], "a": [1]})},

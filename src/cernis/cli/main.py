@@ -1,7 +1,7 @@
 """The command line: `cernis check`, `fmt`, `run`, `stream`, `plan`, `graph` and others.
 
 Exit codes: 0 all is well, 1 the program has errors (or is not formatted), 2 the command itself
-is wrong.
+is wrong, 3 most of the records were not used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cernis import __version__
-from cernis.cli.output import accept_any_character, drop, is_coloured, say, stop
+from cernis.cli.output import accept_any_character, drop, is_coloured, say, say_warnings, stop
 from cernis.cli.program import Dialect, Facts, Rules, load_program
 from cernis.cli.run import run
 from cernis.cli.stream import replay, stream
@@ -47,6 +47,7 @@ def main() -> None:
     """Run the command line; what goes wrong is said in one line."""
     accept_any_character(sys.stdout)
     keep_freed_memory()
+    say_warnings()
     try:
         app()
     except CernisError as error:

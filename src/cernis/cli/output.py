@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import NoReturn, TextIO
 
 import typer
+
+from cernis.errors import InputWarning
 
 
 def say(text: str, *, newline: bool = True, err: bool = False) -> None:
@@ -19,6 +22,22 @@ def say(text: str, *, newline: bool = True, err: bool = False) -> None:
         typer.echo(text, nl=newline, err=err)
     except BrokenPipeError:
         drop(sys.stderr if err else sys.stdout)
+
+
+def say_warnings() -> None:
+    """Let warnings about the input be said in a line, as others are, and not with their origin."""
+    show = warnings.showwarning
+
+    def shown(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int,
+        file: TextIO | None = None, line: str | None = None,
+    ) -> None:  # fmt: skip
+        if issubclass(category, InputWarning):
+            say(f"cernis: warning: {message}", err=True)
+        else:
+            show(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = shown
 
 
 def stop(message: str, code: int = 1) -> NoReturn:

@@ -99,6 +99,12 @@ def run(
         Path | None,
         _file("--config", help="Which columns are what; else cernis.toml by the input, or here."),
     ] = None,
+    allow_unused: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unused", help="All is well, too, if most of the records are not used."
+        ),
+    ] = False,
     uncertain: Uncertain = False,
     threshold: Threshold = 0.5,
     memory: Memory = None,
@@ -149,7 +155,8 @@ def run(
         stop(str(error), 2)
     if on_spark:
         asked = Asked(program, inputs, chosen, config, strict, partitioned, likely, probabilities)
-        run_on_spark(asked, output, wanted, master, more)
+        summary = run_on_spark(asked, output, wanted, master, more)
+        conclude(summary, program, allow_unused)
         return
     costs = Profile() if profile else None
     if likely is not None:
@@ -163,6 +170,7 @@ def run(
         write_likely(found, output, wanted, probabilities)
         if costs is not None:
             say_costs(costs, program)
+        conclude(found.summary, program, allow_unused)
         return
     with _progress(inputs) as (progress, read):
         result = recognise(
@@ -172,6 +180,21 @@ def run(
     write_result(result, output, wanted)
     if costs is not None:
         say_costs(costs, program)
+    conclude(result.summary, program, allow_unused)
+
+
+def conclude(summary: Summary, program: Program, allow_unused: bool) -> None:
+    """Say what about the input is probably not meant; exit with 3 if most of it is not used."""
+    from cernis.runtime.unused import unused_records
+
+    for text in summary.warnings:
+        say(f"cernis: warning: {text}", err=True)
+    lines = unused_records(summary, program.checked.catalogue)
+    if not lines or allow_unused:
+        return
+    say(f"cernis: warning: {lines[0]}; --allow-unused accepts that", err=True)
+    say("\n".join(f"  {line}" for line in lines[1:]), err=True)
+    raise typer.Exit(3)
 
 
 def _is_for_spark(

@@ -70,8 +70,8 @@ def see_all(inputs: list[Path]) -> None:
 
 def run_on_spark(
     asked: Asked, output: Path | None, format_: Format, master: str, conf: dict[str, str]
-) -> None:
-    """Recognise on Spark, and print or write the result."""
+) -> Summary:
+    """Recognise on Spark, and print or write the result; gives what became of the records."""
     began = time.perf_counter()
     with said(), quiet():
         from cernis.spark.session import session
@@ -79,18 +79,17 @@ def run_on_spark(
         spark = session(master, conf)
     started = time.perf_counter() - began
     try:
-        _run(asked, output, format_, spark, f"{master}, started in {started:.1f} s")
+        return _run(asked, output, format_, spark, f"{master}, started in {started:.1f} s")
     finally:
         spark.stop()
 
 
-def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: str) -> None:
+def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: str) -> Summary:
     from cernis.cli.run import Format, write_result
     from cernis.spark.batch import recognise_plan
 
     if asked.likely is not None:
-        _run_uncertain(asked, asked.likely, output, format_, spark, where)
-        return
+        return _run_uncertain(asked, asked.likely, output, format_, spark, where)
     began = time.perf_counter()
     with said():
         found = recognise_plan(
@@ -104,19 +103,20 @@ def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: 
         if output is not None and format_ is Format.PARQUET:
             written = _watched(spark, lambda: _write(found, output, asked.strict), found.read)
             _say_written(written, found, output, where, time.perf_counter() - began)
-            return
+            return written.summary
         result, moved = _watched(spark, found.collected, found.read)
         if asked.strict:
             _refuse(result.summary.records, result.summary.set_aside)
     result.summary = replace(result.summary, seconds=time.perf_counter() - began)
     say(f"spark: {where}; {_exchanges(found, moved)}", err=True)
     write_result(result, output, format_)
+    return result.summary
 
 
 def _run_uncertain(
     asked: Asked, likely: UncertainSettings, output: Path | None, format_: Format, spark: Any,
     where: str,
-) -> None:  # fmt: skip
+) -> Summary:  # fmt: skip
     from cernis.cli.uncertain import write_likely
     from cernis.spark.uncertain import recognise_uncertain_plan
 
@@ -134,6 +134,7 @@ def _run_uncertain(
     many = "s" if found.job.buckets != 1 else ""
     say(f"spark: {where}; {found.job.buckets} partition{many}", err=True)
     write_likely(result, output, format_, asked.probabilities)
+    return result.summary
 
 
 def _write(found: Recognised, output: Path, strict: bool) -> Written:

@@ -29,6 +29,10 @@ FLUENT = "proximity"
 """The fluent on intervals that they give."""
 
 
+IN_ORDER = {"cernis.arguments": "in order"}
+"""Says of a table that its columns are in the order of the arguments, whatever rules call these."""
+
+
 @dataclass(frozen=True, slots=True)
 class PositionEvents:
     """What positions gave: a table for each event and for `proximity`, and what was set aside.
@@ -114,7 +118,8 @@ def proximity_table(pairs: Pairs, vessels: pa.Array, arrivals: bool) -> pa.Table
         "vessel1": vessels.take(pa.array(pairs.vessel1)),
         "vessel2": vessels.take(pa.array(pairs.vessel2)),
     }
-    return pa.table({"arrival": columns["end"], **columns} if arrivals else columns)
+    table = pa.table({"arrival": columns["end"], **columns} if arrivals else columns)
+    return table.replace_schema_metadata(IN_ORDER)
 
 
 def _known_areas(areas: Areas, parameters: Parameters) -> None:
@@ -164,4 +169,4 @@ def _event(tracks: Tracks, happenings: Happenings, name: str, arrivals: bool) ->
         columns["speed"] = pa.array(tracks.speed[happenings.row])
         columns["course"] = pa.array(tracks.course[happenings.row])
         columns["heading"] = pa.array(tracks.heading[happenings.row])
-    return pa.table(columns)
+    return pa.table(columns).replace_schema_metadata(IN_ORDER)

@@ -295,6 +295,8 @@ class Records:
     sources: Sources = field(default_factory=lambda: Sources())
     retractions: list[RecordColumns] = field(default_factory=list)
     """The retractions that found a record to take back."""
+    warnings: list[str] = field(default_factory=list)
+    """What about the input is probably not meant."""
 
     @property
     def used(self) -> int:

@@ -28,6 +28,7 @@ from cernis.runtime.columns import (
 from cernis.runtime.retractions import resolve
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.times import NO_TIME, SubSecond
+from cernis.runtime.titles import TableForm
 
 __all__ = ["NO_TIME", "Gathering", "trouble_with_times"]
 
@@ -84,10 +85,13 @@ class Gathering:
     """The title of the column of ids, if records have such; in text it is the last field."""
     live: bool = False
     """Are records part of a stream, which no single one of them may stop?"""
+    table_forms: dict[tuple[object, ...], TableForm | str] = field(default_factory=dict)
+    """How records that come one by one are understood, by their titles; or why they are not."""
     _parts: dict[Form, list[RecordColumns]] = field(default_factory=dict)
     _rows: dict[Form, _Rows] = field(default_factory=dict)
     _aside: list[tuple[int, SetAside]] = field(default_factory=list)
     _ignored: dict[str, int] = field(default_factory=dict)
+    _warnings: dict[str, None] = field(default_factory=dict)
 
     def add(self, part: RecordColumns, text: Callable[[int], str] | None = None) -> None:
         """Take records in; those whose times or probabilities cannot be are set aside.
@@ -154,6 +158,11 @@ class Gathering:
         source, line = self.sources.line(place)
         self._aside.append((place, SetAside(line, reason, text, source)))
 
+    def warn(self, text: str) -> None:
+        """Something about the input is probably not meant; nothing is said twice."""
+        if text:
+            self._warnings[text] = None
+
     def ignore(self, name: str, count: int) -> None:
         """So many records are of a name that no rule mentions."""
         self.count += count
@@ -167,6 +176,7 @@ class Gathering:
         return Records(
             {form: self._joined(form, parts) for form, parts in self._parts.items()},
             in_order(self._aside), dict(sorted(self._ignored.items())), self.count, self.sources,
+            warnings=list(self._warnings),
         )  # fmt: skip
 
     def _joined(self, form: Form, parts: list[RecordColumns]) -> RecordColumns:
@@ -188,7 +198,7 @@ class Gathering:
             relations[form] = whole
         return Records(
             relations, in_order(self._aside), dict(sorted(self._ignored.items())), self.count,
-            self.sources, retractions,
+            self.sources, retractions, list(self._warnings),
         )  # fmt: skip
 
 

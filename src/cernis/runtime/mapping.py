@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cernis.errors import DataError
-from cernis.runtime.tabular import Titles
+from cernis.runtime.titles import Titles
 
 FILE_NAME: Final = "cernis.toml"
 _TEXTS: Final = (

@@ -69,7 +69,7 @@ def recognise(
     summary = Summary(
         records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
         outside, tuple(remarks(records, plan)), start, end, answer.queries, answer.conflicts,
-        time.perf_counter() - began,
+        time.perf_counter() - began, tuple(records.warnings),
     )  # fmt: skip
     return Result(answer, plan.checked.catalogue, summary, tuple(kept))
 
@@ -172,6 +172,7 @@ def recognise_uncertain(
     summary = Summary(
         records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
         outside, tuple(remarks(records, plan)), start, end, 1, 0, time.perf_counter() - began,
+        tuple(records.warnings),
     )  # fmt: skip
     return UncertainResult(answer, plan.checked.catalogue, summary)
 
@@ -196,6 +197,6 @@ def _in_windows(
     summary = Summary(
         counts.records, counts.used, counts.ignored, tuple(counts.set_aside),
         tuple(counts.too_late), counts.outside + run.waiting, tuple(remarks(records, plan)), start,
-        end, run.queries, run.conflicts, time.perf_counter() - began,
+        end, run.queries, run.conflicts, time.perf_counter() - began, tuple(records.warnings),
     )  # fmt: skip
     return UncertainResult(answer, plan.checked.catalogue, summary)

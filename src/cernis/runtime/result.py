@@ -18,6 +18,7 @@ from cernis.runtime.answer_lines import text_blocks
 from cernis.runtime.columns import SetAside
 from cernis.runtime.frames import all_happenings, all_intervals, event_frame, fluent_frame
 from cernis.runtime.run import Answer
+from cernis.runtime.unused import is_mostly_unused
 
 Table = TypeVar("Table")
 
@@ -51,6 +52,15 @@ class Summary:
     conflicts: int = 0
     """How often two values of a fluent were initiated at one point."""
     seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    """What about the input is probably not meant, such as columns that no name matches."""
+
+    @property
+    def is_mostly_unused(self) -> bool:
+        """Are more than half of the records ignored or set aside, or none used at all?"""
+        unused = sum(self.ignored.values()) + len(self.set_aside)
+        lost = unused + len(self.too_late) + self.outside
+        return is_mostly_unused(self.records, unused, self.records - lost)
 
     @property
     def per_second(self) -> float:

@@ -6,19 +6,16 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, TypeAlias
 
+from cernis.errors import DataError
 from cernis.knowledge.values import Value
 from cernis.runtime.columns import INFINITE, Form, Kind, shown
 from cernis.runtime.gathering import NO_CHANCE, Gathering, trouble_with_times
 from cernis.runtime.lines import TOO_FEW, heading
+from cernis.runtime.shapes import Shapes
 from cernis.runtime.times import SubSecond, Unusable, time_point
-
-NAMES: Final = ("name", "event", "fluent")
-"""Titles under which a record may tell its relation."""
-TIMES: Final = ("arrival", "occurrence", "start", "end")
-_KNOWN: Final = frozenset({*NAMES, *TIMES, "value", "args", "retracts", "probability"})
-_POINTS: Final = (Kind.EVENT, Kind.POINT)
+from cernis.runtime.titles import NAMES, ROLES, TableForm, table_form
 
 
 def add_rows(rows: Iterable[Any], gathering: Gathering, source: str, name: str | None) -> None:
@@ -39,18 +36,21 @@ def add_row(
     """Take in one record; `written` is what it was read from, if it was."""
     try:
         ids = gathering.ids
-        given = _mapping(row, name, ids) if isinstance(row, Mapping) else _sequence(row, name, ids)
+        if isinstance(row, Mapping):
+            given = _mapping(row, name, ids, gathering.shapes)
+        else:
+            given = _sequence(row, name, ids)
         if not gathering.shapes.knows(given.name):
             gathering.ignore(given.name, 1)
             return
-        form, times, values = _understood(given, gathering)
+        form, times, values, retracts, chance = _understood(given, gathering)
     except SubSecond as error:
         gathering.set_aside_fraction(place, error, _shown(row, written))
         return
     except Unusable as error:
         gathering.set_aside(place, str(error), _shown(row, written))
         return
-    gathering.add_row(form, times, values, place, given.retracts, given.chance, given.id)
+    gathering.add_row(form, times, values, place, retracts, chance, given.id)
 
 
 def add_json_lines(stream: BinaryIO, gathering: Gathering, source: str) -> None:
@@ -81,18 +81,23 @@ def _shown(row: Any, written: bytes) -> str:
         return "a record nested too deep to be shown"
 
 
+_Record: TypeAlias = tuple[Form, list[int], list[Value], bool, float]
+"""Form, times and values of a record, whether it retracts another, and its probability."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A record as it was given. Without titles, `times` and `values` are all its fields."""
+    """A record as it was given: by title in `row`, else `times` and `values` are all its fields."""
 
     name: str
     retracts: bool
-    kinds: Sequence[Kind]
-    times: Sequence[Any]
-    values: Sequence[Any]
-    titles: tuple[str, ...] | None = None
+    times: Sequence[Any] = ()
+    values: Sequence[Any] = ()
     chance: float = 1.0
     id: Value | None = None
+    row: Mapping[Any, Any] | None = None
+    listed: bool = False
+    """Are the arguments a list, without titles?"""
 
 
 def _sequence(row: Any, name: str | None, ids: str | None = None) -> _Given:
@@ -105,83 +110,103 @@ def _sequence(row: Any, name: str | None, ids: str | None = None) -> _Given:
     head = heading(str(fields[0]))
     if head.reason:
         raise Unusable(head.reason)
-    return _Given(
-        head.name, head.retracts, tuple(Kind), fields[1:3], fields[3:], chance=head.chance, id=own
-    )
+    return _Given(head.name, head.retracts, fields[1:3], fields[3:], head.chance, own)
 
 
-def _mapping(row: Mapping[Any, Any], name: str | None, ids: str | None = None) -> _Given:
+def _mapping(row: Mapping[Any, Any], name: str | None, ids: str | None, shapes: Shapes) -> _Given:
     own = None
     if ids is not None:
         if row.get(ids) is None:
             raise Unusable(f"there is no {ids}, which is to tell the record from others")
         own = value_of(row[ids])
         row = {key: value for key, value in row.items() if key != ids}
-    found = name if name is not None else next((row[t] for t in NAMES if t in row), None)
-    if not isinstance(found, str):
-        raise Unusable("there is no name")
-    head = heading(found)
+    if name is None:
+        title = _relation_title(row, shapes)
+        name = row[title]
+        row = {key: value for key, value in row.items() if key != title}
+    head = heading(name)
     if head.reason:
         raise Unusable(head.reason)
-    on_interval = "start" in row
-    if not on_interval and "occurrence" not in row:
-        raise Unusable("there is no occurrence")
-    start = row["start" if on_interval else "occurrence"]
-    times = [row.get("arrival", start), start]
-    if on_interval:
-        times.append(row.get("end"))
-    args, titles = row.get("args"), None
-    if args is None:
-        more = {key: value for key, value in row.items() if key not in _KNOWN and key != "open"}
-        args, titles = list(more.values()), tuple(map(str, more))
-    elif not isinstance(args, Sequence) or isinstance(args, str):
-        raise Unusable("args must be a list")
-    kinds = [Kind.INTERVAL] if on_interval else [Kind.POINT] if "value" in row else [Kind.EVENT]
-    values = [row["value"], *args] if "value" in row else args
-    retracts = head.retracts or row.get("retracts") is True
-    chance = chance_of(row["probability"]) if "probability" in row else head.chance
-    return _Given(head.name, retracts, kinds, times, values, titles, chance, own)
+    listed = row.get("args")
+    if listed is not None:
+        if not isinstance(listed, Sequence) or isinstance(listed, str):
+            raise Unusable("args must be a list")
+        row = {key: value for key, value in row.items() if key in ROLES}
+        row |= {f"argument {at}": value for at, value in enumerate(listed, 1)}
+    elif "args" in row:
+        row = {key: value for key, value in row.items() if key != "args"}
+    return _Given(
+        head.name, head.retracts, chance=head.chance, id=own, row=row, listed=listed is not None
+    )
 
 
-def _understood(given: _Given, gathering: Gathering) -> tuple[Form, list[int], list[Value]]:
-    shapes, times, values = gathering.shapes, given.times, list(given.values)
-    positional = len(given.kinds) > 1
-    if positional:
-        form = shapes.of_fields(given.name, 3 + len(values))
-        if isinstance(form, Form) and form.kind is Kind.INTERVAL:
-            times, values = [*times, values[0]], values[1:]
-    else:
-        form = shapes.of_columns(given.name, len(values), given.kinds)
+def _relation_title(row: Mapping[Any, Any], shapes: Shapes) -> str:
+    """The title of the relation's name: of several, the first with a name that rules mention."""
+    titles = [title for title in NAMES if isinstance(row.get(title), str)]
+    if not titles:
+        raise Unusable("there is no name")
+    return next((t for t in titles if shapes.knows(heading(row[t]).name)), titles[0])
+
+
+def _understood(given: _Given, gathering: Gathering) -> _Record:
+    shapes = gathering.shapes
+    if given.row is not None:
+        return _by_title(given, given.row, gathering)
+    times, values = given.times, list(given.values)
+    form = shapes.of_fields(given.name, 3 + len(values))
     if not isinstance(form, Form):
         raise Unusable(form or f"no rule mentions {given.name}")
-    if given.titles is not None:
-        values = _by_title(form, given.titles, values, shapes.argument_names(form.relation))
+    if form.kind is Kind.INTERVAL:
+        times, values = [*times, values[0]], values[1:]
+    return _record(form, times, values, given.retracts, given.chance, shapes)
+
+
+def _by_title(given: _Given, row: Mapping[Any, Any], gathering: Gathering) -> _Record:
+    """A record by the titles of its fields, which are understood as those of a table are."""
+    key = (given.name, given.listed, *map(str, row))
+    if key not in gathering.table_forms:
+        gathering.table_forms[key] = _table_form(given, row, gathering.shapes)
+    table = gathering.table_forms[key]
+    if isinstance(table, str):
+        raise Unusable(table)
+    gathering.warn(table.warning)
+    fields, titles = {str(title): value for title, value in row.items()}, table.titles
+    start = fields[titles.start]
+    times = [start if titles.arrival is None else fields[titles.arrival], start]
+    if titles.end is not None:
+        times.append(fields.get(titles.end))
+    retracts = titles.retracts is not None and fields[titles.retracts] is True
+    chance = given.chance
+    if titles.probability is not None:
+        chance = chance_of(fields[titles.probability])
+    values = [fields[title] for title in table.columns]
+    shapes = gathering.shapes
+    return _record(table.form, times, values, given.retracts or retracts, chance, shapes)
+
+
+def _table_form(given: _Given, row: Mapping[Any, Any], shapes: Shapes) -> TableForm | str:
+    """How rows with such titles are understood, or the reason why they are not."""
+    titles = [str(title) for title in row]
+    if "start" in row and "occurrence" not in row and "end" not in row:
+        # An interval without an end is open.
+        titles.append("end")
+    try:
+        return table_form(given.name, titles, shapes, given.name, listed=given.listed)
+    except DataError as error:
+        return str(error)
+
+
+def _record(
+    form: Form, times: Sequence[Any], values: Sequence[Any], retracts: bool, chance: float,
+    shapes: Shapes,
+) -> _Record:  # fmt: skip
     whole = [time_point(time) for time in times[:2]] + [end_of(time) for time in times[2:]]
     trouble = trouble_with_times(form, whole)
     if trouble:
         raise Unusable(trouble)
     slots = zip(map(value_of, values), shapes.declared_text(form), strict=True)
-    return form, whole, [shown(value) if is_text else value for value, is_text in slots]
-
-
-def _by_title(
-    form: Form, titles: tuple[str, ...], values: list[Any], names: tuple[str, ...]
-) -> list[Any]:
-    """The values in the order of the arguments, if they are called as in the rules."""
-    order = argument_order(titles, names)
-    skipped = form.width - form.relation.arity
-    return [*values[:skipped], *(values[skipped + at] for at in order)]
-
-
-def argument_order(titles: Sequence[str], names: Sequence[str]) -> list[int]:
-    """Where each argument stands: under its name, if all are, else in the order there is.
-
-    >>> argument_order(["Y", "X"], ["X", "Y"]), argument_order(["b", "a"], ["X", "Y"])
-    ([1, 0], [0, 1])
-    """
-    if sorted(titles) == sorted(names):
-        return [list(titles).index(name) for name in names]
-    return list(range(len(titles)))
+    read = [shown(value) if is_text else value for value, is_text in slots]
+    return form, whole, read, retracts, chance
 
 
 def end_of(time: Any) -> int:

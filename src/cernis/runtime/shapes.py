@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cernis.check.catalogue import EventEntry, FluentEntry
 from cernis.check.checker import Checked
 from cernis.check.declarations import declared_type
 from cernis.check.model import FluentKind, Pair, Relation, Shape, flatten
@@ -36,6 +37,7 @@ class Shapes:
                 self._defined.add(relation.name)
         self._known: dict[tuple[str, int], Form | str | None] = {}
         self._texts: dict[Form, list[bool]] = {}
+        self._namings: dict[Form, list[tuple[str, ...]]] = {}
 
     def _enter(self, relation: Relation) -> str:
         """The functor of an input relation, the outermost one of a compound."""
@@ -58,9 +60,7 @@ class Shapes:
     def declared_text(self, form: Form) -> list[bool]:
         """Which columns of a form a declaration says to be text, whatever they look like."""
         if form not in self._texts:
-            events, fluents = self._catalogue.events, self._catalogue.fluents
-            entry = (events if form.kind is Kind.EVENT else fluents)[form.relation]
-            declared = entry.declaration
+            declared = self._entry(form).declaration
             slots: tuple[Term, ...] = () if declared is None else declared.args
             if isinstance(declared, Pair):
                 slots = (declared.value, *slots)
@@ -106,12 +106,12 @@ class Shapes:
                 continue
             args = tuple(term_of(each) for each in values[skipped:])
             relation, flat = flatten(Compound(name, args))
-            if relation in self._relations(name, kind):
+            if relation in self.relations(name, kind):
                 head = [] if kind is Kind.EVENT else [values[skipped - 1]]
                 return Form(relation, kind), [*head, *map(value, flat)]
         return None
 
-    def _relations(self, name: str, kind: Kind) -> list[Relation]:
+    def relations(self, name: str, kind: Kind) -> list[Relation]:
         """The relations of a name that records of a kind may be of."""
         if kind is Kind.EVENT:
             return self._events.get(name, [])
@@ -128,7 +128,7 @@ class Shapes:
         ]
         if len(forms) == 1:
             return forms[0]
-        wanted = {Form(own, kind).width for kind in kinds for own in self._relations(name, kind)}
+        wanted = {Form(own, kind).width for kind in kinds for own in self.relations(name, kind)}
         if not forms and wanted:
             return f"{name} has {_either(wanted)} columns beside the times, not {width}"
         return self._reason(name, width, forms)
@@ -149,13 +149,45 @@ class Shapes:
         return {
             relation.arity + more
             for kind, more in behind.items()
-            for relation in self._relations(name, kind)
+            for relation in self.relations(name, kind)
         }
 
-    def argument_names(self, relation: Relation) -> tuple[str, ...]:
-        """The names that rules give to the arguments of an input relation."""
-        entry = self._catalogue.events.get(relation) or self._catalogue.fluents[relation]
-        return entry.argument_names
+    def namings(self, form: Form) -> list[tuple[str, ...]]:
+        """Names of the columns of a form, the best first; empty where a column has none.
+
+        The first are those of a declaration, and where it says none, those that all rules agree on;
+        the second are the latter alone.
+        """
+        if form not in self._namings:
+            entry = self._entry(form)
+            declared, agreed = entry.declared_names, entry.agreed_names
+            taken = {name.casefold() for name in declared if name}
+            free = ["" if name.casefold() in taken else name for name in agreed]
+            both = tuple(one or other for one, other in zip(declared, free, strict=True))
+            self._namings[form] = [both, agreed]
+        return self._namings[form]
+
+    def slot_names(self, name: str) -> set[str]:
+        """All names that columns of an input relation of some name may have."""
+        return {
+            each
+            for kind in Kind
+            for relation in self.relations(name, kind)
+            for naming in self.namings(Form(relation, kind))
+            for each in naming
+            if each
+        }
+
+    def slot_titles(self, form: Form) -> list[str]:
+        """What to call the columns of a form: by their names, or by what rules call them first."""
+        arguments = self._entry(form).argument_names
+        plain = arguments if form.kind is Kind.EVENT else ("value", *arguments)
+        return [one or other for one, other in zip(self.namings(form)[0], plain, strict=True)]
+
+    def _entry(self, form: Form) -> EventEntry | FluentEntry:
+        if form.kind is Kind.EVENT:
+            return self._catalogue.events[form.relation]
+        return self._catalogue.fluents[form.relation]
 
 
 def _either(numbers: set[int]) -> str:

@@ -18,9 +18,10 @@ from cernis.runtime.columns import Booleans, Records
 from cernis.runtime.gathering import Gathering
 from cernis.runtime.mapping import InputMapping, Mappings, read_mappings
 from cernis.runtime.records import read_stream
-from cernis.runtime.rows import NAMES, add_json_lines, add_rows
+from cernis.runtime.rows import add_json_lines, add_rows
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.tabular import add_mixed_table, add_table, as_table, is_table
+from cernis.runtime.titles import refuse_duplicates, relation_title
 
 Events: TypeAlias = Any
 """What `read_events` takes. No type says it: a data frame of any library is welcome."""
@@ -172,7 +173,8 @@ class _Reader:
 
     def _add_own(self, file: Path, table: pa.Table, is_text: bool) -> None:
         """A table that says itself what it is, by its columns or by the name of its file."""
-        if not is_text and any(title in table.column_names for title in NAMES):
+        shapes = self.gathering.shapes
+        if not is_text and relation_title(table.column_names, shapes, file.stem):
             add_mixed_table(table, self.gathering, str(file))
         else:
             add_table(file.stem, table, self.gathering, str(file), is_text=is_text)
@@ -196,6 +198,7 @@ class _Reader:
 
     def _check_columns(self, file: Path, table: pa.Table, mapping: InputMapping) -> None:
         wanted = [*mapping.titles.used, *(title for title, _ in mapping.where)]
+        refuse_duplicates([t for t in table.column_names if t in wanted], str(file))
         for title in wanted:
             if title not in table.column_names:
                 there = ", ".join(table.column_names)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -18,17 +18,24 @@ from cernis.runtime.columns import (
     Coded,
     Column,
     Floats,
-    Form,
     Integers,
-    Kind,
     RecordColumns,
     as_text,
 )
 from cernis.runtime.fields import plain_text, typed
 from cernis.runtime.gathering import NO_TIME, Gathering
-from cernis.runtime.rows import NAMES, TIMES, argument_order
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.times import SubSecond, has_fraction, seconds_of
+from cernis.runtime.titles import (
+    NAMES,
+    TableForm,
+    Titles,
+    folded,
+    is_in_order,
+    mapped_form,
+    refuse_duplicates,
+    table_form,
+)
 from cernis.tables.domains import Texts, has_gaps
 
 _CHANCE: Final = r"^\s*[+]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
@@ -64,64 +71,15 @@ def _seen(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-@dataclass(frozen=True, slots=True)
-class Titles:
-    """Which columns of a table are what."""
-
-    arrival: str | None
-    start: str
-    end: str | None
-    value: str | None
-    arguments: tuple[str, ...]
-    retracts: str | None = None
-    probability: str | None = None
-    ids: str | None = None
-
-    @property
-    def used(self) -> list[str]:
-        """All columns that are looked at."""
-        one = (
-            self.arrival, self.start, self.end, self.value, self.retracts, self.probability,
-            self.ids,
-        )  # fmt: skip
-        return [title for title in (*one, *self.arguments) if title is not None]
-
-
-def conventional(titles: Sequence[str], what: str, ids: str | None = None) -> Titles:
-    """The columns of a table whose titles speak for themselves.
-
-    `arrival` may be missing; then comes `occurrence`, or `start` and `end`. A column `value` is
-    the value of a fluent; the others, in their order, are the value, where it is not named, and
-    the arguments. If records have ids, they are in the column of that title.
-    """
-    if ids is not None and ids not in titles:
-        raise DataError(f"{what} has no column {ids} of ids; there are {', '.join(titles)}")
-    start = next((title for title in ("occurrence", "start") if title in titles), None)
-    if start is None or (start == "start" and "end" not in titles):
-        missing = "end" if start else "occurrence"
-        raise DataError(f"{what} has no column {missing}; there are {', '.join(titles)}")
-    skipped = {*TIMES, "value", "retracts", "probability", ids}
-    skipped |= {"open"} if start == "start" else set()
-    return Titles(
-        "arrival" if "arrival" in titles else None,
-        start,
-        "end" if start == "start" else None,
-        "value" if "value" in titles else None,
-        tuple(title for title in titles if title not in skipped),
-        "retracts" if "retracts" in titles else None,
-        "probability" if "probability" in titles else None,
-        ids,
-    )
-
-
 def add_table(
     name: str, table: pa.Table, gathering: Gathering, source: str, titles: Titles | None = None,
-    *, is_text: bool = False, chosen: Booleans | None = None,
+    *, is_text: bool = False, chosen: Booleans | None = None, listed: bool = False,
 ) -> None:  # fmt: skip
     """Take in a table of one relation; the columns are known by their titles unless these are said.
 
     A table of text has its titles on a line of their own, and a field that reads as a number is
-    one. If rows are chosen, the others are passed over.
+    one. If rows are chosen, the others are passed over. Columns that are `listed`, or that the
+    table itself says to be so, are in the order of the arguments.
     """
     first = gathering.sources.begin(source) + is_text
     gathering.sources.grow(table.num_rows + is_text)
@@ -131,30 +89,25 @@ def add_table(
     if not gathering.shapes.knows(name):
         gathering.ignore(name, table.num_rows)
         return
-    ids = gathering.ids
-    titles = titles or conventional(table.column_names, source or name, ids)
-    titles = titles if titles.ids == ids else replace(titles, ids=ids)
-    _Reading(name, table, places, gathering, titles, is_text).add()
+    shapes, ids = gathering.shapes, gathering.ids
+    if titles is None:
+        listed = listed or is_in_order(table.schema.metadata)
+        found = table_form(name, table.column_names, shapes, source or name, ids, listed=listed)
+    else:
+        found = mapped_form(name, replace(titles, ids=ids), shapes)
+    _Reading(name, table, places, gathering, found, is_text).add()
 
 
 def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
     """Take in a table that says in a column of which relation each row is.
 
     The arguments are a column `args` of lists, or all columns that are left; of these a relation
-    takes those that are not empty throughout its rows.
+    takes those that are not empty throughout its rows, or that are called as its arguments.
     """
-    titles = table.column_names
-    by = next((title for title in NAMES if title in titles), None)
-    if by is None:
-        raise DataError(
-            f"{source or 'the table'} has no column name, which tells the relation of each row; "
-            f"there are {', '.join(titles)}. Give one table a relation: {{'go_to': table}}"
-        )
+    by, coded = _relations(table, gathering.shapes, source or "the table")
     first = gathering.sources.begin(source)
     gathering.sources.grow(table.num_rows)
     places = np.arange(first, first + table.num_rows)
-    names = pc.cast(table.column(by), pa.string()).fill_null("").combine_chunks()
-    coded = names.dictionary_encode()
     numbers = coded.indices.to_numpy()
     for code, name in enumerate(coded.dictionary.to_pylist()):
         rows = np.flatnonzero(numbers == code)
@@ -163,9 +116,36 @@ def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
             continue
         own = table.take(pa.array(rows)).drop_columns([by])
         for chosen, part in _by_length(own):
-            part = _without_empty(part)
-            found = conventional(part.column_names, source or name, gathering.ids)
+            part = _without_empty(part, gathering.shapes.slot_names(name))
+            found = table_form(
+                name, part.column_names, gathering.shapes, source or name, gathering.ids,
+                listed="args" in own.column_names,
+            )  # fmt: skip
             _Reading(name, part, places[rows[chosen]], gathering, found, False).add()
+
+
+def _relations(table: pa.Table, shapes: Shapes, what: str) -> tuple[str, pa.DictionaryArray]:
+    """The column that tells the relation of each row, and the names in it.
+
+    If there are several that may, the first with a name that rules mention does.
+    """
+    titles = table.column_names
+    refuse_duplicates(titles, what)
+    found = {}
+    for title in [title for title in NAMES if title in titles]:
+        column = table.column(title)
+        if pa.types.is_nested(column.type):
+            raise DataError(f"column {title} of {what} has the type {column.type}, and not text")
+        names = pc.cast(column, pa.string()).fill_null("").combine_chunks()
+        found[title] = names.dictionary_encode()
+        if any(map(shapes.knows, found[title].dictionary.to_pylist())):
+            return title, found[title]
+    if not found:
+        raise DataError(
+            f"{what} has no column name, which tells the relation of each row; "
+            f"there are {', '.join(titles)}. Give one table a relation: {{'go_to': table}}"
+        )
+    return next(iter(found.items()))
 
 
 def _by_length(table: pa.Table) -> list[tuple[Integers, pa.Table]]:
@@ -185,49 +165,30 @@ def _by_length(table: pa.Table) -> list[tuple[Integers, pa.Table]]:
     return parts
 
 
-def _without_empty(table: pa.Table) -> pa.Table:
-    """The table without columns that have nothing in them.
+def _without_empty(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    """The table without columns that have nothing in them, but for those with certain names.
 
     An end that is missing leaves an interval open, and a probability that is missing is none.
     """
-    kept = ("end", "probability")
-    titles = [title for title in table.column_names if title not in kept]
+    kept = {"end", "probability", *map(folded, names)}
+    titles = [title for title in table.column_names if folded(title) not in kept]
     empty = [title for title in titles if table.column(title).null_count == table.num_rows]
-    table = table.drop_columns(empty)
-    if "occurrence" in table.column_names:
-        table = table.drop_columns([t for t in ("start", "end") if t in table.column_names])
-    return table
-
-
-def form_of(name: str, titles: Titles, shapes: Shapes) -> tuple[Form, list[str]]:
-    """The form of a table's rows, and the columns that are the value and the arguments."""
-    kinds: tuple[Kind, ...] = (Kind.EVENT, Kind.POINT)
-    if titles.end is not None:
-        kinds = (Kind.INTERVAL,)
-    elif titles.value is not None:
-        kinds = (Kind.POINT,)
-    named = [] if titles.value is None else [titles.value]
-    columns = [*named, *titles.arguments]
-    form = shapes.of_columns(name, len(columns), kinds)
-    if not isinstance(form, Form):
-        raise DataError(f"{form}: {', '.join(columns)}")
-    first = form.width - form.relation.arity
-    order = argument_order(columns[first:], shapes.argument_names(form.relation))
-    return form, [*columns[:first], *(columns[first + at] for at in order)]
+    return table.drop_columns(empty)
 
 
 class _Reading:
     """One relation's rows on their way in."""
 
     def __init__(
-        self, name: str, table: pa.Table, places: Integers, gathering: Gathering, titles: Titles,
-        is_text: bool,
+        self, name: str, table: pa.Table, places: Integers, gathering: Gathering,
+        found: TableForm, is_text: bool,
     ) -> None:  # fmt: skip
         self._name = name
         self._table = table
         self._places = places
         self._gathering = gathering
-        self._titles = titles
+        self._found = found
+        self._titles = found.titles
         self._is_text = is_text
 
     def add(self) -> None:
@@ -236,7 +197,8 @@ class _Reading:
         if missing:
             there = ", ".join(self._table.column_names)
             raise DataError(f"{self._name} has no column {missing[0]}; there are {there}")
-        form, columns = form_of(self._name, self._titles, self._gathering.shapes)
+        form, columns = self._found.form, self._found.columns
+        self._gathering.warn(self._found.warning)
         times, whole = self._times()
         times = self._keep(times, whole, NO_TIME)
         named = [] if self._titles.ids is None else [self._titles.ids]
@@ -244,14 +206,26 @@ class _Reading:
         shapes = self._gathering.shapes
         kinds = zip(columns, shapes.reckoned(form), shapes.declared_text(form), strict=True)
         read = [self._column(*each) for each in kinds]
-        flags = None
-        if self._titles.retracts is not None:
-            told = pc.fill_null(self._table.column(self._titles.retracts), False)
-            flags = told.to_numpy().astype(np.bool_)
+        flags = self._flags()
         chances = self._chances()
         ids = self._column(named[0], False) if named else None
         part = RecordColumns(form, times, read, self._places, flags, chances=chances, ids=ids)
         self._gathering.add(part)
+
+    def _flags(self) -> Booleans | None:
+        """Which rows retract another; what is missing does not."""
+        title = self._titles.retracts
+        if title is None:
+            return None
+        column = self._table.column(title)
+        if _is_text(column.type):
+            words = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+            known = pc.is_in(words, pa.array(["true", "false", ""], column.type))
+            if pc.all(pc.or_kleene(known, pc.is_null(words))).as_py() is not False:
+                column = pc.equal(words, "true")
+        if not pa.types.is_boolean(column.type) and not pa.types.is_null(column.type):
+            raise DataError(f"column {title} of {self._name} must hold true or false")
+        return pc.fill_null(column.cast(pa.bool_()), False).to_numpy().astype(np.bool_)  # type: ignore[no-any-return]
 
     def _chances(self) -> Floats | None:
         """The probabilities of the rows, out of bounds where one is missing or is none."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import FluentKind
 from cernis.check.report import near
+from cernis.errors import InputWarning
+
+if TYPE_CHECKING:
+    from cernis.runtime.result import Summary
 
 _SHOWN: Final = 5
 """How many names, or reasons, are listed."""
@@ -40,7 +45,8 @@ def unknown_names(ignored: Mapping[str, int], known: Iterable[str]) -> Iterator[
     no rule mentions rain (1 record)
     """
     names = sorted(set(known))
-    by_count = sorted(ignored.items(), key=lambda pair: (-pair[1], pair[0]))
+    found = [(name, count) for name, count in ignored.items() if count]
+    by_count = sorted(found, key=lambda pair: (-pair[1], pair[0]))
     for name, count in by_count[:_SHOWN]:
         records = f"{count:,} record{'s' if count != 1 else ''}"
         guesses = " or ".join(f"`{guess}`" for guess in near(name, names))
@@ -65,3 +71,27 @@ def reasons_counted(reasons: Iterable[str]) -> Iterator[str]:
         yield f"{count:,} record{'s' if count != 1 else ''} set aside: {reason}"
     if len(by_count) > _SHOWN:
         yield f"and {len(by_count) - _SHOWN} more reasons"
+
+
+def unused_records(summary: Summary, catalogue: Catalogue) -> list[str]:
+    """Sentences about a run that had little use for its records; none if it used most of them."""
+    if not summary.is_mostly_unused:
+        return []
+    ignored, late = sum(summary.ignored.values()), len(summary.too_late)
+    unused = min(ignored + len(summary.set_aside) + late + summary.outside, summary.records)
+    lines = [f"{unused:,} of {summary.records:,} records are not used"]
+    lines += unknown_names(summary.ignored, input_names(catalogue))
+    lines += reasons_counted(each.reason for each in summary.set_aside)
+    counts = ((late, "too late"), (summary.outside, "outside the run"))
+    lines += [f"{count:,} {word}" for count, word in counts if count]
+    return lines
+
+
+def warn_of_input(summary: Summary, catalogue: Catalogue, stacklevel: int = 3) -> None:
+    """Warn of what about the input of a run is probably not meant, in one warning each."""
+    for text in summary.warnings:
+        warnings.warn(text, InputWarning, stacklevel=stacklevel)
+    unused = unused_records(summary, catalogue)
+    if unused:
+        text = "; ".join((f"{unused[0]}: {unused[1]}", *unused[2:]))
+        warnings.warn(text, InputWarning, stacklevel=stacklevel)

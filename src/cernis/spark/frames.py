@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from cernis.errors import DataError
+from cernis.errors import DataError, InputWarning
 from cernis.runtime.columns import Records
 from cernis.runtime.gathering import Gathering
-from cernis.runtime.rows import NAMES
 from cernis.runtime.shapes import Shapes
-from cernis.runtime.tabular import add_mixed_table, add_table, conventional, form_of
+from cernis.runtime.tabular import add_mixed_table, add_table
+from cernis.runtime.titles import is_in_order, relation_title, table_form
 from cernis.spark.places import sources_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 ROWS: Final = 1 << 19
 """Rows that are turned into records together."""
@@ -29,6 +33,8 @@ class Frame:
 
     number: int
     relation: str | None
+    listed: bool = False
+    """Are its columns in the order of the arguments, whatever they are called?"""
 
     def split(self, partition: int) -> int:
         """The number of one of its partitions among the splits of a run."""
@@ -40,6 +46,11 @@ class Frame:
         return self.relation or ""
 
 
+def is_listed(frame: DataFrame) -> bool:
+    """Does a DataFrame say of itself that its columns are in the order of the arguments?"""
+    return any(is_in_order(field.metadata) for field in frame.schema)
+
+
 def wanted_columns(
     frame: Frame, columns: list[str], shapes: Shapes, ids: str | None = None
 ) -> list[str]:
@@ -48,16 +59,20 @@ def wanted_columns(
     The message lists the columns there are.
     """
     if frame.relation is None:
-        if not any(title in columns for title in NAMES):
+        if relation_title(columns, shapes) is None:
             raise DataError(
                 "the DataFrame has no column name, which tells the relation of each row; there "
                 f"are {', '.join(columns)}. Give one DataFrame a relation: {{'go_to': df}}"
             )
         return columns
-    titles = conventional(columns, frame.relation, ids)
-    if shapes.knows(frame.relation):
-        form_of(frame.relation, titles, shapes)
-    return titles.used
+    if not shapes.knows(frame.relation):
+        # Its rows are ignored, but counted.
+        return columns[:1]
+    name = frame.relation
+    table = table_form(name, columns, shapes, name, ids, listed=frame.listed)
+    if table.warning:
+        warnings.warn(table.warning, InputWarning, stacklevel=2)
+    return table.titles.used
 
 
 def records_of(
@@ -72,7 +87,7 @@ def records_of(
         if frame.relation is None:
             add_mixed_table(table, gathering, frame.source)
         else:
-            add_table(frame.relation, table, gathering, frame.source)
+            add_table(frame.relation, table, gathering, frame.source, listed=frame.listed)
         before += len(table)
         yield gathering.unresolved()
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cernis.errors import DataError
-from cernis.runtime.rows import NAMES
-from cernis.runtime.tabular import conventional, form_of
+from cernis.runtime.titles import is_in_order, relation_title, table_form
 from cernis.spark.job import Job
 from cernis.spark.splits import Split, key_range
 
@@ -116,13 +115,15 @@ def _key_column(file: str, job: Job) -> str | None:
     """
     from pyarrow import parquet
 
-    titles = parquet.read_schema(file).names
+    schema = parquet.read_schema(file)
+    titles = schema.names
     name, shapes, routes = Path(file).stem, job.loaded.shapes, job.loaded.routes
-    if any(title in titles for title in NAMES):
+    if relation_title(titles, shapes, name) is not None:
         return None
     if not shapes.knows(name):
         return ""
-    form, columns = form_of(name, conventional(titles, file), shapes)
+    table = table_form(name, titles, shapes, file, listed=is_in_order(schema.metadata))
+    form, columns = table.form, table.columns
     home = routes.homes.get(form.relation)
     if home is None or home.step != routes.steps[0]:
         return ""

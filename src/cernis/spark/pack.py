@@ -243,7 +243,7 @@ def report_of(records: Records, job: Job) -> dict[str, Any]:
                 texts[form, at] = (_text_count(part, at), _used(part))
     return {
         "records": records.count, "used": used, "ignored": records.ignored,
-        "set_aside": records.set_aside, "texts": texts,
+        "set_aside": records.set_aside, "texts": texts, "warnings": records.warnings,
     }  # fmt: skip
 
 

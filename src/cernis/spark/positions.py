@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from cernis.errors import DataError
 from cernis.geo.areas import Areas
-from cernis.geo.events import EVENTS, FLUENT
+from cernis.geo.events import EVENTS, FLUENT, IN_ORDER
 from cernis.geo.parameters import Parameters
 from cernis.geo.tracks import POSITION_COLUMNS
 from cernis.spark.ais import POSITIONS, AisFrames
@@ -89,8 +89,15 @@ def positions_to_events(
     packed, vessel = _pipeline(positions, work, partitions, spark)
     packed = packed.persist()
     columns = relation_columns(vessel, arrivals)
-    relations = {name: unpacked(packed, name, columns[name]) for name in (*EVENTS, FLUENT)}
+    relations = {
+        name: _in_order(unpacked(packed, name, columns[name])) for name in (*EVENTS, FLUENT)
+    }
     return PositionFrames(relations, unpacked(packed, ASIDE, columns[ASIDE]), packed)
+
+
+def _in_order(relation: DataFrame) -> DataFrame:
+    """A relation that says of itself that its columns are in the order of the arguments."""
+    return relation.withMetadata(relation.columns[-1], IN_ORDER)
 
 
 def write_events(

@@ -18,6 +18,7 @@ from cernis.runtime.columns import SetAside
 from cernis.runtime.frames import all_happenings, all_intervals
 from cernis.runtime.result import Result, Summary
 from cernis.runtime.run import Answer
+from cernis.runtime.unused import warn_of_input
 from cernis.spark.answers import answer_of
 from cernis.spark.blobs import loads
 from cernis.spark.exchanged import Exchanged, exchanged
@@ -156,8 +157,10 @@ class Recognised:
         return self
 
     def collect(self, seconds: float = 0.0) -> Result:
-        """The whole result in this process, as `Program.run` gives it."""
-        return self.collected(seconds)[0]
+        """The whole result in this process, as `Program.run` gives it, and with its warnings."""
+        result = self.collected(seconds)[0]
+        warn_of_input(result.summary, self.plan.checked.catalogue)
+        return result
 
     def collected(self, seconds: float = 0.0) -> tuple[Result, Exchanged]:
         """The whole result in this process, and what was moved between workers for it."""
@@ -177,7 +180,9 @@ class Recognised:
                 yield batch.filter(pc.equal(batch.column(2), str(Kind.REPORT)))
 
         rows = self.through(run, DDL).select("blob").collect()
-        return summary_of([loads(row.blob) for row in rows])
+        summary = summary_of([loads(row.blob) for row in rows])
+        warn_of_input(summary, self.plan.checked.catalogue)
+        return summary
 
     def _complete(self, answer: Answer) -> Answer:
         """The answer with relations of which nothing was found, in the order of the program."""
@@ -268,6 +273,7 @@ class _Sums:
     set_aside: list[SetAside] = field(default_factory=list)
     too_late: list[SetAside] = field(default_factory=list)
     texts: dict[Any, tuple[int, int]] = field(default_factory=dict)
+    warnings: dict[str, None] = field(default_factory=dict)
 
 
 def summary_of(reports: Iterable[Mapping[str, Any]], seconds: float = 0.0) -> Summary:
@@ -286,6 +292,7 @@ def summary_of(reports: Iterable[Mapping[str, Any]], seconds: float = 0.0) -> Su
         sums.records, sums.used, dict(sorted(sums.ignored.items())),
         tuple(sorted(sums.set_aside, key=by_place)), tuple(sorted(sums.too_late, key=by_place)),
         sums.outside, remarks, *sums.bounds, sums.queries, sums.conflicts, seconds,
+        tuple(sums.warnings),
     )  # fmt: skip
 
 
@@ -301,6 +308,7 @@ def _add(sums: _Sums, report: Mapping[str, Any]) -> None:
         sums.ignored[name] = sums.ignored.get(name, 0) + count
     sums.set_aside += report.get("set_aside", ())
     sums.too_late += report.get("too_late", ())
+    sums.warnings |= dict.fromkeys(report.get("warnings", ()))
     for key, (count, total) in report.get("texts", {}).items():
         known = sums.texts.get(key, (0, 0))
         sums.texts[key] = known[0] + count, known[1] + total

@@ -13,7 +13,7 @@ from cernis.errors import DataError
 from cernis.runtime.columns import Records
 from cernis.runtime.mapping import Mappings
 from cernis.spark.clock import Clock
-from cernis.spark.frames import Frame, records_of, wanted_columns
+from cernis.spark.frames import Frame, is_listed, records_of, wanted_columns
 from cernis.spark.job import Job
 from cernis.spark.places import Places
 from cernis.spark.rows import DDL, Row, batches
@@ -168,7 +168,10 @@ def source_of(
         wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
         if wrong:
             raise DataError(f"{wrong[0]} must be a DataFrame")
-        frames = [(Frame(at, str(name)), own) for at, (name, own) in enumerate(events.items())]
+        frames = [
+            (Frame(at, str(name), is_listed(own)), own)
+            for at, (name, own) in enumerate(events.items())
+        ]
         if not frames:
             return Source(spark or session())
         return Source(frames[0][1].sparkSession, frames)

@@ -17,10 +17,11 @@ from cernis.runtime.columns import Form, RecordColumns, Records, one_below_the_o
 from cernis.runtime.gathering import Gathering
 from cernis.runtime.mapping import Mappings, read_mappings
 from cernis.runtime.records import read_stream
-from cernis.runtime.rows import NAMES, add_json_lines
+from cernis.runtime.rows import add_json_lines
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.sources import read_file
 from cernis.runtime.tabular import add_mixed_table, add_table
+from cernis.runtime.titles import relation_title
 from cernis.spark.places import Places, sources_of
 from cernis.spark.typed import kind_of
 
@@ -228,6 +229,7 @@ def stacked(given: Iterable[Records]) -> Records:
         for form, part in records.relations.items():
             parts.setdefault(form, []).append(part)
         found.set_aside += records.set_aside
+        found.warnings += [each for each in records.warnings if each not in found.warnings]
         found.count += records.count
         for name, count in records.ignored.items():
             found.ignored[name] = found.ignored.get(name, 0) + count
@@ -239,10 +241,11 @@ def _add_row_groups(split: Split, gathering: Gathering) -> None:
     from pyarrow import parquet
 
     table = parquet.ParquetFile(split.file).read_row_groups(list(split.groups))
-    if any(title in table.column_names for title in NAMES):
+    name = Path(split.file).stem
+    if relation_title(table.column_names, gathering.shapes, name):
         add_mixed_table(table, gathering, split.file)
     else:
-        add_table(Path(split.file).stem, table, gathering, split.file)
+        add_table(name, table, gathering, split.file)
 
 
 def _text(split: Split) -> bytes:

@@ -29,11 +29,11 @@ from cernis.runtime.columns import Records
 from cernis.runtime.gathering import Gathering
 from cernis.runtime.mapping import Mappings
 from cernis.runtime.records import read_stream
-from cernis.runtime.rows import NAMES
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.sources import read_file
 from cernis.runtime.tabular import add_mixed_table, add_table, time_points
 from cernis.runtime.times import seconds_of
+from cernis.runtime.titles import NAMES
 from cernis.spark.frames import Frame, wanted_columns
 from cernis.spark.places import sources_of
 

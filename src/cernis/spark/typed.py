@@ -15,16 +15,15 @@ import pyarrow as pa
 
 from cernis.check.catalogue import pattern_head
 from cernis.check.model import Relation
-from cernis.errors import CernisError
+from cernis.errors import CernisError, DataError
 from cernis.plan.builder import Plan
-from cernis.runtime.columns import Form, Kind
+from cernis.runtime.columns import Kind
 from cernis.runtime.frames import argument_titles, event_frame, fluent_frame
-from cernis.runtime.rows import TIMES, argument_order
 from cernis.runtime.run import Answer
 from cernis.runtime.shapes import Shapes
+from cernis.runtime.titles import TableForm, table_form
 
 _ARROW: Final = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
-_SKIPPED: Final = frozenset({*TIMES, "retracts", "open"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +50,16 @@ class Columns:
             self._learn(name, schema, shapes)
 
     def _learn(self, name: str, schema: Mapping[str, str], shapes: Shapes) -> None:
-        catalogue = self._plan.checked.catalogue
-        titles = [title for title in schema if title not in _SKIPPED and title != "value"]
-        for relation in (*catalogue.events, *catalogue.fluents):
-            if relation.name != name or relation.arity != len(titles):
-                continue
-            kind = "event" if relation in catalogue.events else "fluent"
-            form = Form(relation, Kind.EVENT if kind == "event" else Kind.POINT)
-            declared = shapes.declared_text(form)[-relation.arity :] if relation.arity else []
-            order = argument_order(titles, shapes.argument_names(relation))
-            for at, is_text in enumerate(declared):
-                found = "string" if is_text else schema[titles[order[at]]]
-                self._say(kind, relation, at, found)
-            if "value" in schema and kind == "fluent":
-                is_text = shapes.declared_text(form)[0]
-                self._say(kind, relation, "value", "string" if is_text else schema["value"])
+        table = _table_form(name, list(schema), shapes)
+        if table is None:
+            return
+        form = table.form
+        kind = "event" if form.kind is Kind.EVENT else "fluent"
+        slots: list[int | str] = [] if form.kind is Kind.EVENT else ["value"]
+        slots += range(form.relation.arity)
+        declared = shapes.declared_text(form)
+        for at, title, is_text in zip(slots, table.columns, declared, strict=True):
+            self._say(kind, form.relation, at, "string" if is_text else schema[title])
 
     def _say(self, kind: str, relation: Relation, at: int | str, found: str) -> None:
         class_ = self._plan.checked.types.find((kind, relation, at))
@@ -96,6 +90,19 @@ class Columns:
     def _is_pattern(self, relation: Relation) -> bool:
         patterns = self._plan.checked.definitions.patterns
         return any(pattern_head(rule).relation == relation for rule in patterns)
+
+
+def _table_form(name: str, titles: Sequence[str], shapes: Shapes) -> TableForm | None:
+    """What the columns of a relation are; None if there is something wrong with them.
+
+    Those who read it will say what. Whether the order of the columns counts is not known here.
+    """
+    for listed in (False, True):
+        try:
+            return table_form(name, titles, shapes, name, listed=listed)
+        except DataError:
+            continue
+    return None
 
 
 def typed_fluent(answer: Answer, relation: Relation, columns: Titled) -> pa.Table:

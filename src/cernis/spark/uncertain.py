@@ -30,7 +30,9 @@ from cernis.runtime.shapes import Shapes
 from cernis.runtime.tabular import add_mixed_table, add_table
 from cernis.runtime.uncertain_result import CREDIBLE, PROBABILITIES, UncertainResult
 from cernis.runtime.uncertain_settings import UncertainSettings, uncertain_settings
+from cernis.runtime.unused import warn_of_input
 from cernis.spark.blobs import loads, packed_records
+from cernis.spark.frames import is_listed
 from cernis.spark.places import sources_of
 from cernis.spark.session import cores_of, session
 from cernis.spark.source import partition_number
@@ -109,8 +111,9 @@ class UncertainRecognised:
         summary = Summary(
             told.records, told.used, dict(sorted(told.ignored.items())), _sorted(told.set_aside),
             _sorted(told.too_late), told.outside, (), start, end, told.queries, told.conflicts,
-            time.perf_counter() - began,
+            time.perf_counter() - began, told.warnings,
         )  # fmt: skip
+        warn_of_input(summary, self.job.plan.checked.catalogue)
         return UncertainResult(answer, self.job.plan.checked.catalogue, summary)
 
 
@@ -247,7 +250,10 @@ def _packed(
         wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
         if wrong or not events:
             raise DataError(f"{wrong[0] if wrong else 'each relation'} must be a DataFrame")
-        parts = [own.mapInArrow(_reading(str(name), job), ROWS) for name, own in events.items()]
+        parts = [
+            own.mapInArrow(_reading(str(name), job, is_listed(own)), ROWS)
+            for name, own in events.items()
+        ]
         found: DataFrame = parts[0]
         for part in parts[1:]:
             found = found.unionAll(part)
@@ -271,7 +277,9 @@ def _reading_files(
     return run
 
 
-def _reading(name: str | None, job: UncertainJob) -> Callable[[Batches], Batches]:
+def _reading(
+    name: str | None, job: UncertainJob, listed: bool = False
+) -> Callable[[Batches], Batches]:
     def run(given: Batches) -> Batches:
         shapes = Shapes(job.plan.checked)
         sources = sources_of(partition_number(), name or "", 0)
@@ -281,7 +289,7 @@ def _reading(name: str | None, job: UncertainJob) -> Callable[[Batches], Batches
             if name is None:
                 add_mixed_table(table, gathering, "")
             else:
-                add_table(name, table, gathering, name)
+                add_table(name, table, gathering, name, listed=listed)
             yield _rows(gathering.unresolved(), job)
 
     return run

@@ -62,6 +62,7 @@ class Told:
     queries: int = 1
     conflicts: int = 0
     circuits: int = 0
+    warnings: tuple[str, ...] = ()
 
     def __add__(self, other: Told) -> Told:
         firsts = [each for each in (self.first, other.first) if each is not None]
@@ -76,6 +77,7 @@ class Told:
             self.uncertain | other.uncertain, self.retracts or other.retracts,
             max(self.queries, other.queries),
             self.conflicts + other.conflicts, max(self.circuits, other.circuits),
+            tuple(dict.fromkeys((*self.warnings, *other.warnings))),
         )  # fmt: skip
 
 
@@ -99,7 +101,7 @@ def told_of(records: Records, tick: int) -> Told:
     return Told(
         records.first, records.last(tick), records.count, used, records.ignored,
         records.set_aside, uncertain=frozenset(relations_in(records)),
-        retracts=any(part.retracts is not None for part in parts),
+        retracts=any(part.retracts is not None for part in parts), warnings=tuple(records.warnings),
     )  # fmt: skip
 
 

@@ -20,8 +20,8 @@ import pyarrow as pa
 from cernis.errors import DataError
 from cernis.runtime.columns import Column, Form
 from cernis.runtime.mapping import Mappings
-from cernis.runtime.rows import NAMES
-from cernis.runtime.tabular import argument_column, conventional, form_of
+from cernis.runtime.tabular import argument_column
+from cernis.runtime.titles import is_in_order, relation_title, table_form
 from cernis.spark.buckets import SLOTS, Slots, Spread, hashes_of, slots_of
 from cernis.spark.job import Job
 from cernis.spark.pack import arguments_at
@@ -141,13 +141,15 @@ def _parquet_keys(job: Job, split: Split) -> Iterator[Keys]:
     name, shapes = Path(split.file).stem, job.loaded.shapes
     with parquet.ParquetFile(split.file) as file:
         titles = file.schema_arrow.names
-        if any(title in titles for title in NAMES) or not shapes.knows(name):
+        if relation_title(titles, shapes, name) is not None or not shapes.knows(name):
             return
         try:
-            form, columns = form_of(name, conventional(titles, split.file), shapes)
+            listed = is_in_order(file.schema_arrow.metadata)
+            table_of = table_form(name, titles, shapes, split.file, listed=listed)
         except DataError:
             # It is told by those who read the file.
             return
+        form, columns = table_of.form, table_of.columns
         key = _key(job, form)
         if key is None or not key[1]:
             return

@@ -1,0 +1,5 @@
+"""`python -m cernis` is the command `cernis`."""
+
+from cernis.cli.main import main
+
+main()
