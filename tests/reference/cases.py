@@ -52,6 +52,7 @@ PENDING = frozenset(
         "head variables in negations",
         "grounding as a goal",
         "dialect rtec",
+        "anonymous times",
     }
 )
 """What the engine lacks, as cases name it. Once it has it, the name leaves cases and this set."""

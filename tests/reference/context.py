@@ -22,7 +22,8 @@ class Context:
     the run, and `first` says that this is its first query. `unsure` are the pairs that rest on
     point input, so that an edge of theirs at the query time may be one of the window only.
     `component` are the rules being evaluated point by point. `memory_of_rule` says how far back
-    from the window the rule over intervals sees that is being evaluated.
+    from the window the rule over intervals sees that is being evaluated. `settled` are the
+    statically determined pairs for which, in the dialect rtec, a rule has succeeded.
     """
 
     program: Program
@@ -37,6 +38,7 @@ class Context:
     solver: Solver = field(default_factory=lambda: Solver(()))
     component: list[Rule] = field(default_factory=list)
     memory_of_rule: float = 0
+    settled: set[Term] = field(default_factory=set)
     _owned: dict[Term, bool] = field(default_factory=dict)
 
     @property

@@ -13,6 +13,7 @@ effects.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from cernis.errors import KnowledgeError
@@ -44,9 +45,12 @@ class Pending:
     def schedule(self, point: int) -> set[int]:
         """Note the effects of all that was initiated at a point; gives the points they are due at.
 
-        What was due up to the edge has been settled by earlier queries.
+        What was due up to the edge has been settled by earlier queries. In the dialect rtec what
+        holds initially has no effects.
         """
         added: set[int] = set()
+        if self.context.program.is_rtec and point == self.context.start:
+            return added
         for pair in self.context.state.initiated.get(point, ()):
             if self.context.domain.allows(pair):
                 for when, effect in self._effects(pair, point):
@@ -70,10 +74,23 @@ class Pending:
                 found.append((point + _delay(rule.delay, known), effect))
         return found
 
-    def take_effect(self, point: int) -> None:
-        """Let all that is due at the point happen, unless it is cancelled."""
+    def may_be_postponed(self, point: int) -> bool:
+        """Is something due that an initiation at the very point would postpone?
+
+        So it is in the dialect rtec, for pairs that p names.
+        """
+        due = self.due.get(point, ())
+        return self.context.program.is_rtec and any(self._postponable(e.cause) for e in due)
+
+    def take_effect(self, point: int, initiated: Collection[Term] = ()) -> None:
+        """Let all that is due at the point happen, unless it is cancelled.
+
+        `initiated` are the pairs whose initiation at the point postpones their effects.
+        """
         state = self.context.state
         for effect in self.due.get(point, ()):
+            if effect.cause in initiated and self._postponable(effect.cause):
+                continue
             if not self._cancelled(effect.cause, effect.point, point):
                 points = state.initiated if effect.initiates else state.terminated
                 points.setdefault(point, set()).add(effect.changed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cernis.syntax.tree import Clause, Term, functor
+from cernis.syntax.tree import Clause, Compound, Term, functor
 
 from .program import Program, fluent_of, is_pair
 from .solve import Solver
@@ -22,7 +22,8 @@ class Domain:
         self._grounding = program.grounding
         facts = {fact for term in told for fact in _members(program, term)}
         self.facts = [Clause(fact) for fact in sorted(facts, key=repr)]
-        self._solver = Solver([*program.background, *self.facts])
+        known = [*program.background, *self.facts]
+        self._solver = Solver(known, {("grounding", 1): self.allowed})
         self._allowed: dict[Term, bool] = {}
 
     def restricts(self, pair: Term) -> bool:
@@ -38,6 +39,16 @@ class Domain:
             exists = not self.restricts(pair) or any(True for _ in self.instances(pair))
             self._allowed[pair] = exists
         return self._allowed[pair]
+
+    def allowed(self, goal: Term) -> Iterator[Term]:
+        """The answers to the goal `grounding(F=V)`: pairs that grounding allows."""
+        assert isinstance(goal, Compound)
+        pair = goal.args[0]
+        pairs = self.instances(pair)
+        if is_ground(pair):
+            pairs = iter([pair] if self.allows(pair) else [])
+        for instance in dict.fromkeys(pairs):
+            yield Compound("grounding", (instance,))
 
     def instances(self, pair: Term) -> Iterator[Term]:
         """The ground instances of a pair that grounding rules allow."""

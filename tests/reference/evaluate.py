@@ -41,10 +41,10 @@ Closed = tuple[int, int | None]
 class Settings:
     """How to run a program; None leaves it to the program, or to the input.
 
-    `tick` and `ties` override the program's directives. By default the run starts one tick
-    before the first occurrence and ends with the last occurrence or arrival; a
-    retraction of nothing does not count for that. A window without
-    a step has steps of its own size, a step without a window sees everything so far.
+    `tick`, `ties` and `dialect` override the program's directives. By default the run starts one
+    tick before the first occurrence and ends with the last occurrence or arrival; a retraction of
+    nothing does not count for that. A window without a step has steps of its own size, a step
+    without a window sees everything so far.
     """
 
     tick: int | None = None
@@ -53,6 +53,7 @@ class Settings:
     end: int | None = None
     window: int | None = None
     step: int | None = None
+    dialect: str | None = None
 
 
 @dataclass(slots=True)
@@ -107,6 +108,7 @@ def evaluate(items: Sequence[Item], records: Records, settings: Settings | None 
     program = read_program(items)
     program.tick = settings.tick or program.tick
     program.ties = settings.ties or program.ties
+    program.dialect = settings.dialect or program.dialect
     start, _ = run_bounds(records.records, settings, program.tick)
     windows = query_windows(records.records, settings, program.tick)
     told_apart = sort_records(records.records, start, windows, program.tick)

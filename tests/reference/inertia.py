@@ -11,9 +11,14 @@ from .terms import unify
 
 
 def broken(context: Context, pair: Term, point: int) -> bool:
-    """Is the point in TP: is the pair terminated there, or another value initiated?"""
+    """Is the point in TP: is the pair terminated there, or another value initiated?
+
+    In the dialect rtec a value that nothing names as a constant does not break others.
+    """
     if any(
-        other != pair and fluent_of(other) == fluent_of(pair)
+        other != pair
+        and fluent_of(other) == fluent_of(pair)
+        and (not context.program.is_rtec or context.program.names(other))
         for other in context.state.initiated.get(point, ())
     ):
         return True

@@ -100,18 +100,45 @@ to another open end."""
 
 MODES = ("source", "target", "union", "intersect", "complement", "complement_inv")
 
+OTHER_NAMES = {
+    "lhs": "source",
+    "rhs": "target",
+    "intersection": "intersect",
+    "relative_complement": "complement",
+    "relative_complement_inverse": "complement_inv",
+}
+"""Further words for modes."""
+
+
+def related(relation: str, source: Interval, target: Interval, closed_by: int | None) -> bool:
+    """Are the intervals in the relation?
+
+    With `closed_by`, the clock tick, it is one of the closed intervals of their points, as the
+    dialect rtec has it; there a source of one point meets nothing.
+    """
+    if closed_by is None:
+        return RELATIONS[relation](source, target)
+    first, last = source[0], source[1] - closed_by
+    if relation == "meets" and first == last:
+        return False
+    return RELATIONS[relation]((first, last), (target[0], target[1] - closed_by))
+
 
 def allen(
-    relation: str, sources: Sequence[Interval], targets: Sequence[Interval], mode: str
+    relation: str,
+    sources: Sequence[Interval],
+    targets: Sequence[Interval],
+    mode: str,
+    closed_by: int | None = None,
 ) -> Intervals:
     """What the mode makes of the sources and targets that are in some pair of the relation.
 
     `source` and `target` are the one or the other; the rest are set operations on the two
     selections: `complement` is source minus target, `complement_inv` target minus source.
     """
-    related = RELATIONS[relation]
-    chosen = [s for s in sources if any(related(s, t) for t in targets)]
-    matched = [t for t in targets if any(related(s, t) for s in sources)]
+    mode = OTHER_NAMES.get(mode, mode)
+    chosen = [s for s in sources if any(related(relation, s, t, closed_by) for t in targets)]
+    matched = [t for t in targets if any(related(relation, s, t, closed_by) for s in sources)]
     if mode == "source":
         return maximal(chosen)
     if mode == "target":

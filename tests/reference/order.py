@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from cernis.errors import UnsupportedError
-from cernis.syntax.tree import Clause, Compound, Term, functor
+from cernis.syntax.tree import Clause, Compound, Term, functor, variables
 
 from .program import FLUENT_KINDS, Program, Rule, fluent_of, is_edge, is_pair
 from .terms import CONNECTIVES, unify
@@ -65,6 +65,23 @@ def _uses(
                     yield from _uses(inner_goal, positive, background, seen)
 
 
+BINDS_NOTHING = frozenset({
+    "\\+", "not", "forall", "<", ">", "=<", ">=", "=:=", "=\\=", "==", "\\==", "\\=",
+    "@<", "@>", "@=<", "@>=",
+})  # fmt: skip
+"""Goals that give no variable a value."""
+
+
+def only_negated(rule: Rule) -> set[str]:
+    """The variables of the head that the body has in negations, and that no goal of it binds."""
+    negative: set[str] = set()
+    positive: set[str] = set()
+    for goal in rule.body:
+        is_negative = functor(goal)[0] in BINDS_NOTHING
+        (negative if is_negative else positive).update(v.name for v in variables(goal))
+    return ({v.name for v in variables(rule.head)} & negative) - positive
+
+
 def meets(use: Use, rule: Rule) -> bool:
     """May the rule contribute to what is asked for?
 
@@ -106,6 +123,8 @@ def components(program: Program) -> list[list[Rule]]:
         simple = rule.kind in FLUENT_KINDS and other.kind in FLUENT_KINDS
         if simple and same_fluent(rule.changes, other.changes):
             return True
+        if program.is_rtec and _is_earlier_clause(program, other, rule):
+            return True
         return any(meets(use, other) for use in asked[rule])
 
     result = ordered(program.rules, depends)
@@ -114,6 +133,13 @@ def components(program: Program) -> list[list[Rule]]:
         if static and (len(component) > 1 or depends(static[0], static[0])):
             raise UnsupportedError("a statically determined fluent depends on itself")
     return result
+
+
+def _is_earlier_clause(program: Program, other: Rule, rule: Rule) -> bool:
+    """Is the other an earlier rule that may be of the same statically determined pair?"""
+    if {rule.kind, other.kind} != {"holdsFor"} or not _unifiable(rule.head, other.head):
+        return False
+    return program.rules.index(other) < program.rules.index(rule)
 
 
 def at_one_point(component: list[Rule], program: Program) -> list[list[Rule]]:

@@ -16,7 +16,7 @@ from .context import Context
 from .delays import Pending
 from .instances import known_instances
 from .intervals import INF
-from .order import at_one_point
+from .order import at_one_point, only_negated
 from .program import Rule
 from .terms import Env, canonical, is_ground, substitute, unify
 
@@ -33,7 +33,7 @@ def evaluate_component(context: Context, component: list[Rule]) -> None:
     heapify(queue)
     while queue and queue[0] <= context.window.query:
         point = heappop(queue)
-        pending.take_effect(point)
+        pending.take_effect(point, _initiated_anyway(context, pending, groups, point))
         for group in groups:
             _apply_group(context, group, point)
         inertia.step(context, point)
@@ -41,6 +41,23 @@ def evaluate_component(context: Context, component: list[Rule]) -> None:
             todo.add(due)
             heappush(queue, due)
     context.enter([])
+
+
+def _initiated_anyway(
+    context: Context, pending: Pending, groups: list[list[Rule]], point: int
+) -> set[Term]:
+    """What rules initiate at the point without what is due there, where that matters."""
+    if not pending.may_be_postponed(point):
+        return set()
+    state = context.state
+    happenings = (state.initiated, state.terminated, state.happened)
+    before = [set(points.get(point, ())) for points in happenings]
+    for group in groups:
+        _apply_group(context, group, point)
+    initiated = set(state.initiated.get(point, ()))
+    for points, old in zip(happenings, before, strict=True):
+        points[point] = old
+    return initiated
 
 
 def _apply_group(context: Context, group: list[Rule], point: int) -> None:
@@ -87,13 +104,27 @@ def _apply(context: Context, rule: Rule, point: int) -> bool:
     if bindings is None:
         return False
     heads = [
-        substitute(rule.head, {**bindings, **answer})
-        for answer in context.solver.solve(rule.body, bindings)
+        substitute(rule.head, {**known, **answer})
+        for known in _with_grounding(context, rule, bindings)
+        for answer in context.solver.solve(rule.body, known)
     ]
     added = False
     for head in heads:
         added |= _add(context, rule, head, point)
     return added
+
+
+def _with_grounding(context: Context, rule: Rule, bindings: Env) -> list[Env]:
+    """The bindings, with values from grounding for head variables that else only negations have."""
+    names = only_negated(rule)
+    if not names or rule.kind == "happensAt" or not context.domain.restricts(rule.head):
+        return [bindings]
+    found: dict[frozenset[tuple[str, Term]], Env] = {}
+    for instance in context.domain.instances(rule.head):
+        env = unify(rule.head, instance, {}) or {}
+        values = {name: substitute(env[name], env) for name in names if name in env}
+        found[frozenset(values.items())] = {**bindings, **values}
+    return list(found.values())
 
 
 def _bindings(context: Context, rule: Rule, point: int) -> Env | None:

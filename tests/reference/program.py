@@ -23,7 +23,7 @@ from cernis.syntax.tree import (
 )
 
 from . import arithmetic, iff, phrases
-from .terms import Env, Renamer, substitute
+from .terms import Env, Renamer, substitute, unify
 from .validity import timely
 
 FLUENT_KINDS = frozenset({"initiatedAt", "terminatedAt", "initially", "fi", "ft"})
@@ -36,7 +36,8 @@ class Rule:
     `kind` is the head's predicate: initiatedAt, terminatedAt, initially, happensAt, holdsFor,
     fi or ft. `head` is the fluent-value pair or the event; `at` the time variable, or the
     interval variable of holdsFor; `window` the outer two arguments of the four-argument form.
-    For fi, `effect` is the pair initiated, for fi and ft `delay` is how much later.
+    For fi, `effect` is the pair initiated, for fi and ft `delay` is how much later. `committed` is
+    how many goals of the body stand before its first cut; None if it has none.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Rule:
     window: tuple[Term, Term] | None = None
     effect: Term | None = None
     delay: Term | None = None
+    committed: int | None = None
 
     @property
     def changes(self) -> Term:
@@ -67,7 +69,24 @@ class Program:
     declared: list[Term] = field(default_factory=list)
     tick: int = 1
     ties: str = "break"
+    dialect: str = "cernis"
     memory: float = 0
+
+    @property
+    def is_rtec(self) -> bool:
+        """Is it read as the released RTEC reads it, section 11 of the semantics?"""
+        return self.dialect == "rtec"
+
+    def names(self, pair: Term) -> bool:
+        """Does the head of a rule of the pair's fluent, or a grounding, name the pair's value?"""
+        heads = [rule.head for rule in self.rules if rule.kind in FLUENT_KINDS]
+        heads += [rule.effect for rule in self.rules if rule.effect is not None]
+        heads += [clause.head for clause in self.grounding if is_pair(clause.head)]
+        fluent, value = fluent_of(pair), value_of(pair)
+        return any(
+            value_of(head) == value and unify(fluent_of(head), fluent, {}) is not None
+            for head in heads
+        )
 
 
 def is_pair(term: Term) -> bool:
@@ -126,6 +145,8 @@ def _directive(program: Program, goal: Term) -> None:
         program.tick = int(value.value)
     if goal.functor == "ties" and isinstance(value, Atom):
         program.ties = value.name
+    if goal.functor == "dialect" and isinstance(value, Atom):
+        program.dialect = value.name
     if goal.functor == "memory":
         program.memory = arithmetic.evaluate(value, {})
 
@@ -138,6 +159,7 @@ def _unfold(clause: Clause) -> Clause:
     if functor(head) in (("initiates", 3), ("terminates", 3)):
         assert isinstance(head, Compound)
         event, pair, time = head.args
+        time = Variable("Time of initiates") if time == Variable("_") else time
         plain = "initiatedAt" if head.functor == "initiates" else "terminatedAt"
         happens = Compound("happensAt", (event, time))
         return Clause(Compound(plain, (pair, time)), (happens, *clause.body))
@@ -173,7 +195,8 @@ def _rule(name: str, args: tuple[Term, ...], body: tuple[Term, ...]) -> Rule | N
     goals = tuple(_plain(goal) for goal in body if goal != Atom("!"))
     match name, len(args):
         case (("initiatedAt" | "terminatedAt" | "happensAt" | "holdsFor"), 2):
-            return Rule(name, args[0], goals, at=args[1])
+            cut = body.index(Atom("!")) if Atom("!") in body else None
+            return Rule(name, args[0], goals, at=args[1], committed=cut)
         case "initiatedAt", 4 if args[2] == Number(-1):
             return Rule("initially", args[0], _without_bounds(goals, args))
         case (("initiatedAt" | "terminatedAt"), 4):

@@ -32,7 +32,11 @@ def run_query(
     context = Context(
         program, memory, state, window, edge, start, first, domain, set(memory.at_query)
     )
-    predicates = {**time_predicates(context), **interval_predicates(context)}
+    predicates = {
+        **time_predicates(context),
+        **interval_predicates(context),
+        ("grounding", 1): domain.allowed,
+    }
     context.solver = Solver([*program.background, *domain.facts], predicates)
     state.cut_back(edge, program.tick)
     for pair, intervals in memory.fluents.items():

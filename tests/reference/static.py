@@ -38,13 +38,15 @@ OPERATORS: dict[Key, tuple[int, ...]] = {
 def evaluate_static(context: Context, rule: Rule) -> None:
     """Add what the rule gives at points behind the edge.
 
-    Several rules of one pair add up. A rule whose check on emptiness fails gives nothing.
+    Several rules of one pair add up. A rule whose check on emptiness fails gives nothing. In the
+    dialect rtec the first rule counts that succeeds for a pair, or that comes to a cut.
     """
     state = context.state
     bound = context.edge + context.tick
     context.memory_of_rule = context.program.memory if _relates(rule) else 0
+    settled: set[Term] = set()
     for instance in _instances(context, rule):
-        for answer in context.solver.solve(rule.body, instance):
+        for answer in _answers(context, rule, instance, settled):
             known = {**instance, **answer}
             pair = substitute(rule.head, known)
             found = lists.from_term(substitute(rule.at, known)) if rule.at else None
@@ -55,6 +57,26 @@ def evaluate_static(context: Context, rule: Rule) -> None:
             if context.domain.allows(pair):
                 new = lists.from_on(found, bound)
                 state.static[pair] = lists.union_all([state.static.get(pair, []), new])
+    context.settled |= settled
+
+
+def _answers(context: Context, rule: Rule, instance: Env, settled: set[Term]) -> Iterator[Env]:
+    """The answers to the body; in the dialect rtec, `settled` learns for which pair it counts."""
+    if not context.program.is_rtec:
+        yield from context.solver.solve(rule.body, instance)
+        return
+    pair = substitute(rule.head, instance)
+    if pair in context.settled:
+        return
+    cut = rule.committed or 0
+    for committed in context.solver.solve(rule.body[:cut], instance):
+        if rule.committed is not None:
+            settled.add(pair)
+        for answer in context.solver.solve(rule.body[cut:], {**instance, **committed}):
+            settled.add(pair)
+            yield {**committed, **answer}
+        if rule.committed is not None:
+            return
 
 
 def _relates(rule: Rule) -> bool:
@@ -214,15 +236,16 @@ def _operate(context: Context, goal: Compound) -> Intervals | None:
         case "intDurLess":
             return lists.shorter_than(_one(args[0]), _duration(args[1]))
         case "allen":
-            return _allen(functor(args[0])[0], args[1:4])
-    return _allen(name, args[:3])
+            return _allen(context, functor(args[0])[0], args[1:4])
+    return _allen(context, name, args[:3])
 
 
-def _allen(relation: str, args: tuple[Term, ...]) -> Intervals:
+def _allen(context: Context, relation: str, args: tuple[Term, ...]) -> Intervals:
     mode = functor(args[2])[0]
-    if relation not in lists.RELATIONS or mode not in lists.MODES:
+    if relation not in lists.RELATIONS or mode not in {*lists.MODES, *lists.OTHER_NAMES}:
         raise KnowledgeError("allen/5", f"no relation {relation} or no mode {mode}")
-    return lists.allen(relation, _one(args[0]), _one(args[1]), mode)
+    closed_by = context.tick if context.program.is_rtec else None
+    return lists.allen(relation, _one(args[0]), _one(args[1]), mode, closed_by)
 
 
 def _one(term: Term) -> Intervals:
