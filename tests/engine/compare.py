@@ -125,12 +125,16 @@ def scenarios(seed: int, runs: int = 4) -> Iterator[tuple[Scenario, Program]]:
 # -- small reproductions -----------------------------------------------------------------------
 
 
-def _fails(scenario: Scenario, kind: str) -> bool:
+Told = Callable[[Scenario], str]
+"""Says what differs on a scenario; empty if nothing does."""
+
+
+def _fails(scenario: Scenario, kind: str, tell: Told) -> bool:
     """Does it still fail, and in the same way?"""
     if any(map(is_loose, scenario.clauses)):
         return False
     try:
-        return _kind(difference(scenario)) == kind
+        return _kind(tell(scenario)) == kind
     except (Skip, ProgramError):
         return False
 
@@ -139,19 +143,19 @@ def _kind(found: str) -> str:
     return found.partition(":")[0] if found.startswith("raised") else "differs" if found else ""
 
 
-def shrunk(scenario: Scenario, tries: int = 600) -> Scenario:
+def shrunk(scenario: Scenario, tries: int = 600, tell: Told = difference) -> Scenario:
     """The scenario with as many records, clauses, conditions and settings left out as can be.
 
     It still fails, and an error is still of the same class.
     """
-    kind = _kind(difference(scenario))
+    kind = _kind(tell(scenario))
     bounded = with_bounds(scenario)
-    scenario = bounded if _fails(bounded, kind) else scenario
+    scenario = bounded if _fails(bounded, kind, tell) else scenario
     again = True
     while again and tries > 0:
         again = False
         for make in (_fewer_records, _fewer_clauses, _fewer_conditions, _fewer_settings):
-            scenario, used, better = _improved(scenario, make, kind, tries)
+            scenario, used, better = _improved(scenario, make, kind, tries, tell)
             tries -= used
             again |= better
     return scenario
@@ -172,14 +176,15 @@ def with_bounds(scenario: Scenario) -> Scenario:
 
 
 def _improved(
-    scenario: Scenario, make: Callable[[Scenario], Iterator[Scenario]], kind: str, tries: int
-) -> tuple[Scenario, int, bool]:
+    scenario: Scenario, make: Callable[[Scenario], Iterator[Scenario]], kind: str, tries: int,
+    tell: Told,
+) -> tuple[Scenario, int, bool]:  # fmt: skip
     used, better, found = 0, False, True
     while found and used < tries:
         found = False
         for smaller in make(scenario):
             used += 1
-            if _fails(smaller, kind):
+            if _fails(smaller, kind, tell):
                 scenario, better, found = smaller, True, True
                 break
             if used >= tries:

@@ -88,7 +88,7 @@ def test_a_length_alone_takes_no_memory() -> None:
     content, _ = packed({"numbers": np.full(70_000, 5)}, session_file.LAYOUT)
     assert len(unpacked(content, session_file.LAYOUT)[1]["numbers"]) == 70_000
     huge, _ = packed({"@": ["same", [5, 10**13], 0, "|u1"]}, session_file.LAYOUT)
-    with pytest.raises(DataError, match="there is no array of 10000000000000 numbers"):
+    with pytest.raises(DataError, match="there is no array of 10000000000000 numbers 5"):
         unpacked(huge, session_file.LAYOUT)
 
 

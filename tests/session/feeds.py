@@ -78,13 +78,14 @@ class Fed:
 
     def insert(self, query: int) -> None:
         """Insert what has arrived by a query; what cannot be read comes first."""
-        now = [line for line in self._lines if _arrival(line) <= query]
-        self._lines = [line for line in self._lines if _arrival(line) > query]
+        now = [line for line in self._lines if arrival(line) <= query]
+        self._lines = [line for line in self._lines if arrival(line) > query]
         if now:
             self.session.insert(now)
 
 
-def _arrival(line: str) -> int:
+def arrival(line: str) -> int:
+    """When a line arrives; what cannot be read comes first."""
     fields = line.split("|")
     try:
         return int(fields[1])

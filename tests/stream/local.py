@@ -37,6 +37,8 @@ class LocalStream:
     future: int | None = None
     ids: str | None = None
     likely: UncertainSettings | None = None
+    tick: int | None = None
+    ties: str | None = None
     batch: int = 0
     state: int = -1
     clock: int | None = None
@@ -44,7 +46,7 @@ class LocalStream:
 
     @property
     def job(self) -> StreamJob:
-        chosen = settings(self.window, self.step, self.start)
+        chosen = settings(self.window, self.step, self.start, None, self.tick, self.ties)
         return StreamJob(
             job_of(self.program.plan, chosen, self.buckets),
             Input(Rows.TEXT, uncertain=self.likely is not None, ids=self.ids),

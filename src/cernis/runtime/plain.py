@@ -94,8 +94,8 @@ class _Reader:
             raise ValueError(f"there are no arrays that are {kind}")
         if not of_type:
             return kind, number, self._narrowed(kept)
-        if kind == SAME and not 0 <= number[1] <= self.longest:
-            raise ValueError(f"there is no array of {number[1]} numbers")
+        if kind == SAME and not (type(number[0]) is int and 0 <= number[1] <= self.longest):
+            raise ValueError(f"there is no array of {number[1]} numbers {number[0]}")
         if of_type[0] not in _TYPES:
             raise ValueError(f"there are no arrays of {of_type[0]}")
         array = np.frombuffer(self.buffers[kept], of_type[0])

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import DataError
+from cernis.plan.uses import head_of
 from cernis.runtime.columns import FARTHEST, INFINITE, Kind
 from cernis.runtime.evaluator import Spaces
 from cernis.runtime.history import history_keys, leaving
@@ -300,7 +301,7 @@ class _Shapes:
     def _standing(self) -> Shape:
         intervals = self._intervals()
         certain = Listed(self._of_kind(None, RelationRows(self.column, (3, 4), 2)), (_each_once,))
-        happened = self._of_kind(_Happenings(self.column), None)
+        happened = self._of_kind(_Happenings(self.column, self._intervals_of_patterns()), None)
         begun = self._of_kind(None, RelationRows(self.column, (2,), 1))
         return Table({
             "query": _TIME, "fluents": certain if not self.is_uncertain else intervals,
@@ -310,12 +311,18 @@ class _Shapes:
 
     def _history(self) -> Shape:
         plan = self.spaces.plan
-        occurrences = _Occurrences(self.column, history_keys(plan))
+        with_starts = self._intervals_of_patterns()
+        occurrences = _Occurrences(self.column, history_keys(plan), with_starts)
         left = Parts((Whole(0, len(leaving(plan)) - 1), occurrences))
         return Table({
             "kept": Listed(occurrences), "last": Listed(occurrences), "leftover": Listed(left),
             "dropped": _COUNT,
         })  # fmt: skip
+
+    def _intervals_of_patterns(self) -> frozenset[Relation]:
+        """The events whose happenings are intervals."""
+        patterns = self.spaces.plan.checked.definitions.patterns
+        return frozenset(head_of(rule)[0] for rule in patterns)
 
     def _population(self) -> Shape:
         members = Table(
@@ -469,14 +476,21 @@ class _Happenings:
     """Happenings: their times, and where patterns match, where these begin."""
 
     column: CodedColumn
+    with_starts: frozenset[Relation]
     extra: int = 0
 
     def complaint(self, tree: Tree, place: str) -> str | None:
         """What is wrong with a tree, and where; None if it fits."""
         rows = RelationRows(self.column, (1, 2), 1, extra=self.extra)
         found = rows.complaint(tree, place)
-        if found is not None or len(tree["columns"]) == 1:
+        if found is not None:
             return found
+        has_starts = len(tree["columns"]) == 2
+        is_known = self.extra or (Relation(*tree["relation"]) in self.with_starts) == has_starts
+        if not is_known and len(tree["columns"][0]["rows"]):
+            return f"{place}: {tree['relation'][0]} has another number of columns"
+        if not has_starts:
+            return None
         times, starts = (each["rows"] for each in tree["columns"])
         found = _TIMES.complaint(starts, f"{place}: a start")
         if found is None and not (starts <= times).all():
@@ -490,6 +504,7 @@ class _Occurrences:
 
     column: CodedColumn
     keys: frozenset[tuple[str, Relation]]
+    with_starts: frozenset[Relation]
 
     def complaint(self, tree: Tree, place: str) -> str | None:
         """What is wrong with a tree, and where; None if it fits."""
@@ -499,7 +514,7 @@ class _Occurrences:
         if (tree["kind"], Relation(*tree["relation"])) not in self.keys:
             return f"{place}: no pattern is made of {tree['kind']} {tree['relation'][0]}"
         extra = int(tree["kind"] != "event")
-        return _Happenings(self.column, extra).complaint(tree, place)
+        return _Happenings(self.column, self.with_starts, extra).complaint(tree, place)
 
 
 _MEMORY: Final = ("offsets", "points", "scores", "seen", "score", "lowest", "states")
