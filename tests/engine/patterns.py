@@ -48,19 +48,23 @@ def with_preference(clauses: list[str], random: Random) -> list[str]:
 class Drawing:
     """Draws rules; those drawn before can be used by those that follow."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, selects: bool = False) -> None:
         self.random = random
+        self.selects = selects
+        """Will a policy select among matches, whatever the rules say?"""
         self.known = dict(INPUT)
-        self.numbers = False
+        self.count = 0
 
     def rules(self) -> list[str]:
         policy = self.random.choice(POLICIES)
+        own = self.random.random() < 0.3
+        self.selects |= own or policy != "unrestricted"
         clauses = [f":- consumption({policy})."]
         for at in range(self.random.randint(1, 4)):
             clauses += self.rule(f"e{at}")
-        if self.random.random() < 0.3:
-            own = self.random.choice(["e0/1", "e1/1", "e1/0"])
-            clauses.append(f":- consumption({own}, {self.random.choice(POLICIES)}).")
+        if own:
+            head = self.random.choice(["e0/1", "e1/1", "e1/0"])
+            clauses.append(f":- consumption({head}, {self.random.choice(POLICIES)}).")
         return [*clauses, *BACKGROUND]
 
     def rule(self, name: str) -> list[str]:
@@ -80,7 +84,24 @@ class Drawing:
             f"{name}(X) seq {event}(X)", f"{event}(X) seq {name}(X)",
             f"not({event}(_))[{name}(X), {event}(_)]", f"{name}(_) seq {event}(X)",
         ])  # fmt: skip
+        if not self.selects and self.random.random() < 0.6:
+            # What ends together with what it is made of has no order among matches.
+            step = self.random.choice([
+                f"{name}(X) and {event}(_)", f"{name}(X) meets {name}(_)",
+                f"({name}(X) or {event}(X)) and {event}(_)", f"{name}(X) par {name}(X)",
+                f"({event}(X) and {name}(X)) seq {event}(_)", f"{event}(X) during {name}(X)",
+            ])  # fmt: skip
+        if self.random.random() < 0.4:
+            # Through a second event, which may be another name for the first.
+            step, second = step.replace(name, f"r{name}"), f"r{name}(X) <- {self.second(name)}."
+            return [f"{name}(X) <- {event}(X).", f"{name}(X) <- ({step}){limit}.", second]
         return [f"{name}(X) <- {event}(X).", f"{name}(X) <- ({step}){limit}."]
+
+    def second(self, name: str) -> str:
+        return self.random.choice([
+            f"{name}(X)", f"{name}(X) seq b(_)", f"b(X) or {name}(X)", f"{name}(X) where end > 3",
+            f"{name}(X) {'seq' if self.selects else 'and'} d",
+        ])  # fmt: skip
 
     def pattern(self, depth: int) -> tuple[str, set[str]]:
         """A pattern, and the variables that it surely gives a value."""
@@ -136,14 +157,21 @@ class Drawing:
         ]  # fmt: skip
 
     def condition(self, bound: set[str]) -> str:
-        choices = []
+        self.count += 1
+        length = f"D{self.count}"
+        choices = [
+            "end - start < 3", f"{length} = end - start, {length} > 1", "start > 3", "end =< 8",
+            f"{length} = start, {length} > 2",
+        ]  # fmt: skip
         if {"X", "Y"} <= bound:
             choices += ["near(X, Y)", "X \\= Y", "X @< Y"]
         if "X" in bound:
             choices += ["size(X, S), S > 3", "not near(X, x)", "(X = x ; X = y)"]
         if "N" in bound:
             choices += self.aggregates("N", "X" if "X" in bound else "")
-            choices += ["N > 1", "M = N * 2, M < 5", "N \\= 1 + 1"]
+            choices += ["N > 1", "M = N * 2, M < 5", "N \\= 1 + 1", "end mod 2 =:= N mod 2"]
+            choices += ["N > avg(N, last(2))", "N < sum(N, all) / 2"]
+            choices += ["2 * N >= max(N + start, X, past(4)) - count(last(2))"] * ("X" in bound)
         return self.random.choice(choices) if choices else ""
 
 

@@ -314,7 +314,7 @@ class Meaning:
         self, conditions: Sequence[Term], env: dict[str, Term], interval: Interval
     ) -> Iterator[dict[str, Term]]:
         """The values for which conditions are true, which may ask when the match ends."""
-        conditions = [_with_times(condition, interval) for condition in conditions]
+        conditions = [_with_times(condition, interval, env) for condition in conditions]
         for further in self._satisfying(conditions, {**env, END: Number(interval[1])}):
             yield {name: value for name, value in further.items() if name != END}
 
@@ -366,8 +366,11 @@ def _length_of(step: Term) -> Time:
     return end - start
 
 
-def _with_times(condition: Term, interval: Interval) -> Term:
-    """The condition with numbers for the `start` and `end` in its expressions."""
+def _with_times(condition: Term, interval: Interval, env: Mapping[str, Term]) -> Term:
+    """The condition with numbers for the `start` and `end` in its expressions.
+
+    Where `=` gives a variable a value, that is an expression, too.
+    """
     times = dict(zip(("start", "end"), map(Number, interval), strict=True))
 
     def value(term: Term) -> Term:
@@ -377,6 +380,8 @@ def _with_times(condition: Term, interval: Interval) -> Term:
         if not isinstance(term, Compound):
             return term
         numeric = functor(term) in FUNCTIONS or term.functor in {*COMPARISONS, "is"}
+        if term.functor == "=":
+            numeric = any(isinstance(a, Variable) and a.name not in env for a in term.args)
         return Compound(term.functor, tuple(map(value if numeric else inside, term.args)))
 
     return inside(condition)
@@ -474,12 +479,40 @@ def _renamed(pattern: Pattern, renamer: Renamer) -> Pattern:
         return EventAtom(renamer.anonymous(pattern.term))
     if isinstance(pattern, TimePoint):
         return pattern
-    if isinstance(pattern, Where | Within):
+    if isinstance(pattern, Where):
+        inner = _renamed(pattern.pattern, renamer)
+        bound, aggregates = set(names_of(inner)), list[Term]()
+        rest = [_taken_out(goal, bound, aggregates) for goal in pattern.conditions]
+        return replace(pattern, pattern=inner, conditions=(*aggregates, *rest))
+    if isinstance(pattern, Within):
         return replace(pattern, pattern=_renamed(pattern.pattern, renamer))
     first, second = (_renamed(part, renamer) for part in inputs(pattern))
     if isinstance(pattern, Binary):
         return Binary(pattern.operator, first, second)
     return Absence(_renamed(pattern.absent, renamer), first, second)
+
+
+def _taken_out(goal: Term, bound: set[str], aggregates: list[Term]) -> Term:
+    """A condition with variables for the aggregates in it; what gives them values is entered.
+
+    An aggregate that gives a new variable its value is one already.
+    """
+    if not isinstance(goal, Compound):
+        return goal
+    result = goal.args[0]
+    if is_aggregate_goal(goal) and isinstance(result, Variable) and result.name not in bound:
+        return Compound("=", goal.args)
+    compared = any(map(_is_over_window, goal.args))
+    name = {"=": "=:=", "is": "=:=", "\\=": "=\\="}.get(goal.functor) if compared else None
+    args = []
+    for arg in goal.args:
+        if _is_over_window(arg):
+            new = Variable(f"<{len(aggregates)} {show(arg)}>")
+            aggregates.append(Compound("=", (new, arg)))
+            args.append(new)
+        else:
+            args.append(_taken_out(arg, bound, aggregates))
+    return Compound(name or goal.functor, tuple(args))
 
 
 @dataclass(slots=True)
@@ -737,10 +770,13 @@ def sliding(
 
 def is_aggregate_goal(goal: Term) -> bool:
     """Is a condition `R = kind(..., Window)`, the window being `last(N)`, `past(D)` or `all`?"""
-    if functor(goal) != ("=", 2) or not isinstance(goal.args[1], Compound):
-        return False
-    window = goal.args[1].args[-1]
-    return functor(window) in (("last", 1), ("past", 1), ("all", 0))
+    return functor(goal) in (("=", 2), ("is", 2)) and _is_over_window(goal.args[1])
+
+
+def _is_over_window(term: Term) -> bool:
+    """Is it an aggregate, with a window as its last argument?"""
+    windows = (("last", 1), ("past", 1), ("all", 0))
+    return isinstance(term, Compound) and functor(term.args[-1]) in windows
 
 
 def is_aggregate(pattern: Pattern) -> bool:
@@ -759,7 +795,7 @@ def window_value(term: Compound, so_far: Sequence[Match], solver: Solver) -> Tim
         mine = mine[-window.args[0].value :]
     elif functor(window) == ("past", 1):
         mine = [m for m in mine if last.interval[1] - m.interval[1] <= evaluate(window.args[0], {})]
-    values = [evaluate(args[leading - 1], m.env) if leading else 1 for m in mine]
+    values = [_value_in(m, args[leading - 1]) if leading else 1 for m in mine]
     if term.functor != "fold":
         return AGGREGATES[term.functor](values)
     folded = values[0]
@@ -767,6 +803,13 @@ def window_value(term: Compound, so_far: Sequence[Match], solver: Solver) -> Tim
         goal = Compound(args[0].name, (Number(folded), Number(value), Variable("Both")))
         folded = next(iter(solver.solve([goal], {})))["Both"].value
     return folded
+
+
+def _value_in(match: Match, expression: Term) -> Time:
+    """What an expression is in a match."""
+    asked = _with_times(Compound("is", (Variable("_"), expression)), match.interval, match.env)
+    assert isinstance(asked, Compound)
+    return evaluate(asked.args[1], match.env)
 
 
 def consumption_of(items: Iterable[Item]) -> Consumption:

@@ -266,6 +266,19 @@ def pattern_uses(pattern: Pattern) -> Iterator[Event | Pair | Boundary]:
         yield from pattern_uses(part)
 
 
+def joined_uses(
+    pattern: Pattern, is_joined: bool = False
+) -> Iterator[tuple[Event | Pair | Boundary, bool]]:
+    """As `pattern_uses`, each with whether it is joined with something else."""
+    if isinstance(pattern, EventAtom):
+        yield pattern_atom(pattern.term, pattern.span), is_joined
+    joins = isinstance(pattern, Absence) or (
+        isinstance(pattern, Binary) and pattern.operator != "or"
+    )
+    for part in pattern_parts(pattern):
+        yield from joined_uses(part, is_joined or joins)
+
+
 def pattern_parts(pattern: Pattern) -> tuple[Pattern, ...]:
     """The patterns that a pattern is made of directly."""
     if isinstance(pattern, (Where, Within)):

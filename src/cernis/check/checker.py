@@ -15,13 +15,16 @@ from cernis.check.free_variables import mark_free_variables
 from cernis.check.goals import Modes, Needs, infer_modes
 from cernis.check.grounded_heads import bind_by_grounding
 from cernis.check.kinds import split_kinds
+from cernis.check.lengths import check_lengths
 from cernis.check.lower import Lowered, lower
+from cernis.check.match_conditions import write_out_conditions
 from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
 from cernis.check.names import check_names, check_predicates
 from cernis.check.patterns import check_patterns
 from cernis.check.phrases import expand_phrases
 from cernis.check.places import IN_BOX, predicates_of_places
 from cernis.check.pointrules import speaks_of_time
+from cernis.check.recursion import extend_strictly
 from cernis.check.report import Report
 from cernis.check.safety import check_clauses, check_safety, check_singletons
 from cernis.check.sliding import is_sliding, sliding
@@ -82,7 +85,8 @@ def check(
     """
     report = Report(list(parsed.diagnostics))
     expanded = expand_phrases(parsed.items, report)
-    lowered = lower(look_up_in_time(expanded.items, report), report)
+    items = write_out_conditions(expanded.items)
+    lowered = lower(look_up_in_time(items, report), report)
     definitions = lowered.definitions
     definitions.auxiliary |= expanded.auxiliary
     read_in_dialect(definitions, dialect or definitions.settings.dialect or usual, report)
@@ -113,6 +117,8 @@ def check(
     check_clauses([c for own in clauses.values() for c in own], modes, reached, report)
     check_singletons(parsed.items, report)
     check_patterns(definitions, report)
+    check_lengths(definitions, report)
+    extend_strictly(definitions, graph)
     columns = _column_types(clauses, tables, definitions.dynamic)
     types = infer_types(definitions, clauses, columns, report)
     return Checked(

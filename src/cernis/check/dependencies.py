@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from operator import itemgetter
 
-from cernis.check.catalogue import Catalogue, covers, pattern_head, pattern_uses
+from cernis.check.catalogue import Catalogue, covers, joined_uses, pattern_head
 from cernis.check.graph import strong_components, topological, weak_components
 from cernis.check.model import (
     ANY_VALUE,
@@ -107,7 +107,7 @@ def dependencies(definitions: Definitions, catalogue: Catalogue, report: Report)
     leaders = weak_components(vertices, _together(vertices, edges, catalogue))
     components = _components(vertices, edges, leaders)
     at_once = tuple(dict.fromkeys((*edges, *builder.at_once)))
-    _check_cycles(components, at_once, catalogue, report)
+    _check_cycles(components, at_once, builder.of_patterns, catalogue, report)
     inputs = tuple(dict.fromkeys(builder.input_edges))
     return Dependencies(vertices, edges, tuple(_ordered(components, edges)), inputs)
 
@@ -121,6 +121,8 @@ class _Builder:
         self.input_edges: list[Edge] = []
         self.at_once: list[Edge] = []
         """That a value starts or ends depends on what happens to the others at that very point."""
+        self.of_patterns: set[tuple[Vertex, Vertex]] = set()
+        """The edges that come from patterns."""
         self.vertices: dict[Vertex, None] = {}
         for relation, event in catalogue.events.items():
             if not event.is_input:
@@ -147,13 +149,15 @@ class _Builder:
                         self._depends(target, goal.pair, EdgeKind.SAME, goal.span)
         for pattern in definitions.patterns:
             target = Vertex(pattern_head(pattern).relation)
-            for use in pattern_uses(pattern.pattern):
+            for use, is_joined in joined_uses(pattern.pattern):
                 entity = use.pair if isinstance(use, Boundary) else use
-                # A pattern's occurrence ends with the last of its parts, and recursion extends
-                # it, so what it needs of itself lies earlier.
-                recursive = isinstance(use, Event) and Vertex(use.relation) == target
-                kind = EdgeKind.EARLIER if recursive else EdgeKind.SAME
+                # A step of a recursion extends the interval, so what a pattern needs of itself
+                # is shorter, and is there before.
+                is_step = isinstance(use, Event) and is_joined
+                kind = EdgeKind.EARLIER if is_step else EdgeKind.SAME
+                before = len(self.edges)
                 self._depends(target, entity, kind, use.span)
+                self.of_patterns |= {(e.source, e.target) for e in self.edges[before:]}
 
     def _conditions(self, target: Vertex, literals: Iterable[object]) -> None:
         for literal in literals:
@@ -325,14 +329,20 @@ def _has_cycle(vertices: list[Vertex], edges: Iterable[Edge]) -> bool:
 
 
 def _check_cycles(
-    components: list[list[Vertex]], edges: tuple[Edge, ...], catalogue: Catalogue, report: Report
-) -> None:
+    components: list[list[Vertex]], edges: tuple[Edge, ...],
+    of_patterns: set[tuple[Vertex, Vertex]], catalogue: Catalogue, report: Report,
+) -> None:  # fmt: skip
     for component in components:
         members = set(component)
         inner = [edge for edge in edges if edge.source in members and edge.target in members]
         if not _has_cycle(component, inner):
             continue
-        same = [edge for edge in inner if edge.kind is EdgeKind.SAME]
+        is_pattern = all((edge.source, edge.target) in of_patterns for edge in inner)
+        same = [edge for edge in inner if edge.kind is EdgeKind.SAME or (
+            # Other rules make a point of an interval, so that steps need not extend anything.
+            not is_pattern and edge.source != edge.target
+            and (edge.source, edge.target) in of_patterns
+        )]  # fmt: skip
         static = _static_cycle(component, inner, catalogue)
         if static:
             _report_cycle("C041", "a cycle goes through {}, which is statically determined",
@@ -340,7 +350,18 @@ def _check_cycles(
                           "define it by initiatedAt/terminatedAt, or break the cycle")  # fmt: skip
             continue
         for loop in strong_components(component, _needs(same)):
-            if len(loop) > 1 or loop[0] in _needs(same)[loop[0]]:
+            if len(loop) == 1 and loop[0] not in _needs(same)[loop[0]]:
+                continue
+            if is_pattern:
+                _report_cycle(
+                    "C065",
+                    "{} is defined by itself over the same interval",
+                    loop,
+                    same,
+                    report,
+                    "let each step join it with another event: run(K) seq a",
+                )
+            else:
                 _report_cycle("C045", "{} depends on itself at one and the same time-point",
                               loop, same, report,
                               "let one of them depend on what holds, by holdsAt")  # fmt: skip

@@ -1,14 +1,16 @@
-"""Event patterns: state that grows without bound, and recursion that goes nowhere."""
+"""Event patterns: state that grows without bound, and what cannot be computed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cernis.check.catalogue import pattern_head, pattern_uses
-from cernis.check.model import Consumption, Definitions, Event
+from cernis.check.catalogue import pattern_head
+from cernis.check.match_conditions import COMPARING, HOLDING
+from cernis.check.model import Consumption, Definitions
 from cernis.check.pointrules import speaks_of_time
-from cernis.check.report import Report
-from cernis.check.sliding import is_sliding, sliding
+from cernis.check.report import Report, did_you_mean
+from cernis.check.sliding import KINDS, has_window, is_aggregate, is_sliding, sliding
+from cernis.knowledge.arithmetic import FUNCTIONS
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
     Absence,
@@ -20,6 +22,7 @@ from cernis.syntax.tree import (
     Number,
     Pattern,
     PatternRule,
+    Term,
     Variable,
     Where,
     Within,
@@ -29,7 +32,8 @@ from cernis.syntax.tree import (
 
 
 def check_patterns(definitions: Definitions, report: Report) -> None:
-    """Warn of patterns that must remember everything; report recursion without progress."""
+    """Warn of patterns that must remember everything; report what cannot be computed."""
+    terms = _terms_elsewhere(definitions)
     for rule in definitions.patterns:
         consumption = consumption_of(rule, definitions)
         if consumption.policy == "unrestricted" and not _is_bounded(rule.pattern):
@@ -38,11 +42,14 @@ def check_patterns(definitions: Definitions, report: Report) -> None:
                 rule.pattern.span,
                 help="add within and a duration, or choose :- consumption(recent).",
             )  # fmt: skip
-        _recursion(rule, report)
         for part in _parts(rule.pattern):
             _atom(part, report)
             _duration(part, report)
             _conditions(part, report)
+            _functions(part, terms, report)
+        # What a head computes is a number; any other term is a value.
+        for arg in pattern_head(rule).args:
+            _expression(arg, False, report)
     _preferences(definitions, report)
 
 
@@ -129,6 +136,91 @@ def _conditions(part: Pattern, report: Report) -> None:
                 )  # fmt: skip
 
 
+_USUAL_NAMES = {
+    "average": "avg", "mean": "avg", "total": "sum", "number": "count", "minimum": "min",
+    "maximum": "max",
+}  # fmt: skip
+"""What aggregates are called elsewhere."""
+
+
+# -- functions -------------------------------------------------------------------------------
+
+
+def _terms_elsewhere(definitions: Definitions) -> set[tuple[str, int]]:
+    """The compound terms that events and fluents of patterns have as arguments."""
+    found: set[tuple[str, int]] = set()
+    for rule in definitions.patterns:
+        atoms = [part.term for part in _parts(rule.pattern) if isinstance(part, EventAtom)]
+        for term in (rule.head, *atoms):
+            below = list(term.args) if isinstance(term, Compound) else []
+            while below:
+                arg = below.pop()
+                if isinstance(arg, Compound):
+                    found.add(functor(arg))
+                    below += arg.args
+    return found
+
+
+def _functions(part: Pattern, terms: set[tuple[str, int]], report: Report) -> None:
+    """What is computed in a pattern is made of functions and aggregates that there are."""
+    if isinstance(part, Within):
+        _expression(part.duration, True, report)
+    elif isinstance(part, Where):
+        bound = {v.name for below in _parts(part.pattern) for v in _variables(below)}
+        for condition in part.conditions:
+            _condition(condition, bound, terms, report)
+            bound |= {variable.name for variable in variables(condition)}
+
+
+def _condition(goal: Term, bound: set[str], terms: set[tuple[str, int]], report: Report) -> None:
+    if not isinstance(goal, Compound) or is_sliding(goal):
+        return
+    if goal.functor in HOLDING:
+        for arg in goal.args:
+            _condition(arg, bound, terms, report)
+    elif goal.functor in ("=", "\\=", "==", "\\=="):
+        for arg, other in (goal.args, goal.args[::-1]):
+            # What gives a variable its value is computed, unless it is a term that events have.
+            gives = isinstance(other, Variable) and other.name not in bound
+            _expression(arg, gives and functor(arg) not in terms, report)
+    elif goal.functor in COMPARING:
+        for arg in goal.args:
+            _expression(arg, True, report)
+
+
+def _expression(term: Term, computed: bool, report: Report) -> None:
+    """Report what is no function; unless it is surely computed, an unknown term is a value."""
+    if not isinstance(term, Compound) or is_aggregate(term):
+        return
+    known = functor(term) in FUNCTIONS
+    if known or computed or (term.args and has_window(term)):
+        for arg in term.args if known else ():
+            _expression(arg, True, report)
+        if not known:
+            _unknown_function(term, report)
+
+
+def _unknown_function(term: Compound, report: Report) -> None:
+    name, arity = functor(term)
+    arities = sorted(size for other, size in FUNCTIONS if other == name)
+    if has_window(term):
+        message = f"there is no aggregate {name}"
+        some = f"there are {', '.join(sorted(KINDS))}; fold combines values by a predicate"
+        usual = _USUAL_NAMES.get(name)
+        help_ = f"it is called {usual}" if usual else did_you_mean(name, KINDS, some)
+    elif name in KINDS and not arities:
+        message = f"{show(term)} has no window"
+        help_ = "end it with last(N), past(D) or all: avg(P, last(50))"
+    elif arities:
+        message = f"there is no function {name}/{arity}"
+        help_ = f"{name} has {' or '.join(map(str, arities))} arguments"
+    else:
+        message = f"there is no function {name}/{arity}"
+        names = {other for other, _ in FUNCTIONS} | KINDS
+        help_ = did_you_mean(name, names, "a predicate can compute it: f(X, Y)")
+    report.error("C025", message, term.span, help=help_)
+
+
 def consumption_of(rule: PatternRule, definitions: Definitions) -> Consumption:
     """The consumption policy that a rule follows: its own, else the program's."""
     settings = definitions.settings
@@ -146,31 +238,3 @@ def _is_bounded(pattern: Pattern) -> bool:
     if isinstance(pattern, Binary):
         return pattern.operator == "or" and _is_bounded(pattern.left) and _is_bounded(pattern.right)
     return not isinstance(pattern, Absence)
-
-
-def _recursion(rule: PatternRule, report: Report) -> None:
-    """A recursive rule must join its own event with something later, so that it gets longer."""
-    head = pattern_head(rule).relation
-    if _extends(rule.pattern, head.name):
-        return
-    for use in pattern_uses(rule.pattern):
-        if isinstance(use, Event) and use.relation == head:
-            report.error(
-                "C065", f"{head} is defined by itself over the same interval", use.span,
-                help="let each step add a later event: iteration(K) seq a",
-            )  # fmt: skip
-
-
-def _extends(pattern: Pattern, name: str) -> bool:
-    """Is every use of the event in a sequence with something else, or is there none?"""
-    if isinstance(pattern, (Where, Within)):
-        return _extends(pattern.pattern, name)
-    if isinstance(pattern, Binary):
-        if pattern.operator in ("seq", "meets"):
-            return True
-        return _extends(pattern.left, name) and _extends(pattern.right, name)
-    if isinstance(pattern, EventAtom):
-        return not any(
-            isinstance(u, Event) and u.relation.name == name for u in pattern_uses(pattern)
-        )
-    return True

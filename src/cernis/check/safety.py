@@ -32,7 +32,7 @@ from cernis.check.pointrules import speaks_of_time
 from cernis.check.renaming import terms_in
 from cernis.check.report import Report
 from cernis.check.sliding import is_sliding
-from cernis.check.validity import END
+from cernis.check.validity import END, START
 from cernis.source import Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
@@ -262,7 +262,7 @@ def _pattern_binds(
     if isinstance(pattern, Where):
         bound = _pattern_binds(pattern.pattern, modes, report, outer)
         goals = [goal for goal in pattern.conditions if not speaks_of_time(goal)]
-        known = bound | outer | {END}
+        known = bound | outer | {START, END}
         for goal in filter(is_sliding, goals):
             known |= _aggregate(goal, known, report)
         rest = [goal for goal in goals if not is_sliding(goal)]

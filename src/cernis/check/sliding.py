@@ -39,10 +39,17 @@ def is_sliding(goal: Term) -> bool:
     """Does a condition have the form of an aggregate, right or wrong?"""
     if not isinstance(goal, Compound) or goal.functor not in ("=", "is") or len(goal.args) != 2:
         return False
-    source = goal.args[1]
-    if not isinstance(source, Compound) or source.functor not in KINDS:
-        return False
-    window = source.args[-1]
+    return is_aggregate(goal.args[1])
+
+
+def is_aggregate(term: Term) -> bool:
+    """Has a term the form of an aggregate over a window, right or wrong?"""
+    return isinstance(term, Compound) and term.functor in KINDS and has_window(term)
+
+
+def has_window(term: Compound) -> bool:
+    """Is the last argument of a term a window?"""
+    window = term.args[-1]
     named = isinstance(window, Compound) and window.functor in _WINDOWS
     return named or window == Atom("all")
 
@@ -53,20 +60,21 @@ def sliding(goal: Term) -> Sliding | None:
     result, source = goal.args
     assert isinstance(source, Compound)
     kind, (*args, window) = source.functor, source.args
-    leading = {"count": 0, "fold": 2}.get(kind, 1)
+    first = leading(kind)
     length = _window(window)
-    if (
-        not isinstance(result, Variable)
-        or length is None
-        or len(args) not in (leading, leading + 1)
-    ):
+    if not isinstance(result, Variable) or length is None or len(args) not in (first, first + 1):
         return None
-    key = _key(args[leading]) if len(args) > leading else ()
+    key = _key(args[first]) if len(args) > first else ()
     fold = args[0].name if kind == "fold" and isinstance(args[0], Atom) else ""
     if key is None or (kind == "fold" and not fold):
         return None
-    value = args[leading - 1] if leading else None
+    value = args[first - 1] if first else None
     return Sliding(kind, result, value, key, *length, fold, goal.span)
+
+
+def leading(kind: str) -> int:
+    """How many arguments of an aggregate stand before what tells windows apart."""
+    return {"count": 0, "fold": 2}.get(kind, 1)
 
 
 def _window(term: Term) -> tuple[int | None, int | None] | None:

@@ -39,8 +39,9 @@ from cernis.syntax.tree import (
     functor,
 )
 
+START: Final = "<start>"
 END: Final = "<end>"
-"""The variable that stands for the end of a match in the conditions of a pattern."""
+"""The variables that stand for the times of a match in the conditions of a pattern."""
 
 FOREVER: Final = (1 << 63) - 1
 

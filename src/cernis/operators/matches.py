@@ -1,8 +1,8 @@
 """Matches of patterns as rows: their order, and the groups in which they can be combined.
 
-A match is a row with its end as the row's time and its start as a further column. Matches of a
-pattern mostly are one table of rows; where an `or` gives variables values on one side only, they
-are several, each with columns of its own.
+A match is a row with its end as the row's time and its start as a further column, `START`. Matches
+of a pattern mostly are one table of rows; where an `or` gives variables values on one side only,
+they are several, each with columns of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.check.validity import START
 from cernis.kernels.hashing import Numbering
 from cernis.kernels.match import latest_starts
 from cernis.kernels.order import (
@@ -30,9 +31,6 @@ from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.events import first_rows
 
 Integers: TypeAlias = npt.NDArray[np.int64]
-
-START = "<start>"
-"""The column with the start of each match."""
 
 _FEW = 1000
 _LAST = np.iinfo(np.int64).max

@@ -27,11 +27,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Preference
+from cernis.check.validity import START
 from cernis.kernels import match, queues
 from cernis.operators.context import Context
 from cernis.operators.expressions import identity
 from cernis.operators.matches import (
-    START,
     Ordered,
     are_points,
     arrival_ranks,

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.check.model import Boundary, Event, Pair, Relation
-from cernis.check.validity import END
+from cernis.check.validity import END, START
 from cernis.operators.context import Context
 from cernis.operators.expressions import reckon
-from cernis.operators.matches import START, called, starts_of
+from cernis.operators.matches import called, starts_of
 from cernis.operators.occurrences import bound_rows, closed_intervals, occurrence_table
 from cernis.operators.pairing import joined
 from cernis.operators.pipeline import concatenated, run_steps

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.check.validity import END
 from cernis.errors import UnsupportedError
 from cernis.kernels.slide import GREATEST, LEAST, SUM, lows_of_span, slide, turns
 from cernis.operators.context import Context
@@ -30,7 +31,9 @@ def slide_exec(step: Slide, rows: Rows, names: Sequence[str], context: Context) 
     """
     values: Array | None = None
     if step.value is not None:
-        values = np.broadcast_to(reckon(step.value, rows), rows.length)
+        assert rows.times is not None
+        timed = rows.with_columns({END: rows.times})
+        values = np.broadcast_to(reckon(step.value, timed), rows.length)
         if values.dtype.kind == "f" and np.isnan(values).any():
             known = np.flatnonzero(~np.isnan(values))
             rows, values = rows.take(known), values[known]

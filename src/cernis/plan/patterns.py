@@ -17,7 +17,7 @@ from cernis.check.catalogue import pattern_atom
 from cernis.check.goals import Binder, Modes, named
 from cernis.check.model import Boundary, Consumption, Event, Pair, Preference
 from cernis.check.sliding import is_sliding, sliding
-from cernis.check.validity import END
+from cernis.check.validity import END, START
 from cernis.errors import UnsupportedError
 from cernis.knowledge import Knowledge
 from cernis.plan.logical import PointOperator
@@ -213,7 +213,8 @@ class Patterns:
                 f"{show(pattern.absent)}: beside an aggregate, conditions on what must be absent "
                 "are about its own variables; put a further where around it"
             )
-        own = [each for each in around if named(_terms(each)) <= set(part.names)]
+        inside = {*part.names, START, END}
+        own = [each for each in around if named(_terms(each)) <= inside]
         if own:
             part = self._part(_wrapped(inner, own), Consumption(), math.inf)
         called = _numbered(names)
@@ -236,12 +237,12 @@ class Patterns:
         for each in around:
             met = _met(_terms(each))
             for name in met:
-                if name != END:
+                if name not in (START, END):
                     called.setdefault(name, f"V{len(called)}")
             if isinstance(each, Within):
                 planned.append(Longest(renamed(each.duration, called)))
                 continue
-            bound = {called[name] for name in names} | ({END} & set(met))
+            bound = {called[name] for name in names} | ({START, END} & set(met))
             for aggregate in filter(is_sliding, each.conditions):
                 planned.append(self._slide(renamed(aggregate, called)))
                 bound.add(planned[-1].result)  # type: ignore[union-attr]
@@ -399,4 +400,6 @@ def computing(goal: Term, bound: set[str]) -> Term:
 
 
 def _is_expression(term: Term) -> bool:
+    if isinstance(term, Variable):
+        return term.name in (START, END)
     return isinstance(term, Compound) and term.functor in EXPRESSIONS

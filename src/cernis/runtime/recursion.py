@@ -25,7 +25,7 @@ from cernis.operators.derived import evaluate_event
 from cernis.operators.patterns import history_key, known_occurrences
 from cernis.operators.simple import Carried
 from cernis.plan.logical import Definition, Match, Stratum
-from cernis.plan.steps import Join, Occurrences, Step, steps_of
+from cernis.plan.steps import Join, Occurrences, Refine, Slide, Step, steps_of
 from cernis.tables.columns import Array
 from cernis.tables.events import EventTable, stacked
 
@@ -105,6 +105,7 @@ class Recursion:
             rule.consumption == "unrestricted"
             and sum(map(self._is_own, steps)) <= 1
             and not any(map(self._rests, absent))
+            and not any(_slides(step) and self._rests(step) for step in steps)
         )
 
     def add_up(self) -> None:
@@ -145,7 +146,8 @@ class Recursion:
             if isinstance(step, Occurrences) and not self._is_own(step)
         }
         edges = sum(2 * len(known_occurrences(atom, self._context)) for atom in atoms.values())
-        return min(edges + 10, MOST_ROUNDS)
+        # A rule that gives an event another name extends nothing.
+        return min(len(self._stratum.definitions) * (edges + 10), MOST_ROUNDS)
 
     def _recursive(self, definitions: dict[Relation, Definition]) -> dict[Relation, Definition]:
         """The rules that can still give something new once the others have been evaluated."""
@@ -186,6 +188,11 @@ class Seen:
         for numbering, own in zip(self._numberings[len(columns) :], codes[1:], strict=True):
             which = numbering.of((which << 31) | own)
         return which
+
+
+def _slides(step: Step) -> bool:
+    """Is there a window over matches, in which each depends on those before?"""
+    return isinstance(step, Refine) and any(isinstance(own, Slide) for own in step.around)
 
 
 def _bits(column: Array) -> npt.NDArray[np.int64]:
