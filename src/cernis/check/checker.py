@@ -16,6 +16,7 @@ from cernis.check.goals import Modes, Needs, infer_modes
 from cernis.check.grounded_heads import bind_by_grounding
 from cernis.check.kinds import split_kinds
 from cernis.check.lengths import check_lengths
+from cernis.check.lifting import lift_terms
 from cernis.check.lower import Lowered, lower
 from cernis.check.match_conditions import write_out_conditions
 from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
@@ -92,6 +93,7 @@ def check(
     read_in_dialect(definitions, dialect or definitions.settings.dialect or usual, report)
     split_kinds(definitions, report)
     mark_free_variables(definitions)
+    lift_terms(definitions)
     clauses = _by_relation(lowered, report)
     tables = {
         **_declared_tables(definitions, parsed.sources, report),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from cernis.check.model import Relation
 from cernis.knowledge.builtins import builtin
+from cernis.knowledge.scope import COLLECTIONS, asked_names, exposed_names, without_carets
 from cernis.syntax.tree import (
     Clause,
     Compound,
@@ -24,8 +25,7 @@ Modes = Mapping[Relation, Needs]
 """For each predicate, what must be bound when it is called; it binds the rest."""
 
 _NEGATIONS = (("\\+", 1), ("not", 1))
-_COLLECTIONS = frozenset({("findall", 3), ("findall", 4), ("aggregate_all", 3), ("bagof", 3),
-                          ("setof", 3), ("forall", 2)})  # fmt: skip
+_COLLECTIONS = COLLECTIONS | {("forall", 2)}
 
 
 def calls(goal: Term) -> Iterator[Term]:
@@ -38,7 +38,7 @@ def calls(goal: Term) -> Iterator[Term]:
         if name in (",", ";", "->") and isinstance(term, Compound):
             stack.extend(reversed(term.args))
         elif known is not None and known.goals and isinstance(term, Compound):
-            stack.extend(term.args[at] for at in reversed(known.goals))
+            stack.extend(without_carets(term.args[at])[0] for at in reversed(known.goals))
             yield term
         else:
             yield term
@@ -108,11 +108,11 @@ class Binder:
 
     def _collect(self, goal: Compound) -> bool:
         inner = Binder(self.modes, set(self.bound))
-        inner.run(conjuncts(goal.args[1]) if goal.functor != "forall" else goal.args)
-        if inner.stuck:
+        inner.run(_collected(goal))
+        if inner.stuck or named(goal.args[3:]) - self.bound:
             return False
         if goal.functor != "forall":
-            self.bound |= named(goal.args[2:])
+            self.bound |= exposed_names(goal)
         return True
 
     def _unify(self, goal: Compound) -> bool:
@@ -152,7 +152,8 @@ class Binder:
         In a negation, a variable that begins with `_` stands for anything and may lack one.
         """
         if functor(goal) in _NEGATIONS:
-            return {name for name in self._unbound([goal]) if not name.startswith("_")}
+            asked = asked_names(goal) - self.bound
+            return {name for name in asked if not name.startswith("_")}
         if isinstance(goal, Compound) and goal.functor in (",", "->", ";"):
             return self._lacking_inside(goal)
         return min(self._missing(goal), key=len, default=set())
@@ -175,7 +176,9 @@ class Binder:
             return
         known = builtin(goal.functor, len(goal.args))
         if functor(goal) in _COLLECTIONS:
-            yield self._unbound(goal.args[1:2])
+            inner = Binder(self.modes, set(self.bound))
+            inner.run(_collected(goal))
+            yield {name for _, names in inner.stuck for name in names}
         elif known is not None and not (known.library and self.is_defined(goal)):
             for mode in known.modes:
                 yield self._unbound(goal.args[at] for at in mode.needs)
@@ -188,6 +191,13 @@ class Binder:
         promised = {name for goal, lacks in self.stuck for name in named([goal]) - lacks}
         found = [(goal, missing - promised) for goal, missing in self.stuck]
         return [(goal, rest) for goal, rest in found if rest] or self.stuck
+
+
+def _collected(goal: Compound) -> tuple[Term, ...]:
+    """The goals that a collection asks for."""
+    if goal.functor == "forall":
+        return tuple(part for arg in goal.args for part in conjuncts(arg))
+    return conjuncts(without_carets(goal.args[1])[0])
 
 
 def infer_modes(clauses: Mapping[Relation, list[Clause]]) -> dict[Relation, Needs]:

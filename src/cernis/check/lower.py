@@ -20,6 +20,7 @@ from cernis.check.model import (
 from cernis.check.parts import event_of, is_delay, pair_of, show_fluent
 from cernis.check.pointrules import lower_change, lower_event_rule, speaks_of_time
 from cernis.check.report import Report
+from cernis.check.scopes import name_apart
 from cernis.check.staticrules import lower_static
 from cernis.knowledge.builtins import builtin
 from cernis.source import Span
@@ -53,7 +54,7 @@ def lower(items: Iterable[Item], report: Report) -> Lowered:
     """Sort clauses by what they define; what cannot be understood is reported and left out."""
     lowered = Lowered()
     shadowed: dict[tuple[str, int], Span] = {}
-    for item in items:
+    for item in map(name_apart, items):
         if isinstance(item, Directive):
             declarations.directive(item, lowered.definitions, report)
         elif isinstance(item, PatternRule):

@@ -21,7 +21,8 @@ DIALECTS = ("cernis", "rtec")
 ANY_VALUE = "*"
 """The value of a vertex that stands for whatever value a variable takes."""
 
-_EXPRESSIONS = frozenset({"+", "-", "*", "/", "//", "mod", "**", "^", ",", "=", ":"})
+OPERATORS = frozenset({"+", "-", "*", "/", "//", "mod", "**", "^", ",", "=", ":"})
+"""Functors of terms that are arguments as they are: they are no part of a relation's name."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -63,7 +64,7 @@ def flatten(
 def _shape(term: Term, args: list[Term], computing: Collection[tuple[str, int]]) -> str:
     if (
         not isinstance(term, Compound)
-        or term.functor in _EXPRESSIONS
+        or term.functor in OPERATORS
         or (term.functor, len(term.args)) in computing
     ):
         args.append(term)
@@ -175,7 +176,9 @@ class Unless:
 class Collect:
     """`findall(template, body, result)` over literals of time, or an aggregate of them.
 
-    `kind` is `findall`, `count`, `sum`, `min`, `max` or `avg`.
+    `kind` is `findall`, `bagof`, `setof`, `count`, `sum`, `min`, `max`, `avg`, `set`, or, with a
+    template of two, `min_with` or `max_with`. `by` are the variables for each value of which there
+    is an answer of its own (`bagof` and `setof`).
     """
 
     kind: str
@@ -183,6 +186,7 @@ class Collect:
     body: tuple[Literal, ...]
     result: Term
     span: Span = field(default=NOWHERE, compare=False)
+    by: tuple[str, ...] = ()
 
 
 Literal: TypeAlias = Happens | Boundary | Holds | Changes | Condition | Either | Unless | Collect

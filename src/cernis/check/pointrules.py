@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ from cernis.check.model import (
 from cernis.check.parts import event_of, pair_of
 from cernis.check.report import Report
 from cernis.errors import Note
+from cernis.knowledge.scope import GROUPING, hidden_names, without_carets
 from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
@@ -32,6 +34,7 @@ from cernis.syntax.tree import (
     Compound,
     Term,
     Variable,
+    children,
     conjuncts,
     functor,
     variables,
@@ -46,7 +49,12 @@ OVER_INTERVALS = frozenset({
     ("holdsFor", 2), ("union_all", 2), ("intersect_all", 2), ("relative_complement_all", 3),
     ("complement_all", 2), ("intDurGreater", 3), ("intDurLess", 3), ("allen", 5),
 })  # fmt: skip
-AGGREGATES = frozenset({"count", "sum", "min", "max", "avg"})
+AGGREGATES = {
+    ("count", 0): "count", ("count", 1): "count", ("sum", 1): "sum", ("min", 1): "min",
+    ("max", 1): "max", ("avg", 1): "avg", ("min", 2): "min_with", ("max", 2): "max_with",
+    ("bag", 1): "findall", ("set", 1): "set",
+}  # fmt: skip
+"""What `aggregate_all` can ask for over time, and the kind of collection that it is."""
 
 
 def is_temporal(term: Term) -> bool:
@@ -67,7 +75,8 @@ def lower_change(
     name = _time_name(time, clause, report)
     if name is None:
         return None
-    literals = _Body(name, time.span, report, frozenset(_names(bounds))).lower(body)
+    counts = _counts(clause)
+    literals = _Body(name, time.span, report, counts, frozenset(_names(bounds))).lower(body)
     if literals is None or not _starts_from_event(literals, clause, report):
         return None
     return ChangeRule(initiates, pair, name, literals, clause.span)
@@ -78,7 +87,7 @@ def lower_event_rule(clause: Clause, event: Event, time: Term, report: Report) -
     name = _time_name(time, clause, report)
     if name is None:
         return None
-    literals = _Body(name, time.span, report, frozenset()).lower(clause.body)
+    literals = _Body(name, time.span, report, _counts(clause), frozenset()).lower(clause.body)
     if literals is None or not _starts_from_event(literals, clause, report):
         return None
     return EventRule(event, name, literals, clause.span)
@@ -86,6 +95,11 @@ def lower_event_rule(clause: Clause, event: Event, time: Term, report: Report) -
 
 def _names(terms: Iterable[Term]) -> list[str]:
     return [variable.name for term in terms for variable in variables(term)]
+
+
+def _counts(clause: Clause) -> Counter[str]:
+    """How often each variable stands in a clause."""
+    return Counter(_names((clause.head, *clause.body)))
 
 
 def _time_name(time: Term, clause: Clause, report: Report) -> str | None:
@@ -127,6 +141,7 @@ class _Body:
     time: str
     time_span: Span
     report: Report
+    counts: Counter[str]
     bounds: frozenset[str]
     failed: bool = False
 
@@ -136,11 +151,32 @@ class _Body:
 
     def _goals(self, goals: Iterable[Term]) -> tuple[Literal, ...]:
         found = []
-        for goal in goals:
+        for goal in self._counted(tuple(goals)):
             literal = self._goal(goal)
             if literal is not None:
                 found.append(literal)
         return tuple(found)
+
+    def _counted(self, goals: tuple[Term, ...]) -> Iterable[Term]:
+        """The goals, with one that counts in place of a list that only its length is asked of."""
+        lengths = {goal.args[0]: goal.args[1] for goal in goals
+                   if isinstance(goal, Compound) and functor(goal) == ("length", 2)}  # fmt: skip
+        listed = {result for goal in goals if (result := self._listed(goal)) is not None}
+        for goal in goals:
+            result = self._listed(goal)
+            if isinstance(goal, Compound) and result is not None and result in lengths:
+                count = (Atom("count"), goal.args[1], lengths[result])
+                yield Compound("aggregate_all", count, goal.span)
+            elif functor(goal) != ("length", 2) or children(goal)[0] not in listed:
+                yield goal
+
+    def _listed(self, goal: Term) -> Term | None:
+        """The list that a goal over time gives, if one other goal names it."""
+        if functor(goal) != ("findall", 3) or not is_temporal(goal):
+            return None
+        result = children(goal)[2]
+        once = isinstance(result, Variable) and self.counts[result.name] == 2
+        return result if once else None
 
     def _goal(self, goal: Term) -> Literal | None:
         name = functor(goal)
@@ -185,23 +221,40 @@ class _Body:
         if functor(goal) == ("findall", 3):
             template, inner, result = goal.args
             return Collect("findall", template, self._goals(conjuncts(inner)), result, goal.span)
+        if functor(goal) in GROUPING:
+            return self._grouping(goal)
         if functor(goal) == ("aggregate_all", 3):
             return self._aggregate(goal)
+        if functor(goal) == ("forall", 2):
+            condition, action = goal.args
+            refuted = (*conjuncts(condition), Compound("\\+", (action,), action.span))
+            return Unless(self._goals(refuted), goal.span)
         self._fail(
             "C060", f"{show(goal)} cannot speak of time here", goal.span,
-            "literals over time stand in conjunctions, disjunctions, negations, findall and "
-            "aggregate_all",
+            "literals over time stand in conjunctions, disjunctions, negations, forall, findall "
+            "and its kin",
         )  # fmt: skip
         return None
 
+    def _grouping(self, goal: Compound) -> Literal:
+        template, inner, result = goal.args
+        inner, _ = without_carets(inner)
+        hidden = hidden_names(goal) | {self.time}
+        by = dict.fromkeys(v.name for v in variables(inner) if v.name not in {*hidden, "_"})
+        body = self._goals(conjuncts(inner))
+        return Collect(goal.functor, template, body, result, goal.span, tuple(by))
+
     def _aggregate(self, goal: Compound) -> Literal | None:
         what, inner, result = goal.args
-        kind, arity = functor(what)
-        if kind not in AGGREGATES or arity > 1:
+        kind = AGGREGATES.get(functor(what))
+        if kind is None:
+            names = sorted({name for name, _ in AGGREGATES})
             self._fail("C060", f"{show(what)} is no aggregate", what.span,
-                       f"there are {', '.join(sorted(AGGREGATES))}")  # fmt: skip
+                       f"there are {', '.join(names)}")  # fmt: skip
             return None
-        template = what.args[0] if isinstance(what, Compound) else Atom("true")
+        template: Term = Atom("true")
+        if isinstance(what, Compound):
+            template = what.args[0] if len(what.args) == 1 else what
         return Collect(kind, template, self._goals(conjuncts(inner)), result, goal.span)
 
     def _temporal(self, goal: Term, negated: bool, span: Span | None = None) -> Literal | None:

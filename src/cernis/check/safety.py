@@ -33,6 +33,7 @@ from cernis.check.renaming import terms_in
 from cernis.check.report import Report
 from cernis.check.sliding import is_sliding
 from cernis.check.validity import END, START
+from cernis.knowledge.scope import asked_names
 from cernis.source import Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
@@ -152,9 +153,21 @@ def _inside(
             branches = [_body(branch, bound, modes, sink) for branch in literal.branches]
             bound = bound | set.intersection(*branches)
         elif isinstance(literal, Collect):
-            _body(literal.body, bound, modes, sink)
-            bound = bound | named([literal.result])
+            inside = _body(literal.body, bound, modes, sink)
+            _collected(literal, inside, sink)
+            bound = bound | named([literal.result]) | set(literal.by)
     return bound
+
+
+def _collected(literal: Collect, bound: set[str], report: Report) -> None:
+    """What a collection lists must have a value in each of its answers."""
+    for variable in variables(literal.template):
+        if variable.name not in bound and variable.name != "_":
+            report.error(
+                "C032", f"{show(literal.template)} needs a value for {variable.name}, and nothing "
+                "in the collection gives one", variable.span,
+                help="bind it by a literal inside of the collection",
+            )  # fmt: skip
 
 
 def _negative(literal: Literal, bound: set[str], modes: Modes, report: Report) -> None:
@@ -172,7 +185,7 @@ def _local(goal: Term) -> set[str]:
     if isinstance(goal, Compound) and goal.functor in (",", ";"):
         counts = Counter(v.name for v in variables(goal))
         return {name for name, count in counts.items() if count > 1}
-    return set()
+    return named([goal]) - asked_names(goal)
 
 
 def _all_bound(term: Term, bound: set[str], report: Report) -> None:

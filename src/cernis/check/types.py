@@ -34,6 +34,7 @@ from cernis.check.report import Report
 from cernis.check.sliding import Sliding, is_sliding, sliding
 from cernis.errors import Note
 from cernis.knowledge.builtins import builtin
+from cernis.knowledge.scope import without_carets
 from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
@@ -246,7 +247,8 @@ class _Inference:
             self._goals(postponable.goals)
         for pattern in definitions.patterns:
             self._enter()
-            self._event(pattern_head(pattern))
+            head = pattern_head(pattern)
+            self._args("event", head.relation, head.args, computes=True)
             self._pattern(pattern.pattern)
 
     def _pattern(self, pattern: Pattern) -> None:
@@ -254,7 +256,9 @@ class _Inference:
             self._atom(pattern_atom(pattern.term, pattern.span))
         elif isinstance(pattern, Where):
             self._pattern(pattern.pattern)
-            self._goals(goal for goal in pattern.conditions if not is_sliding(goal))
+            for goal in pattern.conditions:
+                if not is_sliding(goal):
+                    self._goal(goal, computes=True)
             for aggregate in filter(None, map(sliding, filter(is_sliding, pattern.conditions))):
                 self._aggregate(aggregate)
         elif isinstance(pattern, Within):
@@ -316,11 +320,14 @@ class _Inference:
     def _event(self, event: Event) -> None:
         self._args("event", event.relation, event.args)
 
-    def _args(self, kind: str, relation: Relation, args: tuple[Term, ...]) -> None:
+    def _args(
+        self, kind: str, relation: Relation, args: tuple[Term, ...], computes: bool = False
+    ) -> None:
         for at, arg in enumerate(args):
-            self._arg((kind, relation, at), arg, f"argument {at + 1} of {relation}")
+            self._arg((kind, relation, at), arg, f"argument {at + 1} of {relation}", computes)
 
-    def _arg(self, slot: Hashable, term: Term, what: str) -> None:
+    def _arg(self, slot: Hashable, term: Term, what: str, computes: bool = False) -> None:
+        """What a term says of a slot. Only the heads and conditions of patterns compute."""
         if isinstance(term, Variable):
             if term.name != "_":
                 self.types.join(slot, (self._scope, term.name))
@@ -328,11 +335,11 @@ class _Inference:
         type_ = constant_type(term)
         if type_ is not None:
             self.types.say(slot, Evidence(type_, term.span, f"{show(term)} is {type_} here"))
-        elif isinstance(term, Compound) and term.functor in _ARITHMETIC:
+        elif computes and isinstance(term, Compound) and term.functor in _ARITHMETIC:
             self.types.say(slot, Evidence("number", term.span, f"{what} is computed here"))
             self._number(term, "arithmetic needs a number")
 
-    def _goal(self, goal: Term) -> None:
+    def _goal(self, goal: Term, computes: bool = False) -> None:
         name, arity = functor(goal)
         if not isinstance(goal, Compound):
             return
@@ -343,10 +350,10 @@ class _Inference:
             self._gives_number(goal.args[0])
             self._number(goal.args[1], "arithmetic needs a number")
         elif name in ("=", "==") and arity == 2:
-            self._equal(*goal.args)
+            self._equal(goal.args[0], goal.args[1], computes)
         elif (known := builtin(name, arity)) is not None:
             for at in range(len(goal.args)) if name in (",", ";", "->") else known.goals:
-                self._goal(goal.args[at])
+                self._goal(without_carets(goal.args[at])[0], computes)
         else:
             self._args("predicate", Relation(name, arity), goal.args)
 
@@ -355,10 +362,10 @@ class _Inference:
             evidence = Evidence("number", term.span, "`is` gives a number")
             self.types.say((self._scope, term.name), evidence)
 
-    def _equal(self, left: Term, right: Term) -> None:
+    def _equal(self, left: Term, right: Term, computes: bool) -> None:
         for one, other in ((left, right), (right, left)):
             if isinstance(one, Variable) and one.name != "_":
-                self._arg((self._scope, one.name), other, show(other))
+                self._arg((self._scope, one.name), other, show(other), computes)
 
     def _number(self, term: Term, what: str) -> None:
         """The term is evaluated: its variables must be numbers."""

@@ -15,9 +15,10 @@ from cernis.knowledge.cells import Cell, Ref, cell_of, decode, deref, encode, pa
 from cernis.knowledge.compiler import compile_body
 from cernis.knowledge.database import Database
 from cernis.knowledge.machine import Frame, Limits, Machine
+from cernis.knowledge.scope import exposed
 from cernis.knowledge.values import Row, Value, label, value
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Term, functor, variables
+from cernis.syntax.tree import Term, functor
 
 MEMO_LIMIT = 1_000_000
 """Argument tuples remembered, over all goals; beyond it, what is remembered is forgotten."""
@@ -104,6 +105,6 @@ def _answer(goal: Term, names: dict[str, Cell]) -> dict[str, Term]:
 
 
 def outputs(goal: Term, inputs: Sequence[str]) -> tuple[str, ...]:
-    """The named variables of a goal that are no inputs, in reading order."""
-    names = dict.fromkeys(variable.name for variable in variables(goal))
-    return tuple(name for name in names if name != "_" and name not in inputs)
+    """The variables that answers to a goal give a value, but the inputs, in reading order."""
+    names = dict.fromkeys(variable.name for variable in exposed(goal))
+    return tuple(name for name in names if name not in inputs)

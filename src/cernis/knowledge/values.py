@@ -117,3 +117,41 @@ def field_value(field: str) -> Value:
     if any(found.groups()):
         return float(field)
     return int(field)
+
+
+def standard_order(value: Value) -> tuple[object, ...]:
+    """A key that sorts values in the standard order: numbers, text, then compound terms.
+
+    Of equal numbers the float comes first; compound terms go by their number of arguments, their
+    name, and their arguments; a list is a compound term of its first item and the rest.
+
+    >>> sorted(["b", 2, 2.0, "a"], key=standard_order)
+    [2.0, 2, 'a', 'b']
+    """
+    if isinstance(value, str):
+        return 3, value
+    if isinstance(value, int | float):
+        return 1, value, isinstance(value, int)
+    if isinstance(value, Duration):
+        return 2, value.unit, value.amount
+    if isinstance(value, Sequence):
+        return _list_order(value)
+    parts = (standard_order(_plain(arg)) for arg in value.args)
+    return 5, len(value.args), value.functor, *parts
+
+
+def _list_order(listed: Sequence) -> tuple[object, ...]:
+    """Flat, as lists may be long: each further item stands after the mark of one more pair."""
+    pair = (5, 2, "[|]")
+    key: list[object] = [*pair]
+    for at, item in enumerate(listed.items):
+        key += [pair] if at else []
+        key.append(standard_order(_plain(item)))
+    key.append(standard_order("[]" if listed.tail is None else _plain(listed.tail)))
+    return tuple(key)
+
+
+def _plain(term: Term) -> Value:
+    if isinstance(term, Atom):
+        return term.name
+    return term.value if isinstance(term, Number | Text) else term  # type: ignore[return-value]

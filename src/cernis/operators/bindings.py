@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from cernis.check.goals import named
 from cernis.check.model import Grounding, Pair
+from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column
 from cernis.operators.grounding import distinct, grounded
 from cernis.operators.heads import slot_domains
 from cernis.operators.lists import fetched, wanted_column
-from cernis.operators.pipeline import ROW, concatenated, run_steps
+from cernis.operators.pipeline import concatenated, run_steps
 from cernis.plan.logical import (
     Branches,
     Combine,

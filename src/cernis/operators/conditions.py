@@ -92,6 +92,8 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
     table = _table(step.goal, context)
     args = step.goal.args if isinstance(step.goal, Compound) else ()
     bound = _bound(args, rows)
+    if step.rank:
+        return _ranked(step, args, bound, rows.settled(), table)
     if not bound:
         rows = rows.settled()
         matches = np.arange(table.length)
@@ -115,6 +117,19 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
     return _joined(step.goal, args, rows, table, *finder.all(wanted, rows.length))
 
 
+def _ranked(
+    step: Lookup, args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background
+) -> Rows:
+    """A join that names the row of the table, too."""
+    if bound:
+        wanted = [_wanted(args[at], table, at, rows) for at in bound]
+        chosen, found = _finder(table, bound).all(wanted, rows.length)
+    else:
+        chosen, found = _crossed(rows.length, np.arange(table.length))
+    ranked = rows.take(chosen).with_columns({step.rank: Column(found)})
+    return _joined(step.goal, args, ranked, table, np.arange(len(chosen)), found)
+
+
 def _matches(
     goal: Term, args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background,
     finder: Finder, context: Context,
@@ -135,6 +150,8 @@ def _matches(
 
 def keeps_rows(step: Lookup, rows: Rows, context: Context) -> bool:
     """Is a look-up one that adds columns to rows as they are, or leaves some out?"""
+    if step.rank:
+        return False
     table = _table(step.goal, context)
     args = step.goal.args if isinstance(step.goal, Compound) else ()
     bound = _bound(args, rows)

@@ -18,11 +18,12 @@ from cernis.check.model import (
 )
 from cernis.errors import DataError
 from cernis.kernels.delays import ALL, NO_ACTION, NO_EFFECT, Effects
+from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column
 from cernis.operators.expressions import reckon
 from cernis.operators.grounding import allowed
 from cernis.operators.heads import agreeing
-from cernis.operators.pipeline import ROW, run_steps
+from cernis.operators.pipeline import run_steps
 from cernis.plan.logical import Delay, PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
 from cernis.syntax.tree import Term, Variable, variables

@@ -12,8 +12,9 @@ from cernis.check.model import Condition, Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.kernels.hashing import Numbering
 from cernis.knowledge import Route
+from cernis.operators.collected import ROW
 from cernis.operators.context import Answers, Context, constant_column
-from cernis.operators.pipeline import ROW, concatenated, run_steps
+from cernis.operators.pipeline import concatenated, run_steps
 from cernis.plan.logical import PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
 from cernis.syntax.tree import Compound, Term, Variable, functor

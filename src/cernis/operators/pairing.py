@@ -29,6 +29,7 @@ import numpy.typing as npt
 from cernis.check.model import Preference
 from cernis.check.validity import START
 from cernis.kernels import match, queues
+from cernis.operators.collected import ROW
 from cernis.operators.context import Context
 from cernis.operators.expressions import identity
 from cernis.operators.matches import (
@@ -45,7 +46,6 @@ from cernis.operators.matches import (
     starts_of,
     value_ranks,
 )
-from cernis.operators.pipeline import ROW
 from cernis.plan.steps import Absent, Around, Join
 from cernis.tables.columns import Column, Rows
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from cernis.check.model import Event, Pair
+from cernis.operators.collected import LISTED, ROW, listed, sorted_rows
 from cernis.operators.conditions import (
     all_true,
     compute_exec,
@@ -38,14 +38,11 @@ from cernis.plan.logical import (
     names_in,
     parts_of,
 )
-from cernis.syntax.tree import Atom, Term, Variable
+from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 
 MANY = 20_000
 """Conditions on so many rows are put together and decided in one pass."""
-
-ROW = "<row>"
-"""The column that says which row of an outer pipeline a row of an inner one comes from."""
 
 
 def run_steps(
@@ -121,10 +118,16 @@ def except_exec(step: Except, rows: Rows, context: Context) -> Rows:
 
 def branches_exec(step: Branches, rows: Rows, context: Context) -> Rows:
     """What comes out of any branch; a row that comes out of two is there twice."""
-    outcomes = []
-    for branch in step.branches:
+    outcomes: list[Rows] = []
+    for at, branch in enumerate(step.branches):
         starts = branch and isinstance(branch[0], Scan)
-        outcomes.append(run_steps(branch, None if starts else rows, context).settled())
+        outcome = run_steps(branch, None if starts else rows, context).settled()
+        if step.rank:
+            before = sum(each.length for each in outcomes)
+            outcome = outcome.take(sorted_rows(outcome, step.orders[at]))
+            rank = Column(before + np.arange(outcome.length))
+            outcome = outcome.with_columns({step.rank: rank})
+        outcomes.append(outcome)
     return concatenated(outcomes, context)
 
 
@@ -169,9 +172,14 @@ def aggregated(step: Aggregate, rows: Rows, inner: Rows) -> Rows:
     counts = np.bincount(own, minlength=rows.length)
     if step.kind == "count":
         return _with_result(step.result, counts, rows)
-    if step.kind == "findall":
-        return _with_result(step.result, _lists(step.template, inner, own, rows.length), rows)
+    if step.kind in LISTED:
+        return listed(step, rows, inner)
     values = np.broadcast_to(reckon(step.template, inner), inner.length)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        # What has no value as a number does not count.
+        numeric = np.flatnonzero(~np.isnan(values))
+        own, values = own[numeric], values[numeric]
+        counts = np.bincount(own, minlength=rows.length)
     if step.kind == "sum":
         return _with_result(step.result, _sums(own, values, rows.length), rows)
     if step.kind == "avg":
@@ -216,27 +224,10 @@ def _some(result: Term, values: Array, rows: Rows, counts: Array) -> Rows:
     return _with_result(result, values[chosen], rows.take(chosen))
 
 
-def _lists(template: Term, inner: Rows, own: Array, length: int) -> Array:
-    if isinstance(template, Variable) and template.name in inner.columns:
-        column = inner.columns[template.name]
-        raw = column.expanded(inner.length)
-        items: list[Any] = column.domain.decode(raw) if column.domain else raw.tolist()
-    else:
-        items = [template] * inner.length
-    lists = np.empty(length, object)
-    for row in range(length):
-        lists[row] = ()
-    for row, item in zip(own.tolist(), items, strict=True):
-        lists[row] = (*lists[row], item)
-    return lists
-
-
 def _with_result(result: Term, values: Array, rows: Rows) -> Rows:
     """Give the result's variable its value, or keep the rows whose value is the wanted one."""
     if isinstance(result, Variable) and result.name not in rows.columns:
         return rows.with_columns({result.name: Column(values)})
-    if result == Atom("[]"):
-        return rows.where(np.array([not own for own in values], np.bool_))
     return rows.where(np.asarray(values == reckon(result, rows)))
 
 

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from cernis.check.validity import END
 from cernis.errors import UnsupportedError
 from cernis.kernels.slide import GREATEST, LEAST, SUM, lows_of_span, slide, turns
+from cernis.operators.collected import ROW
 from cernis.operators.context import Context
 from cernis.operators.expressions import reckon
 from cernis.operators.matches import Ordered, arriving, shared_groups
-from cernis.operators.pipeline import ROW, run_steps
+from cernis.operators.pipeline import run_steps
 from cernis.plan.steps import BOTH, ONE, OTHER, Slide
 from cernis.tables.columns import Array, Column, Rows
 

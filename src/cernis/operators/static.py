@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from cernis.check.model import Grounding, Relation
 from cernis.operators.bindings import alternatives, distinct_rows, instances
+from cernis.operators.collected import ROW
 from cernis.operators.context import Context
 from cernis.operators.grounding import allowed
 from cernis.operators.heads import head_column, slot_domains
 from cernis.operators.lists import evaluate_lists, matching
 from cernis.operators.pieces import Piece, united
-from cernis.operators.pipeline import ROW, concatenated
+from cernis.operators.pipeline import concatenated
 from cernis.operators.remembered import looking_back
 from cernis.plan.logical import Definition, Fetch, IntervalRule, names_in
 from cernis.plan.pipeline import entity_names

@@ -97,12 +97,13 @@ class Compute:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """The rows joined with a table of background knowledge."""
+    """The rows joined with a table of background knowledge; `rank` names the table's row."""
 
     goal: Term
     on: tuple[str, ...]
     binds: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    rank: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +116,30 @@ class Exclude:
 
 @dataclass(frozen=True, slots=True)
 class Resolve:
-    """The rows joined with the answers to a goal, asked once for each distinct question."""
+    """The rows joined with the answers to a goal, asked once for each distinct question.
+
+    `rank` names the number of the answer.
+    """
 
     goal: Term
     negated: bool
     binds: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    rank: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """The rows that come out of any of several pipelines."""
+    """The rows that come out of any of several pipelines.
+
+    `rank` names the place of a row among all of them, where those of each branch come in the order
+    of the columns that `orders` has for it.
+    """
 
     branches: tuple[tuple[PointOperator, ...], ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    rank: str = ""
+    orders: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +152,19 @@ class Except:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """The rows with the aggregate of what a pipeline makes of each."""
+    """The rows with the aggregate of what a pipeline makes of each.
+
+    A list is in the order of some columns, `order`; there is one for each value of the columns
+    `by`.
+    """
 
     kind: str
     template: Term
     result: Term
     body: tuple[PointOperator, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    order: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
 
 
 PointOperator: TypeAlias = (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 
 from cernis.check.goals import Binder, Modes, named
 from cernis.check.model import (
@@ -19,8 +20,18 @@ from cernis.check.model import (
     Pair,
     Unless,
 )
+from cernis.check.pointrules import AGGREGATES
 from cernis.knowledge import Knowledge, Route
 from cernis.knowledge.builtins import builtin
+from cernis.knowledge.graph import leaves
+from cernis.knowledge.scope import (
+    COLLECTIONS,
+    GROUPING,
+    asked_names,
+    exposed_names,
+    hidden_names,
+    without_carets,
+)
 from cernis.plan.logical import (
     Aggregate,
     AntiStab,
@@ -56,12 +67,83 @@ COMPARISONS = frozenset((name, 2) for name in (
 ))  # fmt: skip
 """Comparisons that are decided column by column."""
 
+_COMPUTING = frozenset({"<", ">", "=<", ">=", "=:=", "=\\="})
+"""Those that compute both sides; to all others a compound term is what it is."""
+
+LISTS = frozenset({"findall", "bagof", "max_with", "min_with"})
+"""Collections whose result depends on the order of answers."""
+
 EXPRESSIONS = frozenset({
     "+", "-", "*", "/", "//", "div", "mod", "rem", "**", "^", "abs", "sign", "min", "max", "sqrt",
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "floor", "ceiling",
     "round", "truncate", "integer", "float", "haversine",
 })  # fmt: skip
 """Functions that are computed column by column."""
+
+
+@dataclass(slots=True)
+class AnswerOrder:
+    """The order in which answers to a body come, as columns to sort them by.
+
+    That is the order of proofs goal by goal: events and fluents in the standard order of their
+    arguments, facts in the order of the text, alternatives one after the other. Literals run in
+    another order, so each has a path that tells its place in the text.
+    """
+
+    _numbers: Iterator[int]
+    """Numbers for names that no other part of the rule has."""
+    _paths: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _literals: list[Literal] = field(default_factory=list)
+    _columns: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
+
+    def enter(self, body: list[Literal], path: tuple[int, ...] = ()) -> list[Literal]:
+        """Literals in the order of the text; what they leave unnamed gets names to sort by."""
+        entered = [self._named(literal) for literal in body]
+        for at, literal in enumerate(entered):
+            self._paths[id(literal)] = (*path, at)
+        # Kept, so that their identities stay theirs.
+        self._literals += entered
+        return entered
+
+    def replace(self, literal: Literal, by: list[Literal]) -> list[Literal]:
+        """Literals in the place of one."""
+        return self.enter(by, self._paths[id(literal)])
+
+    def rank(self, literal: Literal) -> str:
+        """The name of a column with the number of an answer to a literal."""
+        name = f"<rank {next(self._numbers)}>"
+        self._columns.append((self._paths[id(literal)], name))
+        return name
+
+    def values(self, literal: Happens | Boundary | Changes | Holds) -> None:
+        """Answers to a literal over time come in the order of its values."""
+        path = self._paths[id(literal)]
+        for at, arg in enumerate(_arguments(literal)):
+            if isinstance(arg, Variable):
+                self._columns.append(((*path, at), arg.name))
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns to sort by, the first first."""
+        return tuple(dict.fromkeys(name for _, name in sorted(self._columns)))
+
+    def _named(self, literal: Literal) -> Literal:
+        if not isinstance(literal, Happens | Boundary | Changes | Holds) or literal.negated:
+            return literal
+        unnamed = Variable("_")
+        args = [
+            Variable(f"_any {next(self._numbers)}", arg.span) if arg == unnamed else arg
+            for arg in _arguments(literal)
+        ]
+        if isinstance(literal, Happens):
+            return replace(literal, event=replace(literal.event, args=tuple(args)))
+        pair = replace(literal.pair, args=tuple(args[:-1]), value=args[-1])
+        return replace(literal, pair=pair)
+
+
+def _arguments(literal: Happens | Boundary | Changes | Holds) -> tuple[Term, ...]:
+    if isinstance(literal, Happens):
+        return literal.event.args
+    return (*literal.pair.args, literal.pair.value)
 
 
 @dataclass(slots=True)
@@ -79,28 +161,36 @@ class Pipeline:
     nested: bool = False
     time: str = ""
     steps: list[PointOperator] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
+    order: AnswerOrder | None = None
+    """Where it is asked for: the columns by which answers come as they are proved one by one."""
 
     def run(self, body: Iterable[Literal]) -> tuple[PointOperator, ...]:
         """Order all literals of a body and give their operators."""
         waiting = list(body)
+        if self.order is not None:
+            waiting = self.order.enter(waiting)
         self.taken |= self.bound | all_names(waiting)
         while waiting:
             best = min(waiting, key=lambda literal: self._rank(literal, waiting))
-            waiting.remove(best)
+            waiting = [literal for literal in waiting if literal is not best]
             expanded = self._expanded(best)
             if expanded is None:
                 self._add(best)
             else:
+                if self.order is not None:
+                    expanded = self.order.replace(best, expanded)
                 self.taken |= all_names(expanded)
                 waiting = [*expanded, *waiting]
         return tuple(self.steps)
 
-    def inside(self, body: Sequence[Literal]) -> Pipeline:
+    def inside(self, body: Sequence[Literal], in_order: bool = False) -> Pipeline:
         """A pipeline for a body that runs once for each row so far, planned."""
         nested = self.nested or bool(self.steps)
         inner = Pipeline(
-            self.knowledge, self.modes, set(self.bound), set(self.taken), nested, self.time
-        )
+            self.knowledge, self.modes, set(self.bound), set(self.taken), nested, self.time,
+            numbers=self.numbers, order=AnswerOrder(self.numbers) if in_order else None,
+        )  # fmt: skip
         inner.run(body)
         self.taken |= inner.taken
         return inner
@@ -110,6 +200,12 @@ class Pipeline:
     def _rank(self, literal: Literal, waiting: list[Literal]) -> int:
         is_choice = isinstance(literal, Condition) and functor(literal.goal)[0] == ";"
         if isinstance(literal, Condition) and not is_choice:
+            if functor(literal.goal) in COLLECTIONS and not self._is_given(literal, waiting):
+                return 85
+            # What is asked of a list waits for the list.
+            lists = named(each.result for each in waiting if isinstance(each, Collect))
+            if lists and not lists.isdisjoint(named([literal.goal])):
+                return 98
             return self._rank_condition(literal)
         if isinstance(literal, (Happens, Boundary, Changes)):
             if literal.negated:
@@ -121,7 +217,7 @@ class Pipeline:
             return 30 if self._is_bound(literal) else 45
         # What holds literals of its own comes after those that give its variables their values.
         others = all_names([other for other in waiting if other is not literal])
-        own = all_names(literal.body if isinstance(literal, Collect) else [literal])
+        own = _inside_names(literal) if isinstance(literal, Collect) else all_names([literal])
         late = 10 if own & others - self.bound else 0
         late += 5 if self._lacks(literal, others) else 0
         if isinstance(literal, Either):
@@ -129,6 +225,13 @@ class Pipeline:
         if is_choice:
             return 72 + late
         return 75 + late
+
+    def _is_given(self, literal: Condition, waiting: list[Literal]) -> bool:
+        """Has a collection all values that other literals give it?"""
+        assert isinstance(literal.goal, Compound)
+        inside = named(literal.goal.args[:2])
+        others = all_names([other for other in waiting if other is not literal])
+        return not inside & others - self.bound
 
     def _lacks(self, literal: Literal, others: set[str]) -> bool:
         """Is there a variable that a choice, or a branch of it, cannot give itself?
@@ -156,7 +259,7 @@ class Pipeline:
     def _rank_condition(self, literal: Condition) -> int:
         if not self.steps and not self.bound:
             return 90
-        free = named([literal.goal]) - self.bound
+        free = asked_names(literal.goal) - self.bound
         if literal.negated:
             return 97 if any(not name.startswith("_") for name in free) else 12
         binder = Binder(self.modes, set(self.bound))
@@ -181,19 +284,34 @@ class Pipeline:
         elif isinstance(literal, Holds):
             self._holds(literal)
         elif isinstance(literal, Either):
-            inner = [self.inside(branch) for branch in literal.branches]
+            in_order = self.order is not None
+            inner = [self.inside(branch, in_order) for branch in literal.branches]
             branches = tuple(tuple(pipeline.steps) for pipeline in inner)
-            self.steps.append(Branches(branches, literal.span))
+            rank = "" if self.order is None else self.order.rank(literal)
+            orders = tuple(each.order.columns() for each in inner if each.order is not None)
+            self.steps.append(Branches(branches, literal.span, rank, orders))
             self.bound |= set.intersection(*(pipeline.bound for pipeline in inner))
         elif isinstance(literal, Unless):
             self.steps.append(Except(tuple(self.inside(literal.body).steps), literal.span))
         else:
             assert isinstance(literal, Collect)
-            body = tuple(self.inside(literal.body).steps)
-            self.steps.append(
-                Aggregate(literal.kind, literal.template, literal.result, body, literal.span)
-            )
-            self.bound |= named([literal.result])
+            self._collect(literal)
+
+    def _collect(self, literal: Collect) -> None:
+        inner = self.inside(literal.body, literal.kind in LISTS)
+        order = () if inner.order is None else inner.order.columns()
+        by = tuple(name for name in literal.by if name not in self.bound)
+        result, is_known = literal.result, bool(named([literal.result]) & self.bound)
+        if is_known:
+            result = Variable(f"<list {next(self.numbers)}>", result.span)
+        self.steps.append(
+            Aggregate(literal.kind, literal.template, result, tuple(inner.steps), literal.span,
+                      order, by)
+        )  # fmt: skip
+        self.bound |= named([result]) | set(by)
+        if is_known:
+            same = Compound("=", (result, literal.result), literal.span)
+            self.steps.append(Filter(same, False, literal.span))
 
     def _occurrence(self, literal: Happens | Boundary | Changes) -> None:
         occurrence: Occurrence = literal.event if isinstance(literal, Happens) else literal
@@ -207,6 +325,8 @@ class Pipeline:
         else:
             self.steps.append(Scan(occurrence, self.time, literal.span))
             self.bound |= {self.time} if self.time else set()
+        if self.order is not None:
+            self.order.values(literal)
         self.bound |= names
 
     def _holds(self, literal: Holds) -> None:
@@ -215,14 +335,19 @@ class Pipeline:
             return
         names = _names(literal)
         self.steps.append(Stab(literal.pair, tuple(sorted(names - self.bound)), literal.span))
+        if self.order is not None:
+            self.order.values(literal)
         self.bound |= names
 
     def _condition(self, literal: Condition) -> None:
-        self.steps.append(condition_operator(literal, self.bound, self.knowledge))
+        step = condition_operator(literal, self.bound, self.knowledge)
+        if self.order is not None and isinstance(step, Lookup | Resolve) and not literal.negated:
+            step = replace(step, rank=self.order.rank(literal))
+        self.steps.append(step)
         if not literal.negated:
             binder = Binder(self.modes, self.bound)
             binder.run([literal.goal])
-            self.bound = binder.bound | named([literal.goal])
+            self.bound = binder.bound | exposed_names(literal.goal)
 
     # -- background rules -------------------------------------------------------------------
 
@@ -235,6 +360,8 @@ class Pipeline:
         if not isinstance(literal, Condition):
             return None
         goal = literal.goal
+        if functor(goal) in COLLECTIONS and isinstance(goal, Compound) and self._is_filled(goal):
+            return self._collected(goal, literal)
         predicate = self.knowledge.predicates.get(functor(goal))
         if predicate is not None and predicate.route is Route.INLINE:
             expanded = self.knowledge.inline(goal, self.bound, self.taken)
@@ -247,6 +374,34 @@ class Pipeline:
             return list(literals_of(goal, literal.span))
         known = named([literal.goal])
         return [_negated(part, known, literal.span) for part in _alternatives(goal)]
+
+    def _is_filled(self, goal: Compound) -> bool:
+        """Does a collection look at a table that the run fills? A proof would not see its rows."""
+        asked = leaves(without_carets(goal.args[1])[0])
+        return any(
+            builtin(*functor(leaf)) is None and functor(leaf) not in self.knowledge.predicates
+            for leaf in asked
+        )
+
+    def _collected(self, goal: Compound, literal: Condition) -> list[Literal]:
+        """A collection as one over rows."""
+        template, inner, result, *rest = goal.args
+        inner, _ = without_carets(inner)
+        kind = goal.functor
+        if kind == "aggregate_all":
+            kind = AGGREGATES.get(functor(template), "count")
+            template = template.args[0] if isinstance(template, Compound) else template
+        by: list[str] = []
+        if functor(goal) in GROUPING:
+            by = sorted(named([inner]) - hidden_names(goal) - self.bound)
+        listed = Variable(f"<list {next(self.numbers)}>", result.span)
+        body = literals_of(inner, literal.span)
+        made: list[Literal] = [Collect(kind, template, body, listed, literal.span, tuple(by))]
+        same: Term = Compound("=", (listed, result), literal.span)
+        if rest:
+            same = Compound("append", (listed, *rest, result), literal.span)
+        made.append(Condition(same, False, literal.span))
+        return [Unless(tuple(made), literal.span)] if literal.negated else made
 
 
 def literals_of(goal: Term, span: Span) -> tuple[Literal, ...]:
@@ -304,10 +459,14 @@ def all_names(body: Iterable[Literal]) -> set[str]:
         elif isinstance(literal, Unless):
             names |= all_names(literal.body)
         elif isinstance(literal, Collect):
-            names |= all_names(literal.body) | named([literal.template, literal.result])
+            names |= _inside_names(literal) | named([literal.result])
         else:
             names |= _names(literal)
     return names
+
+
+def _inside_names(literal: Collect) -> set[str]:
+    return all_names(literal.body) | named([literal.template])
 
 
 def condition_operator(
@@ -316,8 +475,8 @@ def condition_operator(
     """The operator of a condition whose needs are met."""
     goal, span = literal.goal, literal.span
     key = functor(goal)
-    names = named([goal])
-    binds = tuple(sorted(names - bound))
+    names = exposed_names(goal) | named([goal]) & bound
+    binds = tuple(sorted(exposed_names(goal) - bound))
     predicate = knowledge.predicates.get(key)
     if predicate is not None:
         if predicate.route not in (Route.TABLE, Route.MATERIALISE):
@@ -327,7 +486,9 @@ def condition_operator(
         return Lookup(goal, tuple(sorted(names & bound)), binds, span)
     if key in (("is", 2), ("=", 2)) and not literal.negated and isinstance(goal, Compound):
         for target, source in (goal.args, goal.args[::-1]):
-            if isinstance(target, Variable) and target.name in binds and _is_plain(source):
+            is_free = isinstance(target, Variable) and target.name in binds
+            is_value = key[0] == "is" or not isinstance(source, Compound)
+            if isinstance(target, Variable) and is_free and is_value and _is_plain(source):
                 return Compute(target.name, source, span)
     known = builtin(*key)
     if key in COMPARISONS and not binds and _are_plain(goal):
@@ -341,7 +502,9 @@ def condition_operator(
 
 
 def _are_plain(goal: Term) -> bool:
-    return isinstance(goal, Compound) and all(map(_is_plain, goal.args))
+    if not isinstance(goal, Compound) or not all(map(_is_plain, goal.args)):
+        return False
+    return goal.functor in _COMPUTING or not any(isinstance(arg, Compound) for arg in goal.args)
 
 
 def _is_plain(term: Term) -> bool:

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from cernis.check.model import Pair, Relation
 from cernis.kernels.delays import ALL, NO_ACTION
 from cernis.kernels.unfold import NEGATED, OF_POINT, VALUE
+from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column, recoded
 from cernis.operators.grounding import allowed
 from cernis.operators.heads import agreeing, head_column, slot_domains
-from cernis.operators.pipeline import ROW, run_steps
+from cernis.operators.pipeline import run_steps
 from cernis.operators.simple import Carried
 from cernis.plan.logical import Definition, InitialPoints, names_in
 from cernis.runtime.causes import (

@@ -19,9 +19,10 @@ from cernis.check.model import Boundary, Changes, Event, Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.kernels.circuits import locate
 from cernis.kernels.hashing import Numbering
+from cernis.operators.collected import ROW
 from cernis.operators.context import Context, Memo
 from cernis.operators.fluents import bind_groups, candidates
-from cernis.operators.pipeline import ROW, aggregated, concatenated, run_steps
+from cernis.operators.pipeline import aggregated, concatenated, run_steps
 from cernis.plan.logical import (
     Aggregate,
     AntiStab,
