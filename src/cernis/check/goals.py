@@ -116,11 +116,14 @@ class Binder:
         return True
 
     def _unify(self, goal: Compound) -> bool:
-        left, right = (named([arg]) for arg in goal.args)
-        if left <= self.bound or right <= self.bound:
-            self.bound |= left | right
+        if any(map(self._is_known, goal.args)):
+            self.bound |= named(goal.args)
             return True
         return False
+
+    def _is_known(self, term: Term) -> bool:
+        """Has a term a value, all of its parts included?"""
+        return all(variable.name in self.bound for variable in variables(term))
 
     def _call(self, goal: Compound) -> bool:
         known = builtin(goal.functor, len(goal.args))

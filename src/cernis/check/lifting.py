@@ -9,8 +9,8 @@ called after the term, so that rules still read as they were written.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from cernis.check.model import (
     OPERATORS,
@@ -63,7 +63,8 @@ def lift_terms(definitions: Definitions) -> None:
     initiated = _initiated(definitions)
     for at, change in enumerate(definitions.changes):
         if not change.initiates and any(_is_lifted(t, True) for t in _terms(change.pair)):
-            change = _opened(change, initiated.get(change.pair.relation, []))
+            values = initiated.get(change.pair.relation, [])
+            change = _opened(change, definitions, values)
         lifted = _rule(change.pair, change.body)
         if lifted is not None:
             change = replace(change, pair=lifted[0], body=lifted[1])
@@ -143,11 +144,9 @@ class _Lifting:
 
 def _rule(head: Entity, body: tuple[Literal, ...]) -> tuple[Entity, tuple[Literal, ...]] | None:
     lifting = _Lifting()
-    inside = _body(body, lifting)
-    entity: Entity = lifting.entity(head, in_head=True)
-    if not lifting.made:
-        return None
-    return entity, (*inside, *lifting.conditions())
+    literals = _body(body, lifting)
+    entity = lifting.entity(head, in_head=True)
+    return (entity, literals + lifting.conditions()) if lifting.made else None
 
 
 # -- terminations that leave a part of a term open -------------------------------------------------
@@ -168,24 +167,63 @@ def _initiated(definitions: Definitions) -> dict[Relation, list[Term]]:
     return found
 
 
-def _opened(rule: ChangeRule, initiated: list[Term]) -> ChangeRule:
+def _opened(rule: ChangeRule, definitions: Definitions, initiated: list[Term]) -> ChangeRule:
     """A termination of whatever fits a term, some variables of which the body does not give.
 
     Where all values that there can be fit, the whole value is open. Else the rule is about what
-    holds or is initiated at its time: to end anything else is nothing.
+    holds at its time or what another rule initiates then: to end anything else is nothing.
     """
-    bound = _bound(rule.body)
-    is_open = [any(v.name not in bound for v in variables(term)) and _is_lifted(term, True)
-               for term in _terms(rule.pair)]  # fmt: skip
+    bound, pair = _bound(rule.body), rule.pair
+    is_open = [_is_lifted(term, True) and any(v.name not in bound for v in variables(term))
+               for term in _terms(pair)]  # fmt: skip
     if not any(is_open):
         return rule
-    pair = rule.pair
     if not any(is_open[:-1]) and all(_covers(pair.value, each, bound) for each in initiated):
         return replace(rule, pair=replace(pair, value=Variable("_", pair.value.span)))
-    there = Either(
-        ((Holds(pair, False, pair.span),), (Changes(True, pair, False, pair.span),)), pair.span
+    terms = tuple(
+        Variable(f"{show(term)} of {at}", term.span) if left else term
+        for at, (term, left) in enumerate(zip(_terms(pair), is_open, strict=True))
     )
-    return replace(rule, body=(*rule.body, there))
+    fits = _equations(terms, _terms(pair))
+    whole = replace(pair, args=terms[:-1], value=terms[-1])
+    branches: list[tuple[Literal, ...]] = [(Holds(whole, False, pair.span), *fits)]
+    for number, other in enumerate(definitions.changes):
+        if other.initiates and other.pair.relation == pair.relation:
+            theirs = _apart(other, f" of rule {number}", rule.time)
+            branches.append((*theirs.body, *_equations(terms, _terms(theirs.pair)), *fits))
+    return replace(rule, pair=whole, body=(*rule.body, Either(tuple(branches), pair.span)))
+
+
+def _equations(left: Iterable[Term], right: Iterable[Term]) -> tuple[Condition, ...]:
+    pairs = zip(left, right, strict=True)
+    made = [Compound("=", each, each[1].span) for each in pairs if each[0] != each[1]]
+    return tuple(Condition(each, False, each.span) for each in made)
+
+
+def _apart(rule: ChangeRule, mark: str, time: str) -> ChangeRule:
+    """A rule with variables of its own, but for its time."""
+
+    def renamed(part: Any) -> Any:
+        if isinstance(part, Variable):
+            if part.name in ("_", rule.time):
+                return Variable(time, part.span) if part.name == rule.time else part
+            return Variable(part.name + mark, part.span)
+        if isinstance(part, tuple):
+            return tuple(map(renamed, part))
+        if isinstance(part, Collect):
+            by = tuple(name + mark for name in part.by)
+            return replace(
+                part, template=renamed(part.template), body=renamed(part.body),
+                result=renamed(part.result), by=by,
+            )  # fmt: skip
+        if is_dataclass(part) and not isinstance(part, type):
+            own = {each.name: getattr(part, each.name) for each in fields(part)}
+            changed = {name: renamed(value) for name, value in own.items()
+                       if name not in ("span", "term", "relation")}  # fmt: skip
+            return replace(part, **changed)
+        return part
+
+    return replace(rule, pair=renamed(rule.pair), body=renamed(rule.body), time=time)
 
 
 def _bound(body: Iterable[Literal]) -> set[str]:

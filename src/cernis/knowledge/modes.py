@@ -79,11 +79,18 @@ def _follow_builtin(
     for position in known.goals:
         follow(args[position], flow, modes)
     for mode in known.modes:
+        if known.name == "=" and any(_has_unnamed(args[at]) for at in mode.needs):
+            continue
         if all(names(args[at]) <= flow.bound for at in mode.needs):
             _follow_mode(mode, args, flow)
             return
     if known.name != "=":
         _follow_mode(known.modes[0], args, flow)
+
+
+def _has_unnamed(term: Term) -> bool:
+    """Is a part of the term a variable that nothing can give a value?"""
+    return any(variable.name == "_" for variable in variables(term))
 
 
 def _follow_mode(mode: Mode, args: Sequence[Term], flow: Flow) -> None:
