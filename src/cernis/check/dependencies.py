@@ -124,19 +124,26 @@ class _Builder:
         self.of_patterns: set[tuple[Vertex, Vertex]] = set()
         """The edges that come from patterns."""
         self.vertices: dict[Vertex, None] = {}
+        self._of: dict[Relation, list[Vertex]] = defaultdict(list)
+        """The vertices of each relation."""
         for relation, event in catalogue.events.items():
             if not event.is_input:
-                self.vertices[Vertex(relation)] = None
+                self._add(Vertex(relation))
         for relation, fluent in catalogue.fluents.items():
             if fluent.kind is not FluentKind.INPUT:
                 for value in fluent.values or (ANY_VALUE,):
-                    self.vertices[Vertex(relation, value)] = None
+                    self._add(Vertex(relation, value))
+
+    def _add(self, vertex: Vertex) -> None:
+        if vertex not in self.vertices:
+            self.vertices[vertex] = None
+            self._of[vertex.relation].append(vertex)
 
     def rules(self, definitions: Definitions) -> None:
         for rule in definitions.changes:
             if not self._pairs(rule.pair) and self._is_defined(rule.pair):
                 # The termination of a value that never holds is still one that rules may ask for.
-                self.vertices[Vertex(rule.pair.relation, rule.pair.value_name)] = None
+                self._add(Vertex(rule.pair.relation, rule.pair.value_name))
         for rule in definitions.changes:
             for target in self._pairs(rule.pair):
                 self._conditions(target, temporal(rule.body))
@@ -168,8 +175,8 @@ class _Builder:
                 if isinstance(literal, Boundary):
                     self.at_once.extend(
                         Edge(vertex, target, EdgeKind.SAME, literal.span)
-                        for vertex in self.vertices
-                        if vertex.relation == literal.pair.relation and vertex.value is not None
+                        for vertex in self._of.get(literal.pair.relation, ())
+                        if vertex.value is not None
                     )
             else:
                 self._depends(target, literal.pair, EdgeKind.EARLIER, literal.span)  # type: ignore[attr-defined]
@@ -186,11 +193,11 @@ class _Builder:
             self.input_edges.extend(Edge(vertex, target, kind, span) for vertex in sources)
 
     def _is_defined(self, source: Event | Pair) -> bool:
-        return any(vertex.relation == source.relation for vertex in self.vertices)
+        return source.relation in self._of
 
     def _pairs(self, pair: Pair) -> list[Vertex]:
         """The vertices a pair may be: all values of the fluent if its value is a variable."""
-        known = [v.value for v in self.vertices if v.relation == pair.relation and v.value]
+        known = [v.value for v in self._of.get(pair.relation, ()) if v.value]
         wanted = pair.value_name
         return [Vertex(pair.relation, value) for value in known if covers([value], wanted)]
 
@@ -250,10 +257,12 @@ def _is_as_general(general: Pair, special: Pair) -> bool:
 def _check_postponables(
     definitions: Definitions, sources: Iterable[tuple[Relation, str]], report: Report
 ) -> None:
-    known = list(sources)
+    known: dict[Relation, list[str]] = defaultdict(list)
+    for relation, value in sources:
+        known[relation].append(value)
     for postponable in definitions.postponables:
         relation, value = postponable.pair.relation, postponable.pair.value_name
-        if not any(relation == r and (covers([v], value)) for r, v in known):
+        if not any(covers([each], value) for each in known.get(relation, ())):
             report.warn(
                 "C044", f"{postponable.pair} has no delayed effect to postpone",
                 postponable.pair.span, help="add fi(...) or ft(...), or remove p(...)",
@@ -294,12 +303,14 @@ def _components(
 def _ordered(components: list[list[Vertex]], edges: tuple[Edge, ...]) -> list[Component]:
     """Components with their levels, by level; inside acyclic ones, delayed edges give the order."""
     of = {vertex: at for at, component in enumerate(components) for vertex in component}
+    into: dict[int, list[Edge]] = defaultdict(list)
+    for edge in edges:
+        into[of[edge.target]].append(edge)
     levels: dict[int, int] = {}
     result: list[Component] = []
     for at, component in enumerate(components):
-        inner = [edge for edge in edges if of[edge.source] == of[edge.target] == at]
-        below = [levels[of[edge.source]] for edge in edges
-                 if of[edge.target] == at and of[edge.source] != at]  # fmt: skip
+        inner = [edge for edge in into[at] if of[edge.source] == at]
+        below = [levels[of[edge.source]] for edge in into[at] if of[edge.source] != at]
         levels[at] = 1 + max(below, default=0)
         delayed = [edge for edge in inner if edge.kind is EdgeKind.DELAYED]
         cyclic = len(delayed) < len(inner) or _has_cycle(component, delayed)
@@ -332,9 +343,13 @@ def _check_cycles(
     components: list[list[Vertex]], edges: tuple[Edge, ...],
     of_patterns: set[tuple[Vertex, Vertex]], catalogue: Catalogue, report: Report,
 ) -> None:  # fmt: skip
-    for component in components:
-        members = set(component)
-        inner = [edge for edge in edges if edge.source in members and edge.target in members]
+    of = {vertex: at for at, component in enumerate(components) for vertex in component}
+    inside: dict[int, list[Edge]] = defaultdict(list)
+    for edge in edges:
+        if of.get(edge.source, -1) == of.get(edge.target, -2):
+            inside[of[edge.target]].append(edge)
+    for at, component in enumerate(components):
+        inner = inside[at]
         if not _has_cycle(component, inner):
             continue
         is_pattern = all((edge.source, edge.target) in of_patterns for edge in inner)

@@ -9,8 +9,8 @@ called after the term, so that rules still read as they were written.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from cernis.check.model import (
     OPERATORS,
@@ -37,6 +37,7 @@ from cernis.check.model import (
     Temporal,
     Unless,
 )
+from cernis.check.renaming import rename_in_body, rename_in_pair
 from cernis.knowledge.arithmetic import FUNCTIONS
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
@@ -203,27 +204,13 @@ def _equations(left: Iterable[Term], right: Iterable[Term]) -> tuple[Condition, 
 def _apart(rule: ChangeRule, mark: str, time: str) -> ChangeRule:
     """A rule with variables of its own, but for its time."""
 
-    def renamed(part: Any) -> Any:
-        if isinstance(part, Variable):
-            if part.name in ("_", rule.time):
-                return Variable(time, part.span) if part.name == rule.time else part
-            return Variable(part.name + mark, part.span)
-        if isinstance(part, tuple):
-            return tuple(map(renamed, part))
-        if isinstance(part, Collect):
-            by = tuple(name + mark for name in part.by)
-            return replace(
-                part, template=renamed(part.template), body=renamed(part.body),
-                result=renamed(part.result), by=by,
-            )  # fmt: skip
-        if is_dataclass(part) and not isinstance(part, type):
-            own = {each.name: getattr(part, each.name) for each in fields(part)}
-            changed = {name: renamed(value) for name, value in own.items()
-                       if name not in ("span", "term", "relation")}  # fmt: skip
-            return replace(part, **changed)
-        return part
+    def rename(variable: Variable) -> Term:
+        if variable.name == rule.time:
+            return Variable(time, variable.span)
+        return variable if variable.name == "_" else Variable(variable.name + mark, variable.span)
 
-    return replace(rule, pair=renamed(rule.pair), body=renamed(rule.body), time=time)
+    pair, body = rename_in_pair(rule.pair, rename), rename_in_body(rule.body, rename)
+    return replace(rule, pair=pair, body=body, time=time)
 
 
 def _bound(body: Iterable[Literal]) -> set[str]:

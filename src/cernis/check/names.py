@@ -17,13 +17,19 @@ from cernis.syntax.tree import Clause, Term, functor
 def check_names(catalogue: Catalogue, definitions: Definitions, report: Report) -> None:
     """Report what is wrong with the names of events and fluents."""
     clashed = _arities(catalogue, report)
+    events, fluents = _Names(catalogue.events.values()), _Names(catalogue.fluents.values())
+    is_strict = "event" in definitions.declared_strictly
+    declaring = is_strict or any(e.declaration or e.grounded for e in catalogue.events.values())
     for event in catalogue.events.values():
         if event.is_input and event.declaration is None and event.relation not in clashed:
-            _input_event(event, catalogue, definitions, report)
+            _input("event", event, events, is_strict, declaring, report)
+    inputs = [f for f in catalogue.fluents.values() if f.kind is FluentKind.INPUT]
+    is_strict = "fluent" in definitions.declared_strictly
+    declaring = is_strict or any(f.declaration or f.grounded for f in inputs)
     for fluent in catalogue.fluents.values():
         if fluent.kind is FluentKind.INPUT:
             if fluent.declaration is None and fluent.relation not in clashed:
-                _input_fluent(fluent, catalogue, definitions, report)
+                _input("fluent", fluent, fluents, is_strict, declaring, report)
         else:
             _values(fluent, report)
     _kinds(catalogue, report)
@@ -126,31 +132,53 @@ def _known_at(entry: EventEntry | FluentEntry) -> list[Note]:
 # -- input that may be a misspelling ---------------------------------------------------------
 
 
-def _input_event(
-    entry: EventEntry, catalogue: Catalogue, definitions: Definitions, report: Report
-) -> None:
-    known = {
-        other.relation.name: other for other in catalogue.events.values()
-        if other is not entry and (_is_known(other) or len(other.uses) > len(entry.uses))
-    }  # fmt: skip
-    if not entry.grounded:
-        strict = "event" in definitions.declared_strictly
-        declaring = strict or any(e.declaration or e.grounded for e in catalogue.events.values())
-        _unknown("event", entry, [*known], strict, declaring, report)
+_MANY_PAIRS = 250_000
+"""So many pairs of names are compared one by one; of more, those that one slip tells apart."""
 
 
-def _input_fluent(
-    entry: FluentEntry, catalogue: Catalogue, definitions: Definitions, report: Report
-) -> None:
-    known = {
-        other.relation.name: other for other in catalogue.fluents.values()
-        if other is not entry and (_is_known(other) or len(other.uses) > len(entry.uses))
-    }  # fmt: skip
+class _Names:
+    """The names of events or of fluents, and which of them one of them may be meant to be."""
+
+    def __init__(self, entries: Iterable[EventEntry | FluentEntry]) -> None:
+        self._entries = list(entries)
+        self._known = {id(entry) for entry in self._entries if _is_known(entry)}
+        unknown = len(self._entries) - len(self._known)
+        self._near: dict[str, list[EventEntry | FluentEntry]] | None = None
+        if unknown * len(self._entries) > _MANY_PAIRS:
+            self._near = defaultdict(list)
+            for entry in self._entries:
+                for part in _with_a_slip(entry.relation.name):
+                    self._near[part].append(entry)
+
+    def others(self, entry: EventEntry | FluentEntry) -> list[str]:
+        """The names that are known, or used more often; where there are many, only near ones."""
+        others: Iterable[EventEntry | FluentEntry] = self._entries
+        if self._near is not None:
+            parts = _with_a_slip(entry.relation.name)
+            others = (other for part in parts for other in self._near[part])
+        return list(dict.fromkeys(
+            other.relation.name for other in others
+            if other is not entry
+            and (id(other) in self._known or len(other.uses) > len(entry.uses))
+        ))  # fmt: skip
+
+
+def _with_a_slip(name: str) -> set[str]:
+    """A name, and what is left of it without one of its letters.
+
+    Two names that differ by a letter more, another letter or two that are swapped have one of these
+    in common.
+    """
+    name = name.casefold()
+    return {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))}
+
+
+def _input(
+    what: str, entry: EventEntry | FluentEntry, names: _Names, strict: bool, declaring: bool,
+    report: Report,
+) -> None:  # fmt: skip
     if not entry.grounded:
-        strict = "fluent" in definitions.declared_strictly
-        inputs = (f for f in catalogue.fluents.values() if f.kind is FluentKind.INPUT)
-        declaring = strict or any(f.declaration or f.grounded for f in inputs)
-        _unknown("fluent", entry, [*known], strict, declaring, report)
+        _unknown(what, entry, names.others(entry), strict, declaring, report)
 
 
 def _unknown(

@@ -143,7 +143,9 @@ def rename_in_literal(literal: Literal, rename: VariableRenaming) -> Literal:
     if isinstance(literal, Unless):
         return replace(literal, body=body)
     template, result = renamed(literal.template, rename), renamed(literal.result, rename)
-    return replace(literal, body=body, template=template, result=result)
+    others = (renamed(Variable(name), rename) for name in literal.by)
+    by = tuple(other.name for other in others if isinstance(other, Variable))
+    return replace(literal, body=body, template=template, result=result, by=by)
 
 
 def terms_of(literal: Literal) -> Iterator[Term]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
@@ -13,6 +14,7 @@ from cernis.check.goals import named
 from cernis.check.model import (
     ChangeRule,
     Condition,
+    Definitions,
     DelayedEffect,
     EventRule,
     FluentKind,
@@ -47,7 +49,14 @@ from cernis.plan.logical import (
 )
 from cernis.plan.patterns import Patterns
 from cernis.plan.pipeline import Pipeline, entity_names
-from cernis.plan.stages import RuleShape, StageDraft, component_keys, find_stages, shapes
+from cernis.plan.stages import (
+    RuleShape,
+    StageDraft,
+    component_keys,
+    find_stages,
+    rules_by_head,
+    shapes,
+)
 from cernis.syntax.tree import PatternRule, Term, Variable, variables
 
 
@@ -78,11 +87,39 @@ def make_plan(checked: Checked) -> Plan:
         growing=[(relation.name, relation.arity) for relation, _ in checked.definitions.domains],
     )
     rules = list(shapes(checked.definitions))
-    builder = _Builder(checked, knowledge, rules, Patterns(knowledge, checked.modes))
+    builder = _Builder(
+        checked, knowledge, rules_by_head(rules), Patterns(knowledge, checked.modes),
+        _Rules(checked.definitions),
+    )  # fmt: skip
     drafts, without = find_stages(checked.dependencies.components, rules, Linker(checked))
     stages = tuple(builder.stage(number, draft) for number, draft in enumerate(drafts, 1))
     warnings = tuple(builder.no_key(component) for component in without)
     return Plan(stages, checked, knowledge, warnings)
+
+
+Own = TypeVar("Own")
+
+
+class _Rules:
+    """The rules of a program by the relation that they define, in the order of the text."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self.changes = _by(definitions.changes, lambda rule: rule.pair.relation)
+        self.events = _by(definitions.events, lambda rule: rule.event.relation)
+        self.statics = _by(definitions.statics, lambda rule: rule.pair.relation)
+        self.initials = _by(definitions.initials, lambda rule: rule.pair.relation)
+        self.effects = _by(definitions.effects, lambda rule: rule.source.relation)
+        self.postponables = _by(definitions.postponables, lambda rule: rule.pair.relation)
+        self.patterns = _by(definitions.patterns, lambda rule: pattern_head(rule).relation)
+        of_fluents = [each for each in definitions.groundings if isinstance(each.entity, Pair)]
+        self.groundings = _by(of_fluents, lambda each: each.entity.relation)
+
+
+def _by(rules: Iterable[Own], key: Callable[[Own], Relation]) -> dict[Relation, list[Own]]:
+    found: dict[Relation, list[Own]] = {}
+    for rule in rules:
+        found.setdefault(key(rule), []).append(rule)
+    return found
 
 
 @dataclass(slots=True)
@@ -91,8 +128,9 @@ class _Builder:
 
     checked: Checked
     knowledge: Knowledge
-    shapes: list[RuleShape]
+    by_head: Mapping[Relation, list[RuleShape]]
     patterns: Patterns
+    rules: _Rules
 
     # -- stages and strata ------------------------------------------------------------------
 
@@ -128,14 +166,12 @@ class _Builder:
     def no_key(self, component: Component) -> Diagnostic:
         names = ", ".join(dict.fromkeys(str(vertex.relation) for vertex in component.vertices))
         relation = component.vertices[0].relation
-        rules = [rule.span for rule in self.checked.definitions.changes
-                 if rule.pair.relation == relation]  # fmt: skip
-        rules += [rule.span for rule in self.checked.definitions.statics
-                  if rule.pair.relation == relation]  # fmt: skip
-        rules += [rule.span for rule in self.checked.definitions.events
-                  if rule.event.relation == relation]  # fmt: skip
-        rules += [rule.span for rule in self.checked.definitions.patterns
-                  if pattern_head(rule).relation == relation]  # fmt: skip
+        own = self.rules
+        rules = [
+            rule.span
+            for kind in (own.changes, own.statics, own.events, own.patterns)
+            for rule in kind.get(relation, ())
+        ]
         return Diagnostic(
             "C070", Severity.WARNING, f"no partition key fits {names}: all of it is evaluated in "
             "one partition", rules[0] if rules else (-1, -1),
@@ -146,57 +182,43 @@ class _Builder:
         relations = dict.fromkeys(vertex.relation for vertex in component.vertices)
         definitions = tuple(self._definition(relation, component) for relation in relations)
         order = tuple(str(vertex) for vertex in component.vertices)
-        keys = component_keys(component, self.shapes) if component.immediate else {}
+        keys = component_keys(component, self.by_head) if component.immediate else {}
         return Stratum(
             component.level, component.cyclic, component.immediate, component.delayed, order,
             definitions, tuple(keys.items()),
         )  # fmt: skip
 
     def _definition(self, relation: Relation, component: Component) -> Definition:
-        definitions = self.checked.definitions
         is_event = any(v.value is None for v in component.vertices if v.relation == relation)
         if is_event:
-            rules: list[RulePlan] = [
-                self._event(rule) for rule in definitions.events if rule.event.relation == relation
-            ]
-            rules += [
-                self._match(rule)
-                for rule in definitions.patterns
-                if pattern_head(rule).relation == relation
-            ]
+            rules: list[RulePlan] = [*map(self._event, self.rules.events.get(relation, ()))]
+            rules += map(self._match, self.rules.patterns.get(relation, ()))
             return Definition(relation, "event", (), tuple(rules))
         values = {v.value for v in component.vertices if v.relation == relation}
         fluent = self.checked.catalogue.fluents[relation]
         rules = [*self._fluent_rules(relation, values)]
-        groundings = tuple(
-            grounding for grounding in definitions.groundings
-            if isinstance(grounding.entity, Pair) and grounding.entity.relation == relation
-        )  # fmt: skip
+        groundings = tuple(self.rules.groundings.get(relation, ()))
         shown = tuple(value for value in fluent.values if value in values)
         return Definition(relation, str(fluent.kind), shown, tuple(rules), groundings)
 
     def _fluent_rules(self, relation: Relation, values: set[str | None]) -> Iterable[RulePlan]:
-        definitions = self.checked.definitions
+        own = self.rules
         kind = self.checked.catalogue.fluents[relation].kind
-        for initial in definitions.initials:
-            if initial.pair.relation == relation:
-                yield self._initial(initial)
-        for change in definitions.changes:
-            if change.pair.relation == relation:
-                yield self._change(change)
-        for static in definitions.statics:
-            if static.pair.relation == relation and static.pair.value_name in values:
+        yield from map(self._initial, own.initials.get(relation, ()))
+        yield from map(self._change, own.changes.get(relation, ()))
+        for static in own.statics.get(relation, ()):
+            if static.pair.value_name in values:
                 yield self._static(static)
         if kind is FluentKind.SIMPLE:
-            for effect in definitions.effects:
-                if effect.source.relation == relation:
-                    yield Delay(effect, tuple(self._moved_by(effect)), effect.span)
+            for effect in own.effects.get(relation, ()):
+                yield Delay(effect, tuple(self._moved_by(effect)), effect.span)
 
     def _moved_by(self, effect: DelayedEffect) -> Iterator[Postponable]:
         """For which instances a further initiation moves an effect."""
-        definitions = self.checked.definitions
-        alone = sum(_same(other.source, effect.source) for other in definitions.effects) == 1
-        for each in definitions.postponables:
+        relation = effect.source.relation
+        others = self.rules.effects.get(relation, ())
+        alone = sum(_same(other.source, effect.source) for other in others) == 1
+        for each in self.rules.postponables.get(relation, ()):
             if not _same(each.pair, effect.source):
                 continue
             if alone and (each.pair, each.goals) == (effect.source, effect.goals):

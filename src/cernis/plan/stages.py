@@ -11,12 +11,14 @@ possible. Where no key fits, a stage may still have links.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
+from typing import TypeVar
 
 from cernis.check.catalogue import pattern_head, pattern_parts, pattern_uses
-from cernis.check.dependencies import Component, Vertex
+from cernis.check.dependencies import Component
 from cernis.check.model import (
     Definitions,
     Event,
@@ -34,6 +36,8 @@ from cernis.plan.pipeline import all_names, entity_names
 from cernis.syntax.tree import Pattern, Term, Variable, Where
 
 Key = tuple[int, ...]
+K = TypeVar("K")
+V = TypeVar("V")
 
 _LONGEST_KEY = 3
 """Keys of more arguments than this are not looked for: the relation's rows are too few then."""
@@ -92,10 +96,10 @@ class StageDraft:
     """A stage while it is being filled: its components, and the key of each relation in it."""
 
     key: tuple[str, ...]
-    keys: dict[Relation, Key] = field(default_factory=dict)
+    keys: MutableMapping[Relation, Key] = field(default_factory=dict)
     components: list[Component] = field(default_factory=list)
-    demands: dict[Relation, Relation] = field(default_factory=dict)
-    needed: dict[Relation, Key] = field(default_factory=dict)
+    demands: MutableMapping[Relation, Relation] = field(default_factory=dict)
+    needed: MutableMapping[Relation, Key] = field(default_factory=dict)
     links: Links | None = None
     """Where there is no key: how the data fall apart."""
 
@@ -110,33 +114,45 @@ def find_stages(
 ) -> tuple[list[StageDraft], list[Component]]:
     """Put every component into a stage; also gives those that neither a key fits nor links."""
     stages: list[StageDraft] = []
-    stage_of: dict[Vertex, int] = {}
+    stage_of: dict[Relation, int] = {}
     without: list[Component] = []
+    by_head = rules_by_head(rules)
     for component in components:
-        relations = {vertex.relation for vertex in component.vertices}
-        own = [rule for rule in rules if rule.head.relation in relations]
-        search = _Search(component, own, {v.relation: at for v, at in stage_of.items()}, linker)
+        search = _Search(component, _rules_of(component, by_head), stage_of, linker)
         at, draft = search.place(stages)
         if at == len(stages):
-            stages.append(draft)
+            stages.append(_written(draft))
         else:
-            stages[at] = draft
+            stages[at] = _written(draft)
         if not draft.key and draft.links is None:
             without.append(component)
-        draft.components.append(component)
-        stage_of.update(dict.fromkeys(component.vertices, at))
+        stages[at].components.append(component)
+        stage_of.update((vertex.relation, at) for vertex in component.vertices)
     return stages, without
 
 
-def component_keys(component: Component, rules: list[RuleShape]) -> dict[Relation, Key]:
+def component_keys(
+    component: Component, by_head: Mapping[Relation, list[RuleShape]]
+) -> dict[Relation, Key]:
     """Keys by which a component's rules fall apart, those of what they look at included.
 
     Nothing if there are none.
     """
-    relations = {vertex.relation for vertex in component.vertices}
-    own = [rule for rule in rules if rule.head.relation in relations]
-    draft = _Search(component, own, {}).fit(StageDraft(()), 0)
-    return {} if draft is None else draft.keys
+    draft = _Search(component, _rules_of(component, by_head), {}).fit(StageDraft(()), 0)
+    return {} if draft is None else dict(draft.keys)
+
+
+def rules_by_head(rules: Iterable[RuleShape]) -> dict[Relation, list[RuleShape]]:
+    """Rules by what they define."""
+    found: dict[Relation, list[RuleShape]] = {}
+    for rule in rules:
+        found.setdefault(rule.head.relation, []).append(rule)
+    return found
+
+
+def _rules_of(component: Component, by_head: Mapping[Relation, list[RuleShape]]) -> list[RuleShape]:
+    relations = dict.fromkeys(vertex.relation for vertex in component.vertices)
+    return [rule for relation in relations for rule in by_head.get(relation, ())]
 
 
 @dataclass(slots=True)
@@ -258,10 +274,28 @@ def _driver(rule: RuleShape, wanted: list[Term]) -> Relation | None:
 
 
 def _copy(stage: StageDraft) -> StageDraft:
+    """A stage to try something with: what is entered lies over what it has, until it is written."""
     return replace(
-        stage, keys=dict(stage.keys), components=list(stage.components),
-        demands=dict(stage.demands), needed=dict(stage.needed),
+        stage, keys=ChainMap({}, stage.keys), demands=ChainMap({}, stage.demands),
+        needed=ChainMap({}, stage.needed),
     )  # fmt: skip
+
+
+def _written(draft: StageDraft) -> StageDraft:
+    """A stage with what was entered while it was tried."""
+    return replace(
+        draft, keys=_merged(draft.keys), demands=_merged(draft.demands),
+        needed=_merged(draft.needed),
+    )  # fmt: skip
+
+
+def _merged(entered: MutableMapping[K, V]) -> MutableMapping[K, V]:
+    if not isinstance(entered, ChainMap):
+        return entered
+    base = _merged(entered.maps[-1])
+    for layer in reversed(entered.maps[:-1]):
+        base.update(layer)
+    return base
 
 
 def _candidates(relation: Relation, stage: StageDraft) -> Iterator[Key]:
