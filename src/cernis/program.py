@@ -17,7 +17,7 @@ from cernis.knowledge.rdf import RDF_ENDINGS, Triple, rdf_tables, read_rdf
 from cernis.knowledge.tables import read_table
 from cernis.source import Sources
 from cernis.syntax.load import load_files, load_text
-from cernis.syntax.parser import Parsed
+from cernis.syntax.parser import Parsed, collector_paused
 
 if TYPE_CHECKING:
     from cernis.plan import Plan
@@ -63,7 +63,8 @@ class Program:
         """How it is evaluated."""
         from cernis.plan import make_plan
 
-        return make_plan(self.checked)
+        with collector_paused():
+            return make_plan(self.checked)
 
     def run(
         self, events: Events, *, window: Length | None = None, step: Length | None = None,
@@ -217,7 +218,8 @@ def check_source(
     else:
         parsed = load_text(source, facts=texts)
     tables, troubles = _tables(file for file in files if file.suffix in TABLE_ENDINGS)
-    return check(_with(parsed, troubles), tables, dialect, usual)
+    with collector_paused():
+        return check(_with(parsed, troubles), tables, dialect, usual)
 
 
 def _is_file_name(source: str) -> bool:

@@ -13,7 +13,10 @@ from tests.test_cases import CASES
 
 from .compare import Scenario, by_engine, difference
 
-NAMES = ("findall_lists", "findall_order", "findall_facts", "terms_in_arguments", "compound_values")
+NAMES = (
+    "collections_of_what_holds", "collections_in_order", "collections_of_facts", "terms_in_arguments",
+    "compound_values_open",
+)  # fmt: skip
 OF_TERMS = [case for case in CASES if case.name in NAMES]
 
 

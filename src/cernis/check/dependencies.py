@@ -197,9 +197,11 @@ class _Builder:
 
     def _pairs(self, pair: Pair) -> list[Vertex]:
         """The vertices a pair may be: all values of the fluent if its value is a variable."""
-        known = [v.value for v in self._of.get(pair.relation, ()) if v.value]
         wanted = pair.value_name
-        return [Vertex(pair.relation, value) for value in known if covers([value], wanted)]
+        if wanted == ANY_VALUE:
+            return [vertex for vertex in self._of.get(pair.relation, ()) if vertex.value]
+        candidates = (Vertex(pair.relation, value) for value in (wanted, ANY_VALUE))
+        return [vertex for vertex in candidates if vertex in self.vertices]
 
     def effects(self, definitions: Definitions, report: Report) -> None:
         """Delayed edges; where two effects start from one pair only the shorter can ever come."""
@@ -313,8 +315,8 @@ def _ordered(components: list[list[Vertex]], edges: tuple[Edge, ...]) -> list[Co
         below = [levels[of[edge.source]] for edge in into[at] if of[edge.source] != at]
         levels[at] = 1 + max(below, default=0)
         delayed = [edge for edge in inner if edge.kind is EdgeKind.DELAYED]
-        cyclic = len(delayed) < len(inner) or _has_cycle(component, delayed)
-        order = component if cyclic else _processing_order(component, delayed)
+        cyclic = len(delayed) < len(inner) or bool(delayed and _has_cycle(component, delayed))
+        order = component if cyclic or not delayed else _processing_order(component, delayed)
         immediate = len(delayed) < len(inner)
         result.append(Component(tuple(order), levels[at], cyclic, bool(delayed), immediate))
     return sorted(result, key=lambda component: component.level)
@@ -349,8 +351,8 @@ def _check_cycles(
         if of.get(edge.source, -1) == of.get(edge.target, -2):
             inside[of[edge.target]].append(edge)
     for at, component in enumerate(components):
-        inner = inside[at]
-        if not _has_cycle(component, inner):
+        inner = inside.get(at, [])
+        if not inner or not _has_cycle(component, inner):
             continue
         is_pattern = all((edge.source, edge.target) in of_patterns for edge in inner)
         same = [edge for edge in inner if edge.kind is EdgeKind.SAME or (

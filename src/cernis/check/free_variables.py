@@ -59,9 +59,11 @@ class _Renaming:
 
 
 def _renaming(head: Pair | Event, time: str, body: tuple[Literal, ...]) -> _Renaming | None:
+    negated = [_counted(terms_of(literal)) for literal in _negated(body)]
+    if not negated:
+        return None
     terms = [head.term, Variable(time), *terms_in(body)]
     counts, scope = _counted(terms), Scope(terms)
-    negated = [_counted(terms_of(literal)) for literal in _negated(body)]
     only_negated = sum(negated, Counter())
     names: dict[str, str] = {}
     for inside in negated:

@@ -146,16 +146,18 @@ class _Names:
         self._near: dict[str, list[EventEntry | FluentEntry]] | None = None
         if unknown * len(self._entries) > _MANY_PAIRS:
             self._near = defaultdict(list)
+            least = min(len(e.uses) for e in self._entries if id(e) not in self._known)
             for entry in self._entries:
-                for part in _with_a_slip(entry.relation.name):
-                    self._near[part].append(entry)
+                if id(entry) in self._known or len(entry.uses) > least:
+                    for part in _with_a_slip(entry.relation.name):
+                        self._near[part].append(entry)
 
     def others(self, entry: EventEntry | FluentEntry) -> list[str]:
         """The names that are known, or used more often; where there are many, only near ones."""
         others: Iterable[EventEntry | FluentEntry] = self._entries
         if self._near is not None:
             parts = _with_a_slip(entry.relation.name)
-            others = (other for part in parts for other in self._near[part])
+            others = (other for part in parts for other in self._near.get(part, ()))
         return list(dict.fromkeys(
             other.relation.name for other in others
             if other is not entry

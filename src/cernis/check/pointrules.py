@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -75,8 +74,7 @@ def lower_change(
     name = _time_name(time, clause, report)
     if name is None:
         return None
-    counts = _counts(clause)
-    literals = _Body(name, time.span, report, counts, frozenset(_names(bounds))).lower(body)
+    literals = _Body(name, time.span, report, clause, frozenset(_names(bounds))).lower(body)
     if literals is None or not _starts_from_event(literals, clause, report):
         return None
     return ChangeRule(initiates, pair, name, literals, clause.span)
@@ -87,7 +85,7 @@ def lower_event_rule(clause: Clause, event: Event, time: Term, report: Report) -
     name = _time_name(time, clause, report)
     if name is None:
         return None
-    literals = _Body(name, time.span, report, _counts(clause), frozenset()).lower(clause.body)
+    literals = _Body(name, time.span, report, clause, frozenset()).lower(clause.body)
     if literals is None or not _starts_from_event(literals, clause, report):
         return None
     return EventRule(event, name, literals, clause.span)
@@ -95,11 +93,6 @@ def lower_event_rule(clause: Clause, event: Event, time: Term, report: Report) -
 
 def _names(terms: Iterable[Term]) -> list[str]:
     return [variable.name for term in terms for variable in variables(term)]
-
-
-def _counts(clause: Clause) -> Counter[str]:
-    """How often each variable stands in a clause."""
-    return Counter(_names((clause.head, *clause.body)))
 
 
 def _time_name(time: Term, clause: Clause, report: Report) -> str | None:
@@ -141,7 +134,7 @@ class _Body:
     time: str
     time_span: Span
     report: Report
-    counts: Counter[str]
+    clause: Clause
     bounds: frozenset[str]
     failed: bool = False
 
@@ -161,6 +154,9 @@ class _Body:
         """The goals, with one that counts in place of a list that only its length is asked of."""
         lengths = {goal.args[0]: goal.args[1] for goal in goals
                    if isinstance(goal, Compound) and functor(goal) == ("length", 2)}  # fmt: skip
+        if not lengths:
+            yield from goals
+            return
         listed = {result for goal in goals if (result := self._listed(goal)) is not None}
         for goal in goals:
             result = self._listed(goal)
@@ -175,8 +171,10 @@ class _Body:
         if functor(goal) != ("findall", 3) or not is_temporal(goal):
             return None
         result = children(goal)[2]
-        once = isinstance(result, Variable) and self.counts[result.name] == 2
-        return result if once else None
+        if not isinstance(result, Variable):
+            return None
+        names = _names((self.clause.head, *self.clause.body))
+        return result if names.count(result.name) == 2 else None
 
     def _goal(self, goal: Term) -> Literal | None:
         name = functor(goal)

@@ -163,6 +163,7 @@ class _Search:
     rules: list[RuleShape]
     stage_of: dict[Relation, int]
     linker: Linker | None = None
+    _relations: frozenset[Relation] | None = None
 
     def place(self, stages: list[StageDraft]) -> tuple[int, StageDraft]:
         needed = [self.stage_of[use.relation] for rule in self.rules for use in rule.uses
@@ -184,7 +185,8 @@ class _Search:
         for at in range(first, len(stages)):
             if stages[at].key or (stages[at].links is None) != (alone is None):
                 continue
-            links = self._links(stages[at])
+            # What has no links alone has none together with more rules that must fit, too.
+            links = None if alone is None else self._links(stages[at])
             if (links is None) == (alone is None):
                 return at, self._unkeyed(stages[at], links)
         return len(stages), self._unkeyed(StageDraft(()), alone)
@@ -223,7 +225,8 @@ class _Search:
             for rule in ready:
                 if not self._rule(rule, draft, at):
                     return None
-            waiting = [rule for rule in waiting if rule not in ready]
+            done = {id(rule) for rule in ready}
+            waiting = [rule for rule in waiting if id(rule) not in done]
         if not draft.key:
             named = next(rule.head for rule in self.rules if rule.head.relation == first)
             draft.key = tuple(_name(named.args[position]) for position in key)
@@ -262,7 +265,9 @@ class _Search:
         return True
 
     def _own(self) -> frozenset[Relation]:
-        return frozenset(vertex.relation for vertex in self.component.vertices)
+        if self._relations is None:
+            self._relations = frozenset(vertex.relation for vertex in self.component.vertices)
+        return self._relations
 
 
 def _driver(rule: RuleShape, wanted: list[Term]) -> Relation | None:

@@ -98,14 +98,17 @@ def parse(text: str, name: str = "<text>") -> Parsed:
 
 def parse_source(source: Source, sources: Sources) -> Parsed:
     """Read one source of several."""
-    with _collector_paused():
+    with collector_paused():
         return _parse_source(source, sources)
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
-    # A tree has no cycles for the collector to find, and its passes over the growing tree
-    # would take more than half of the time.
+def collector_paused() -> Iterator[None]:
+    """Let the collector of unreachable objects wait while a program is read.
+
+    A tree has no cycles for the collector to find, and its passes over the growing tree would
+    take more than half of the time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
