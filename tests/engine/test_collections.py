@@ -1,4 +1,4 @@
-"""Lists, collections and compound terms in rules: over windows and in sessions, late records too."""
+"""Lists, collections and compound terms in rules: windows and sessions agree, late records too."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.test_cases import CASES
 from .compare import Scenario, by_engine, difference
 
 NAMES = (
-    "collections_of_what_holds", "collections_in_order", "collections_of_facts", "terms_in_arguments",
-    "compound_values_open",
+    "collections_of_what_holds", "collections_in_order", "collections_of_facts",
+    "terms_in_arguments", "compound_values_open",
 )  # fmt: skip
 OF_TERMS = [case for case in CASES if case.name in NAMES]
 

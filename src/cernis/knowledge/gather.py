@@ -104,8 +104,9 @@ class FindAll(Gather):
 class AggregateAll(Gather):
     """`aggregate_all(What, Goal, Result)`.
 
-    What is `count`, `sum(E)`, `max(E)`, `min(E)`, `max(E, W)`, `min(E, W)`, `bag(E)` or `set(E)`.
-    A maximum or minimum of nothing has no answer; of equal ones the first is taken.
+    What is `count`, `sum(E)`, `max(E)`, `min(E)`, `avg(E)`, `max(E, W)`, `min(E, W)`, `bag(E)` or
+    `set(E)`. A maximum, minimum or average of nothing has no answer; of equal ones the first is
+    taken.
     """
 
     __slots__ = ()
@@ -115,7 +116,7 @@ class AggregateAll(Gather):
         name, arity = (what[0], len(what) - 1) if type(what) is tuple else (what, 0)
         aggregate = AGGREGATES.get((name, arity)) if isinstance(name, str) else None
         if aggregate is None:
-            raise Fault("asks for an aggregate that is none of count, sum, max, min, bag, set")
+            raise Fault("asks for an aggregate that is none of count, sum, max, min, avg, bag, set")
 
         def finish(kept: list[Cell]) -> Iterator[bool]:
             found = aggregate(kept)
@@ -147,6 +148,9 @@ AGGREGATES: Final[dict[tuple[str, int], Callable[[list[Cell]], Cell | None]]] = 
     ("sum", 1): lambda kept: sum(number(each[1]) for each in kept),
     ("max", 1): _extreme(max),
     ("min", 1): _extreme(min),
+    ("avg", 1): lambda kept: (
+        float(sum(number(each[1]) for each in kept)) / len(kept) if kept else None
+    ),
     ("max", 2): _extreme_with("max", max),
     ("min", 2): _extreme_with("min", min),
     ("bag", 1): lambda kept: chain([each[1] for each in kept]),
