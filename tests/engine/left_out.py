@@ -12,10 +12,6 @@ LEFT_OUT: dict[str, tuple[str, ...]] = {
 """The names, and the expected failures that each stands for."""
 
 
-UNCOMPARED = frozenset({"effects of lost initiations"})
-"""Runs that rest on these are not compared: the engine lacks what cases need under these names."""
-
-
 def is_generated(name: str) -> bool:
     """Is it part of random programs and streams?"""
     return name not in LEFT_OUT

@@ -32,7 +32,7 @@ def test_without_effects_it_is_hold(given_rows: tuple[Rows, Rows]) -> None:
     found = hold_delayed(known, *own, *before, before[2], _no_effects(), INFINITY - 1, 1)
     expected = hold(*own, *before, 1)
     assert [c.tolist() for c in found[:4]] == [c.tolist() for c in expected[:4]]
-    assert found[10] == expected[4]
+    assert found[11] == expected[4]
 
 
 @given(
@@ -49,7 +49,7 @@ def test_without_effects_it_is_hold_each(given_rows: tuple[Rows, Rows]) -> None:
     expected = hold_each(*own, *before, 1)
     both = [list(zip(*(c.tolist() for c in each[:4]), strict=True)) for each in (found, expected)]
     assert sorted(both[0]) == sorted(both[1])
-    assert found[10] == expected[4]
+    assert found[11] == expected[4]
 
 
 def _one_instance(
@@ -92,7 +92,7 @@ def test_an_effect_takes_place_unless_its_value_is_broken_before(
 @pytest.mark.parametrize(
     ("ties", "expected"),
     [
-        ("break", [(0, 3, 7), (0, 10, 20), (1, 20, INFINITY)]),
+        ("break", [(0, 3, 7), (0, 10, 17), (1, 17, INFINITY)]),
         ("initiation", [(0, 3, 17), (1, 17, INFINITY)]),
     ],
 )
@@ -101,3 +101,29 @@ def test_after_a_break_effects_count_from_the_initiation_there(
 ) -> None:
     """Initiated at 2, 6 and 9, and terminated at 6: the effect that was due at 12 is cancelled."""
     assert _one_instance([(2, 1), (6, 0), (6, 1), (9, 1)], 0, ties) == expected
+
+
+@pytest.mark.parametrize("postponable", [0, 1])
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        # The effect and a further initiation tie, and both lose; the latter has its effect.
+        ([(1, 1), (11, 1)], [(0, 2, 12), (1, 22, INFINITY)]),
+        # An initiation that loses to a termination has its effect all the same.
+        ([(1, 1), (1, 0)], [(1, 12, INFINITY)]),
+        # It is broken before.
+        ([(1, 1), (1, 0), (5, 0)], []),
+        # Two values tie: the effect of the one breaks nothing that holds.
+        ([(1, 1), (1, 3)], [(1, 12, INFINITY)]),
+        # What lost holds later, and ends by the effect of the first initiation, or of the last.
+        ([(1, 1), (1, 0), (4, 1)], None),
+    ],
+)
+def test_what_loses_a_tie_has_its_effects(
+    postponable: int,
+    points: list[tuple[int, int]],
+    expected: list[tuple[int, int, int]] | None,
+) -> None:
+    due = 15 if postponable else 12
+    wanted = [(0, 5, due), (1, due, INFINITY)] if expected is None else expected
+    assert _one_instance(points, postponable, "break") == wanted

@@ -1,9 +1,9 @@
 """Delayed effects: the kernel, and the definition written out point by point.
 
-The definition knows three rules. An initiation of v that counts has its effect `delay` later;
-not if v is broken strictly in between; and not if v is postponable and an initiation of it that
-counts lies strictly in between. By the tie rule `break` an initiation counts unless its value is
-broken at the same point; by the rule `initiation` all count.
+The definition knows three rules. An initiation of v has its effect `delay` later, whether or not
+the tie rule lets it count for what holds; not if v is broken strictly in between; and not if v is
+postponable and an initiation of it lies strictly in between. By the tie rule `break` an initiation
+counts for what holds unless its value is broken at the same point; by the rule `initiation` all do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.delays import ALL, NO_ACTION, NO_EFFECT, Effects, hold_delayed
+from cernis.kernels.delays import ALL, NEVER, NO_ACTION, NO_EFFECT, Effects, hold_delayed
 from cernis.kernels.inertia import INFINITY
 
 from .drawn import actions, bases, carried, integers, rows
@@ -38,7 +38,7 @@ class Given:
     points: Rows
     """Instance, time and action."""
     before: Rows
-    """Instance, value, start and last initiation of what is carried."""
+    """Instance, value, start and initiation of what is carried; without start, it does not hold."""
     delays: list[list[int]]
     actions: list[list[int]]
     """What the effects of each value do, one or several."""
@@ -59,10 +59,10 @@ class Given:
             integers(self.known()), *(c.copy() for c in columns), *(c.copy() for c in held),
             self._effects(), self.query, self.tick, self.ties,
         )  # fmt: skip
-        lists = [column.tolist() for column in found[:10]]
-        parts = (lists[:4], lists[4:7], lists[7:10])
+        lists = [column.tolist() for column in found[:11]]
+        parts = (lists[:4], lists[4:8], lists[8:11])
         intervals, begun, effects = (sorted(zip(*part, strict=True)) for part in parts)
-        return intervals, begun, effects, found[10]
+        return intervals, begun, effects, found[11]
 
     def _effects(self) -> Effects:
         """A row an instance, or one for all if they are equal; a column a value, in reverse."""
@@ -117,8 +117,10 @@ class _Instance:
     begun: Rows = field(default_factory=list)
     effects: Rows = field(default_factory=list)
     conflicts: int = 0
-    counted: list[tuple[int, int]] = field(default_factory=list)
-    """Value and time of each initiation that counts."""
+    initiated: list[tuple[int, int]] = field(default_factory=list)
+    """Value and time of each initiation."""
+    attempts: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    """The initiations that effects count from, by value, and whether they are listed."""
     breaks: list[tuple[int, int]] = field(default_factory=list)
     """Value and time of each break of a value that was initiated."""
     holding: dict[int, int] = field(default_factory=dict)
@@ -127,8 +129,12 @@ class _Instance:
     def walk(self) -> None:
         own = [row[1:] for row in self.given.points if row[0] == self.instance]
         for _, value, start, since in (r for r in self.given.before if r[0] == self.instance):
-            self.holding[value] = start
-            self._count(value, since, is_far=self.given.ties == "initiation")
+            if start != NEVER:
+                self.holding[value] = start
+            is_apart = start == NEVER or since != start - self.given.tick
+            is_apart &= self._delay(value) != NO_EFFECT
+            self.initiated.append((value, since))
+            self._attempt(value, since, is_apart or self.given.ties == "initiation")
         todo = {time for time, _ in own} | self._due()
         done: set[int] = set()
         while any(time <= self.given.query for time in todo - done):
@@ -138,31 +144,39 @@ class _Instance:
             todo |= self._due()
         for value in list(self.holding):
             self._held(value, INFINITY)
+        for value in list(self.attempts):
+            self._over(value, NEVER)
 
     def _held(self, value: int, end: int) -> None:
         self.intervals.append((self.instance, value, self.holding.pop(value), end))
 
-    def _count(self, value: int, time: int, is_far: bool) -> None:
-        """An initiation counts; it is noted if effects may count from it, far from a start."""
-        self.counted.append((value, time))
-        if value < VALUES and (self.given.postponable[value] or is_far):
-            self.begun.append((self.instance, value, time))
+    def _attempt(self, value: int, time: int, is_apart: bool) -> None:
+        """Effects count from an initiation; it is listed if that is not what a start tells."""
+        if value < VALUES:
+            is_listed = is_apart or bool(self.given.postponable[value])
+            self.attempts[value] = time, is_listed
+
+    def _over(self, value: int, time: int) -> None:
+        """An attempt is over."""
+        since, is_listed = self.attempts.pop(value)
+        if is_listed:
+            self.begun.append((self.instance, value, since, time))
 
     def _delay(self, value: int) -> int:
         return self.given.delays[value][self.instance + 1] if value < VALUES else NO_EFFECT
 
     def _due(self) -> set[int]:
         """The points at which some initiation may have its effect."""
-        return {time + self._delay(v) for v, time in self.counted if self._delay(v) != NO_EFFECT}
+        return {time + self._delay(v) for v, time in self.initiated if self._delay(v) != NO_EFFECT}
 
     def _effects_at(self, point: int) -> set[int]:
         """The values whose effect takes place at the point."""
         found = set()
-        for value, time in self.counted:
+        for value, time in self.initiated:
             if self._delay(value) == NO_EFFECT or time + self._delay(value) != point:
                 continue
             between = [at for own, at in self.breaks if own == value and time < at < point]
-            again = [at for own, at in self.counted if own == value and time < at < point]
+            again = [at for own, at in self.initiated if own == value and time < at < point]
             if not between and not (again and self.given.postponable[value]):
                 found.add(value)
         return found
@@ -186,11 +200,32 @@ class _Instance:
 
         self.breaks += [(value, point) for value in range(VALUES + 1) if is_broken(value)]
         counted = {v for v in begun if self.given.ties == "initiation" or not is_broken(v)}
+        renewed = {v for v in begun & counted if v in self.holding and is_broken(v)}
         for value in [v for v in self.holding if is_broken(v) and v not in counted]:
             self._held(value, point + self.given.tick)
+        self.initiated += [(value, point) for value in begun]
+        for value in [v for v in self.attempts if is_broken(v)]:
+            self._over(value, point)
+        for value in [v for v in begun & self.attempts.keys() if self.given.postponable[v]]:
+            self._over(value, point)
+        for value in begun - self.attempts.keys():
+            if value in counted or self._delay(value) != NO_EFFECT:
+                self._attempt(value, point, value in renewed or value not in counted)
         for value in counted:
-            self._count(value, point, is_far=value in self.holding and is_broken(value))
             self.holding.setdefault(value, point + self.given.tick)
+
+
+@st.composite
+def _waiting(draw: st.DrawFn, base: int, delays: list[list[int]], others: set[int]) -> Rows:
+    """Initiations of one point each that lost it, of instances of which nothing holds."""
+    found: Rows = []
+    for instance in range(4):
+        values = draw(st.sets(st.integers(0, VALUES - 1), max_size=2))
+        own = [delays[value][instance + 1] for value in values]
+        if instance not in others and own and NO_EFFECT not in own:
+            since = base - draw(st.integers(1, min(own)))
+            found += [(instance, value, NEVER, since) for value in sorted(values)]
+    return found
 
 
 @st.composite
@@ -206,8 +241,10 @@ def inputs(draw: st.DrawFn) -> Given:
     for instance, value, start in zip(*(column.tolist() for column in before), strict=True):
         delay = delays[value][instance + 1] if value < VALUES else NO_EFFECT
         # What was due before the window began would have broken what is carried.
-        least = start - 1 if delay == NO_EFFECT else max(start - 1, base - delay)
+        early = start - draw(st.sampled_from([1, 1, 1, 3]))
+        least = early if delay == NO_EFFECT else max(early, base - delay)
         since.append(draw(st.integers(least, base - 1)))
+    waiting = draw(_waiting(base, delays, set(before[0].tolist()))) if ties == "break" else []
     flags = st.lists(st.sampled_from([1, 1, 1, 0]), min_size=7, max_size=7)
     most = draw(st.sampled_from([1, 1, 2]))
     effects = [
@@ -219,7 +256,7 @@ def inputs(draw: st.DrawFn) -> Given:
     ]  # fmt: skip
     return Given(
         list(zip(*(column.tolist() for column in points), strict=True)),
-        list(zip(*(column.tolist() for column in before), since, strict=True)),
+        sorted([*zip(*(column.tolist() for column in before), since, strict=True), *waiting]),
         delays, effects,
         draw(st.lists(flags, min_size=VALUES, max_size=VALUES)),
         draw(st.lists(st.integers(0, 1), min_size=VALUES, max_size=VALUES)),

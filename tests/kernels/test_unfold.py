@@ -24,12 +24,14 @@ CLASSES = (
 """Of two fluents and an event."""
 
 
-def unfold_plain(causes: Causes, held: Integers, starts: Integers, dues: Integers) -> Unfolded:
+def unfold_plain(
+    causes: Causes, held: Integers, starts: Integers, dues: Integers, waiting: Any
+) -> Unfolded:
     """The twin of `unfold`: every point of time that something may happen at, one by one."""
     found: list[list[tuple[int, ...]]] = [[], [], []]
     conflicts, decided, low, own_low = 0, 0, 0, 0
     for high, own_high in zip(causes.ends.tolist(), causes.own_ends.tolist(), strict=True):
-        plain = _Plain(causes, held, starts, dues, found)
+        plain = _Plain(causes, held, starts, dues, waiting, found)
         own = causes.own[own_low:own_high].tolist()
         plain.group(range(low, high), own)
         conflicts += plain.conflicts
@@ -45,8 +47,13 @@ def unfold_plain(causes: Causes, held: Integers, starts: Integers, dues: Integer
 class _Plain:
     """One group."""
 
-    def __init__(self, causes: Causes, held: Any, starts: Any, dues: Any, found: Any) -> None:
+    def __init__(
+        self, causes: Causes, held: Any, starts: Any, dues: Any, waiting: Any, found: Any
+    ) -> None:
         self.causes = causes
+        self.pending: dict[int, dict[int, int]] = {at: {} for at in range(len(held))}
+        for instance, value, due in zip(*(own.tolist() for own in waiting), strict=True):
+            self.pending[instance][value] = due
         self.held, self.starts, self.dues = held.tolist(), starts.tolist(), dues.tolist()
         self.intervals, self.begun, self.happened = found
         self.conflicts = self.decided = 0
@@ -56,6 +63,7 @@ class _Plain:
         while True:
             times = [int(self.causes.times[row]) for row in rows if not self.is_past(row)]
             times += [self.dues[instance] for instance in own]
+            times += [due for instance in own for due in self.pending[instance].values()]
             now = min([NEVER, *times])
             if now > self.causes.query or now == NEVER:
                 break
@@ -72,12 +80,17 @@ class _Plain:
 
     def point(self, now: int, rows: list[int], own: list[int]) -> None:
         self.slots: set[int] = set()
+        self.fired: set[tuple[int, int]] = set()
         self.actions: dict[int, list[int]] = {}
         waiting: list[tuple[int, Any]] = []
         for instance in own:
-            if self.dues[instance] == now:
-                self.dues[instance] = NEVER
-                for told, done in self.effects(instance):
+            due = [self.held[instance]] if self.dues[instance] == now else []
+            due += [value for value, time in self.pending[instance].items() if time == now]
+            self.dues[instance] = NEVER if due else self.dues[instance]
+            for value in due:
+                self.pending[instance].pop(value, None)
+                self.fired.add((instance, value))
+                for told, done in self.effects(instance, value):
                     waiting += self.tell(instance, told, now)
                     self.actions.setdefault(instance, []).append(done)
         waiting += [(self.rank(self.causes.records[row]), self.causes.records[row]) for row in rows]
@@ -154,8 +167,8 @@ class _Plain:
         delay = int(self.causes.effects[1][relation[5] + line * relation[6] + slot])
         return delay, slot, relation, line
 
-    def effects(self, instance: int) -> list[tuple[int, int]]:
-        _, slot, relation, line = self.delays(instance, self.held[instance])
+    def effects(self, instance: int, value: int) -> list[tuple[int, int]]:
+        _, slot, relation, line = self.delays(instance, value)
         width, layers = relation[6], relation[7]
         places = [relation[8] + line * width * layers + slot + k * width for k in range(layers)]
         pairs = [
@@ -173,28 +186,56 @@ class _Plain:
     def change(self, instance: int, actions: list[int], now: int) -> None:
         self.conflicts += len({action for action in actions if action & 1}) > 1
         before, after = self.held[instance], self.then(instance, actions)
-        is_begun = any(action & 1 for action in actions)
+        begun = {action >> 1 for action in actions if action & 1}
+        ended = {action >> 1 for action in actions if not action & 1}
         tick = self.causes.tick
+        earlier = now if (instance, before) in self.fired else self.dues[instance]
         if after != before:
             if before >= 0:
                 self.intervals.append((instance, before, self.starts[instance], now + tick))
+                self.over(instance, before, earlier, now)
             self.held[instance], self.starts[instance] = after, now + tick
             self.dues[instance] = NEVER
         relation = self.causes.relations[self.causes.relation_of[instance]]
-        if after < 0 or not relation[6]:
+        if not relation[6]:
+            return
+        lost = {v: d for v, d in self.pending[instance].items()
+                if not begun - {v} and not ended & {v, -1}}  # fmt: skip
+        fired = {value for at, value in self.fired if at == instance and value != before}
+        for value in (self.pending[instance].keys() | fired) - lost.keys():
+            self.begun.append((instance, ~value, now))
+        self.pending[instance] = {v: d for v, d in lost.items() if v not in begun}
+        if after < 0:
+            for value in begun:
+                delay, *_ = self.delays(instance, value)
+                if delay != NO_EFFECT:
+                    self.pending[instance][value] = now + delay
+                    self.begun.append((instance, value, now))
             return
         delay, slot, own, _ = self.delays(instance, after)
-        is_moved = is_begun and bool(self.causes.effects[4][own[10] + slot])
+        is_moved = bool(begun) and bool(self.causes.effects[4][own[10] + slot])
         if after != before or is_moved:
             self.dues[instance] = now + delay if delay != NO_EFFECT else NEVER
+        if after in lost and not is_moved:
+            self.dues[instance] = lost[after]
         if is_moved:
             self.begun.append((instance, after, now))
+
+    def over(self, instance: int, value: int, due: int, now: int) -> None:
+        """Note that the initiation of what was held is over, if starts do not tell that."""
+        if not self.causes.relations[self.causes.relation_of[instance]][6]:
+            return
+        delay, slot, own, _ = self.delays(instance, value)
+        since = self.starts[instance] - self.causes.tick
+        is_apart = delay != NO_EFFECT and due != NEVER and due - delay != since
+        if is_apart or self.causes.effects[4][own[10] + slot]:
+            self.begun.append((instance, ~value, now))
 
 
 # -- random causes ---------------------------------------------------------------------------
 
 
-def drawn(random: Random) -> tuple[Causes, Integers, Integers, Integers]:
+def drawn(random: Random) -> tuple[Causes, Integers, Integers, Integers, Any]:
     """Two fluents and an event, each of a few instances, in one group or in two."""
     counts = [random.randint(1, 4) for _ in range(3)]
     bases = np.cumsum([0, *counts]).tolist()
@@ -241,7 +282,14 @@ def drawn(random: Random) -> tuple[Causes, Integers, Integers, Integers]:
     )  # fmt: skip
     dues = np.array([random.choice((NEVER, random.randint(1, 20))) for _ in held], np.int64)
     dues[(held < 0) | (np.arange(total) >= bases[2])] = NEVER
-    return causes, held, np.zeros(total, np.int64), dues
+    waiting = [
+        (instance, value, random.randint(1, 20))
+        for instance in np.flatnonzero(held[: bases[2]] < 0).tolist()
+        for value in range(VALUES)
+        if random.random() < 0.3 and effects[0][rows[int(instance >= bases[1])][4] + value]
+    ]
+    columns = np.array(waiting, np.int64).reshape(-1, 3).T
+    return causes, held, np.zeros(total, np.int64), dues, (columns[0], columns[1], columns[2])
 
 
 def _effects(random: Random, effects: list[list[int]], count: int, is_tall: int) -> list[int]:
@@ -250,16 +298,24 @@ def _effects(random: Random, effects: list[list[int]], count: int, is_tall: int)
     height = count if is_tall else 1
     row = [len(effects[0]), len(effects[1]), width, layers, len(effects[2]), is_tall]
     row.append(len(effects[4]))
-    effects[0] += [random.randrange(width) for _ in range(VALUES)]
+    slots = random.sample(range(VALUES), VALUES)
+    effects[0] += slots
     for _ in range(height):
         effects[1] += [NO_EFFECT, random.randint(1, 5), random.randint(1, 9)]
-        told = [NO_ACTION] + [random.randrange(2 * VALUES) for _ in range(width - 1)]
-        told += [random.choice((NO_ACTION, random.randrange(2 * VALUES)))
-                 for _ in range(width * (layers - 1))]  # fmt: skip
+        told = [NO_ACTION, *(_breaking(random, slots.index(at)) for at in range(1, width))]
+        for _ in range(layers - 1):
+            told += [NO_ACTION, *(random.choice((NO_ACTION, _breaking(random, slots.index(at))))
+                                  for at in range(1, width))]  # fmt: skip
         effects[2] += told
         effects[3] += [random.choice((own, own, ALL)) if own != NO_ACTION else own for own in told]
     effects[4] += [0, random.randint(0, 1), random.randint(0, 1)]
     return row
+
+
+def _breaking(random: Random, value: int) -> int:
+    """An effect of a value: it ends, or another begins."""
+    others = [own << 1 | 1 for own in range(VALUES) if own != value]
+    return random.choice((value << 1, *others))
 
 
 def _rules(random: Random, bases: list[int], limits: list[int]) -> tuple[Integers, list[list[int]]]:

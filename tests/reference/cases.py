@@ -27,7 +27,6 @@ from .uncertain import run_uncertain_case
 PENDING = frozenset(
     {
         "terminations asked for",
-        "effects of lost initiations",
         "values keep their form",
         "exact integers",
         "declared types",

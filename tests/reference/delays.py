@@ -21,7 +21,7 @@ from cernis.syntax.tree import Term
 
 from .arithmetic import NoValue, evaluate
 from .context import Context
-from .inertia import broken, counts
+from .inertia import broken
 from .terms import Env, substitute, unify
 
 
@@ -57,8 +57,6 @@ class Pending:
                     if when > self.context.edge:
                         self.due[when].append(effect)
                         added.add(when)
-                        if not counts(self.context, pair, point):
-                            self.context.state.touched.add("effects of lost initiations")
         return added
 
     def _effects(self, pair: Term, point: int) -> list[tuple[int, Effect]]:

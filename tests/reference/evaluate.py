@@ -85,8 +85,7 @@ class Answer(Recognised):
 
     `too_late`, `outside` (before the run, behind it, or arrived after it), `unmatched`
     (retractions of nothing) and `set_aside` (unreadable) are the records that did not count.
-    `conflicts` are the points at which two values of a fluent were initiated together. `touched`
-    names what the answer rests on of the features that a back-end may lack.
+    `conflicts` are the points at which two values of a fluent were initiated together.
     """
 
     queries: list[tuple[int, Recognised]] = field(default_factory=list)
@@ -95,7 +94,6 @@ class Answer(Recognised):
     unmatched: list[Record] = field(default_factory=list)
     set_aside: list[SetAside] = field(default_factory=list)
     conflicts: list[tuple[Term, int]] = field(default_factory=list)
-    touched: set[str] = field(default_factory=set)
 
     def per_query_text(self) -> str:
         """The text as of each query, each after a line `% query q`."""
@@ -129,7 +127,6 @@ def evaluate(items: Sequence[Item], records: Records, settings: Settings | None 
     last = answer.queries[-1][1]
     answer.intervals, answer.events = last.intervals, last.events
     answer.conflicts = _conflicts(program, state)
-    answer.touched = state.touched
     return answer
 
 

@@ -21,8 +21,7 @@ class State:
     `initiated` and `terminated` say what rules and delayed effects did at each point; a
     termination may have variables left, which stand for all instances. `happened` are the
     derived events. `simple`, `static` and `given` are the intervals of simple fluents, of
-    statically determined ones, and of input. `touched` names what the run rests on of the
-    features that a back-end may lack.
+    statically determined ones, and of input.
     """
 
     initiated: Points = field(default_factory=dict)
@@ -31,7 +30,6 @@ class State:
     simple: dict[Term, Intervals] = field(default_factory=dict)
     static: dict[Term, Intervals] = field(default_factory=dict)
     given: dict[Term, Intervals] = field(default_factory=dict)
-    touched: set[str] = field(default_factory=set)
 
     def intervals(self, pair: Term) -> Intervals:
         """The maximal intervals of a ground pair, of whatever kind; empty if it never holds."""

@@ -1,8 +1,13 @@
 """From points to intervals where values have delayed effects: deadlines, expiry, escalation.
 
-Effects depend on what held, which depends on effects before: each instance is walked through in
-the order of time, its next action or the next effect, whichever comes first. Actions are as in
-`inertia`, and what an effect does is an action too.
+Effects depend on what was initiated and broken, and so on effects before: each instance is walked
+through in the order of time, its next action or the next effect, whichever comes first. Actions are
+as in `inertia`, and what an effect does is an action too.
+
+An initiation has its effects whether or not it wins its point: ties decide what holds, not what is
+initiated. An initiation whose effects are still to come is *under way*. While one value holds, and
+its first initiation is under way or the last if effects are postponed, three numbers tell all of
+an instance; else it has a list of the values that hold or whose initiations are under way.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ Tables = tuple[Integers, Matrix, Matrix, Matrix, Integers]
 """The columns of `Effects`."""
 Delayed = tuple[
     Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers,
-    Integers, int,
+    Integers, Integers, int,
 ]  # fmt: skip
 
 NO_EFFECT = -1
@@ -35,6 +40,9 @@ NOTHING = -3
 NO_ACTION = -4
 """Where there is no effect, or no further one."""
 NEVER = int(np.iinfo(np.int64).max)
+"""When an effect is due that is not, and since when a value holds that does not."""
+OF_NONE, OF_POSTPONABLE, OF_ALL = 0, 1, 2
+"""Of which values initiations are noted where one value holds at most."""
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
@@ -71,7 +79,11 @@ def _emit(to: Four, count: Place, instance: int, held: int, start: int, end: int
 
 @part
 def _note(to: Three, count: Place, instance: int, about: int, time: int) -> None:
-    """Write what may be an initiation or an effect; it is one if the count moves on."""
+    """Write what may be an initiation or an effect; it is one if the count moves on.
+
+    An initiation is noted with its value, and with the complement of that when it is no longer
+    under way, or when another takes its place.
+    """
     to[0][count] = instance
     to[1][count] = about
     to[2][count] = time
@@ -191,13 +203,14 @@ def _after(action: int, held: int) -> int:
 @part
 def _act(
     action: int, is_renewed: bool, time: int, line: Place, instance: int, held: int, start: int,
-    due: int, tick: int, count: Place, begun: Place, tables: Tables, intervals: Four,
+    due: int, tick: int, noted: int, count: Place, begun: Place, tables: Tables, intervals: Four,
     begins: Three,
 ) -> tuple[int, int, int, Place, Place]:  # fmt: skip
     """What holds after an action, since when, until which effect, and how much is written.
 
     All is read and written before it is known whether it is needed: a branch that depends on the
-    action could not be foretold.
+    action could not be foretold. What initiations are noted, `NOTED` says: of all values or of
+    those that are postponable, or none, as starts tell them.
     """
     after = _after(action, held)
     is_new = after != held
@@ -207,7 +220,11 @@ def _act(
     delay = tables[1][line, slot]
     is_moved = (action == after) & ((tables[4][slot] != 0) | (is_renewed & (slot > ZERO)))
     then = time + delay if delay >= 0 else NEVER
-    if len(begins[0]) > 0:
+    if noted:
+        before = _slot(held, tables[0])
+        _note(begins, begun, instance, ~(held >> 1), time)
+        is_noted = (tables[4][before] != 0) | ((noted == OF_ALL) & (before > ZERO))
+        begun += Place(is_new & is_noted)
         _note(begins, begun, instance, after >> 1, time)
         begun += Place(is_moved)
     start = time + tick if is_new else start
@@ -216,42 +233,60 @@ def _act(
 
 @part
 def _fire(
-    time: int, line: Place, instance: int, held: int, start: int, tick: int, count: Place,
-    begun: Place, fired: Place, tables: Tables, intervals: Four, begins: Three, effects: Three,
+    time: int, line: Place, instance: int, held: int, start: int, tick: int, noted: int,
+    count: Place, begun: Place, fired: Place, tables: Tables, intervals: Four, begins: Three,
+    effects: Three,
 ) -> tuple[int, int, int, Place, Place, Place]:  # fmt: skip
     """As `_act`, for an effect that is alone at its point; with the number of effects."""
     slot = _slot(held, tables[0])
     if len(effects[0]) > 0:
         _note(effects, fired, instance, tables[2][line, slot], time)
     held, start, due, count, begun = _act(
-        tables[3][line, slot], False, time, line, instance, held, start, NEVER, tick, count, begun,
-        tables, intervals, begins,
+        tables[3][line, slot], False, time, line, instance, held, start, NEVER, tick, noted, count,
+        begun, tables, intervals, begins,
     )  # fmt: skip
     return held, start, due, count, begun, fired + ONE
 
 
-# -- where several do ------------------------------------------------------------------------
+# -- where several do, or initiations are under way of what does not -------------------------
+
+
+@part
+def _is_broken(value: int, last: int, many: bool, now: Integers, size: Place) -> bool:
+    """Is a value ended at a point, or another initiated?"""
+    return bool(many or (last != NOTHING and last != value) or _is_ended(value, now, size))
 
 
 @part
 def _go_on(
     now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
-    tick: int, count: Place, begun: Place, tables: Tables, intervals: Four, begins: Three,
+    tick: int, is_each: int, count: Place, begun: Place, tables: Tables, intervals: Four,
+    begins: Three,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
-    """Keep the values that go on after a point; those that it renews have their effects later."""
+    """Keep the values that go on after a point; those that it renews have their effects later.
+
+    A value that does not hold, and whose initiation is under way, holds from now on if it is
+    initiated again and nothing breaks it.
+    """
     helds, starts, dues = lists
     last, many = _begun(now, size)
     kept, at = ZERO, ZERO
     while at < number:
         held = helds[at]
-        is_broken = many or (last != NOTHING and last != held) or _is_ended(held, now, size)
+        slot = _slot(held, tables[0])
+        is_broken = _is_broken(held, last, many, now, size)
         is_begun = _is_among(held, now, size)
-        if is_broken and not is_begun:
-            _emit(intervals, count, instance, held, starts[at], time + tick)
-            count += ONE
+        if is_broken and not (is_begun and is_each):
+            if starts[at] != NEVER:
+                _emit(intervals, count, instance, held, starts[at], time + tick)
+                count += ONE
+            if slot > ZERO:
+                _note(begins, begun, instance, ~(held >> 1), time)
+                begun += ONE
         else:
-            slot = _slot(held, tables[0])
             helds[kept], starts[kept], dues[kept] = held, starts[at], dues[at]
+            if is_begun and starts[kept] == NEVER:
+                starts[kept] = time + tick
             if is_begun and slot > ZERO and (is_broken or tables[4][slot]):
                 dues[kept] = _due(time, tables[1][line, slot])
                 _note(begins, begun, instance, held >> 1, time)
@@ -264,23 +299,43 @@ def _go_on(
 @part
 def _begin(
     now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
-    tick: int, begun: Place, tables: Tables, begins: Three,
+    tick: int, is_each: int, begun: Place, tables: Tables, begins: Three,
 ) -> tuple[Place, Place]:  # fmt: skip
-    """Add the values that a point initiates and that do not hold yet."""
+    """Add the values that a point initiates and that are not there yet.
+
+    Those that lose the point do not hold; they are there for their effects.
+    """
     helds, starts, dues = lists
+    last, many = _begun(now, size)
     at = ZERO
     while at < size:
         action = now[at]
         if action & 1 and not _is_among(action, helds, number):
             slot = _slot(action, tables[0])
-            helds[number], starts[number] = action, time + tick
-            dues[number] = _due(time, tables[1][line, slot])
-            number += ONE
-            if tables[4][slot]:
-                _note(begins, begun, instance, action >> 1, time)
-                begun += ONE
+            delay = tables[1][line, slot]
+            is_lost = not is_each and _is_broken(action, last, many, now, size)
+            if delay >= 0 or not is_lost:
+                helds[number], dues[number] = action, _due(time, delay)
+                starts[number] = NEVER if is_lost else time + tick
+                number += ONE
+                if is_lost or tables[4][slot]:
+                    _note(begins, begun, instance, action >> 1, time)
+                    begun += ONE
         at += ONE
     return number, begun
+
+
+@part
+def _needs_list(
+    number: Place, lists: Three, line: Place, tick: int, is_each: int, tables: Tables
+) -> bool:
+    """Is there more to an instance than a value that holds and what its start tells?"""
+    if number != ONE:
+        return bool(number > ONE)
+    start, due = lists[1][0], lists[2][0]
+    slot = _slot(lists[0][0], tables[0])
+    is_told = is_each or due == NEVER or tables[4][slot] != 0
+    return bool(start == NEVER or not (is_told or due - tables[1][line, slot] == start - tick))
 
 
 @part
@@ -299,15 +354,16 @@ def _first(number: Place, lists: Three) -> tuple[int, int, int]:
 @part
 def _change(
     now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
-    tick: int, count: Place, begun: Place, tables: Tables, intervals: Four, begins: Three,
+    tick: int, is_each: int, count: Place, begun: Place, tables: Tables, intervals: Four,
+    begins: Three,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
     """What all that happens at a point does to the values of the list."""
     number, count, begun = _go_on(
-        now, size, number, lists, line, instance, time, tick, count, begun, tables, intervals,
-        begins,
+        now, size, number, lists, line, instance, time, tick, is_each, count, begun, tables,
+        intervals, begins,
     )  # fmt: skip
     number, begun = _begin(
-        now, size, number, lists, line, instance, time, tick, begun, tables, begins
+        now, size, number, lists, line, instance, time, tick, is_each, begun, tables, begins
     )
     return number, count, begun
 
@@ -317,18 +373,19 @@ def _change(
 
 @part
 def _carry(
-    carried: Place, line: Place, instance: int, begun: Place, is_each: int, lists: Three,
-    before: Four, tables: Tables, begins: Three,
+    carried: Place, line: Place, instance: int, begun: Place, tick: int, is_each: int,
+    lists: Three, before: Four, tables: Tables, begins: Three,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
     """What an instance carries, into the list; and the initiations its effects count from."""
     number = ZERO
     while carried < Place(len(before[0])) and before[0][carried] == instance:
         held, since = before[1][carried] << 1 | 1, before[3][carried]
-        slot = _slot(held, tables[0])
-        lists[0][number], lists[1][number] = held, before[2][carried]
+        start, slot = before[2][carried], _slot(held, tables[0])
+        lists[0][number], lists[1][number] = held, start
         lists[2][number] = _due(since, tables[1][line, slot])
         number += ONE
-        if tables[4][slot] or (is_each and slot > ZERO):
+        is_apart = tables[1][line, slot] >= 0 and (start == NEVER or since != start - tick)
+        if is_apart or (slot > ZERO and (is_each or tables[4][slot])):
             _note(begins, begun, instance, held >> 1, since)
             begun += ONE
         carried += ONE
@@ -358,20 +415,22 @@ def _end_of_point(row: Place, instance: int, time: int, points: Three) -> Place:
 @body
 def _walk(
     row: Place, line: Place, instance: int, number: Place, query: int, tick: int, is_each: int,
-    room: int, count: Place, begun: Place, fired: Place, conflicts: int, points: Three,
+    noted: int, room: int, count: Place, begun: Place, fired: Place, conflicts: int, points: Three,
     lists: Three, now: Integers, tables: Tables, intervals: Four, begins: Three, effects: Three,
 ) -> tuple[Place, Place, Place, Place, Place, int, bool]:  # fmt: skip
-    """All points of an instance up to the query; leaves what holds then in the list.
+    """All points of an instance up to the query; leaves what there is then in the list.
 
-    While one value holds at most it is kept in `held`, `start` and `due`; lists are needed only
-    where the rule `initiation` lets a point initiate several.
+    While one value holds at most, and its start tells what is under way, it is kept in `held`,
+    `start` and `due`; lists are needed where the rule `initiation` lets a point initiate several,
+    and where initiations lose their points.
     """
     instances, times, actions = points
     rows, width = Place(len(times)), tables[3].shape[1]
     is_single = width == len(tables[4])
     held, start, due = _first(number, lists)
+    is_listed = _needs_list(number, lists, line, tick, is_each, tables)
     while True:
-        while number <= ONE:
+        while not is_listed:
             coming = NEVER
             if row < rows and instances[row] == instance:
                 coming = times[row]
@@ -379,22 +438,22 @@ def _walk(
                 if due > query or not is_single or np.int64(fired) + width > room:
                     break
                 held, start, due, count, begun, fired = _fire(
-                    due, line, instance, held, start, tick, count, begun, fired, tables, intervals,
-                    begins, effects,
+                    due, line, instance, held, start, tick, noted, count, begun, fired, tables,
+                    intervals, begins, effects,
                 )  # fmt: skip
                 continue
             if due == coming or coming > query or _is_shared(row, instances, times):
                 break
             held, start, due, count, begun = _act(
-                actions[row], False, coming, line, instance, held, start, due, tick, count, begun,
-                tables, intervals, begins,
+                actions[row], False, coming, line, instance, held, start, due, tick, noted, count,
+                begun, tables, intervals, begins,
             )  # fmt: skip
             row += ONE
         time = due
         if row < rows and instances[row] == instance:
             time = min(due, times[row])
         has_room = np.int64(fired) + width <= room
-        if number <= ONE:
+        if not is_listed:
             number = Place(held != NOTHING)
             lists[0][0], lists[1][0], lists[2][0] = held, start, due
         if time > query or not has_room:
@@ -406,17 +465,20 @@ def _walk(
         row = stop
         action, is_renewed, many = _summed_up(now, size, held, is_each)
         conflicts += many
-        if number <= ONE and not (is_each and many):
+        # By the rule `break` that is so only where an initiation loses.
+        is_lost = action == ALL
+        if not is_listed and not is_lost and not (is_each and many):
             held, start, due, count, begun = _act(
-                action, is_renewed, time, line, instance, held, start, due, tick, count, begun,
-                tables, intervals, begins,
+                action, is_renewed, time, line, instance, held, start, due, tick, noted, count,
+                begun, tables, intervals, begins,
             )  # fmt: skip
         else:
             number, count, begun = _change(
-                now, size, number, lists, line, instance, time, tick, count, begun, tables,
+                now, size, number, lists, line, instance, time, tick, is_each, count, begun, tables,
                 intervals, begins,
             )  # fmt: skip
             held, start, due = _first(number, lists)
+            is_listed = _needs_list(number, lists, line, tick, is_each, tables)
 
 
 @part
@@ -425,21 +487,21 @@ def _close(instance: int, number: Place, lists: Three, count: Place, intervals: 
     at = ZERO
     while at < number:
         _emit(intervals, count, instance, lists[0][at], lists[1][at], NEVER)
-        count += ONE
+        count += Place(lists[1][at] != NEVER)
         at += ONE
     return count
 
 
 @kernel(
     "integers " * 9 + "matrix " * 3 + "integers integer integer integer "
-    "integer " + "writable-integers " * 15,
+    "integer integer " + "writable-integers " * 15,
     "boolean",
 )
 def _hold_delayed(
     known: Integers, instances: Integers, times: Integers, actions: Integers,
     carried_instances: Integers, carried_values: Integers, carried_starts: Integers,
     carried_since: Integers, slots: Integers, delays: Matrix, told: Matrix, done: Matrix,
-    postponable: Integers, query: int, tick: int, is_each: int, room: int,
+    postponable: Integers, query: int, tick: int, is_each: int, noted: int, room: int,
     found_instances: Integers, found_values: Integers, found_starts: Integers,
     found_ends: Integers, begun_instances: Integers, begun_values: Integers,
     begun_times: Integers, effect_instances: Integers, effect_actions: Integers,
@@ -460,11 +522,11 @@ def _hold_delayed(
         instance = known[at]
         line = at if len(delays) > 1 else ZERO
         carried, number, begun = _carry(
-            carried, line, instance, begun, is_each, lists, before, tables, begins
+            carried, line, instance, begun, tick, is_each, lists, before, tables, begins
         )
         row, number, count, begun, fired, conflicts, has_room = _walk(
-            row, line, instance, number, query, tick, is_each, room, count, begun, fired, conflicts,
-            points, lists, now, tables, intervals, begins, effects,
+            row, line, instance, number, query, tick, is_each, noted, room, count, begun, fired,
+            conflicts, points, lists, now, tables, intervals, begins, effects,
         )  # fmt: skip
         if not has_room:
             return False
@@ -496,32 +558,32 @@ def hold_delayed(
     """Intervals with delayed effects; otherwise as `hold`, or `hold_each` by the rule `initiation`.
 
     `known` are the instances, sorted; those of actions and of what is carried are among them, and
-    the tables of effects have their order. An initiation that counts has its effects a delay
-    later, unless its value is broken strictly in between; and if the value is postponable, unless
-    it is initiated again in between, and that counts. Effects take place at their point together
+    the tables of effects have their order. An initiation has its effects a delay later, whether or
+    not it wins its point, unless its value is broken strictly in between; and if the value is
+    postponable, unless it is initiated again in between. Effects take place at their point together
     with what happens there, and not behind the query. `carried_since` is the initiation from which
-    the effects of what is carried count.
+    the effects of what is carried count; the start is `NEVER` of what is carried for its effects
+    only, and does not hold.
 
-    By the rule `break` that is the first one of an interval, or the last if it is postponable. By
-    the rule `initiation` holding goes on across a break at which the value is initiated, and its
-    effects count from there.
-
-    Gives instances, values, starts and ends; instances, values and times of the initiations that
-    effects count from, those carried included, but not of those that are one tick before the start
-    of an interval and cannot be moved; instances, actions and times of the effects, if they are
-    watched, else none; and the number of points at which several values are initiated. All are
-    sorted by instance; intervals of one instance and value by start, the others by time.
+    Gives instances, values, starts and ends; instances, values, times and ends of the initiations
+    that effects count from: at its end, `NEVER` if that is not before the query, it is broken, has
+    had its effects, or another takes its place. Those carried are among them, but not those that
+    are one tick before the start of an interval, end with it and cannot be moved. Then instances,
+    actions and times of the effects, if they are watched, else none; and the number of points at
+    which several values are initiated. All are sorted by instance; intervals of one instance and
+    value by start, the others by time.
     """
     is_each, most = ties != "break", len(times) + len(carried_instances)
     tables = (
         np.concatenate([np.zeros(2, np.int64), effects.slots]), effects.delays, effects.told,
         effects.done, effects.postponable,
     )  # fmt: skip
-    is_kept = is_each or bool(effects.postponable.any())
+    noted = OF_ALL if is_each else int(effects.postponable.any()) * OF_POSTPONABLE
     # Whatever begins was initiated, carried or an effect; one more may be written that does not.
     room = most + effects.done.shape[1]
     found = [np.empty(most + room + 1, np.int64) for _ in range(4)]
-    found += [np.empty(is_kept * (most + room + 1), np.int64) for _ in range(3)]
+    # What begins is noted, and that it is over.
+    found += [np.empty(2 * (most + room + 1), np.int64) for _ in range(3)]
     found += [np.empty(is_watched * (most + room + 1), np.int64) for _ in range(3)]
     scratch = [np.empty(len(effects.slots) + 1, np.int64) for _ in range(3)]
     scratch.append(np.empty(len(times) + effects.done.shape[1], np.int64))
@@ -529,12 +591,32 @@ def hold_delayed(
     scratch.append(progress)
     while not _hold_delayed(
         known, instances, times, actions, carried_instances, carried_values, carried_starts,
-        carried_since, *tables, query, tick, is_each, room, *found, *scratch,
+        carried_since, *tables, query, tick, is_each, noted, room, *found, *scratch,
     ):  # fmt: skip
         # Effects that chain can outnumber the actions.
-        found = [np.concatenate([own, np.empty(own.size and room, np.int64)]) for own in found]
+        found = [np.concatenate([own, np.empty(own.size and 2 * room, np.int64)]) for own in found]
         room *= 2
     count, begun, fired, conflicts = progress[3:].tolist()
-    lengths = [count] * 4 + [is_kept * begun] * 3 + [is_watched * fired] * 3
+    lengths = [count] * 4 + [begun] * 3 + [is_watched * fired] * 3
     own = [shortened(column, length) for column, length in zip(found, lengths, strict=True)]
-    return (*own, conflicts)
+    return (*own[:4], *under_way(*own[4:7]), *own[7:], conflicts)
+
+
+def under_way(instances: Integers, noted: Integers, times: Integers) -> Four:
+    """Instances, values and times of initiations from notes, and until when each is under way.
+
+    Notes of one instance are in the order of time. An initiation is noted by its value, and that it
+    is over by the complement of it; another one of the same value takes its place.
+    """
+    if not len(noted):
+        return instances, noted, times, times
+    values = np.where(noted < 0, ~noted, noted)
+    order = np.lexsort((values, instances))
+    follows = np.zeros(len(order), np.bool_)
+    follows[:-1] = (instances[order][1:] == instances[order][:-1]) & (
+        values[order][1:] == values[order][:-1]
+    )
+    ends = np.empty(len(order), np.int64)
+    ends[order] = np.where(follows, np.append(times[order][1:], NEVER), NEVER)
+    begins = np.flatnonzero(noted >= 0)
+    return instances[begins], values[begins], times[begins], ends[begins]

@@ -33,6 +33,8 @@ Tables = tuple[Matrix, Matrix, Matrix, Integers]
 """Rules, relations, classes, and the relation of each instance."""
 Effects = tuple[Integers, Integers, Integers, Integers, Integers]
 """Slots of values, delays, what is told of effects, what they do, and which are postponable."""
+Pending = tuple[Matrix, Matrix]
+"""Of instances that hold nothing: values whose initiations are under way, and when they are due."""
 Inner = tuple[Records, Integers, Integers, Integers]
 """Records, where those of each slot begin, the next that waits, the first that waits by rank."""
 Agenda = tuple[Integers, Integers, Integers]
@@ -57,7 +59,7 @@ RULE, HEAD, TARGETS = (np.uint64(at) for at in range(3))
     CLASSES, NO_CLASS, BASE, KEPT, SLOTS, LINES, WIDTH, LAYERS, EFFECTS, IS_TALL, MOVED, EDGES,
 ) = (np.uint64(at) for at in range(12))  # fmt: skip
 # Columns of the state of instances.
-HELD, START, DUE, ACTIONS = (np.uint64(at) for at in range(4))
+HELD, START, DUE, ACTIONS, COUNT = (np.uint64(at) for at in range(5))
 # Columns of progress.
 (
     GROUP, OPENED, ROW, INTERVALS, BEGUN, HAPPENED, CONFLICTS, WAITING, HIGHEST, TOUCHED, AGENDA,
@@ -104,7 +106,8 @@ class Unfolded:
     intervals: list[Integers]
     """Instances, values, starts and ends."""
     begun: list[Integers]
-    """Instances, values and times of initiations that postponable effects count from."""
+    """Instances, values and times of initiations that effects count from, where starts do not tell
+    that; with the complement of the value, when they are no longer under way."""
     happened: list[Integers]
     """Instances, actions and times of what relations keep: initiations, terminations, events."""
     conflicts: int
@@ -249,17 +252,16 @@ def _decide(
 
 @body
 def _take_effect(
-    instance: int, now: int, tables: Tables, effects: Effects, state: Matrix, happened: Integers,
-    inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
+    instance: int, value: int, now: int, tables: Tables, effects: Effects, state: Matrix,
+    happened: Integers, inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
 ) -> None:  # fmt: skip
-    """The effects of what an instance holds."""
+    """The effects of a value of an instance."""
     relations, relation = tables[1], Place(tables[3][Place(instance)])
     width, layers = relations[relation, WIDTH], relations[relation, LAYERS]
     line = relations[relation, IS_TALL] * (instance - relations[relation, BASE])
-    slot = effects[0][Place(relations[relation, SLOTS] + state[Place(instance), HELD])]
+    slot = effects[0][Place(relations[relation, SLOTS] + value)]
     at = relations[relation, EFFECTS] + line * width * layers + slot
     stop = at - slot + width * layers
-    state[Place(instance), DUE] = NEVER
     while at < stop:
         told = effects[2][Place(at)]
         if told != NO_ACTION:
@@ -269,18 +271,42 @@ def _take_effect(
 
 
 @body
+def _take_effects(
+    instance: int, now: int, tables: Tables, effects: Effects, state: Matrix, pending: Pending,
+    happened: Integers, inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """The effects of what an instance holds, or of what it does not and that are due now."""
+    own = Place(instance)
+    at, count = ZERO, Place(state[own, COUNT])
+    if count == ZERO:
+        _take_effect(
+            instance, state[own, HELD], now, tables, effects, state, happened, inner, agenda, kept,
+            progress,
+        )  # fmt: skip
+    while at < count:
+        if pending[1][own, at] == now:
+            pending[1][own, at] = NEVER
+            _take_effect(
+                instance, pending[0][own, at], now, tables, effects, state, happened, inner,
+                agenda, kept, progress,
+            )  # fmt: skip
+        at += ONE
+
+
+@body
 def _effects_due(
-    now: int, query: int, tables: Tables, effects: Effects, state: Matrix, happened: Integers,
-    inner: Inner, agenda: Agenda, kept: Three, heap: Heap, progress: Integers,
+    now: int, query: int, tables: Tables, effects: Effects, state: Matrix, pending: Pending,
+    happened: Integers, inner: Inner, agenda: Agenda, kept: Three, heap: Heap, progress: Integers,
 ) -> None:  # fmt: skip
     """All effects of a point; what has been put off is put back."""
     while progress[WAITING] > 0 and heap[0][0] == now:
         instance, size = heap[1][0], Place(progress[WAITING])
         due = state[Place(instance), DUE]
         if due == now:
-            _take_effect(
-                instance, now, tables, effects, state, happened, inner, agenda, kept, progress
-            )
+            _take_effects(
+                instance, now, tables, effects, state, pending, happened, inner, agenda, kept,
+                progress,
+            )  # fmt: skip
         if due > now and due <= query:
             put_off_first(due, size, heap)
         else:
@@ -368,9 +394,86 @@ def _tell_edges(
 
 
 @body
+def _note_over(
+    held: int, instance: int, now: int, tick: int, tables: Tables, effects: Effects,
+    state: Matrix, begins: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """Note that the initiation of what was held is no longer under way, if that was noted."""
+    due, moved = _until(held, instance, now, tables, effects)
+    start, expected = state[Place(instance), START], state[Place(instance), DUE]
+    # What starts tell is due a delay after them.
+    is_apart = due != NEVER and expected != NEVER and expected - (due - now) != start - tick
+    if moved or is_apart:
+        _note(begins, Place(progress[BEGUN]), instance, ~held, now)
+        progress[BEGUN] += 1
+
+
+@body
+def _sift(
+    instance: int, first: int, begun: int, many: bool, now: int, state: Matrix, pending: Pending,
+    agenda: Agenda, begins: Three, progress: Integers,
+) -> int:  # fmt: skip
+    """Keep the initiations under way that a point does not break.
+
+    Gives when the effects are due of what lost before and holds from now on.
+    """
+    own, due = Place(instance), NEVER
+    at, kept, count = ZERO, ZERO, Place(state[Place(instance), COUNT])
+    while at < count:
+        value = pending[0][own, at]
+        is_other = begun != NOTHING and begun != value
+        if many or is_other or _ends(first, value, agenda):
+            _note(begins, Place(progress[BEGUN]), instance, ~value, now)
+            progress[BEGUN] += 1
+        elif begun == value:
+            due = pending[1][own, at]
+        else:
+            pending[0][own, kept], pending[1][own, kept] = value, pending[1][own, at]
+            kept += ONE
+        at += ONE
+    state[own, COUNT] = np.int64(kept)
+    return due
+
+
+@body
+def _add_lost(
+    instance: int, first: int, now: int, tables: Tables, effects: Effects, state: Matrix,
+    pending: Pending, agenda: Agenda, begins: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """Add initiations that lose their point: they hold nothing, but have their effects."""
+    own, count = Place(instance), Place(state[Place(instance), COUNT])
+    while first >= 0:
+        action = agenda[0][Place(first)]
+        first = agenda[1][Place(first)]
+        if action & 1:
+            value, at = action >> 1, ZERO
+            while at < count and pending[0][own, at] != value:
+                at += ONE
+            due, _ = _until(value, instance, now, tables, effects)
+            if at == count and due != NEVER:
+                pending[0][own, count], pending[1][own, count] = value, due
+                count += ONE
+                _note(begins, Place(progress[BEGUN]), instance, value, now)
+                progress[BEGUN] += 1
+    state[own, COUNT] = np.int64(count)
+
+
+@body
+def _soonest(instance: int, state: Matrix, pending: Pending) -> int:
+    """When the first effects are due of what an instance does not hold."""
+    due, own = NEVER, Place(instance)
+    at, count = ZERO, Place(state[Place(instance), COUNT])
+    while at < count:
+        due = min(due, pending[1][own, at])
+        at += ONE
+    return due
+
+
+@body
 def _change(
     instance: int, now: int, query: int, tick: int, tables: Tables, effects: Effects,
-    state: Matrix, agenda: Agenda, heap: Heap, intervals: Four, begins: Three, progress: Integers,
+    state: Matrix, pending: Pending, agenda: Agenda, heap: Heap, intervals: Four, begins: Three,
+    progress: Integers,
 ) -> None:  # fmt: skip
     """What the actions of a point do to an instance."""
     own, first = Place(instance), state[Place(instance), ACTIONS]
@@ -379,12 +482,23 @@ def _change(
     after, begun, many = _then(first, held, agenda)
     progress[CONFLICTS] += many
     if after != held:
+        if held != NOTHING:
+            _note_over(held, instance, now, tick, tables, effects, state, begins, progress)
         _emit(intervals, Place(progress[INTERVALS]), instance, held, state[own, START], now + tick)
         progress[INTERVALS] += held != NOTHING
         state[own, HELD], state[own, START] = after, now + tick
     due, moved = _until(after, instance, now, tables, effects)
     is_moved = moved != 0 and begun != NOTHING
-    if after == held and not is_moved:
+    if state[own, COUNT] > 0:
+        earlier = _sift(instance, first, begun, many, now, state, pending, agenda, begins, progress)
+        due = due if earlier == NEVER or is_moved else earlier
+    if after == NOTHING:
+        if begun != NOTHING:
+            _add_lost(
+                instance, first, now, tables, effects, state, pending, agenda, begins, progress
+            )
+        due = _soonest(instance, state, pending)
+    elif after == held and not is_moved:
         return
     state[own, DUE] = due
     if due <= query:
@@ -446,7 +560,10 @@ def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Ma
 
 @kernel(
     "matrix matrix matrix integers " + "integers " * 5 + "records integers integers integers "
-    "integers records integers " + "integer " * 5 + "writable-matrix " + "writable-integers " * 20,
+    "integers records integers "
+    + "integer " * 5
+    + "writable-matrix " * 3
+    + "writable-integers " * 20,
     "boolean",
 )
 def _unfold(
@@ -454,7 +571,8 @@ def _unfold(
     delays: Integers, told: Integers, done: Integers, postponable: Integers, records: Records,
     times: Integers, ends: Integers, own: Integers, own_ends: Integers, inner_records: Records,
     triggers: Integers, edge: int, query: int, tick: int, edges: int, room: int, state: Matrix,
-    happened: Integers, waiting: Integers, by_rank: Integers, actions: Integers, links: Integers,
+    pending_values: Matrix, pending_dues: Matrix, happened: Integers, waiting: Integers,
+    by_rank: Integers, actions: Integers, links: Integers,
     touched: Integers, keys: Integers, entries: Integers, places: Integers,
     found_instances: Integers, found_values: Integers, found_starts: Integers,
     found_ends: Integers, begun_instances: Integers, begun_values: Integers,
@@ -468,7 +586,7 @@ def _unfold(
     tables = rules, relations, classes, relation_of
     effects = slots, delays, told, done, postponable
     inner, agenda = (inner_records, triggers, waiting, by_rank), (actions, links, touched)
-    heap = keys, entries, places
+    heap, pending = (keys, entries, places), (pending_values, pending_dues)
     intervals = found_instances, found_values, found_starts, found_ends
     begins = begun_instances, begun_values, begun_times
     kept = kept_instances, kept_actions, kept_times
@@ -488,8 +606,9 @@ def _unfold(
                 return False
             progress[HIGHEST] = edges
             _effects_due(
-                now, query, tables, effects, state, happened, inner, agenda, kept, heap, progress
-            )
+                now, query, tables, effects, state, pending, happened, inner, agenda, kept, heap,
+                progress,
+            )  # fmt: skip
             rank = 0
             while rank <= progress[HIGHEST]:
                 if 0 < rank <= edges and now > edge:
@@ -501,8 +620,8 @@ def _unfold(
                 rank += 1
             for at in range(progress[TOUCHED]):
                 _change(
-                    touched[Place(at)], now, query, tick, tables, effects, state, agenda, heap,
-                    intervals, begins, progress,
+                    touched[Place(at)], now, query, tick, tables, effects, state, pending, agenda,
+                    heap, intervals, begins, progress,
                 )  # fmt: skip
             progress[TOUCHED] = progress[AGENDA] = 0
         if progress[INTERVALS] > room:
@@ -514,12 +633,15 @@ def _unfold(
 
 
 def unfold(
-    causes: Causes, held: Integers, starts: Integers, dues: Integers, room: int | None = None
-) -> Unfolded:
+    causes: Causes, held: Integers, starts: Integers, dues: Integers, waiting: Three | None = None,
+    room: int | None = None,
+) -> Unfolded:  # fmt: skip
     """All that comes about from what instances hold at first, since when, and until which effect.
 
-    `held` is a value, or `NOTHING`; `dues` are times, or `NEVER`. Ties are broken by the rule
-    `break`. A record that has several conditions must meet all. Happenings of one point are known
+    `held` is a value, or `NOTHING`; `dues` are times, or `NEVER`. Instances that hold nothing may
+    have initiations under way: `waiting` are instances, values, and when their effects are due.
+    Ties are broken by the rule `break`; an initiation that loses has its effects, too. A record
+    that has several conditions must meet all. Happenings of one point are known
     to records of higher ranks only; what holds changes behind the point. Records and effects behind
     the query are left out. Open intervals end at `NEVER`.
     """
@@ -527,18 +649,22 @@ def unfold(
     # Where a relation tells no starts and ends, its rank for them is 0.
     edges = int(causes.relations[:, EDGES].max(initial=0))
     layers = int(causes.relations[:, LAYERS].max(initial=0))
-    most = len(causes.times) + inner + instances * max(layers, 1)
+    # So many values of an instance may have effects.
+    wide = max(1, int(np.count_nonzero(causes.effects[0])))
+    most = len(causes.times) + inner + instances * max(wide * layers, 1)
     # Memory that is not written to costs nothing; where it is too little, the walk makes a halt.
     room = room or 4 * (len(causes.times) + instances) + 65_536
-    state = np.full((instances, 4), -1, np.int64)
-    state[:, HELD], state[:, START], state[:, DUE] = held, starts, dues
-    scratch = [
-        np.full(causes.triggers.size - 1, LONG_AGO), np.empty(inner, np.int64),
+    state = np.full((instances, 5), -1, np.int64)
+    state[:, HELD], state[:, START], state[:, DUE], state[:, COUNT] = held, starts, dues, 0
+    scratch: list[Integers | Matrix] = [
+        *_pending(state, waiting, wide), np.full(causes.triggers.size - 1, LONG_AGO),
+        np.empty(inner, np.int64),
         np.full(max(edges, int(causes.rules[:, RANK].max(initial=0))) + 1, -1),
         *(np.empty(length, np.int64) for length in (most, most, instances, instances, instances)),
         np.full(instances, -1),
     ]  # fmt: skip
-    found = [np.empty(room + 1 + length, np.int64) for length in [instances] * 7 + [most] * 3]
+    lengths = [instances] * 4 + [2 * instances * (wide + 1)] * 3 + [most] * 3
+    found = [np.empty(room + 1 + length, np.int64) for length in lengths]
     progress = np.zeros(12, np.int64)
     scratch += [*found, progress]
     parts: list[list[Integers]] = [[] for _ in found]
@@ -559,3 +685,17 @@ def unfold(
     return Unfolded(
         columns[:4], columns[4:7], columns[7:], int(progress[CONFLICTS]), int(progress[DECIDED])
     )
+
+
+def _pending(state: Matrix, waiting: Three | None, wide: int) -> Pending:
+    """The values under way of each instance and when they are due, at first; also in the state."""
+    values, dues = np.empty((len(state), wide), np.int64), np.empty((len(state), wide), np.int64)
+    if waiting is None or not len(waiting[0]):
+        return values, dues
+    order = np.argsort(waiting[0], kind="stable")
+    instances = waiting[0][order]
+    places = np.arange(len(instances)) - np.searchsorted(instances, instances)
+    values[instances, places], dues[instances, places] = waiting[1][order], waiting[2][order]
+    np.add.at(state[:, COUNT], instances, 1)
+    np.minimum.at(state[:, DUE], instances, dues[instances, places])
+    return values, dues

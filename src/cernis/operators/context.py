@@ -48,6 +48,25 @@ class Points:
 
 
 @dataclass(slots=True)
+class Attempts:
+    """Initiations that delayed effects are counted from: arguments, values, times, ends.
+
+    At its end an attempt is broken, has had its effects, or another takes its place. Not listed are
+    those one tick before the start of an interval that end with it and cannot be postponed.
+    """
+
+    arguments: list[Array]
+    values: Integers
+    times: Integers
+    ends: Integers
+
+    def take(self, rows: Integers) -> Attempts:
+        """Some of them."""
+        columns = [column[rows] for column in self.arguments]
+        return Attempts(columns, self.values[rows], self.times[rows], self.ends[rows])
+
+
+@dataclass(slots=True)
 class Answers:
     """What grounding has said of the instances met so far, by their numbers."""
 
@@ -101,8 +120,8 @@ class Context:
     fluents: dict[Relation, FluentTable] = field(default_factory=dict)
     initiations: dict[Relation, Points] = field(default_factory=dict)
     terminations: dict[Relation, Points] = field(default_factory=dict)
-    begun: dict[Relation, Points] = field(default_factory=dict)
-    """Initiations that the delayed effects of postponable values are counted from."""
+    begun: dict[Relation, Attempts] = field(default_factory=dict)
+    """Initiations that delayed effects are counted from."""
     filled: dict[tuple[str, int], list[Array]] = field(default_factory=dict)
     """The rows that the run has filled into tables of background knowledge, encoded."""
     fillings: dict[tuple[str, int], int] = field(default_factory=dict)

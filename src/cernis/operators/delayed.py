@@ -21,7 +21,10 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Actions: TypeAlias = tuple[Integers, Integers, Integers]
 """Instances, times and actions."""
 Carried: TypeAlias = tuple[Integers, Integers, Integers, Integers]
-"""Instances, values, starts, and since when effects count."""
+"""Instances, values, starts, and since when effects count.
+
+The start is `NEVER` of what does not hold, and has effects still to come.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,9 @@ class DelayedFluent:
 
 def _in_order(parts: Sequence[Delayed]) -> Delayed:
     """What was found of several sets of instances, sorted by instance again."""
-    columns = [np.concatenate(own) for own in zip(*(part[:10] for part in parts), strict=True)]
+    columns = [np.concatenate(own) for own in zip(*(part[:11] for part in parts), strict=True)]
     found: list[Integers] = []
-    for low, high in ((0, 4), (4, 7), (7, 10)):
+    for low, high in ((0, 4), (4, 8), (8, 11)):
         order = np.argsort(columns[low], kind="stable")
         found += [column[order] for column in columns[low:high]]
-    return (*found, sum(part[10] for part in parts))  # type: ignore[return-value]
+    return (*found, sum(part[11] for part in parts))  # type: ignore[return-value]

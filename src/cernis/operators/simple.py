@@ -15,7 +15,7 @@ from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order, order_by, placed, ranks
 from cernis.kernels.rows import Stretches, hold_rows, stretches
-from cernis.operators.context import Context, Points, constant_column
+from cernis.operators.context import Attempts, Context, Points, constant_column
 from cernis.operators.grounding import allowed, allowed_values, distinct, grounded
 from cernis.operators.grouped import grouped
 from cernis.operators.heads import fired, head_column, slot_domains
@@ -42,7 +42,9 @@ class Carried:
     values: Integers
     starts: Integers
     since: Integers | None = None
-    """The last initiation of each, where delayed effects are counted from it."""
+    """The initiation that delayed effects of each are counted from; None if starts tell it."""
+    waiting: Points | None = None
+    """Initiations with effects still to come, of what does not hold."""
 
 
 _FEW = 8
@@ -155,7 +157,7 @@ class SimpleFluent:
         self, fired: Fired, carried: Carried
     ) -> tuple[list[Array], Array, Integers, Integers]:
         """Arguments, values, starts and ends of the intervals that actions give."""
-        given = [fired.arguments, carried.arguments]
+        given = [fired.arguments, *_all_carried(carried)]
         keys = InstanceKeys(self.domains, given, self.context)
         own = keys.of(fired.arguments, len(fired.times))
         actions = _sorted(own, fired.times, fired.actions, keys.size)
@@ -314,6 +316,10 @@ class SimpleFluent:
         parts = [points.arguments for points in initiations] + always
         times = [points.times for points in initiations]
         times += [np.full(len(own[0]) if own else 0, _EVER) for own in always]
+        if carried.waiting is not None:
+            # What only has effects to come can be terminated, and does not hold.
+            parts.insert(0, carried.waiting.arguments)
+            times.insert(0, np.full(len(carried.waiting.times), _NEVER))
         if grounded:
             times[:-1] = [np.full(len(own), _NEVER) for own in times[:-1]]
         columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
@@ -432,7 +438,7 @@ class SimpleFluent:
         carried: Carried,
     ) -> FluentTable:  # fmt: skip
         given = [points.arguments for points in (*initiations, *terminations)]
-        keys = InstanceKeys(self.domains, [*given, carried.arguments], self.context)
+        keys = InstanceKeys(self.domains, [*given, *_all_carried(carried)], self.context)
         lists = []
         for points in initiations:
             own = keys.of(points.arguments, len(points.times))
@@ -451,7 +457,7 @@ class SimpleFluent:
         before = held[order], carried.values[order], carried.starts[order]
         tick = self.context.tick
         if self._delays():
-            found = self._delayed(keys, actions, before, held[order], carried, order)
+            found = self._delayed(keys, actions, before, carried, order)
         elif marks is not None:
             codes = np.array(marks.actions, np.int64)
             found = hold_rows(*self._by_group(keys, marks), codes, *actions, *before, tick)
@@ -484,8 +490,8 @@ class SimpleFluent:
         return rows, times, marks.flags if order is None else marks.flags[order]
 
     def _delayed(
-        self, keys: InstanceKeys, actions: _Actions, before: _Actions, held: Integers,
-        carried: Carried, order: Integers,
+        self, keys: InstanceKeys, actions: _Actions, before: _Actions, carried: Carried,
+        order: Integers,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Intervals with delayed effects; keeps the initiations that later windows count from."""
         # Programs without deadlines do not wait for this kernel to be compiled or fetched.
@@ -496,13 +502,14 @@ class SimpleFluent:
             self.value_domain or self._number_domain(), self.relation in self.context.watched,
         )  # fmt: skip
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
-        known = _all_of(actions[0], held)
-        found = fluent.hold(known, actions, (*before, since[order]), self.context)
-        groups, values, times = found[4:7]
-        self.context.begun[self.relation] = Points(keys.arguments(groups), values, times)
+        all_before = _with_waiting((*before, since[order]), keys, carried.waiting)
+        known = _all_of(actions[0], all_before[0])
+        found = fluent.hold(known, actions, all_before, self.context)
+        groups, *attempts = found[4:8]
+        self.context.begun[self.relation] = Attempts(keys.arguments(groups), *attempts)
         if self.relation in self.context.watched:
-            self._keep_effects(keys, *found[7:10])
-        return (*found[:4], found[10])
+            self._keep_effects(keys, *found[8:11])
+        return (*found[:4], found[11])
 
     def _keep_effects(
         self, keys: InstanceKeys, groups: Integers, actions: Integers, times: Integers
@@ -597,6 +604,28 @@ def _stacked(parts: list[Points], nothing: Points) -> Points:
         np.concatenate([p.values for p in parts]),
         np.concatenate([p.times for p in parts]),
     )
+
+
+def _all_carried(carried: Carried) -> list[list[Array]]:
+    """The arguments of what is carried: of what holds, and of what only has effects to come."""
+    waiting = carried.waiting
+    return [carried.arguments] if waiting is None else [carried.arguments, waiting.arguments]
+
+
+def _with_waiting(
+    before: tuple[Integers, Integers, Integers, Integers], keys: InstanceKeys,
+    waiting: Points | None,
+) -> tuple[Integers, Integers, Integers, Integers]:  # fmt: skip
+    """What holds at the edge, and what only has effects to come, sorted by instance."""
+    if waiting is None or not len(waiting.times):
+        return before
+    own = keys.of(waiting.arguments, len(waiting.times))
+    more = own, waiting.values, np.full(len(own), _NEVER), waiting.times
+    instances, values, starts, since = (
+        np.concatenate(both) for both in zip(before, more, strict=True)
+    )
+    order = np.argsort(instances, kind="stable")
+    return instances[order], values[order], starts[order], since[order]
 
 
 def _all_of(one: Integers, other: Integers) -> Integers:

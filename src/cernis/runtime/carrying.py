@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Relation
-from cernis.operators.context import Points
+from cernis.operators.context import Attempts, Points
 from cernis.operators.pieces import Piece, chosen, pieces
 from cernis.operators.simple import Carried
 from cernis.tables.columns import Array
@@ -17,14 +17,18 @@ from cernis.tables.fluents import Finder, FluentTable
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
+UNKNOWN: Final = int(np.iinfo(np.int64).min)
+"""The end of an attempt of which it was not kept; it counts as long as its value holds."""
+
 
 def cut_at(
-    relation: Relation, table: FluentTable, begun: Points | None, edge: int, tick: int,
+    relation: Relation, table: FluentTable, begun: Attempts | None, edge: int, tick: int,
     domains: Domains,
 ) -> tuple[Piece, Carried]:  # fmt: skip
-    """The intervals of a simple fluent that are over at an edge, and what holds right behind it.
+    """The intervals of a simple fluent that are over at an edge, and what is carried over it.
 
-    What only begins later is neither: it is said anew from what happens behind the edge.
+    That is what holds right behind it, and what has effects still to come. What only begins later
+    is neither: it is said anew from what happens behind the edge.
     """
     bound = edge + tick
     (piece,) = pieces(table)
@@ -33,21 +37,27 @@ def cut_at(
     values = held[1]
     if table.value_domain is None:
         values = domains.of(("values of", relation)).encode_numbers(values)
-    since = None
-    if begun is not None:
-        since = last_initiations(begun, held[0], values, held[2], edge, tick)
-    return chosen(piece, ends <= bound), Carried(held[0], values, held[2], since)
+    carried = carried_at(begun, held[0], values, held[2], edge, tick)
+    return chosen(piece, ends <= bound), carried
 
 
-def last_initiations(
-    begun: Points, arguments: list[Array], values: Integers, starts: Integers, edge: int, tick: int
-) -> Integers:
-    """The last initiation up to the edge of what is carried: effects are counted from it."""
-    since = starts - tick
+def carried_at(
+    begun: Attempts | None, arguments: list[Array], values: Integers, starts: Integers, edge: int,
+    tick: int,
+) -> Carried:  # fmt: skip
+    """What holds at an edge, with the initiations that are under way there."""
+    if begun is None:
+        return Carried(arguments, values, starts)
+    is_unknown = begun.ends == UNKNOWN
+    early = np.flatnonzero((begun.times <= edge) & (is_unknown | (begun.ends > edge)))
     finder = Finder([(c, None) for c in (*arguments, values)], len(values))
-    early = np.flatnonzero(begun.times <= edge)
     columns = [column[early] for column in (*begun.arguments, begun.values)]
     found = finder.one(columns, len(early))
-    known = found >= 0
-    np.maximum.at(since, found[known], begun.times[early][known])
-    return since
+    last = np.full(len(values), UNKNOWN)
+    np.maximum.at(last, found[found >= 0], begun.times[early][found >= 0])
+    rest = early[(found < 0) & ~is_unknown[early]]
+    waiting = Points(
+        [column[rest] for column in begun.arguments], begun.values[rest], begun.times[rest]
+    )
+    since = np.where(last == UNKNOWN, starts - tick, last)
+    return Carried(arguments, values, starts, since, waiting)

@@ -26,7 +26,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
-from cernis.operators.context import Context
+from cernis.operators.context import Attempts, Context
 from cernis.operators.pieces import Piece, pieces, united
 from cernis.operators.simple import Carried
 from cernis.plan.logical import Definition, Stratum
@@ -36,6 +36,7 @@ from cernis.runtime.snapshots import (
     Entities,
     Keys,
     Snapshot,
+    all_attempts,
     all_points,
     all_rows,
     between,
@@ -251,6 +252,7 @@ class Cycle:
         How far some rounds came tells how long the next stretch should be.
         """
         over: dict[Relation, list[Piece]] = {relation: [] for relation in self._relations}
+        begun: dict[Relation, list[Attempts]] = {relation: [] for relation in self._relations}
         found: list[Snapshot] = []
         low, width = context.edge, until - context.edge
         while True:
@@ -265,6 +267,9 @@ class Cycle:
                     relation, table, now.begun.get(relation), until, context.tick, context.domains
                 )
                 over[relation].append(piece)
+            for relation, attempts in now.begun.items():
+                # Those that are under way are carried into the next stretch.
+                begun[relation].append(attempts.take(np.flatnonzero(attempts.ends <= until)))
             low, width = until, 2 * width if until == high else until - low
         last = found[-1]
         return Snapshot(
@@ -272,7 +277,7 @@ class Cycle:
             {r: all_rows([part.events[r] for part in found]) for r in last.events},
             {r: all_points([part.initiations[r] for part in found]) for r in last.initiations},
             {r: all_points([part.terminations[r] for part in found]) for r in last.terminations},
-            last.begun,
+            {r: all_attempts([*begun[r], own]) for r, own in last.begun.items()},
         )
 
     def _slice(self, context: Context, low: int, high: int) -> Context:

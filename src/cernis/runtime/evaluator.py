@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Relation
-from cernis.operators.context import Context, Memo
+from cernis.operators.context import Attempts, Context, Memo
 from cernis.operators.heads import slot_domains
 from cernis.operators.simple import marked_event
 from cernis.plan.builder import Plan
@@ -69,13 +69,24 @@ class Standing:
     events: dict[Relation, Rows]
     """The happenings of derived events in the window."""
     begun: dict[Relation, Rows]
-    """The initiations that delayed effects are counted from: time and coded value."""
+    """The initiations that delayed effects are counted from: time, coded value and end."""
     remembered: dict[Relation, Rows] = field(default_factory=dict)
     """Intervals before the window's edge that rules look back at."""
     seen: dict[Relation, Rows] = field(default_factory=dict)
     """What the query saw of the fluents that later ones look back at."""
     history: Past | None = None
     """What patterns may need of occurrences before the edge."""
+
+
+def rows_of_attempts(attempts: Attempts) -> Rows:
+    """Attempts as they are kept."""
+    return Rows(attempts.arguments, [attempts.times, attempts.values, attempts.ends])
+
+
+def attempts_of(rows: Rows) -> Attempts:
+    """Attempts from rows of them."""
+    times, values, ends = rows.columns
+    return Attempts(rows.arguments, values, times, ends)
 
 
 class Spaces:

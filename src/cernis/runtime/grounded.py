@@ -147,6 +147,8 @@ class Grounded:
             if relation in carried:
                 own = carried[relation]
                 group.instances.of(own.arguments, len(own.values))
+                if own.waiting is not None:
+                    group.instances.of(own.waiting.arguments, len(own.waiting.times))
             if group.definition is not None:
                 self._initial(group, group.definition)
         for cause in self.causes:

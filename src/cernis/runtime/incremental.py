@@ -61,7 +61,7 @@ class Incremental:
                         continue
                     kept.fluents[relation] = spaces.fluent(relation)
                     if any(isinstance(rule, Delay) for rule in definition.rules):
-                        kept.begun[relation] = spaces.events(relation, 2)
+                        kept.begun[relation] = spaces.events(relation, 3)
 
     def _unite(self, at: int) -> Iterator[Unit]:
         """The units of a stage: strata that ask for changes of others go together with those."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.errors import DataError
+from cernis.runtime.carrying import UNKNOWN
 from cernis.runtime.columns import SetAside
 from cernis.runtime.evaluator import Spaces, Standing
 from cernis.runtime.feed import Policy
@@ -43,7 +44,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Encoded: TypeAlias = tuple[list[Domain | None], list[Domain | None]]
 """The domains of the arguments, and of the other columns."""
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The format of what is left; older ones are brought to it."""
 
 SEALED: Final = 3
@@ -225,7 +226,7 @@ def encoding(relation: Relation, spaces: Spaces, begun: bool = False) -> Encoded
     arguments, value = spaces.encoding(relation)
     if begun:
         own = value or spaces.context.domains.of(("values of", relation))
-        return arguments, [None, own]
+        return arguments, [None, own, None]
     return arguments, [None, None, value]
 
 
@@ -269,11 +270,16 @@ def _with_ids(tree: Tree) -> Tree:
 
 
 def _as_it_is(tree: Tree) -> Tree:
-    """The second format had no seals, and no columns of numbers and other values together."""
+    """The second format had no seals, and no columns of numbers and other values together.
+
+    The third did not say when initiations were no longer under way.
+    """
     return tree
 
 
-MIGRATIONS: Final[Mapping[int, Callable[[Tree], Tree]]] = {1: _with_ids, 2: _as_it_is}
+MIGRATIONS: Final[Mapping[int, Callable[[Tree], Tree]]] = {
+    1: _with_ids, 2: _as_it_is, 3: _as_it_is,
+}  # fmt: skip
 """By format: how to make of what was left in it what the next one would have."""
 
 
@@ -403,11 +409,17 @@ def standing_of(tree: Tree, given: Incoming, known: Iterable[Relation]) -> Stand
         tree["query"],
         given.all_rows(tree["fluents"], wanted),
         given.all_rows(tree["events"], wanted),
-        given.all_rows(tree["begun"], wanted, begun=True),
+        {r: _with_ends(own) for r, own in given.all_rows(tree["begun"], wanted, True).items()},
         given.all_rows(tree["remembered"], wanted),
         given.all_rows(tree["seen"], wanted),
         tree["history"] and _past_of(tree["history"], given),
     )
+
+
+def _with_ends(rows: Rows) -> Rows:
+    """Initiations that effects are counted from, with when they are no longer under way."""
+    times, values, *ends = rows.columns
+    return Rows(rows.arguments, [times, values, *(ends or [np.full(len(times), UNKNOWN)])])
 
 
 def fill_policy(policy: Policy, tree: Tree, given: Incoming, known: Iterable[Relation]) -> None:

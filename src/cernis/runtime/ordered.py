@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Relation
-from cernis.kernels.delays import NEVER, NO_EFFECT
+from cernis.kernels.delays import NEVER, NO_EFFECT, under_way
 from cernis.kernels.delays import Effects as EffectTables
 from cernis.kernels.linked import linked
 from cernis.kernels.order import placed, ranks, stable_order
@@ -30,11 +30,12 @@ from cernis.kernels.unfold import (
     ONCE,
     Causes,
     Effects,
+    Three,
     Unfolded,
     picked,
     unfold,
 )
-from cernis.operators.context import Context, Points
+from cernis.operators.context import Attempts, Context, Points
 from cernis.operators.effects import effects_of, moved_alike
 from cernis.operators.grouped import grouped
 from cernis.operators.simple import Carried
@@ -136,21 +137,21 @@ class _Walk:
             ends, placed(np.arange(len(groups)), rank), first[1:], inner, triggers,
             self.context.edge, self.context.query, self.context.tick,
         )  # fmt: skip
-        held, starts, dues, begun = self._before()
-        found = self._unfolded(causes, held, starts, dues)
+        held, starts, dues, waiting, begun = self._before()
+        found = self._unfolded(causes, held, starts, dues, waiting)
         found.begun = [np.concatenate(both) for both in zip(begun, found.begun, strict=True)]
         self._leave(found)
         return found.conflicts
 
     def _unfolded(
-        self, causes: Causes, held: Integers, starts: Integers, dues: Integers
+        self, causes: Causes, held: Integers, starts: Integers, dues: Integers, waiting: Three
     ) -> Unfolded:
         profile = self.context.profile
         if profile is None:
-            return unfold(causes, held, starts, dues)
+            return unfold(causes, held, starts, dues, waiting)
         span, rows = self.stratum.definitions[0].rules[0].span, len(causes.records)
         with profile.measured(f"Walk {self.stratum.relations[0]}", span, rows) as cost:
-            found = unfold(causes, held, starts, dues)
+            found = unfold(causes, held, starts, dues, waiting)
             cost.rows_out += found.decided
         return found
 
@@ -165,16 +166,22 @@ class _Walk:
             _check_ticks(own.starts - edge, tick)
             if own.since is not None:
                 _check_ticks(own.since - edge, tick)
+            if own.waiting is not None:
+                _check_ticks(own.waiting.times - edge, tick)
         for batch in timed:
             assert batch.times is not None
             _check_ticks(batch.times - edge, tick)
 
-    def _before(self) -> tuple[Integers, Integers, Integers, list[Integers]]:
-        """What instances hold at first, since when, until which effect; and moved initiations."""
+    def _before(self) -> tuple[Integers, Integers, Integers, Three, list[Integers]]:
+        """What instances hold at first, since when, until which effect; what others wait for.
+
+        And the initiations that effects count from, where starts do not tell that.
+        """
         count = sum(len(own.instances) for own in self._groups)
         held, starts = np.full(count, NOTHING), np.zeros(count, np.int64)
         dues = np.full(count, NEVER)
         begun: list[list[Integers]] = [[np.empty(0, np.int64)] for _ in range(3)]
+        waiting: list[list[Integers]] = [[np.empty(0, np.int64)] for _ in range(3)]
         for relation, own in self.carried.items():
             group = self.grounded.groups.get(relation)
             if group is None:
@@ -183,16 +190,29 @@ class _Walk:
             places = self._bases[id(group)] + local
             held[places], starts[places] = own.values, own.starts
             if id(group) in self._effects:
-                since = own.since if own.since is not None else own.starts - self.context.tick
-                effects = self._effects[id(group)]
-                slots = effects.slots[own.values]
-                lines = local if len(effects.delays) > 1 else np.zeros(len(local), np.int64)
-                delay = effects.delays[lines, slots]
-                dues[places] = np.where(delay == NO_EFFECT, NEVER, since + delay)
-                moved = effects.postponable[slots] != 0
+                tick = self.context.tick
+                since = own.since if own.since is not None else own.starts - tick
+                dues[places], moved = _dues(self._effects[id(group)], local, own.values, since)
+                noted = moved | ((since != own.starts - tick) & (dues[places] != NEVER))
                 for to, column in zip(begun, (places, own.values, since), strict=True):
-                    to.append(column[moved])
-        return held, starts, dues, [np.concatenate(own) for own in begun]
+                    to.append(column[noted])
+                if own.waiting is not None:
+                    self._wait(group, own.waiting, waiting, begun)
+        first, second, third = (np.concatenate(own) for own in waiting)
+        noted_before = [np.concatenate(own) for own in begun]
+        return held, starts, dues, (first, second, third), noted_before
+
+    def _wait(
+        self, group: Group, own: Points, waiting: list[list[Integers]], begun: list[list[Integers]]
+    ) -> None:
+        """Add what is under way of instances that hold nothing."""
+        local = group.instances.find(own.arguments, len(own.times))
+        places = self._bases[id(group)] + local
+        dues, _ = _dues(self._effects[id(group)], local, own.values, own.times)
+        for to, column in zip(waiting, (places, own.values, dues), strict=True):
+            to.append(column)
+        for to, column in zip(begun, (places, own.values, own.times), strict=True):
+            to.append(column)
 
     # -- tables -----------------------------------------------------------------------------
 
@@ -413,8 +433,9 @@ class _Walk:
                 group, *_within(found.intervals, base, size)
             )
             if id(group) in self._effects:
-                begun = _within(found.begun, base, size)
-                self.context.begun[group.relation] = self._points(group, *begun)
+                own, *attempts = under_way(*_within(found.begun, base, size))
+                arguments = group.instances.arguments(own)
+                self.context.begun[group.relation] = Attempts(arguments, *attempts)
 
     def _table(
         self, group: Group, instances: Integers, values: Integers, starts: Integers, ends: Integers
@@ -444,6 +465,16 @@ class _Walk:
             kept[group.relation] = self._points(
                 group, happened[0][own], happened[1][own] >> 1, happened[2][own]
             )
+
+
+def _dues(
+    effects: EffectTables, instances: Integers, values: Integers, since: Integers
+) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """When the effects of initiations are due, and which of them can be postponed."""
+    slots = effects.slots[values]
+    lines = instances if len(effects.delays) > 1 else np.zeros(len(instances), np.int64)
+    delay = effects.delays[lines, slots]
+    return np.where(delay == NO_EFFECT, NEVER, since + delay), effects.postponable[slots] != 0
 
 
 def _within(columns: list[Integers], base: int, count: int) -> list[Integers]:

@@ -302,7 +302,7 @@ class _Shapes:
         intervals = self._intervals()
         certain = Listed(self._of_kind(None, RelationRows(self.column, (3, 4), 2)), (_each_once,))
         happened = self._of_kind(_Happenings(self.column, self._intervals_of_patterns()), None)
-        begun = self._of_kind(None, RelationRows(self.column, (2,), 1))
+        begun = self._of_kind(None, RelationRows(self.column, (2, 3), 1))
         return Table({
             "query": _TIME, "fluents": certain if not self.is_uncertain else intervals,
             "events": Listed(happened, (_each_once,)), "begun": Listed(begun, (_each_once,)),

@@ -7,10 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.operators.context import Context, Points
+from cernis.operators.context import Context
 from cernis.operators.pieces import Piece, pieces, reaching, united
 from cernis.plan.builder import Plan
-from cernis.runtime.evaluator import Change, Outcome, Standing, told_apart
+from cernis.runtime.evaluator import (
+    Change,
+    Outcome,
+    Standing,
+    attempts_of,
+    rows_of_attempts,
+    told_apart,
+)
 from cernis.runtime.history import History, as_rows
 from cernis.runtime.memory import Admitted, Memory
 from cernis.runtime.population import Predicate
@@ -84,7 +91,7 @@ class Scratch:
         """What the last query has left."""
         live, begun = self._state.left()
         fluents = {relation: _rows_of(table) for relation, table in live.items()}
-        points = {r: Rows(own.arguments, [own.times, own.values]) for r, own in begun.items()}
+        points = {r: rows_of_attempts(own) for r, own in begun.items()}
         remembered, seen = ({r: _rows_of(table) for r, table in own.items()}
                             for own in self._state.looked_back_at())  # fmt: skip
         return Standing(
@@ -98,10 +105,7 @@ class Scratch:
             {relation: _table_of(rows, relation, context) for relation, rows in own.items()}
             for own in (standing.fluents, standing.remembered, standing.seen)
         )
-        begun = {
-            relation: Points(rows.arguments, rows.columns[1], rows.columns[0])
-            for relation, rows in standing.begun.items()
-        }
+        begun = {relation: attempts_of(rows) for relation, rows in standing.begun.items()}
         self._state.resume(live, begun, remembered, seen, context)
         if standing.history is not None:
             self.history.resume(standing.history, context)

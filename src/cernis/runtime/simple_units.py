@@ -261,8 +261,11 @@ class SimpleUnit(PointUnit):
             groups = self.register.find(columns, length)
             whole = Dirt.whole(groups[groups >= 0], -INFINITY)
         points = self.points.rows(self.points.within(whole))
-        lists = self.lists.rows(self.lists.overlapping(whole))
-        return [np.concatenate(own) for own in zip(points.arguments, lists.arguments, strict=True)]
+        parts = [points.arguments, self.lists.rows(self.lists.overlapping(whole)).arguments]
+        begun = self.kept.begun.get(self.relation)
+        if begun is not None:
+            parts.append(begun.rows(begun.within(whole)).arguments)
+        return [np.concatenate(own) for own in zip(*parts, strict=True)]
 
     # -- intervals --------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Relation
-from cernis.operators.context import Context, Points
+from cernis.operators.context import Attempts, Context, Points
 from cernis.operators.grounding import distinct
 from cernis.operators.pieces import pieces
 from cernis.operators.simple import Carried
@@ -70,7 +70,7 @@ class Snapshot:
     events: dict[Relation, EventTable] = field(default_factory=dict)
     initiations: dict[Relation, Points] = field(default_factory=dict)
     terminations: dict[Relation, Points] = field(default_factory=dict)
-    begun: dict[Relation, Points] = field(default_factory=dict)
+    begun: dict[Relation, Attempts] = field(default_factory=dict)
 
     @classmethod
     def of(cls, context: Context, relations: list[Relation]) -> Snapshot:
@@ -134,10 +134,9 @@ class Snapshot:
         return Snapshot(
             {r: groups_of(r, own, entities, inside) for r, own in self.fluents.items()},
             {r: rows_of(r, own, entities, inside) for r, own in self.events.items()},
-            *(
-                {r: _points_of(r, own, entities, inside) for r, own in kept.items()}
-                for kept in (self.initiations, self.terminations, self.begun)
-            ),
+            {r: _points_of(r, own, entities, inside) for r, own in self.initiations.items()},
+            {r: _points_of(r, own, entities, inside) for r, own in self.terminations.items()},
+            {r: _attempts_of(r, own, entities, inside) for r, own in self.begun.items()},
         )
 
 
@@ -178,6 +177,11 @@ def _points_of(relation: Relation, points: Points, entities: Some, inside: bool)
     return Points([c[rows] for c in points.arguments], points.values[rows], points.times[rows])
 
 
+def _attempts_of(relation: Relation, own: Attempts, entities: Some, inside: bool) -> Attempts:
+    mask = entities.mask(relation, own.arguments)
+    return own.take(_chosen(mask, inside, len(own.times)))
+
+
 def together(parts: list[Snapshot]) -> Snapshot:
     """What several say, each of entities of its own."""
     first = parts[0]
@@ -186,7 +190,7 @@ def together(parts: list[Snapshot]) -> Snapshot:
         {r: all_rows([part.events[r] for part in parts]) for r in first.events},
         {r: all_points([part.initiations[r] for part in parts]) for r in first.initiations},
         {r: all_points([part.terminations[r] for part in parts]) for r in first.terminations},
-        {r: all_points([part.begun[r] for part in parts]) for r in first.begun},
+        {r: all_attempts([part.begun[r] for part in parts]) for r in first.begun},
     )
 
 
@@ -224,6 +228,17 @@ def all_points(parts: list[Points]) -> Points:
     )
 
 
+def all_attempts(parts: list[Attempts]) -> Attempts:
+    """The attempts of several lists of one fluent."""
+    columns = zip(*(part.arguments for part in parts), strict=True)
+    return Attempts(
+        [np.concatenate(own) for own in columns],
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.times for part in parts]),
+        np.concatenate([part.ends for part in parts]),
+    )
+
+
 def between(table: EventTable, low: int | None, high: int) -> EventTable:
     """The happenings after a time, if one is given, and up to another."""
     inside = table.times <= high
@@ -241,4 +256,7 @@ def carried_of(relation: Relation, carried: Carried, entities: Some) -> Carried:
     rows = _chosen(mask, True, len(carried.starts))
     since = None if carried.since is None else carried.since[rows]
     arguments = [column[rows] for column in carried.arguments]
-    return Carried(arguments, carried.values[rows], carried.starts[rows], since)
+    waiting = carried.waiting
+    if waiting is not None:
+        waiting = _points_of(relation, waiting, entities, True)
+    return Carried(arguments, carried.values[rows], carried.starts[rows], since, waiting)

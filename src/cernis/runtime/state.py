@@ -6,7 +6,7 @@ import numpy as np
 
 from cernis.check.checker import Checked
 from cernis.check.model import FluentKind, Relation
-from cernis.operators.context import Context, Points
+from cernis.operators.context import Attempts, Context
 from cernis.operators.pieces import Piece, chosen, pieces, united
 from cernis.operators.remembered import needed_later
 from cernis.operators.simple import Carried
@@ -35,7 +35,7 @@ class State:
         self._carried: dict[Relation, Carried] = {}
         self._past: dict[Relation, list[EventTable]] = {}
         self._happened: dict[Relation, EventTable] = {}
-        self._begun: dict[Relation, Points] = {}
+        self._begun: dict[Relation, Attempts] = {}
         self._memory = checked.definitions.settings.memory
         self._wanted = needed_later(checked.definitions)
         self._seen: dict[Relation, FluentTable] = {}
@@ -114,7 +114,7 @@ class State:
                 self._happened[relation] = table
 
     def resume(
-        self, live: dict[Relation, FluentTable], begun: dict[Relation, Points],
+        self, live: dict[Relation, FluentTable], begun: dict[Relation, Attempts],
         remembered: dict[Relation, FluentTable], seen: dict[Relation, FluentTable],
         context: Context,
     ) -> None:  # fmt: skip
@@ -126,7 +126,7 @@ class State:
         """What is remembered from before the edge, and what the last query saw of the same."""
         return self._remembered, self._seen
 
-    def left(self) -> tuple[dict[Relation, FluentTable], dict[Relation, Points]]:
+    def left(self) -> tuple[dict[Relation, FluentTable], dict[Relation, Attempts]]:
         """What the last query has left, to go on from elsewhere."""
         return self._live, self._begun
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Grounding, Relation
 from cernis.operators.bindings import alternatives, is_local
-from cernis.operators.context import Context, Points
+from cernis.operators.context import Context
 from cernis.operators.pieces import pieces, united
 from cernis.operators.simple import Carried, leaves_open
 from cernis.plan.growing import growing
@@ -30,10 +30,10 @@ from cernis.plan.logical import (
     Stratum,
     parts_of,
 )
-from cernis.runtime.carrying import last_initiations
+from cernis.runtime.carrying import carried_at
 from cernis.runtime.cycles import Cycle
 from cernis.runtime.dirt import Dirt, joined
-from cernis.runtime.evaluator import Change, Outcome, Spaces
+from cernis.runtime.evaluator import Change, Outcome, Spaces, attempts_of, rows_of_attempts
 from cernis.runtime.population import Predicate
 from cernis.runtime.query import evaluate_definition
 from cernis.runtime.run import Window, once
@@ -286,6 +286,7 @@ class Unit:
             for relation, definition in self.definitions.items():
                 if any(isinstance(rule, Delay) for rule in definition.rules):
                     yield _lasting(self.kept.fluents[relation], before)
+                    yield _under_way(self.kept.begun[relation], before)
         if self.has_durations:
             for link in self.links:
                 store = self.kept.fluents.get(link.relation)
@@ -413,16 +414,13 @@ class Unit:
         starts, ends, values = rows.columns
         held = rows.take((starts <= bound) & (ends > bound))
         starts, _, values = held.columns
-        since = None
         codes = self.codes(relation, values, update.context)
-        begun = self.kept.begun.get(relation)
-        if begun is not None:
-            known = begun.rows(begun.within(self._all_of(whole)))
-            points = Points(known.arguments, known.columns[1], known.columns[0])
-            since = last_initiations(
-                points, held.arguments, codes, starts, update.window.edge, update.context.tick
-            )
-        return Carried(held.arguments, codes, starts, since)
+        store = self.kept.begun.get(relation)
+        begun = (
+            None if store is None else attempts_of(store.rows(store.within(self._all_of(whole))))
+        )
+        edge, tick = update.window.edge, update.context.tick
+        return carried_at(begun, held.arguments, codes, starts, edge, tick)
 
     def codes(self, relation: Relation, values: Array, context: Context) -> Integers:
         """The values of a simple fluent as they are told apart."""
@@ -506,17 +504,7 @@ class Unit:
         store = self.kept.begun.get(relation)
         if store is None:
             return
-        carried = self.carried(relation, whole, update)
-        assert carried.since is not None
-        found = Rows(carried.arguments, [carried.since, carried.values])
-        points = cut.begun.get(relation)
-        if points is not None:
-            own = Rows(points.arguments, [points.times, points.values])
-            found = Rows(
-                [np.concatenate(each) for each in zip(found.arguments, own.arguments, strict=True)],
-                [np.concatenate(each) for each in zip(found.columns, own.columns, strict=True)],
-            )
-        found, groups = self.of_keys(store, found, whole)
+        found, groups = self.of_keys(store, rows_of_attempts(cut.begun[relation]), whole)
         store.exchange(store.within(self._all_of(whole)), groups, found)
 
     def of_keys(self, store: Store, found: Rows, whole: Dirt) -> tuple[Rows, Integers]:
@@ -553,6 +541,13 @@ class Unit:
 def _lasting(store: Store, before: int) -> Dirt:
     """The keys with an interval that was open at the query before, from there on."""
     groups = np.unique(store.shelf.reaching(INFINITY)[1])
+    return Dirt(groups, np.full(len(groups), before), np.full(len(groups), INFINITY))
+
+
+def _under_way(store: Store, before: int) -> Dirt:
+    """The keys with an attempt that was under way at the query before, from there on."""
+    places, groups = store.shelf.everything()
+    groups = np.unique(groups[store.shelf.column(2, places) == INFINITY])
     return Dirt(groups, np.full(len(groups), before), np.full(len(groups), INFINITY))
 
 
