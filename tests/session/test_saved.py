@@ -14,7 +14,7 @@ from cernis.errors import DataError
 from cernis.program import Program
 from cernis.runtime import session_file
 from cernis.runtime.feed import Feed
-from cernis.runtime.kinship import digests
+from cernis.runtime.kinship import digests, fact_digests, fingerprint
 from cernis.runtime.session import Session
 from tests.engine.compare import scenarios
 from tests.session.feeds import Fed, Sum, rows
@@ -206,6 +206,55 @@ def test_background_knowledge_is_part_of_a_definition() -> None:
     one = digests(cernis.load(rules + "age(ann, 61).\n").checked)
     two = digests(cernis.load(rules + "age(ann, 59).\n").checked)
     assert {name for name in one if one[name] != two[name]} == {"old/1"}
+
+
+AGED = "initiatedAt(old(X)=true, T) :- happensAt(look(X), T), age(X, A), A > 60.\n" + RULES
+AGES = {
+    "as it was": "ann,61\nbob,30\n",
+    "as many": "ann,30\nbob,61\n",
+    "more": "ann,61\nbob,30\neve,9\n",
+}
+
+
+def _aged(file: Path, ages: str) -> Program:
+    file.write_text(f"who,age\n{ages}")
+    return cernis.load(AGED, [file])
+
+
+def test_facts_of_tables_are_part_of_a_definition(tmp_path: Path) -> None:
+    """All values count, not how many there are."""
+    found = {name: _aged(tmp_path / "age.csv", ages).checked for name, ages in AGES.items()}
+    before = found["as it was"]
+    for name in ("as many", "more"):
+        one, two = digests(before), digests(found[name])
+        assert {relation for relation in one if one[relation] != two[relation]} == {"old/1"}
+        assert fact_digests(before) != fact_digests(found[name])
+        assert fingerprint(before) == fingerprint(found[name])
+    again = _aged(tmp_path / "age.csv", AGES["as it was"]).checked
+    assert (digests(again), fact_digests(again)) == (digests(before), fact_digests(before))
+
+
+def test_a_session_goes_on_from_a_changed_table_only_where_nothing_is_lost(tmp_path: Path) -> None:
+    session = _aged(tmp_path / "age.csv", AGES["as it was"]).session(window=20, step=10, start=0)
+    session.insert([("look", 5, 5, "ann")])
+    session.query(10)
+    session.save(tmp_path / "early")
+    session.query(40)
+    session.save(tmp_path / "late")
+    other = _aged(tmp_path / "age.csv", AGES["as many"])
+    revision = other.restore(tmp_path / "early").revision
+    assert revision is not None
+    assert [(row["change"], row["fluent"]) for row in revision.table().to_pylist()] == [
+        ("delete", "old")
+    ]
+    with pytest.raises(DataError, match="the meaning of old/1"):
+        other.restore(tmp_path / "late")
+
+
+def test_the_dialect_is_part_of_a_definition() -> None:
+    one, two = (cernis.load(RULES, dialect=name).checked for name in ("cernis", "rtec"))
+    assert digests(one) != digests(two)
+    assert fingerprint(one) != fingerprint(two)
 
 
 # -- files that cannot be used -----------------------------------------------------------------

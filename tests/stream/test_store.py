@@ -90,6 +90,9 @@ def test_a_checkpoint_is_of_one_stream(tmp_path: Path) -> None:
     assert own.claim({"program": "a", "buckets": None})["buckets"] == 4
     with pytest.raises(DataError, match="is of another stream: its program is a, not b"):
         own.claim({"program": "b", "buckets": None})
+    own.claim({"program": "a", "facts": {}})
+    with pytest.raises(DataError, match="another stream: the facts of age/2 were others"):
+        own.claim({"program": "a", "facts": {"age/2": "c"}})
     (tmp_path / "c" / "stream.json").write_text("{")
     with pytest.raises(DataError, match="cannot be read"):
         own.claim({"program": "a"})

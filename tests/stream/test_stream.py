@@ -314,13 +314,22 @@ def test_a_checkpoint_of_another_stream(spark: SparkSession, tmp_path: Path) -> 
     given = Folder(tmp_path / "in")
     given.put(["win_lottery|12|12|kim", "win_lottery|42|42|kim"])
 
-    def start(rules: str = TOY, **more: Any) -> Stream:
-        settings = {"window": 20, "partitions": 2, "until_done": True, **more}
+    luck = tmp_path / "luck.csv"
+    luck.write_text("who,much\nkim,3\n")
+    lucky = "lucky(X) :- luck(X, M), M > 2.\ngrounding(rich(X)=true) :- lucky(X).\n"
+
+    def start(rules: str = TOY + lucky, **more: Any) -> Stream:
+        settings = {"window": 20, "partitions": 2, "until_done": True, "facts": [luck], **more}
         return stream(rules, files(spark, given.folder), checkpoint=tmp_path / "c", **settings)
 
     start().wait()
     with pytest.raises(DataError, match="is of another stream: its program is"):
-        start(TOY.replace("pub", "bar"))
+        start(TOY.replace("pub", "bar") + lucky)
+    start().wait()
+    luck.write_text("who,much\nkim,1\n")
+    with pytest.raises(DataError, match="is of another stream: the facts of luck/2 were others"):
+        start()
+    luck.write_text("who,much\nkim,3\n")
     with pytest.raises(DataError, match="its window is 20, not 30"):
         start(window=30)
     with pytest.raises(DataError, match="its partitions is 2, not 3"):

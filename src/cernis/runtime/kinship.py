@@ -1,15 +1,16 @@
-"""Which definitions of two programs are the same, and rest on the same."""
+"""Which definitions and facts of two programs are the same, and rest on the same."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 
 from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
-from cernis.check.model import Definitions, Event, Pair, Relation
+from cernis.check.model import DIALECTS, Definitions, Event, Pair, Relation
+from cernis.knowledge.facts import FactTable
 from cernis.syntax.tree import Atom, Compound
 
 
@@ -26,10 +27,33 @@ def digests(checked: Checked) -> dict[str, str]:
     }
 
 
+def fingerprint(checked: Checked) -> str:
+    """A text that is another for other rules, or for rules that are read in another dialect.
+
+    Facts of tables are apart: see `fact_digests`.
+    """
+    texts = sorted(source.text for source in checked.sources)
+    joined = "\0".join([*texts, *_dialect(checked)])
+    return sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def fact_digests(checked: Checked) -> dict[str, str]:
+    """For each table of facts a text, another one if any value of it is another."""
+    tables = sorted(checked.tables.items())
+    return {str(relation): _digest(_contents(table)) for relation, table in tables}
+
+
+def _dialect(checked: Checked) -> list[str]:
+    """The dialect that a program is read in, where it is not the usual one."""
+    dialect = checked.definitions.settings.dialect
+    return [] if dialect in (None, DIALECTS[0]) else [f"dialect {dialect}"]
+
+
 def _own(checked: Checked) -> dict[Relation, str]:
     """For each relation, what its own clauses are, with the background knowledge they ask for."""
     catalogue = checked.catalogue
     found: dict[Relation, list[str]] = {r: [] for r in (*catalogue.events, *catalogue.fluents)}
+    dialect = _dialect(checked)
     for relation, event in catalogue.events.items():
         found[relation].append(f"event {event.is_input}")
     for relation, fluent in catalogue.fluents.items():
@@ -37,7 +61,7 @@ def _own(checked: Checked) -> dict[Relation, str]:
     for relation, clause in _clauses(checked.definitions):
         known = _predicates(clause, checked)
         background = [_predicate(each, checked) for each in sorted(known)]
-        found.setdefault(relation, []).append(_digest([plain(clause), *background]))
+        found.setdefault(relation, []).append(_digest([plain(clause), *background, *dialect]))
     return {relation: _digest(sorted(each)) for relation, each in found.items()}
 
 
@@ -100,8 +124,13 @@ def _predicates(clause: object, checked: Checked) -> set[Relation]:
 
 def _predicate(relation: Relation, checked: Checked) -> str:
     table = checked.tables.get(relation)
-    rows = [] if table is None else [str(table.length), *(repr(c.values) for c in table.columns)]
+    rows = [] if table is None else _contents(table)
     return _digest([str(relation), *map(plain, checked.clauses.get(relation, [])), *rows])
+
+
+def _contents(table: FactTable) -> list[str]:
+    """All values of a table, in their order; 2, 2.0 and '2' are three values."""
+    return [str(table.length), *(repr(list(column.values)) for column in table.columns)]
 
 
 def _functors(node: object) -> Iterator[Relation]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from cernis.runtime.columns import Records
 from cernis.runtime.evaluator import Changed, Spaces, Standing, context_of
 from cernis.runtime.feed import Feed, Policy
 from cernis.runtime.incremental import Incremental
+from cernis.runtime.kinship import fingerprint
 from cernis.runtime.memory import Admitted, Counts, Memory
 from cernis.runtime.population import Population
 from cernis.runtime.run import Window, undisturbed
@@ -119,7 +119,7 @@ class Session:
         self.tick = tick or settings.tick
         self.ties = ties or settings.ties
         self.last: int | None = None
-        self.version = _version(plan)
+        self.version = fingerprint(plan.checked)[:12]
         self.policy = Policy(policy, self.tick)
         self._begin()
 
@@ -343,12 +343,3 @@ class Session:
             bound = self.edge(self.last) + self.tick
             answer.fluents = {r: ending_behind(own, bound) for r, own in answer.fluents.items()}
         return all_intervals(answer)
-
-
-def _version(plan: Plan) -> str:
-    """A short name for the rules, another whenever they change."""
-    digest = hashlib.sha256()
-    for source in plan.checked.sources:
-        digest.update(source.text.encode("utf-8", "surrogatepass"))
-        digest.update(b"\0")
-    return digest.hexdigest()[:12]

@@ -230,8 +230,9 @@ class Checkpoint:
             told = {"format": FORMAT, **told}
             _replace(file, [json.dumps(told, indent=1).encode()])
             return dict(told)
-        # Streams of old say nothing of ids: they had none.
-        before = {"ids": "", **before}
+        # Streams of old say nothing of ids: they had none. Where one of old had tables of facts,
+        # its program is another text, since how many facts there were is part of it.
+        before = {"ids": "", "facts": {}, **before}
         self._compare(before, {"format": FORMAT, **told})
         return {**told, **before}
 
@@ -239,9 +240,9 @@ class Checkpoint:
         for key, value in told.items():
             if value is not None and before.get(key) != value:
                 raise DataError(
-                    f"the checkpoint {self.folder} is of another stream: its {key} is "
-                    f"{_short(before.get(key))}, not {_short(value)}. Go on as before, or give "
-                    "a new checkpoint"
+                    f"the checkpoint {self.folder} is of another stream: "
+                    f"{_difference(key, before.get(key), value)}. Go on as before, or give a new "
+                    "checkpoint"
                 )
 
     def commit(self, version: int, told: Mapping[str, Any]) -> None:
@@ -272,6 +273,14 @@ class Checkpoint:
 
 _COMMITS: Final = 100
 """Commits that are kept."""
+
+
+def _difference(key: str, before: Any, now: Any) -> str:
+    """What of a setting is another, in words."""
+    if key != "facts":
+        return f"its {key} is {_short(before)}, not {_short(now)}"
+    others = sorted(name for name in before | now if before.get(name) != now.get(name))
+    return f"the facts of {_short(', '.join(others))} were others"
 
 
 def _short(value: object) -> str:

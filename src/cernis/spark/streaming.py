@@ -9,7 +9,6 @@ So one that was interrupted is done again, and nothing is lost or there twice.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 import warnings
@@ -25,6 +24,7 @@ from cernis.plan.builder import Plan
 from cernis.program import Program, load
 from cernis.runtime.columns import SetAside
 from cernis.runtime.feed import FEED
+from cernis.runtime.kinship import fact_digests, fingerprint
 from cernis.runtime.mapping import Mappings, read_mappings
 from cernis.runtime.query import refuse
 from cernis.runtime.settings import Length, Point, Settings, length, settings
@@ -145,7 +145,8 @@ def _job(
     """The job of every micro-batch; a checkpoint that is another stream's is a DataError."""
     chosen = how.settings
     told = folder.claim({
-        "program": fingerprint(plan), "window": chosen.window, "step": chosen.step,
+        "program": fingerprint(plan.checked), "facts": fact_digests(plan.checked),
+        "window": chosen.window, "step": chosen.step,
         "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
         "ids": given.ids or "",
         "partitions": _buckets(plan, partitions, folder, frame, how),
@@ -209,14 +210,6 @@ def _see_whole(folder: Checkpoint) -> None:
             f"the checkpoint {folder.folder} has a state but no {folder.spark}: restore that, or "
             "start with a new checkpoint"
         )
-
-
-def fingerprint(plan: Plan) -> str:
-    """A text that is another for another program."""
-    sources = plan.checked.sources
-    texts = sorted(source.text for source in sources)
-    tables = sorted(f"{relation}: {len(table)}" for relation, table in plan.checked.tables.items())
-    return hashlib.sha256("\0".join([*texts, *tables]).encode()).hexdigest()[:16]
 
 
 @dataclass
