@@ -415,10 +415,10 @@ class Unit:
         held = rows.take((starts <= bound) & (ends > bound))
         starts, _, values = held.columns
         codes = self.codes(relation, values, update.context)
-        store = self.kept.begun.get(relation)
-        begun = (
-            None if store is None else attempts_of(store.rows(store.within(self._all_of(whole))))
-        )
+        attempts = self.kept.begun.get(relation)
+        begun = None
+        if attempts is not None:
+            begun = attempts_of(attempts.rows(attempts.within(self._all_of(whole))))
         edge, tick = update.window.edge, update.context.tick
         return carried_at(begun, held.arguments, codes, starts, edge, tick)
 
