@@ -39,7 +39,6 @@ PENDING = frozenset(
         "values of two kinds",
         "dependencies by constants",
         "findall over intervals",
-        "operators as atoms",
         "other names of modes",
         "domains in background rules",
         "infinite numbers",
