@@ -119,3 +119,8 @@ def test_state_without_bound_is_warned_of(rule: str) -> None:
 @pytest.mark.parametrize("rule", ["e <- a.", "e <- a or b.", "e <- (a seq b) within 5.", "e <- 7."])
 def test_state_with_a_bound_is_not(rule: str) -> None:
     assert codes(rule) == []
+
+
+def test_an_argument_to_compute_is_no_event_to_find() -> None:
+    assert errors("c(X) <- a(X + 1) seq b(X) within 5.") == {"C062"}
+    assert errors("c(X) <- a(Y) seq b(X) where Y = X + 1 within 5.") == set()

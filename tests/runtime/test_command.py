@@ -196,7 +196,7 @@ def test_a_wrong_command_ends_with_two(args: list[str], words: str) -> None:
 
 
 def test_a_wrong_program_ends_with_one() -> None:
-    Path("bad.cer").write_text("initiatedAt(rich(X)=true, T) :- happensAt(win(Y), T).\n")
+    Path("bad.cer").write_text("happensAt(rich(X), T) :- happensAt(win(_Y), T).\n")
     done = run("run", "bad.cer", "-i", "toy.txt")
     assert (done.code, done.out) == (1, "")
     assert "error[C030]" in done.err

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cernis
-from cernis.errors import CernisError, DataError
+from cernis.errors import DataError
 from cernis.program import Program
 from cernis.runtime.gathering import NO_RECORD
 from cernis.runtime.result import Summary
@@ -200,9 +200,3 @@ def test_a_tick_and_ties_can_be_set(program: Program) -> None:
     assert "location" not in program.run(both).text()
     assert program.run(both).summary.conflicts == 1
     assert "location" in program.run(both, ties="initiation").text()
-
-
-def test_what_is_not_supported_is_said() -> None:
-    patterns = cernis.load("c(X) <- a(X + 1) seq b(X).")
-    with pytest.raises(CernisError, match="an argument of an event in a pattern is a variable"):
-        patterns.run([("a", 1, 1, "x")])

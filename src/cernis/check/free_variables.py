@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from cernis.check.model import (
     Collect,
+    Condition,
     Definitions,
     Either,
     Event,
@@ -29,7 +30,8 @@ from cernis.check.renaming import (
     terms_of,
 )
 from cernis.check.rewriting import Scope
-from cernis.syntax.tree import Term, Variable, variables
+from cernis.knowledge.graph import NEGATIONS
+from cernis.syntax.tree import Compound, Term, Variable, functor, variables, walk
 
 
 def mark_free_variables(definitions: Definitions) -> None:
@@ -59,7 +61,7 @@ class _Renaming:
 
 
 def _renaming(head: Pair | Event, time: str, body: tuple[Literal, ...]) -> _Renaming | None:
-    negated = [_counted(terms_of(literal)) for literal in _negated(body)]
+    negated = [_counted(terms) for terms in _negated(body)]
     if not negated:
         return None
     terms = [head.term, Variable(time), *terms_in(body)]
@@ -80,13 +82,32 @@ def _counted(terms: Iterable[Term]) -> Counter[str]:
     return Counter(v.name for term in terms for v in variables(term) if v.name != "_")
 
 
-def _negated(body: Iterable[Literal]) -> Iterator[Literal]:
-    """The negated literals of a body, at any depth."""
+def _negated(body: Iterable[Literal]) -> Iterator[Iterable[Term]]:
+    """The terms of each negated literal of a body, at any depth."""
     for literal in body:
         if isinstance(literal, Either):
             for branch in literal.branches:
                 yield from _negated(branch)
         elif isinstance(literal, (Unless, Collect)):
             yield from _negated(literal.body)
+        elif literal.negated and isinstance(literal, Condition):
+            yield from _refuted(literal.goal)
         elif literal.negated:
-            yield literal
+            yield terms_of(literal)
+
+
+def _refuted(goal: Term) -> Iterator[Iterable[Term]]:
+    """The goals, each by itself, that must have no answer for this one to have none.
+
+    Of a conjunction these are the goals of its own negations: a variable of its other goals gets
+    its values from them, and is not free.
+    """
+    if isinstance(goal, Compound) and goal.functor == ";":
+        for branch in goal.args:
+            yield from _refuted(branch)
+    elif isinstance(goal, Compound) and goal.functor in (",", "->"):
+        for part in walk(goal):
+            if isinstance(part, Compound) and functor(part) in NEGATIONS:
+                yield from _refuted(part.args[0])
+    else:
+        yield [goal]

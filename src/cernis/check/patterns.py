@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cernis.check.catalogue import pattern_head
-from cernis.check.match_conditions import COMPARING, HOLDING
+from cernis.check.match_conditions import COMPARING, EQUATING, HOLDING
 from cernis.check.model import Consumption, Definitions
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report, did_you_mean
@@ -96,6 +96,12 @@ def _atom(part: Pattern, report: Report) -> None:
     if not isinstance(about, (Atom, Compound)):
         report.error("C062", f"{show(term)} is neither an event nor a fluent", part.span,
                      help="name an event, or a fluent with its value: f(X)=true")  # fmt: skip
+    for arg in about.args if isinstance(about, Compound) else ():
+        if functor(arg) in FUNCTIONS and any(variables(arg)):
+            report.error(
+                "C062", f"{show(arg)} would have to be computed to find the event", arg.span,
+                help=f"give the argument a name of its own, and say where Name = {show(arg)}",
+            )  # fmt: skip
 
 
 def _duration(part: Pattern, report: Report) -> None:
@@ -178,7 +184,7 @@ def _condition(goal: Term, bound: set[str], terms: set[tuple[str, int]], report:
     if goal.functor in HOLDING:
         for arg in goal.args:
             _condition(arg, bound, terms, report)
-    elif goal.functor in ("=", "\\=", "==", "\\=="):
+    elif goal.functor in EQUATING and len(goal.args) == 2:
         for arg, other in (goal.args, goal.args[::-1]):
             # What gives a variable its value is computed, unless it is a term that events have.
             gives = isinstance(other, Variable) and other.name not in bound

@@ -66,10 +66,16 @@ def name_apart(item: Item) -> Item:
 
 
 def _known(head: Term) -> set[str]:
-    """The variables that have a value when a body is asked: those of instances that there are."""
+    """The variables that have a value when a body is asked.
+
+    These are the time of a rule that fires, the event of the older forms, and otherwise all that
+    the head names: the arguments of instances that there are.
+    """
+    assert isinstance(head, Compound)
+    args = head.args
     if functor(head) in _FIRING:
-        return set()
-    return {variable.name for variable in variables(head)}
+        args = (args[0], args[2]) if head.functor in ("initiates", "terminates") else args[1:]
+    return {variable.name for arg in args for variable in variables(arg)}
 
 
 def _collects(term: Term) -> bool:
