@@ -37,6 +37,12 @@ class Block:
         """Does the fence line start with these words?"""
         return self.info[: len(words)] == words
 
+    @property
+    def file(self) -> str:
+        """The name of the file it is, as the fence line says: `file=rules.event`."""
+        names = [word.removeprefix("file=") for word in self.info if word.startswith("file=")]
+        return names[0] if names else "rules.cer"
+
 
 def split(text: str) -> tuple[str, list[Block]]:
     """A document's prose, and its fenced blocks in order. A block not closed runs to the end."""
@@ -76,7 +82,7 @@ def broken_rules(text: str) -> list[str]:
         f"line {block.line}: {diagnostic.code} {diagnostic.message}"
         for block in blocks(text)
         if block.is_a("cer") and "broken" not in block.info
-        for diagnostic in parse(block.text).diagnostics
+        for diagnostic in parse(block.text, block.file).diagnostics
     ]
 
 
@@ -105,12 +111,12 @@ def recognitions(text: str) -> Iterator[tuple[Block, Block, Block]]:
             yield triple
 
 
-def recognised(rules: str, events: str, folder: Path) -> str:
+def recognised(rules: str, events: str, folder: Path, name: str = "rules.cer") -> str:
     """What the reference evaluator prints for rules and events given as text."""
-    (folder / "rules.cer").write_text(rules, "utf-8")
+    (folder / name).write_text(rules, "utf-8")
     (folder / "events.txt").write_text(events, "utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "tests.reference", folder / "rules.cer", folder / "events.txt"],
+        [sys.executable, "-m", "tests.reference", folder / name, folder / "events.txt"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
@@ -162,7 +168,7 @@ def test_sessions_print_what_is_shown(document: Path) -> None:
 @each_document
 def test_intervals_are_those_recognised(document: Path, tmp_path: Path) -> None:
     for rules, events, intervals in recognitions(document.read_text("utf-8")):
-        assert recognised(rules.text, events.text, tmp_path) == intervals.text
+        assert recognised(rules.text, events.text, tmp_path, rules.file) == intervals.text
 
 
 def test_the_readme_shows_a_recognition() -> None:

@@ -16,7 +16,7 @@ from cernis.knowledge.facts import FactTable
 from cernis.knowledge.rdf import RDF_ENDINGS, Triple, rdf_tables, read_rdf
 from cernis.knowledge.tables import read_table
 from cernis.source import Sources
-from cernis.syntax.load import load_files, load_text
+from cernis.syntax.load import ENDINGS, load_files, load_text
 from cernis.syntax.parser import Parsed, collector_paused
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def check_source(
 
 
 def _is_file_name(source: str) -> bool:
-    return "\n" not in source and source.endswith((".cer", ".prolog", ".pl"))
+    return "\n" not in source and source.endswith(ENDINGS)
 
 
 def _tables(files: Iterable[Path]) -> tuple[dict[Relation, FactTable], list[Diagnostic]]:

@@ -27,14 +27,14 @@ def engine_text(case: Case) -> str:
         return uncertain_text(case)
     if "credible" in case.needs:
         return credible_text(case)
-    program = cernis.load(case.folder / "rules.cer")
+    program = cernis.load(case.rules)
     scenario = Scenario((), tuple(case.events.splitlines()), case.settings)  # type: ignore[arg-type]
     return as_text(by_engine(scenario, program).answer)
 
 
 def uncertain_text(case: Case, **more: int) -> str:
     """The probabilities of a case of uncertain records, written as the reference does."""
-    program = cernis.load(case.folder / "rules.cer")
+    program = cernis.load(case.rules)
     result = program.run_uncertain(case.events, strict=True, **case.settings, **more)
     return re.sub(r", (?!\[)", ",", result.probability_text())
 
@@ -58,5 +58,5 @@ def credible_text(case: Case) -> str:
 
 def engine_per_query(case: Case) -> str:
     """The engine's answers as of each query, as text."""
-    program = cernis.load(case.folder / "rules.cer")
+    program = cernis.load(case.rules)
     return program.run(case.folder / "events.txt", per_query=True, **case.settings).text()

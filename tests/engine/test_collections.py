@@ -23,8 +23,8 @@ OF_TERMS = [case for case in CASES if case.name in NAMES]
 @pytest.mark.parametrize("case", OF_TERMS, ids=lambda case: case.name)
 def test_windows_and_sessions_with_late_records(case: Case) -> None:
     random = Random(case.name)
-    program = cernis.load(case.folder / "rules.cer")
-    rules = tuple((case.folder / "rules.cer").read_text(encoding="utf-8").splitlines())
+    program = cernis.load(case.rules)
+    rules = tuple((case.rules).read_text(encoding="utf-8").splitlines())
     for window, step in ((7, 3), (4, 4)):
         lines = [_late(line, random) for line in case.events.splitlines()]
         settings = {"start": 0, "end": 24, "window": window, "step": step}

@@ -98,7 +98,7 @@ def test_windows_of_every_size_give_the_same(seed: int) -> None:
 )
 def test_each_query_tells_what_the_clock_has_decided(name: str) -> None:
     case = read_case(CASES / name)
-    program = cernis.load(case.folder / "rules.cer")
+    program = cernis.load(case.rules)
     settings = case.settings
     result = program.run(
         case.events, start=settings["start"], end=settings["end"], window=settings["window"],

@@ -32,7 +32,7 @@ def test_there_are_such_cases() -> None:
 
 @pytest.mark.parametrize("case", OF_TIME, ids=lambda case: case.name)
 def test_cases_with_windows_of_every_size(case: Case) -> None:
-    program = cernis.load(case.folder / "rules.cer")
+    program = cernis.load(case.rules)
     tick = case.settings.get("tick") or program.checked.definitions.settings.tick
     lines = case.events.splitlines()
     assert all(line.split("|")[1] == line.split("|")[2] for line in lines if line)

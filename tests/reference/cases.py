@@ -18,7 +18,7 @@ from cernis.syntax.tree import Item
 
 from .credible import run_credible_case
 from .evaluate import Answer, Settings, evaluate
-from .load import load
+from .load import load, rules_of
 from .patterns import run_pattern_case
 from .program import read_program
 from .records import read_records
@@ -73,6 +73,11 @@ class Case:
         return self.folder.name
 
     @property
+    def rules(self) -> Path:
+        """The file of rules; one of ETALIS has its ending."""
+        return rules_of(self.folder)
+
+    @property
     def expected(self) -> str:
         """The answer joined over the run."""
         return (self.folder / "expected.txt").read_text(encoding="utf-8")
@@ -86,7 +91,7 @@ class Case:
     @cached_property
     def items(self) -> list[Item]:
         """The program."""
-        return load([self.folder / "rules.cer"])
+        return load([self.rules])
 
     @property
     def events(self) -> str:

@@ -9,7 +9,7 @@ from cernis.errors import ProgramError
 from cernis.syntax import parse
 from cernis.syntax.tree import Atom, Compound, Directive, Item, Sequence, Term, Text
 
-ENDINGS = ("", ".cer", ".prolog", ".pl")
+ENDINGS = ("", ".cer", ".prolog", ".pl", ".event")
 
 
 def load(paths: Iterable[Path]) -> list[Item]:
@@ -19,6 +19,12 @@ def load(paths: Iterable[Path]) -> list[Item]:
     """
     seen: set[Path] = set()
     return [item for path in paths for item in _file(path, seen)]
+
+
+def rules_of(folder: Path) -> Path:
+    """The file of rules of a case: `rules.cer`, or `rules.event` if it is one of ETALIS."""
+    event_file = folder / "rules.event"
+    return event_file if event_file.exists() else folder / "rules.cer"
 
 
 def _file(path: Path, seen: set[Path]) -> Iterator[Item]:

@@ -69,6 +69,7 @@ from cernis.syntax.tree import (
 from cernis.syntax.tree import Sequence as TermList
 
 from .arithmetic import BINARY, COMPARISONS, INFINITE, UNARY, with_constants
+from .load import rules_of
 from .records import read_field
 from .solve import NoValue, Solver, evaluate
 from .terms import Renamer, is_ground, order_key, substitute, unify
@@ -880,7 +881,8 @@ def read_records(text: str) -> list[tuple[float, str, int, tuple[Term, ...]]]:
 
 def run_pattern_case(folder: Path) -> str:
     """The answer to a case folder, as text."""
-    items = read_program((folder / "rules.cer").read_text(), str(folder.name))
+    file = rules_of(folder)
+    items = read_program(file.read_text(), str(file))
     settings = tomllib.loads((folder / "case.toml").read_text()).get("settings", {})
     events: dict[Term, list[Interval]] = {}
     for _, name, time, args in read_records((folder / "events.txt").read_text()):

@@ -97,7 +97,7 @@ def _unreadable(summary: Summary) -> Iterator[int]:
 
 @pytest.mark.parametrize("case", [c for c in CASES if in_reach(c)], ids=lambda case: case.name)
 def test_cases_give_the_same_from_files(case: Case) -> None:
-    program = cernis.load(case.folder / "rules.cer")
+    program = cernis.load(case.rules)
     result = program.run(case.folder / "events.txt", per_query=True, **case.settings)
     assert result.answer.queries == len(result.as_of)
     last = result.text().rpartition("% query ")[2].partition("\n")[2]

@@ -63,14 +63,14 @@ def test_cases(first: int, spark: SparkSession, tmp_path: Path) -> None:
         # Where the last record may be a retraction, a survey tells the end; one job more.
         chosen = {"end": _end(case), **case.settings}
         runs[case.name] = recognise(
-            cernis.load(case.folder / "rules.cer"), file, partitions=3, spark=spark, **chosen
+            cernis.load(case.rules), file, partitions=3, spark=spark, **chosen
         ).rows
         expected[case.name] = case.expected
     assert texts(runs) == expected
 
 
 def _end(case: Any) -> int:
-    program = cernis.load(case.folder / "rules.cer")
+    program = cernis.load(case.rules)
     return program.run(case.events + "\n", **case.settings).summary.end
 
 

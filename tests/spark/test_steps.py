@@ -26,7 +26,7 @@ RUNNABLE = [case for case in CASES if not case.needs - FEATURES]
 
 @pytest.mark.parametrize("case", RUNNABLE, ids=lambda case: case.name)
 def test_cases(case) -> None:  # type: ignore[no-untyped-def]
-    program = cernis.load(case.folder / "rules.cer")
+    program = cernis.load(case.rules)
     lines = case.events.splitlines()
     for buckets in (1, 2, 5):
         found = run(program, lines, Settings(**case.settings), buckets, seed=buckets)

@@ -21,7 +21,7 @@ from cernis.check.lower import Lowered, lower
 from cernis.check.match_conditions import write_out_conditions
 from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
 from cernis.check.names import check_names, check_predicates
-from cernis.check.patterns import check_patterns
+from cernis.check.patterns import check_patterns, note_policy
 from cernis.check.phrases import expand_phrases
 from cernis.check.places import IN_BOX, predicates_of_places
 from cernis.check.pointrules import speaks_of_time
@@ -119,6 +119,7 @@ def check(
     check_clauses([c for own in clauses.values() for c in own], modes, reached, report)
     check_singletons(parsed.items, report)
     check_patterns(definitions, report)
+    note_policy(parsed.items, parsed.sources, report)
     check_lengths(definitions, report)
     extend_strictly(definitions, graph)
     columns = _column_types(clauses, tables, definitions.dynamic)

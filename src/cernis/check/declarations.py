@@ -41,9 +41,10 @@ CLAUSES = frozenset({
     ("simpleFluent", 1), ("sDFluent", 1), ("index", 2), ("cachingOrder", 1), ("cachingOrder2", 2),
     ("collectGrounds", 2), ("dgrounded", 2), ("needsGrounding", 3), ("temporalDistance", 1),
     ("collectIntervals", 1), ("collectIntervals2", 2), ("buildFromPoints", 1),
-    ("buildFromPoints2", 2), ("points", 1), ("dynamicDomain", 1),
+    ("buildFromPoints2", 2), ("points", 1), ("dynamicDomain", 1), ("print_trigger", 1),
+    ("print_event", 1), ("external_trigger", 1), ("persistent_event", 1), ("persistent_rule", 1),
 })  # fmt: skip
-"""Heads that declare. Those about caching and indexing are accepted and mean nothing here."""
+"""Heads that declare. Those about caching, indexing and printing mean nothing here."""
 
 TYPES = ("integer", "float", "number", "text", "boolean")
 
@@ -139,7 +140,7 @@ def directive(item: Directive, definitions: Definitions, report: Report) -> None
 
 _ACCEPTED = frozenset({
     "discontiguous", "multifile", "use_module", "module", "set_prolog_flag", "style_check",
-    "initialization", "table", "yap_flag", "op", "license", "encoding",
+    "initialization", "table", "yap_flag", "op", "license", "encoding", "set_etalis_flag",
 })  # fmt: skip
 
 

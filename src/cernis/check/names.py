@@ -11,6 +11,7 @@ from cernis.check.model import Definitions, Event, FluentKind, Pair, Relation
 from cernis.check.report import Report, did_you_mean, near
 from cernis.errors import Note
 from cernis.knowledge.builtins import builtin
+from cernis.knowledge.unknown import refusal
 from cernis.syntax.tree import Clause, Term, functor
 
 
@@ -291,6 +292,10 @@ def _call(
         say("C023", f"{name} has {others[name]} arguments, not {arity}", call.span,
             *_first_clause(Relation(name, others[name]), clauses),
             help="write `_` for an argument that does not matter")  # fmt: skip
+        return
+    refused = refusal(name)
+    if refused:
+        say("C022", f"{relation} {refused[0]}", call.span, help=refused[1])
         return
     say(
         "C022", f"there is no predicate {relation}", call.span,

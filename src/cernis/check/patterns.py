@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cernis.check.catalogue import pattern_head
 from cernis.check.match_conditions import COMPARING, EQUATING, HOLDING
@@ -11,14 +11,18 @@ from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report, did_you_mean
 from cernis.check.sliding import KINDS, has_window, is_aggregate, is_sliding, sliding
 from cernis.knowledge.arithmetic import FUNCTIONS
+from cernis.source import Sources
+from cernis.syntax.etalis import is_event_file
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
     Absence,
     Atom,
     Binary,
     Compound,
+    Directive,
     Duration,
     EventAtom,
+    Item,
     Number,
     Pattern,
     PatternRule,
@@ -51,6 +55,26 @@ def check_patterns(definitions: Definitions, report: Report) -> None:
         for arg in pattern_head(rule).args:
             _expression(arg, False, report)
     _preferences(definitions, report)
+
+
+def note_policy(items: Sequence[Item], sources: Sources, report: Report) -> None:
+    """Note, once, that a rule file of ETALIS says no policy: the usual one is another there."""
+    rules = [item for item in items if isinstance(item, PatternRule)]
+    if any(isinstance(i, Directive) and functor(i.goal)[0] == "consumption" for i in items):
+        return
+    for rule in rules:
+        source = sources.at(rule.span[0])
+        if source is not None and is_event_file(source.name) and not _is_alone(rule.pattern):
+            report.note(
+                "C069", "all that fits is combined here; in ETALIS it is the most recent",
+                rule.pattern.span, help="say which is meant: :- consumption(recent).",
+            )  # fmt: skip
+            return
+
+
+def _is_alone(pattern: Pattern) -> bool:
+    """Does the pattern combine nothing?"""
+    return not any(isinstance(part, (Binary, Absence)) for part in _parts(pattern))
 
 
 def _preferences(definitions: Definitions, report: Report) -> None:

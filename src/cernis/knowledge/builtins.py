@@ -92,7 +92,8 @@ _WORDS: Final = {
 
 CHANGES_THE_PROGRAM: Final[frozenset[str]] = frozenset({
     "assert", "asserta", "assertz", "retract", "retractall", "abolish", "nb_setval", "b_setval",
-    "recorda", "recordz",
+    "recorda", "recordz", "ins_event_rule", "del_event_rule", "ins_static_rule",
+    "del_static_rule",
 })  # fmt: skip
 """Predicates other systems have and this one refuses: knowledge changes by new tables only."""
 

@@ -17,10 +17,8 @@ def unknown(key: Key, known: Iterable[Key]) -> str:
     'is not defined; there is linked/2'
     """
     name, arity = key
-    if name in CHANGES_THE_PROGRAM:
-        return "changes the program, which a rule may not; give changing knowledge as a table"
-    if name in SPEAKS:
-        return "acts on the outside, which a rule may not; take it out of the rule"
+    if name in CHANGES_THE_PROGRAM or name in SPEAKS:
+        return "; ".join(refusal(name))
     everything = {*known, *BUILTINS}
     arities = sorted(each for each in everything if each[0] == name)
     if arities:
@@ -28,6 +26,22 @@ def unknown(key: Key, known: Iterable[Key]) -> str:
     near = _near(name, arity, everything)
     hint = f"did you mean {_listed(near)}?" if near else "define it, or give it as a table"
     return f"is not defined; {hint}"
+
+
+def refusal(name: str) -> tuple[str, ...]:
+    """Why a predicate of other systems is refused, and what to do; nothing for other names.
+
+    >>> refusal("write")
+    ('acts on the outside, which a rule may not', 'take it out of the rule')
+    """
+    if name in CHANGES_THE_PROGRAM:
+        return (
+            "changes the program, which a rule may not",
+            "give changing knowledge as a table, with :- valid",
+        )
+    if name in SPEAKS:
+        return "acts on the outside, which a rule may not", "take it out of the rule"
+    return ()
 
 
 def _near(name: str, arity: int, known: Iterable[Key]) -> list[Key]:

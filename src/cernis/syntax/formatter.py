@@ -14,7 +14,7 @@ from cernis.errors import InternalError, ProgramError
 from cernis.source import Span
 from cernis.syntax.operators import ARGUMENT, CLAUSE, INFIX
 from cernis.syntax.parser import parse
-from cernis.syntax.printer import show
+from cernis.syntax.printer import show, show_rule_head
 from cernis.syntax.tree import Clause, Compound, Item, PatternRule, Where, Within
 
 WIDTH = 100
@@ -155,7 +155,7 @@ class _Layout:
         if len(text) <= WIDTH:
             self._lines.append(text)
             return
-        self._lines.append(f"{show(rule.head, CLAUSE - 1)} <-")
+        self._lines.append(f"{show_rule_head(rule)} <-")
         for number, piece in enumerate(_pieces(rule)):
             self._lines.append(f"{_INDENT}{piece}" if number == 0 else f"{_INDENT * 2}{piece}")
         self._lines[-1] += "."

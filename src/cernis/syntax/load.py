@@ -13,7 +13,7 @@ from cernis.syntax.parser import Parsed, parse_source
 from cernis.syntax.tree import Atom, Compound, Directive, Item, Term, Text, functor
 from cernis.syntax.tree import Sequence as ListTerm
 
-ENDINGS = (".cer", ".prolog", ".pl")
+ENDINGS = (".cer", ".prolog", ".pl", ".event")
 """Endings of rule files, in the order they are tried for an include without one."""
 
 DEEPEST_INCLUDE = 50

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 
 from cernis.errors import Diagnostic, Note, ProgramError, Severity
 from cernis.source import Source, Sources, Span
+from cernis.syntax.etalis import GRAMMAR as ETALIS
+from cernis.syntax.etalis import adapted, is_event_file
+from cernis.syntax.faults import Unexpected, error
+from cernis.syntax.grammar import CERNIS, PatternGrammar
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, LONGHAND, PREFIX
+from cernis.syntax.patterns import pattern_rule
 from cernis.syntax.phrases import PHRASE, begins_phrase, continued, goes_on, phrase
 from cernis.syntax.tokens import (
     DURATION,
@@ -40,7 +45,11 @@ from cernis.syntax.tree import (
     Text,
     Variable,
     conjuncts,
+    functor,
 )
+
+LABEL = "'rule:'"
+"""What stands between the name of a pattern rule and the rule."""
 
 DEEPEST = 150
 """Levels of nesting beyond which a term is refused: no rule needs them, and passes recurse."""
@@ -78,14 +87,6 @@ class Parsed:
     facts_begin: int = sys.maxsize
 
 
-class Unexpected(Exception):
-    """Raised inside the parser to give up the clause at hand."""
-
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        super().__init__(diagnostic.message)
-        self.diagnostic = diagnostic
-
-
 def parse(text: str, name: str = "<text>") -> Parsed:
     """Read a whole text. Never raises: what cannot be read is in the diagnostics.
 
@@ -120,6 +121,7 @@ def collector_paused() -> Iterator[None]:
 
 def _parse_source(source: Source, sources: Sources) -> Parsed:
     lexer = Lexer(source)
+    grammar = ETALIS if is_event_file(source.name) else CERNIS
     items: list[Item] = []
     diagnostics: list[Diagnostic] = []
     position = 0
@@ -135,17 +137,20 @@ def _parse_source(source: Source, sources: Sources) -> Parsed:
         tokens, position = lexer.clause(position)
         try:
             if tokens.kinds and not tokens.faulty:
-                items.append(ClauseParser(tokens, source).item())
+                items.append(ClauseParser(tokens, source, grammar).item())
             elif tokens.ended and not tokens.faulty:
-                raise Unexpected(_error("C001", "there is nothing before this `.`", tokens.end))
+                raise Unexpected(error("C001", "there is nothing before this `.`", tokens.end))
         except Unexpected as fault:
             diagnostics.append(fault.diagnostic)
+    if grammar is ETALIS:
+        items, faults = adapted(items)
+        diagnostics += faults
     found = sorted([*lexer.diagnostics, *diagnostics], key=lambda diagnostic: diagnostic.span)
     return Parsed(tuple(items), tuple(found), sources, tuple(lexer.comments))
 
 
 def _too_many(offset: int) -> Diagnostic:
-    return _error(
+    return error(
         "C001", "there are too many faults; the rest of the file is not read", (offset, offset),
         help_="correct the first ones; is this a file of rules?",
     )  # fmt: skip
@@ -193,16 +198,12 @@ def parse_term(text: str, name: str = "<term>") -> Term:
     return term
 
 
-def _error(
-    code: str, message: str, span: Span, notes: tuple[Note, ...] = (), help_: str = ""
-) -> Diagnostic:
-    return Diagnostic(code, Severity.ERROR, message, span, notes, help_)
-
-
 class ClauseParser:
     """Parses the tokens of one clause."""
 
-    def __init__(self, tokens: Tokens, source: Source) -> None:
+    def __init__(
+        self, tokens: Tokens, source: Source, grammar: PatternGrammar = CERNIS
+    ) -> None:  # fmt: skip
         # A sentinel of no kind stands behind the last token, so that looking ahead is safe.
         self.kinds = [*tokens.kinds, 0]
         self.values = [*tokens.values, ""]
@@ -210,6 +211,7 @@ class ClauseParser:
         self.at = 0
         self.words_are_infix = True
         self.depth = 0
+        self.grammar = grammar
         self._ended = bool(tokens.ended)
         self._source = source
 
@@ -222,15 +224,15 @@ class ClauseParser:
             self.expect_end()
             return Directive(goal, (start, self.spans[-1][1]))
         probability = self._probability()
-        head = self.expression(CLAUSE - 1)
+        head, label = self._head()
         mark = self.values[self.at] if self.kinds[self.at] == SYMBOL else ""
-        if mark in ("<-", "←"):
+        if mark in ("<-", "←") or self._word() in self.grammar.arrows:
             if probability is not None:
                 raise Unexpected(
-                    _error("C001", "a pattern rule has no probability", self.spans[0],
+                    error("C001", "a pattern rule has no probability", self.spans[0],
                            help_="the events it is made of have")
                 )  # fmt: skip
-            return self._pattern_rule(head, start)
+            return self._pattern_rule(head, start, label)
         body: tuple[Term, ...] = ()
         if mark == ":-":
             self.at += 1
@@ -239,12 +241,24 @@ class ClauseParser:
         self._callable(head)
         return Clause(head, body, probability, (start, self.spans[-1][1]))
 
-    def _pattern_rule(self, head: Term, start: int) -> Item:
-        from cernis.syntax.patterns import pattern_rule
+    def _head(self) -> tuple[Term, Term | None]:
+        """The head of the clause, and the label that stands before it: `name 'rule:' head`."""
+        head = self.expression(self.grammar.highest_head)
+        if self.values[self.at] == LABEL:
+            self.at += 1
+            return self.expression(self.grammar.highest_head), head
+        if self.grammar is ETALIS and isinstance(head, Compound) and functor(head) == (":", 2):
+            return head.args[1], head.args[0]
+        return head, None
 
+    def _pattern_rule(self, head: Term, start: int, label: Term | None) -> Item:
         self._callable(head)
         self.at += 1
-        return pattern_rule(self, head, start)
+        return pattern_rule(self, head, start, label)
+
+    def _word(self) -> str:
+        """The word of patterns that may stand here, in lower case."""
+        return self.grammar.word(self.kinds[self.at], self.values[self.at])
 
     def _probability(self) -> float | None:
         if self.kinds[0] != NUMBER or self.values[1] != "::":
@@ -253,7 +267,7 @@ class ClauseParser:
         value = _number(self.values[0], self.spans[0])
         if not 0 <= value <= 1:
             raise Unexpected(
-                _error("C011", f"{self.values[0]} is no probability", self.spans[0],
+                error("C011", f"{self.values[0]} is no probability", self.spans[0],
                        help_="a probability lies between 0 and 1")
             )  # fmt: skip
         return float(value)
@@ -261,7 +275,7 @@ class ClauseParser:
     def _callable(self, head: Term) -> None:
         if not isinstance(head, (Atom, Compound)):
             raise Unexpected(
-                _error("C001", "a clause must begin with a predicate", head.span,
+                error("C001", "a clause must begin with a predicate", head.span,
                        help_="a variable, a number, a string or a list cannot be defined")
             )  # fmt: skip
 
@@ -342,6 +356,8 @@ class ClauseParser:
             if value != "\\+" and self._opens(at + 1) and self._has_comma(at + 1):
                 return self._compound(value, span), 0
             return self._prefix(value, span, limit)
+        if kind == SYMBOL and value in INFIX and self._opens(at + 1) and self._has_comma(at + 1):
+            return self._compound(value, span), 0
         if kind == SYMBOL and value in INFIX and self._ends_argument(at + 1):
             self.at = at + 1
             return Atom(value, span), 0
@@ -495,7 +511,7 @@ class ClauseParser:
             raise self.unexpected("`.`")
         if not self._ended:
             raise Unexpected(
-                _error("C003", "the last clause does not end in a `.`", self.spans[self.at - 1],
+                error("C003", "the last clause does not end in a `.`", self.spans[self.at - 1],
                        help_="put a `.` behind it; or is the file cut off?")
             )  # fmt: skip
 
@@ -505,19 +521,34 @@ class ClauseParser:
         if not self.kinds[self.at]:
             if not self._ended:
                 return Unexpected(
-                    _error("C003", "the file ends in the middle of a clause",
+                    error("C003", "the file ends in the middle of a clause",
                            self.spans[self.at - 1],
                            help_="is the file cut off? every clause ends in a `.`")
                 )  # fmt: skip
             return Unexpected(
-                _error("C001", f"the clause ends where {wanted} is expected", span, help_=advice)
+                error("C001", f"the clause ends where {wanted} is expected", span, help_=advice)
             )
+        refused = self._refused()
+        if refused is not None:
+            return Unexpected(refused)
         text = self.values[self.at]
         shown = text if len(text) <= 40 else text[:37] + "..."
         return Unexpected(
-            _error("C001", f"unexpected `{shown}`, {wanted} is expected here", span,
+            error("C001", f"unexpected `{shown}`, {wanted} is expected here", span,
                    help_=advice or self._advice(wanted))
         )  # fmt: skip
+
+    def _refused(self) -> Diagnostic | None:
+        """What to say of a word of other systems that stands here."""
+        word = self._word() or self.values[self.at]
+        span = self.spans[self.at]
+        if word in self.grammar.refused:
+            message, help_ = self.grammar.refused[word]
+            return error("C068", message, span, help_=help_)
+        if self.grammar is ETALIS and self.words_are_infix and word in self.grammar.ranks:
+            return error("C068", f"`{word}` joins events, and this is no event rule", span,
+                         help_="write <- in place of :-")  # fmt: skip
+        return None
 
     def _advice(self, wanted: str) -> str:
         place = self._source.place(self.spans[self.at][0])
@@ -549,7 +580,7 @@ class ClauseParser:
 
     def _too_deep(self) -> None:
         raise Unexpected(
-            _error("C006", f"this term is nested more than {DEEPEST} levels deep",
+            error("C006", f"this term is nested more than {DEEPEST} levels deep",
                    self.spans[self.at], help_="split it over several rules or facts")
         )  # fmt: skip
 
@@ -582,7 +613,7 @@ def _number(text: str, span: Span) -> int | float:
         # A hexadecimal digit is 1.2 decimal ones, in which the number is printed.
         if len(text) * (1.21 if is_hexadecimal else 1) > _MOST_DIGITS:
             raise Unexpected(
-                _error("C001", f"a number of more than {_MOST_DIGITS} digits is too long", span)
+                error("C001", f"a number of more than {_MOST_DIGITS} digits is too long", span)
             )
         return int(text, 16 if is_hexadecimal else 10)
     if text.startswith("0'"):
@@ -593,7 +624,7 @@ def _number(text: str, span: Span) -> int | float:
 def _finite(amount: int | float, span: Span) -> int | float:
     """The amount of a duration, which must be one that ends."""
     if amount == math.inf:
-        raise Unexpected(_error("C001", "a duration must be finite", span))
+        raise Unexpected(error("C001", "a duration must be finite", span))
     return amount
 
 

@@ -1,7 +1,8 @@
 """Event patterns: what stands behind `<-`.
 
-Operators are left-associative and of one rank; `where` and `within` close over all that stands
-to their left, up to the enclosing parenthesis. Keywords are read in either case.
+Operators are left-associative; the grammar of the file says how tight each binds. In cernis's own
+all have one rank, so `where` and `within` close over all that stands to their left, up to the
+enclosing parenthesis. Keywords are read in either case.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from cernis.errors import Diagnostic, Severity
 from cernis.source import Span
-from cernis.syntax.tokens import DURATION_UNITS, NAME, NUMBER, PUNCTUATION, VARIABLE
+from cernis.syntax.faults import Unexpected
+from cernis.syntax.tokens import DURATION_UNITS, NAME, NUMBER, PUNCTUATION, QUOTED
 from cernis.syntax.tree import (
-    PATTERN_OPERATORS,
     Absence,
     Binary,
     Duration,
@@ -29,26 +30,25 @@ from cernis.syntax.tree import (
 )
 
 if TYPE_CHECKING:
-    from cernis.syntax.parser import ClauseParser, Unexpected
+    from cernis.syntax.parser import ClauseParser
 
-_KEYWORDS = frozenset({*PATTERN_OPERATORS, "where", "within", "not"})
 _HIGHEST_ATOM = 700
 _HIGHEST_CONDITION = 1000
 
 
-def pattern_rule(parser: ClauseParser, head: Term, start: int) -> PatternRule:
+def pattern_rule(
+    parser: ClauseParser, head: Term, start: int, label: Term | None
+) -> PatternRule:  # fmt: skip
     """The rule whose head has been read, from behind its arrow to its `.`."""
     parser.words_are_infix = False
-    pattern = _pattern(parser)
+    body = _whole(parser)
     if parser.values[parser.at] == "," and parser.kinds[parser.at] == PUNCTUATION:
         raise _comma(parser)
     parser.expect_end()
-    return PatternRule(head, pattern, (start, parser.spans[-1][1]))
+    return PatternRule(head, body, (start, parser.spans[-1][1]), label)
 
 
 def _comma(parser: ClauseParser) -> Unexpected:
-    from cernis.syntax.parser import Unexpected
-
     return Unexpected(
         Diagnostic(
             "C001", Severity.ERROR, "a pattern has no `,`", parser.spans[parser.at],
@@ -59,43 +59,62 @@ def _comma(parser: ClauseParser) -> Unexpected:
 
 def _keyword(parser: ClauseParser) -> str:
     """The keyword that stands here, in lower case, or nothing."""
-    kind, value = parser.kinds[parser.at], parser.values[parser.at]
-    if kind == NAME and value in _KEYWORDS:
-        return value
-    if kind == VARIABLE and value.isupper() and value.lower() in _KEYWORDS:
-        return value.lower()
-    return ""
+    word = parser.grammar.word(parser.kinds[parser.at], parser.values[parser.at])
+    return word if word == "not" or word in parser.grammar.ranks else ""
 
 
-def _pattern(parser: ClauseParser) -> Pattern:
+def pattern(parser: ClauseParser, limit: int) -> Pattern:
+    """The pattern that begins here, as far as its operators have at most the given rank."""
     depth = parser.depth
     start = parser.spans[parser.at][0]
-    left = _primary(parser)
+    left, left_rank = _primary(parser), 0
+    ranks = parser.grammar.ranks
     while True:
         # Each round nests the pattern one level deeper to the left.
         parser.enter()
         word = _keyword(parser)
-        if word in PATTERN_OPERATORS:
-            parser.at += 1
-            right = _primary(parser)
-            left = Binary(word, left, right, (start, parser.spans[parser.at - 1][1]))
-        elif word == "where":
-            parser.at += 1
-            conditions = _conditions(parser)
-            left = Where(left, conditions, (start, parser.spans[parser.at - 1][1]))
-        elif word == "within":
-            parser.at += 1
-            duration = _duration(parser)
-            left = Within(left, duration, (start, parser.spans[parser.at - 1][1]))
-        else:
+        rank = ranks.get(word, limit + 1)
+        if rank > limit:
             parser.depth = depth
             return left
+        if rank < left_rank:
+            raise _looser(parser, word)
+        parser.at += 1
+        left, left_rank = _operation(parser, word, left, start, rank), rank
+
+
+def _operation(
+    parser: ClauseParser, word: str, left: Pattern, start: int, rank: int
+) -> Pattern:  # fmt: skip
+    """What a word makes of the pattern before it and of what stands behind the word."""
+    further = parser.grammar.further.get(word)
+    if further is not None:
+        return further(parser, left, start, rank)
+    if word == "where":
+        goals = conditions(parser)
+        return Where(left, goals, (start, parser.spans[parser.at - 1][1]))
+    if word == "within":
+        duration = _duration(parser)
+        return Within(left, duration, (start, parser.spans[parser.at - 1][1]))
+    right = pattern(parser, rank - 1)
+    return Binary(word, left, right, (start, parser.spans[parser.at - 1][1]))
+
+
+def _looser(parser: ClauseParser, word: str) -> Unexpected:
+    """What stands before the word binds looser than the word, so the two cannot be joined."""
+    return Unexpected(
+        Diagnostic(
+            "C001", Severity.ERROR, f"`{word}` binds tighter than what stands before it",
+            parser.spans[parser.at], help="put brackets around the part that belongs together",
+        )
+    )  # fmt: skip
 
 
 def _primary(parser: ClauseParser) -> Pattern:
     at = parser.at
     span = parser.spans[at]
-    if _keyword(parser) == "not":
+    is_quoted = parser.kinds[at] == QUOTED
+    if _keyword(parser) == "not" and not is_quoted:
         return _absence(parser)
     if parser.values[at] == "(" and parser.kinds[at] == PUNCTUATION:
         return _parenthesis(parser)
@@ -103,7 +122,7 @@ def _primary(parser: ClauseParser) -> Pattern:
         number = parser.expression(0)
         assert isinstance(number, Number)
         return TimePoint(number.value, number.span)
-    if _keyword(parser):
+    if _keyword(parser) and not is_quoted:
         raise parser.unexpected("an event pattern")
     term = parser.expression(_HIGHEST_ATOM)
     return EventAtom(term, (span[0], parser.spans[parser.at - 1][1]))
@@ -113,7 +132,7 @@ def _parenthesis(parser: ClauseParser) -> Pattern:
     opening = parser.at
     parser.at += 1
     parser.enter(3)
-    inner = _pattern(parser)
+    inner = _whole(parser)
     parser.depth -= 3
     _close(parser, ")", opening)
     if parser.values[parser.at] != ".":
@@ -132,7 +151,7 @@ def _absence(parser: ClauseParser) -> Pattern:
         raise parser.unexpected("`(` after `not`, as in not(c)[a, b],")
     parser.at += 1
     parser.enter(3)
-    absent = _pattern(parser)
+    absent = _whole(parser)
     _close(parser, ")", opening)
     if parser.values[parser.at] == ".":
         parser.at += 1
@@ -140,12 +159,17 @@ def _absence(parser: ClauseParser) -> Pattern:
     if parser.values[opening] != "[":
         raise parser.unexpected("`[` and the two patterns between which nothing may happen,")
     parser.at += 1
-    first = _pattern(parser)
+    first = _whole(parser)
     _close(parser, ",", opening)
-    last = _pattern(parser)
+    last = _whole(parser)
     parser.depth -= 3
     _close(parser, "]", opening)
     return Absence(absent, first, last, (start, parser.spans[parser.at - 1][1]))
+
+
+def _whole(parser: ClauseParser) -> Pattern:
+    """The pattern that begins here, up to a bracket, a comma or the end."""
+    return pattern(parser, parser.grammar.loosest)
 
 
 def _close(parser: ClauseParser, closing: str, opening: int) -> None:
@@ -154,7 +178,7 @@ def _close(parser: ClauseParser, closing: str, opening: int) -> None:
     parser.at += 1
 
 
-def _conditions(parser: ClauseParser) -> tuple[Term, ...]:
+def conditions(parser: ClauseParser) -> tuple[Term, ...]:
     """What stands behind `where`: a conjunction, in parentheses, in braces or bare."""
     if parser.values[parser.at] == "{" and parser.kinds[parser.at] == PUNCTUATION:
         braces = parser.expression(0)
@@ -176,8 +200,6 @@ def _duration(parser: ClauseParser) -> Term:
 
 
 def _no_duration(span: Span) -> Unexpected:
-    from cernis.syntax.parser import Unexpected
-
     return Unexpected(
         Diagnostic(
             "C001", Severity.ERROR, "a duration is neither negative nor infinite", span,

@@ -207,7 +207,13 @@ def _(node: Directive, limit: int) -> str:
 
 @_show.register
 def _(node: PatternRule, limit: int) -> str:
-    return f"{_show(node.head, CLAUSE - 1)} <- {_show(node.pattern, CLAUSE)}."
+    return f"{show_rule_head(node)} <- {_show(node.pattern, CLAUSE)}."
+
+
+def show_rule_head(rule: PatternRule) -> str:
+    """The head of a pattern rule, after its label if it has one."""
+    label = "" if rule.label is None else f"{_show(rule.label, ARGUMENT)} 'rule:' "
+    return f"{label}{_show(rule.head, CLAUSE - 1)}"
 
 
 @_show.register
@@ -233,17 +239,17 @@ def _(node: TimePoint, limit: int) -> str:
 @_show.register
 def _(node: Where, limit: int) -> str:
     conditions = ", ".join(_show(condition, 929) for condition in node.conditions)
-    return f"{_left(node.pattern)} where ({conditions})"
+    return f"{_show(node.pattern, CLAUSE)} where ({conditions})"
 
 
 @_show.register
 def _(node: Within, limit: int) -> str:
-    return f"{_left(node.pattern)} within {_show(node.duration, 699)}"
+    return f"{_show(node.pattern, CLAUSE)} within {_show(node.duration, 699)}"
 
 
 @_show.register
 def _(node: Binary, limit: int) -> str:
-    return f"{_left(node.left)} {node.operator} {_right(node.right)}"
+    return f"{_left(node)} {node.operator} {_right(node.right)}"
 
 
 @_show.register
@@ -255,9 +261,12 @@ def _(node: Absence, limit: int) -> str:
     return f"not({_show(node.absent, CLAUSE)})[{first}, {last}]"
 
 
-def _left(pattern: Pattern) -> str:
-    # Operators are left-associative: what stands on the left never needs parentheses.
-    return _show(pattern, CLAUSE)
+def _left(node: Binary) -> str:
+    # Operators are left-associative, so brackets on the left are never needed by cernis. Where
+    # operators are mixed they are written, since other systems rank them otherwise.
+    text = _show(node.left, CLAUSE)
+    is_mixed = isinstance(node.left, Binary) and node.left.operator != node.operator
+    return f"({text})" if is_mixed or isinstance(node.left, (Where, Within)) else text
 
 
 def _right(pattern: Pattern) -> str:

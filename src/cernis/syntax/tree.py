@@ -178,11 +178,12 @@ PATTERN_OPERATORS = (
 
 @dataclass(frozen=True, slots=True)
 class PatternRule:
-    """`head <- pattern.`"""
+    """`head <- pattern.`, also with a name: `label 'rule:' head <- pattern.`"""
 
     head: Term
     pattern: Pattern
     span: Span = _span()
+    label: Term | None = None
 
 
 Item: TypeAlias = Clause | Directive | PatternRule

@@ -1,0 +1,21 @@
+"""What the parser says of a clause it gives up."""
+
+from __future__ import annotations
+
+from cernis.errors import Diagnostic, Note, Severity
+from cernis.source import Span
+
+
+class Unexpected(Exception):
+    """Raised inside the parser to give up the clause at hand."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+def error(
+    code: str, message: str, span: Span, notes: tuple[Note, ...] = (), help_: str = ""
+) -> Diagnostic:
+    """A diagnostic that keeps the clause from being read."""
+    return Diagnostic(code, Severity.ERROR, message, span, notes, help_)
