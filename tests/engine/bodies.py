@@ -104,8 +104,11 @@ class Body:
         if roll < 0.72 or not sure:
             return f"happensAt({self.entity(self.random.choice(self.below.events), term)}, T)"
         if roll < 0.92 or not self.below.simple:
-            edge = self.random.choice(("start", "end"))
-            return f"happensAt({edge}({self.entity(self._late(sure), term)}), T)"
+            edge = self.random.choice(("start", "end", "start", "end", "startI", "endI"))
+            fluent = self._late(sure)
+            if edge == "startI" and self.below.mutual and chance(self.random, 0.5):
+                fluent = self.random.choice(self.below.mutual)
+            return f"happensAt({edge}({self.entity(fluent, term)}), T)"
         if roll < 0.96 or not self.below.closed:
             return f"initiatedAt({self.entity(self.random.choice(self.below.simple), term)}, T)"
         return f"terminatedAt({self.entity(self.random.choice(self.below.closed), term)}, T)"
@@ -158,6 +161,20 @@ class Body:
         fluent = self._held()
         if fluent is not None:
             self._negated(f"holdsAt({self.entity(fluent, self.closed)}, T)")
+
+    def denied(self, kind: str) -> str:
+        """A variable that a new negation has, and nothing else of the body."""
+        name = self.random.choice(("", "_")) + self.fresh(kind)
+        relations = [r for r in (*self.below.events, *self.below.fluents) if kind in r.slots]
+        if not relations:
+            return "_"
+        relation = self.random.choice(relations)
+        at = relation.slots.index(kind)
+        args = [name if i == at else self.closed(slot) for i, slot in enumerate(relation.slots)]
+        value = None if relation.value is None else self.closed(relation.value)
+        what = "happensAt" if value is None else "holdsAt"
+        self._negated(f"{what}({relation.text(args, value)}, T)")
+        return name
 
     def _negated(self, literal: str) -> None:
         self.literals.append(self.random.choice(("\\+ ", "not ")) + literal)

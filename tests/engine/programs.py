@@ -167,13 +167,14 @@ class Author:
     def _simple_rules(self, relation: Signature) -> None:
         is_grounded = chance(self.random, 0.15) and self._ground(relation)
         for _ in range(self.random.choice((1, 1, 2, 3))):
-            self._rule("initiatedAt", relation, open_share=0.3 if is_grounded else 0.04)
+            open_share = 0.3 if is_grounded else 0.04
+            self._rule("initiatedAt", relation, open_share, denied_share=0.3 * is_grounded)
         for _ in range(self.random.randint(1 if relation.value == "truth" else 0, 2)):
-            self._rule("terminatedAt", relation, open_share=0.12)
+            self._rule("terminatedAt", relation, 0.12, denied_share=0.3 * is_grounded)
         # What holds initially is settled at the first query, before a domain has grown.
         grows = is_grounded and {"dynamic", "both"} & set(self.domains.values())
         if chance(self.random, 0.12) and not grows:
-            self._initially(relation)
+            self._initially(relation, open_share=0.5 if is_grounded else 0.0)
         if chance(self.random, 0.2):
             for _ in range(self.random.choice((1, 1, 2, 3))):
                 self._delay(relation)
@@ -238,10 +239,13 @@ class Author:
         first, second = self.random.sample(self.constants[kind], 2)
         return first, second
 
-    def _rule(self, kind: str, relation: Signature, open_share: float) -> None:
+    def _rule(self, kind: str, relation: Signature, open_share: float, denied_share: float) -> None:
+        """A rule; some arguments of its head are open, or stand besides in a negation only."""
         body = self._body()
 
         def term(slot: str) -> str:
+            if denied_share and chance(self.random, denied_share):
+                return body.denied(slot)
             return "_" if chance(self.random, open_share) else body.known(slot)
 
         args = [term(slot) for slot in relation.slots]
@@ -262,13 +266,20 @@ class Author:
         else:
             self.clauses.append(f"{kind}({pair}, T) :- {goals}.")
 
-    def _initially(self, relation: Signature) -> None:
+    def _initially(self, relation: Signature, open_share: float) -> None:
         body = Body(self.random, self.below)
         if chance(self.random, 0.5):
             body._background()
-        head = body.entity(relation, body.known)
+
+        def term(slot: str) -> str:
+            return "_" if chance(self.random, open_share) else body.known(slot)
+
+        head = body.entity(relation, term)
         end = f" :- {', '.join(body.literals)}." if body.literals else "."
-        self.clauses.append(f"initially({head}){end}")
+        if chance(self.random, 0.2):
+            self.clauses.append(f"initiatedAt({head}, _, -1, _){end}")
+        else:
+            self.clauses.append(f"initially({head}){end}")
 
     # -- statically determined fluents ------------------------------------------------------
 

@@ -30,8 +30,6 @@ PENDING = frozenset(
         "values keep their form",
         "exact integers",
         "declared types",
-        "open initially",
-        "first points of intervals",
         "uncertain open initiations",
         "joined intervals",
         "exclusive values",
@@ -42,10 +40,8 @@ PENDING = frozenset(
         "other names of modes",
         "domains in background rules",
         "infinite numbers",
-        "head variables in negations",
         "grounding as a goal",
         "dialect rtec",
-        "anonymous times",
     }
 )
 """What the engine lacks, as cases name it. Once it has it, the name leaves cases and this set."""

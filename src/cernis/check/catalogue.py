@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from cernis.check.model import (
     ANY_VALUE,
+    EDGES,
     Boundary,
     ChangeRule,
     Changes,
@@ -293,10 +294,10 @@ def pattern_atom(term: Term, span: Span) -> Event | Pair | Boundary:
     name = functor(term)
     if name == ("=", 2):
         return _pair(term, span)
-    if name in (("start", 1), ("end", 1)) and isinstance(term, Compound):
+    if name in EDGES and isinstance(term, Compound):
         inner = term.args[0]
         if functor(inner) == ("=", 2):
-            return Boundary(name[0], _pair(inner, span), False, span)
+            return Boundary(EDGES[name], _pair(inner, span), False, span)
     relation, args = flatten(term)
     return Event(relation, args, span, term)
 

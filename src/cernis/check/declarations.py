@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cernis.check.model import (
     DIALECTS,
+    EDGES,
     Consumption,
     Definitions,
     Event,
@@ -110,7 +111,7 @@ def _declare(subject: Term, definitions: Definitions, report: Report, strictly: 
             definitions.declared_strictly |= {"fluent"} if strictly else set()
         return
     event = event_of(subject, report, "this declaration")
-    if event is not None and functor(subject) not in (("start", 1), ("end", 1)):
+    if event is not None and functor(subject) not in EDGES:
         definitions.declared_events[event.relation] = event
         definitions.declared_strictly |= {"event"} if strictly else set()
 

@@ -170,6 +170,9 @@ class _Builder:
         for literal in literals:
             if isinstance(literal, Happens):
                 self._depends(target, literal.event, EdgeKind.SAME, literal.span)
+            elif isinstance(literal, Boundary) and literal.edge == "startI":
+                # Earlier points have settled that it holds here for the first time.
+                self._depends(target, literal.pair, EdgeKind.EARLIER, literal.span)
             elif isinstance(literal, (Boundary, Changes)):
                 self._depends(target, literal.pair, EdgeKind.SAME, literal.span)
                 if isinstance(literal, Boundary):

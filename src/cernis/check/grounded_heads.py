@@ -1,9 +1,10 @@
 """What grounding says inside rules: open variables of heads, and `grounding(F=V)` as a goal.
 
 A variable of a head that nothing in the body binds ranges over the instances of its fluent. Where
-the body speaks of it too, in a negation or a comparison, the goals of the grounding rules that bind
-it become conditions of the rule. A rule for a statically determined fluent that no grounding rule
-is about, and whose head has an open variable, says nothing of anybody: it is left out.
+the body speaks of it too, in a negation or a comparison, and in `initially`, the goals of the
+grounding rules that bind it become conditions of the rule. A rule for a statically determined
+fluent, or for what holds initially, that no grounding rule is about, and whose head has an open
+variable, says nothing of anybody: it is left out.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from cernis.check.parts import pair_of, show_fluent
 from cernis.check.renaming import terms_in
 from cernis.check.report import Report
 from cernis.check.rewriting import renamed
-from cernis.syntax.tree import Compound, Term, Variable, functor, variables
+from cernis.syntax.tree import Atom, Compound, Term, Variable, functor, variables
 
 Goals: TypeAlias = tuple[Term, ...]
 
@@ -50,7 +51,10 @@ def bind_by_grounding(definitions: Definitions, modes: Modes, report: Report) ->
     definitions.statics = [
         each for rule in definitions.statics for each in _static(rule, groundings, modes, report)
     ]
-    definitions.initials = _asking(definitions.initials, groundings, report)
+    initials = _asking(definitions.initials, groundings, report)
+    definitions.initials = [
+        each for rule in initials for each in _initial(rule, groundings, modes, report)
+    ]
     definitions.effects = _asking(definitions.effects, groundings, report)
     definitions.postponables = _asking(definitions.postponables, groundings, report)
 
@@ -101,28 +105,81 @@ def _static(
         each for each in groundings.get(rule.pair.relation, [])
         if _matches(rule.pair, each, with_value=True) is not None
     ]  # fmt: skip
-    open_ones = _open(rule, modes)
-    if not open_ones or about:
-        yield rule
-        return
-    report.warn(
-        "C030", f"nothing says which {open_ones[0].name} this rule is about, so it is left out",
-        open_ones[0].span,
-        help=f"say what it ranges over: grounding({show_fluent(rule.pair)}=...) :- ...",
-    )  # fmt: skip
-
-
-def _open(rule: StaticRule, modes: Modes) -> list[Variable]:
-    """The variables of a head that the body does not bind."""
     bound: set[str] = set()
     for literal in rule.body:
         if isinstance(literal, HoldsFor):
             bound |= named([*literal.pair.args, literal.pair.value])
     goals = [each.goal for each in rule.body if isinstance(each, Condition) and not each.negated]
-    binder = Binder(modes, bound)
+    open_ones = _open(rule.pair, goals, bound, modes)
+    if not open_ones or about:
+        yield rule
+        return
+    _leave_out(rule.pair, open_ones[0], report)
+
+
+def _leave_out(pair: Pair, variable: Variable, report: Report) -> None:
+    report.warn(
+        "C030", f"nothing says which {variable.name} this rule is about, so it is left out",
+        variable.span,
+        help=f"say what it ranges over: grounding({show_fluent(pair)}=...) :- ...",
+    )  # fmt: skip
+
+
+def _open(pair: Pair, goals: Iterable[Term], bound: set[str], modes: Modes) -> list[Variable]:
+    """The variables of a head that the goals of a body, and what else it has, do not bind."""
+    binder = Binder(modes, set(bound))
     binder.run(goals)
-    terms = [*rule.pair.args, rule.pair.value]
-    return [v for term in terms for v in variables(term) if v.name not in binder.bound]
+    return [v for term in _terms(pair) for v in variables(term) if v.name not in binder.bound]
+
+
+def _initial(
+    rule: InitialRule, groundings: _ByFluent, modes: Modes, report: Report
+) -> Iterator[InitialRule]:
+    """What holds initially of the instances that the grounding rules of any value allow."""
+    open_ones = _open(rule.pair, rule.goals, set(), modes)
+    if not open_ones:
+        yield rule
+        return
+    own = groundings.get(rule.pair.relation, [])
+    if not own:
+        _leave_out(rule.pair, open_ones[0], report)
+        return
+    pair, names = _with_names(rule.pair), {variable.name for variable in open_ones}
+    has_open_value = any(variable.name in names for variable in variables(rule.pair.value))
+    options = list(_instances(pair, own, has_open_value))
+    # One rule, and not one for each option: a probability is that of an instance.
+    if options:
+        yield replace(rule, pair=pair, goals=(*rule.goals, *_either(options)))
+
+
+def _with_names(pair: Pair) -> Pair:
+    """The pair with a name for each variable that has none."""
+    terms = [
+        Variable(f"_any {at}", term.span) if term == _UNNAMED else term
+        for at, term in enumerate(_terms(pair))
+    ]
+    return replace(pair, args=tuple(terms[:-1]), value=terms[-1])
+
+
+_UNNAMED = Variable("_")
+
+
+def _either(options: list[Goals]) -> Goals:
+    """Goals that hold where those of any option do."""
+    if len(options) == 1:
+        return options[0]
+    each = tuple(map(_conjunction, options))
+    return (Compound(";", each, each[0].span),)
+
+
+def _conjunction(goals: Goals) -> Term:
+    if not goals:
+        return Atom("true")
+    return goals[0] if len(goals) == 1 else Compound(",", goals, goals[0].span)
+
+
+def _terms(pair: Pair) -> tuple[Term, ...]:
+    return (*pair.args, pair.value)
 
 
 # -- grounding as a goal ---------------------------------------------------------------------

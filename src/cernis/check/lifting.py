@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from cernis.check.model import (
+    EDGES,
     OPERATORS,
     Boundary,
     ChangeRule,
@@ -376,7 +377,7 @@ def _atom(term: Term, lifting: _Lifting) -> Term:
     if functor(term) == ("=", 2) and isinstance(term, Compound):
         fluent, value = term.args
         return replace(term, args=(_arguments(fluent, lifting), lifting.term(value)))
-    is_edge = functor(term) in (("start", 1), ("end", 1), ("startI", 1), ("endI", 1))
+    is_edge = functor(term) in EDGES
     if is_edge and isinstance(term, Compound) and functor(term.args[0]) == ("=", 2):
         return replace(term, args=(_atom(term.args[0], lifting),))
     return _arguments(term, lifting)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from cernis.check import declarations
 from cernis.check.iff import expand_iff
 from cernis.check.model import (
+    EDGES,
     Definitions,
     DelayedEffect,
     Event,
@@ -30,9 +31,12 @@ from cernis.syntax.tree import (
     Compound,
     Directive,
     Item,
+    Number,
     PatternRule,
     Term,
+    Variable,
     functor,
+    variables,
 )
 
 SHADOWED = frozenset({
@@ -170,11 +174,29 @@ def _change(clause: Clause, initiates: bool, definitions: Definitions, report: R
     pair = pair_of(args[0], report, word)
     if pair is None:
         return
+    if initiates and len(args) == 4 and args[2] == Number(-1):
+        _initial_change(clause, pair, definitions, report)
+        return
     bounds = (args[1], args[3]) if len(args) == 4 else ()
     time = args[2] if len(args) == 4 else args[1]
     rule = lower_change(clause, initiates, pair, time, clause.body, report, bounds)
     if rule is not None:
         definitions.changes.append(rule)
+
+
+def _initial_change(clause: Clause, pair: Pair, definitions: Definitions, report: Report) -> None:
+    """`initiatedAt(F=V, T1, -1, T2) :- goals` is `initially(F=V) :- goals`.
+
+    Goals that only say how -1 lies to the bounds of the window have no part in it.
+    """
+    assert isinstance(clause.head, Compound)
+    _, first, _, last = clause.head.args
+    bounds = {arg.name for arg in (first, last) if isinstance(arg, Variable)}
+    names = [{variable.name for variable in variables(goal)} for goal in clause.body]
+    pairs = zip(clause.body, names, strict=True)
+    goals = tuple(goal for goal, own in pairs if not own or own - bounds)
+    if _is_timeless(clause, report):
+        definitions.initials.append(InitialRule(pair, goals, clause.probability, clause.span))
 
 
 def _older_change(clause: Clause, definitions: Definitions, report: Report) -> None:
@@ -184,6 +206,8 @@ def _older_change(clause: Clause, definitions: Definitions, report: Report) -> N
     pair = pair_of(target, report, clause.head.functor)
     if pair is None:
         return
+    if time == Variable("_"):
+        time = Variable("_the time of the event", time.span)
     happens = Compound("happensAt", (event, time), event.span)
     initiates = clause.head.functor == "initiates"
     rule = lower_change(clause, initiates, pair, time, (happens, *clause.body), report)
@@ -193,7 +217,7 @@ def _older_change(clause: Clause, definitions: Definitions, report: Report) -> N
 
 def _happens(clause: Clause, definitions: Definitions, report: Report) -> None:
     assert isinstance(clause.head, Compound)
-    if functor(clause.head.args[0]) in (("start", 1), ("end", 1)):
+    if functor(clause.head.args[0]) in EDGES:
         report.error(
             "C062", "starts and ends follow from what a fluent does", clause.head.span,
             help="define the fluent, or give the event another name",

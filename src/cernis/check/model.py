@@ -21,6 +21,11 @@ DIALECTS = ("cernis", "rtec")
 ANY_VALUE = "*"
 """The value of a vertex that stands for whatever value a variable takes."""
 
+EDGES = {
+    ("start", 1): "start", ("end", 1): "end", ("startI", 1): "startI", ("endI", 1): "end",
+}  # fmt: skip
+"""Events that an interval of a fluent has, as they are written, and which edge each is."""
+
 OPERATORS = frozenset({"+", "-", "*", "/", "//", "mod", "**", "^", ",", "=", ":"})
 """Functors of terms that are arguments as they are: they are no part of a relation's name."""
 
@@ -120,7 +125,10 @@ class Happens:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """`[not] happensAt(start(F=V), T)` or `end`: the fluent begins or ceases to hold behind T."""
+    """`[not] happensAt(start(F=V), T)` or `end`: the fluent begins or ceases to hold after T.
+
+    The edge `startI` is the first time-point at which it holds.
+    """
 
     edge: str
     pair: Pair

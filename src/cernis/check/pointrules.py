@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cernis.check.model import (
+    EDGES,
     Boundary,
     ChangeRule,
     Changes,
@@ -271,11 +272,11 @@ class _Body:
         return Changes(goal.functor == "initiatedAt", pair, negated, where)
 
     def _happening(self, term: Term, negated: bool, span: Span) -> Literal | None:
-        edge, arity = functor(term)
-        if edge in ("start", "end") and arity == 1 and isinstance(term, Compound):
+        edge = EDGES.get(functor(term))
+        if edge is not None and isinstance(term, Compound):
             inner = term.args[0]
             if functor(inner) == ("=", 2):
-                pair = pair_of(inner, self.report, edge)
+                pair = pair_of(inner, self.report, term.functor)
                 if pair is None:
                     self.failed = True
                     return None

@@ -65,8 +65,7 @@ def check_safety(definitions: Definitions, modes: Modes, report: Report) -> None
         _static(static, modes, grounded, report)
     for initial in definitions.initials:
         bound = _background(initial.goals, set(), modes, report)
-        if initial.pair.relation not in grounded:
-            _head(initial.pair, bound, report, "bind it in the body, or add a grounding rule")
+        _head(initial.pair, bound, report, "bind it in the body, or by each grounding rule")
     for effect in definitions.effects:
         pairs = [effect.source, *([effect.target] if effect.target else [])]
         bound = _background(effect.goals, _names(*pairs), modes, report)

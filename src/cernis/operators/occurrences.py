@@ -136,14 +136,16 @@ def occurrence_table(occurrence: Occurrence, context: Context) -> tuple[EventTab
 
 
 def _edges(boundary: Boundary, context: Context) -> EventTable:
-    """The starts or ends of a fluent's intervals, one tick before they show."""
+    """The starts or ends of a fluent's intervals, one tick before they show; or first points."""
     fluent = context.fluents.get(boundary.pair.relation)
     if fluent is None:
         return _nothing(boundary, context)
-    times = (fluent.starts if boundary.edge == "start" else fluent.ends) - context.tick
+    is_first = boundary.edge == "startI"
+    times = fluent.ends if boundary.edge == "end" else fluent.starts
+    times = times if is_first else times - context.tick
     groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))
     inside = (times > context.edge) & (times <= context.query)
-    if boundary.pair.relation in context.unsure:
+    if boundary.pair.relation in context.unsure and not is_first:
         unsure = context.unsure_groups[boundary.pair.relation]
         inside &= (times < context.query) | ~unsure[groups]
     if boundary.edge == "end":

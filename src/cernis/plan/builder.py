@@ -48,7 +48,7 @@ from cernis.plan.logical import (
     Stratum,
 )
 from cernis.plan.patterns import Patterns
-from cernis.plan.pipeline import Pipeline, entity_names
+from cernis.plan.pipeline import Pipeline, entity_names, literals_of
 from cernis.plan.stages import (
     RuleShape,
     StageDraft,
@@ -248,7 +248,7 @@ class _Builder:
         return Match(pattern_head(rule), part, str(consumption), rule.span)
 
     def _initial(self, rule: InitialRule) -> InitialPoints:
-        goals = [Condition(goal, False, goal.span) for goal in rule.goals]
+        goals = [literal for goal in rule.goals for literal in literals_of(goal, goal.span)]
         pipeline = self._pipeline(entity_names(rule.pair))
         return InitialPoints(rule.pair, pipeline.run(goals), rule.span, rule.probability)
 

@@ -257,11 +257,13 @@ class Pipeline:
         return bool(free or binder.stuck)
 
     def _rank_condition(self, literal: Condition) -> int:
+        free = asked_names(literal.goal) - self.bound
+        if literal.negated and any(not name.startswith("_") for name in free):
+            return 97
         if not self.steps and not self.bound:
             return 90
-        free = asked_names(literal.goal) - self.bound
         if literal.negated:
-            return 97 if any(not name.startswith("_") for name in free) else 12
+            return 12
         binder = Binder(self.modes, set(self.bound))
         binder.run([literal.goal])
         if binder.stuck:

@@ -201,7 +201,9 @@ def _happening(occurrence: Occurrence, negated: bool) -> Asked:
         return Asked(EVENT, occurrence.relation, occurrence.args, None, negated)
     pair = occurrence.pair
     if isinstance(occurrence, Boundary):
-        kind = START if occurrence.edge == "start" else END
+        if occurrence.edge not in (START, END):
+            raise UnfitError
+        kind = occurrence.edge
         return Asked(kind, pair.relation, pair.args, pair.value, negated)
     kind = INITIATION if occurrence.initiates else TERMINATION
     return Asked(kind, pair.relation, pair.args, pair.value, negated)

@@ -8,19 +8,20 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.model import FluentKind, Relation
+from cernis.check.model import Boundary, FluentKind, Relation
 from cernis.operators.context import Context
 from cernis.operators.remembered import needed_later
 from cernis.operators.simple import leaves_open
+from cernis.plan.builder import Plan
 from cernis.plan.links import Link
-from cernis.plan.logical import Delay, PointRule, Stratum
+from cernis.plan.logical import Delay, PointRule, Stratum, parts_of
 from cernis.runtime.dirt import Dirt, joined
 from cernis.runtime.evaluator import Outcome, Spaces, Standing
 from cernis.runtime.memory import Admitted, Memory
 from cernis.runtime.population import Predicate
 from cernis.runtime.run import Answer, Window, counted_events, watched_fluents
 from cernis.runtime.simple_units import EventUnit, SimpleUnit
-from cernis.runtime.splicing import behind, inside, splice, widened
+from cernis.runtime.splicing import behind, inside, splice
 from cernis.runtime.spreading import INITIATIONS, TERMINATIONS, literals
 from cernis.runtime.static_units import StaticUnit, can_be_cut
 from cernis.runtime.stores import Rows, Store, fluent_table
@@ -41,7 +42,10 @@ class Incremental:
         self._before: int | None = None
         self._bound = -INFINITY
         self._watched = watched_fluents(self._plan)
-        self._kept = Kept(spaces, frozenset(memory.stores), counted=counted_events(self._plan))
+        self._kept = Kept(
+            spaces, frozenset(memory.stores), counted=counted_events(self._plan),
+            first_points=_first_points(self._plan),
+        )  # fmt: skip
         self._enter_stores()
         self._units = [list(self._unite(at)) for at in range(len(self._plan.stages))]
 
@@ -264,7 +268,7 @@ class Incremental:
         self._kept.look_ahead(relation, change.come, update.window.query, tick)
         if changed:
             before = update.changed.get(relation, Dirt.nothing())
-            update.changed[relation] = joined([before, widened(changed, update.context.tick)])
+            update.changed[relation] = joined([before, self._kept.around(relation, changed, tick)])
 
     def _pass_over(self, update: Update) -> None:
         """Take input fluents out where no window has seen, or will see, any records."""
@@ -308,6 +312,15 @@ def _all(store: Store) -> Rows:
 
 
 _NOWHERE = np.empty(0, np.int64), np.empty(0, np.int64)
+
+
+def _first_points(plan: Plan) -> frozenset[Relation]:
+    """The fluents of which rules ask for the first points of intervals."""
+    return frozenset(
+        part.pair.relation
+        for part in parts_of(plan.stages)
+        if isinstance(part, Boundary) and part.edge == "startI"
+    )
 
 
 def _asked(stratum: Stratum) -> set[Relation]:

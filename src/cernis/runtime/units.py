@@ -74,15 +74,26 @@ class Kept:
     """Keys of fluents that may have gone on behind the last query."""
     missed: set[Relation] = field(default_factory=set)
     """Fluents of which it matters when the window forgets an interval."""
+    first_points: frozenset[Relation] = frozenset()
+    """Fluents of which rules ask for the first points of intervals."""
 
     def look_ahead(self, relation: Relation, come: Rows, query: int, tick: int) -> None:
-        """Note where intervals begin or end behind the query: others may wait for that."""
+        """Note where intervals begin or end after the query: others may wait for that."""
         store = self.fluents[relation]
-        points = np.concatenate(come.columns[:2]) - tick
+        starts, ends = come.columns[:2]
+        parts = [starts - tick, ends - tick]
+        parts += [starts] if relation in self.first_points else []
+        points = np.concatenate(parts)
         later = (points > query) & (points < INFINITY - tick)
         if later.any():
-            groups = np.concatenate([store.groups(come)] * 2)
+            groups = np.concatenate([store.groups(come)] * len(parts))
             self.ahead.setdefault(relation, []).append((groups[later], points[later]))
+
+    def around(self, relation: Relation, dirt: Dirt, tick: int) -> Dirt:
+        """Stretches on which a fluent has changed, with the points that rules may ask about."""
+        dirt = widened(dirt, tick)
+        # What a stretch ends with may be what an interval begins with now.
+        return dirt.longer(tick) if relation in self.first_points else dirt
 
     def reached(self, query: int) -> Iterator[tuple[Relation, Dirt]]:
         """The points noted before that lie at a query or before it."""
@@ -257,8 +268,14 @@ class Unit:
         if self.is_affected_all(update):
             return Dirt.all()
         parts = [*self.by_change(update, frozenset(self._by_relation)), *self.by_time(update)]
-        parts += self.by_news(update)
+        parts += [*self.by_news(update), *self._by_own_first_points(update)]
         return joined(behind(part, update.window.edge) for part in parts)
+
+    def _by_own_first_points(self, update: Update) -> Iterator[Dirt]:
+        """First points of the unit's own intervals that time has come to: its rules may wait."""
+        for relation in self.kept.first_points & self.definitions.keys() & update.changed.keys():
+            is_same = self.kept.fluents[relation].register is self.register
+            yield update.changed[relation] if is_same else Dirt.all()
 
     def by_news(self, update: Update) -> Iterator[Dirt]:
         """Keys that came up for the first time, or that new members of domains are about."""
@@ -524,7 +541,7 @@ class Unit:
             update.outcome.add(relation, change)
             is_event = relation in self.kept.events
             times = change.gone.columns[0]
-            dirt = dirt if is_event else widened(dirt, update.context.tick)
+            dirt = dirt if is_event else self.kept.around(relation, dirt, update.context.tick)
             before = update.changed.get(relation, Dirt.nothing())
             update.changed[relation] = joined([before, dirt])
             if is_event:
