@@ -30,7 +30,6 @@ PENDING = frozenset(
         "values keep their form",
         "exact integers",
         "declared types",
-        "uncertain open initiations",
         "joined intervals",
         "exclusive values",
         "probabilities of static fluents",

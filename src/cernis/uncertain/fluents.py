@@ -235,7 +235,8 @@ class UncertainFluent:
         wanted = [head_column(args[at], rows, self._domains[at]) for at in bound]
         chosen, found = finder.all(wanted, rows.length)
         if rule.kind == "initiation":
-            there = since[found] <= rows.at[chosen]
+            # Only what has been initiated before, or is there by grounding, can be so again.
+            there = since[found] < rows.at[chosen]
             chosen, found = chosen[there], found[there]
         picked = rows.take(chosen)
         more = {f"<{at}>": Column(known[at], self._domains[at], found)
