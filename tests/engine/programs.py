@@ -82,6 +82,7 @@ class Author:
         self._domains([*events, *fluents])
         self.clauses += background(sorted(self.below.predicates, key=_name), random, self.constants)
         self._memory()
+        self._dialect()
         return Text(tuple(self.clauses), tuple(events), tuple(fluents), self.tick, base)
 
     def _directives(self, fluents: list[Signature]) -> None:
@@ -102,6 +103,17 @@ class Author:
         if re.search(_RELATION, text):
             far = Random(text).choice((0, "inf", *(self.tick * n for n in (1, 3, 6, 12))))
             self.clauses.append(f":- memory({far}).")
+
+    def _dialect(self) -> None:
+        """Some programs are read as RTEC reads them.
+
+        Not those with several clauses for one fluent: RTEC tells which of them count for pairs
+        that grounding names, and has no others.
+        """
+        heads = re.findall(r"^holdsFor\((\w+)", "\n".join(self.clauses), re.MULTILINE)
+        is_chosen = chance(Random("\n".join(self.clauses)), 0.25)
+        if is_chosen and len(heads) == len(set(heads)):
+            self.clauses.append(":- dialect(rtec).")
 
     def _definition(self, number: int) -> None:
         roll = self.random.random()

@@ -2,8 +2,10 @@
 
 The definition knows three rules. An initiation of v has its effect `delay` later, whether or not
 the tie rule lets it count for what holds; not if v is broken strictly in between; and not if v is
-postponable and an initiation of it lies strictly in between. By the tie rule `break` an initiation
-counts for what holds unless its value is broken at the same point; by the rule `initiation` all do.
+postponable and an initiation of it lies strictly in between, or, for some, if rules initiate it at
+the very point. What is initiated at the quiet point has no effect. By the tie rule `break` an
+initiation counts for what holds unless its value is broken at the same point; by the rule
+`initiation` all do.
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.delays import ALL, NEVER, NO_ACTION, NO_EFFECT, Effects, hold_delayed
+from cernis.kernels.delays import (
+    ALL,
+    NEVER,
+    NO_ACTION,
+    NO_EFFECT,
+    NO_POINT,
+    UNTIL_DUE,
+    Effects,
+    hold_delayed,
+)
 from cernis.kernels.inertia import INFINITY
 
 from .drawn import actions, bases, carried, integers, rows
@@ -47,6 +58,7 @@ class Given:
     query: int
     tick: int
     ties: str = "break"
+    quiet: int = NO_POINT
 
     def known(self) -> list[int]:
         """The instances there are."""
@@ -85,7 +97,8 @@ class Given:
         if all((own == own[:1]).all() for own in tables):
             tables = [own[:1] for own in tables]
         slots = integers([*(1 + ORDER.index(v) for v in range(VALUES)), 0])
-        return Effects(slots, *tables, integers([0, *(self.postponable[v] for v in ORDER)]))
+        postponable = integers([0, *(self.postponable[v] for v in ORDER)])
+        return Effects(slots, *tables, postponable, self.quiet)
 
     def _layer(self, layer: int, delays: list[int]) -> list[int]:
         """The effects of all slots that are the first, or the second, of their value."""
@@ -134,7 +147,8 @@ class _Instance:
             is_apart = start == NEVER or since != start - self.given.tick
             is_apart &= self._delay(value) != NO_EFFECT
             self.initiated.append((value, since))
-            self._attempt(value, since, is_apart or self.given.ties == "initiation")
+            is_told = self.given.ties == "break" and self.given.quiet == NO_POINT
+            self._attempt(value, since, is_apart or not is_told)
         todo = {time for time, _ in own} | self._due()
         done: set[int] = set()
         while any(time <= self.given.query for time in todo - done):
@@ -167,16 +181,21 @@ class _Instance:
 
     def _due(self) -> set[int]:
         """The points at which some initiation may have its effect."""
-        return {time + self._delay(v) for v, time in self.initiated if self._delay(v) != NO_EFFECT}
+        return {time + self._delay(v) for v, time in self.initiated if self._has_effect(v, time)}
 
-    def _effects_at(self, point: int) -> set[int]:
+    def _has_effect(self, value: int, time: int) -> bool:
+        return self._delay(value) != NO_EFFECT and time != self.given.quiet
+
+    def _effects_at(self, point: int, by_rules: set[int]) -> set[int]:
         """The values whose effect takes place at the point."""
         found = set()
         for value, time in self.initiated:
-            if self._delay(value) == NO_EFFECT or time + self._delay(value) != point:
+            if not self._has_effect(value, time) or time + self._delay(value) != point:
                 continue
             between = [at for own, at in self.breaks if own == value and time < at < point]
-            again = [at for own, at in self.initiated if own == value and time < at < point]
+            again = any(own == value and time < at < point for own, at in self.initiated)
+            if self.given.postponable[value] == UNTIL_DUE:
+                again |= value in by_rules
             if not between and not (again and self.given.postponable[value]):
                 found.add(value)
         return found
@@ -184,7 +203,7 @@ class _Instance:
     def _at(self, point: int, happening: list[int]) -> None:
         begun = {action >> 1 for action in happening if action & 1}
         ended = {action >> 1 for action in happening if not action & 1}
-        for value in self._effects_at(point):
+        for value in self._effects_at(point, set(begun)):
             for action in self.given.actions[value]:
                 self.effects.append((self.instance, action, point))
                 if not action & 1:
@@ -206,11 +225,18 @@ class _Instance:
         self.initiated += [(value, point) for value in begun]
         for value in [v for v in self.attempts if is_broken(v)]:
             self._over(value, point)
+        first = {
+            value for value, (since, _) in self.attempts.items()
+            if value in begun and since == self.given.quiet and self._delay(value) != NO_EFFECT
+        }  # fmt: skip
         for value in [v for v in begun & self.attempts.keys() if self.given.postponable[v]]:
+            self._over(value, point)
+        for value in first & self.attempts.keys():
             self._over(value, point)
         for value in begun - self.attempts.keys():
             if value in counted or self._delay(value) != NO_EFFECT:
-                self._attempt(value, point, value in renewed or value not in counted)
+                is_apart = value in renewed | first or value not in counted
+                self._attempt(value, point, is_apart)
         for value in counted:
             self.holding.setdefault(value, point + self.given.tick)
 
@@ -259,8 +285,9 @@ def inputs(draw: st.DrawFn) -> Given:
         sorted([*zip(*(column.tolist() for column in before), since, strict=True), *waiting]),
         delays, effects,
         draw(st.lists(flags, min_size=VALUES, max_size=VALUES)),
-        draw(st.lists(st.integers(0, 1), min_size=VALUES, max_size=VALUES)),
+        draw(st.lists(st.integers(0, UNTIL_DUE), min_size=VALUES, max_size=VALUES)),
         base + draw(st.integers(12, 30)), tick, ties,
+        draw(st.sampled_from([NO_POINT, NO_POINT, base - 1, base, base + 1])),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from cernis.kernels import unfold as walk
-from cernis.kernels.delays import ALL, NEVER, NO_ACTION, NO_EFFECT
+from cernis.kernels.delays import ALL, NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
 from cernis.kernels.linked import linked, linked_plain
 from cernis.kernels.unfold import Causes, Unfolded, unfold
 
@@ -79,13 +79,41 @@ class _Plain:
         return self.now is not None and self.causes.times[row] <= self.now
 
     def point(self, now: int, rows: list[int], own: list[int]) -> None:
+        kept, decided = len(self.happened), self.decided
+        self.rules(now, rows, own, frozenset())
+        initiated = {
+            (instance, action >> 1) for instance, actions in self.actions.items()
+            for action in actions if action & 1
+        }  # fmt: skip
+        del self.happened[kept:]
+        self.decided = decided
+        self.rules(now, rows, own, frozenset(own), initiated)
+        for instance, actions in self.actions.items():
+            self.change(instance, actions, now)
+
+    def is_put_off(self, instance: int, value: int, initiated: set[tuple[int, int]]) -> bool:
+        _, slot, own, _ = self.delays(instance, value)
+        moved = self.causes.effects[4][own[10] + slot]
+        return bool(moved == UNTIL_DUE) and (instance, value) in initiated
+
+    def rules(
+        self, now: int, rows: list[int], all_own: list[int], own: frozenset[int],
+        initiated: Any = frozenset(),
+    ) -> None:  # fmt: skip
+        """What effects of some instances and rules say of a point."""
         self.slots: set[int] = set()
         self.fired: set[tuple[int, int]] = set()
         self.actions: dict[int, list[int]] = {}
         waiting: list[tuple[int, Any]] = []
-        for instance in own:
+        for instance in (each for each in all_own if each in own):
             due = [self.held[instance]] if self.dues[instance] == now else []
             due += [value for value, time in self.pending[instance].items() if time == now]
+            for value in [own for own in due if self.is_put_off(instance, own, initiated)]:
+                due.remove(value)
+                later = self.pending[instance] if value in self.pending[instance] else self.dues
+                later[value if later is not self.dues else instance] = self.until(
+                    instance, value, now
+                )
             self.dues[instance] = NEVER if due else self.dues[instance]
             for value in due:
                 self.pending[instance].pop(value, None)
@@ -99,8 +127,6 @@ class _Plain:
                 waiting += self.edges(rank, now)
             for _, record in [each for each in waiting if each[0] == rank]:
                 waiting += self.decide(record, now)
-        for instance, actions in self.actions.items():
-            self.change(instance, actions, now)
 
     def edges(self, rank: int, now: int) -> list[tuple[int, Any]]:
         """What starts or ends, told at the rank of its relation."""
@@ -167,6 +193,11 @@ class _Plain:
         delay = int(self.causes.effects[1][relation[5] + line * relation[6] + slot])
         return delay, slot, relation, line
 
+    def until(self, instance: int, value: int, now: int) -> int:
+        """When the effects of what is initiated now are due."""
+        delay, *_ = self.delays(instance, value)
+        return NEVER if delay == NO_EFFECT or now == self.causes.quiet else now + delay
+
     def effects(self, instance: int, value: int) -> list[tuple[int, int]]:
         _, slot, relation, line = self.delays(instance, value)
         width, layers = relation[6], relation[7]
@@ -207,15 +238,16 @@ class _Plain:
         self.pending[instance] = {v: d for v, d in lost.items() if v not in begun}
         if after < 0:
             for value in begun:
-                delay, *_ = self.delays(instance, value)
-                if delay != NO_EFFECT:
-                    self.pending[instance][value] = now + delay
+                if self.until(instance, value, now) != NEVER:
+                    self.pending[instance][value] = self.until(instance, value, now)
                     self.begun.append((instance, value, now))
             return
-        delay, slot, own, _ = self.delays(instance, after)
-        is_moved = bool(begun) and bool(self.causes.effects[4][own[10] + slot])
+        _, slot, own, _ = self.delays(instance, after)
+        due = self.until(instance, after, now)
+        is_first = after == before and self.dues[instance] == NEVER and due != NEVER
+        is_moved = bool(begun) and (is_first or bool(self.causes.effects[4][own[10] + slot]))
         if after != before or is_moved:
-            self.dues[instance] = now + delay if delay != NO_EFFECT else NEVER
+            self.dues[instance] = due
         if after in lost and not is_moved:
             self.dues[instance] = lost[after]
         if is_moved:
@@ -273,12 +305,15 @@ def drawn(random: Random) -> tuple[Causes, Integers, Integers, Integers, Any]:
     triggers = np.searchsorted(waiting, np.arange(slots + 1)).astype(np.int64)
     held = np.array([random.randint(-1, VALUES - 1) for _ in range(total)], np.int64)
     held[bases[2] :] = -1
+    quiet = random.choice((NO_POINT, NO_POINT, 1))
+    if quiet != NO_POINT:
+        held[:] = -1
     causes = Causes(
         rules, np.array(rows, np.int64), np.array(table, np.int64),
         np.repeat(np.arange(3), counts), tuple(np.array(own, np.int64) for own in effects),
         np.ascontiguousarray(matrix[given[order]]), times, np.array([len(times)]),
         np.arange(total), np.array([total]), np.ascontiguousarray(matrix[inner]), triggers,
-        0, random.randint(10, 30), 1,
+        0, random.randint(10, 30), 1, quiet,
     )  # fmt: skip
     dues = np.array([random.choice((NEVER, random.randint(1, 20))) for _ in held], np.int64)
     dues[(held < 0) | (np.arange(total) >= bases[2])] = NEVER
@@ -286,7 +321,9 @@ def drawn(random: Random) -> tuple[Causes, Integers, Integers, Integers, Any]:
         (instance, value, random.randint(1, 20))
         for instance in np.flatnonzero(held[: bases[2]] < 0).tolist()
         for value in range(VALUES)
-        if random.random() < 0.3 and effects[0][rows[int(instance >= bases[1])][4] + value]
+        if random.random() < 0.3
+        and quiet == NO_POINT
+        and effects[0][rows[int(instance >= bases[1])][4] + value]
     ]
     columns = np.array(waiting, np.int64).reshape(-1, 3).T
     return causes, held, np.zeros(total, np.int64), dues, (columns[0], columns[1], columns[2])
@@ -308,7 +345,7 @@ def _effects(random: Random, effects: list[list[int]], count: int, is_tall: int)
                                   for at in range(1, width))]  # fmt: skip
         effects[2] += told
         effects[3] += [random.choice((own, own, ALL)) if own != NO_ACTION else own for own in told]
-    effects[4] += [0, random.randint(0, 1), random.randint(0, 1)]
+    effects[4] += [0, random.randint(0, UNTIL_DUE), random.randint(0, UNTIL_DUE)]
     return row
 
 

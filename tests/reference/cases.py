@@ -33,14 +33,10 @@ PENDING = frozenset(
         "joined intervals",
         "exclusive values",
         "probabilities of static fluents",
-        "values of two kinds",
-        "dependencies by constants",
         "findall over intervals",
-        "other names of modes",
         "domains in background rules",
         "infinite numbers",
         "grounding as a goal",
-        "dialect rtec",
     }
 )
 """What the engine lacks, as cases name it. Once it has it, the name leaves cases and this set."""

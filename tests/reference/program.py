@@ -23,7 +23,7 @@ from cernis.syntax.tree import (
 )
 
 from . import arithmetic, iff, phrases
-from .terms import Env, Renamer, substitute, unify
+from .terms import Env, Renamer, substitute
 from .validity import timely
 
 FLUENT_KINDS = frozenset({"initiatedAt", "terminatedAt", "initially", "fi", "ft"})
@@ -78,15 +78,23 @@ class Program:
         return self.dialect == "rtec"
 
     def names(self, pair: Term) -> bool:
-        """Does the head of a rule of the pair's fluent, or a grounding, name the pair's value?"""
-        heads = [rule.head for rule in self.rules if rule.kind in FLUENT_KINDS]
+        """Does the head of a rule of the pair's fluent, or a grounding, name the pair's value?
+
+        What holds initially does not count.
+        """
+        kinds = FLUENT_KINDS - {"initially"}
+        heads = [rule.head for rule in self.rules if rule.kind in kinds]
         heads += [rule.effect for rule in self.rules if rule.effect is not None]
         heads += [clause.head for clause in self.grounding if is_pair(clause.head)]
-        fluent, value = fluent_of(pair), value_of(pair)
-        return any(
-            value_of(head) == value and unify(fluent_of(head), fluent, {}) is not None
-            for head in heads
-        )
+        shape, value = _shape(fluent_of(pair)), value_of(pair)
+        return any(value_of(head) == value and _shape(fluent_of(head)) == shape for head in heads)
+
+
+def _shape(term: Term) -> object:
+    """The fluent without its arguments: functors, those inside included."""
+    if isinstance(term, Compound):
+        return functor(term), tuple(_shape(arg) for arg in term.args if isinstance(arg, Compound))
+    return functor(term)
 
 
 def is_pair(term: Term) -> bool:

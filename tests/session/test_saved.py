@@ -201,6 +201,12 @@ def test_definitions_are_the_same_wherever_they_stand() -> None:
     assert {name for name in one if one[name] != other.get(name)} == {"rich/1", "alarm/1", "lose/1"}
 
 
+def test_the_dialect_is_part_of_the_definitions_that_it_changes() -> None:
+    rules = RULES + ALARM + "p(alarm(_)=on).\n"
+    one, two = (digests(cernis.load(rules, dialect=own).checked) for own in ("cernis", "rtec"))
+    assert {name for name in one if one[name] != two[name]} == {"alarm/1"}
+
+
 def test_background_knowledge_is_part_of_a_definition() -> None:
     rules = "initiatedAt(old(X)=true, T) :- happensAt(look(X), T), age(X, A), A > 60.\n" + RULES
     one = digests(cernis.load(rules + "age(ann, 61).\n").checked)

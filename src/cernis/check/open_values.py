@@ -1,10 +1,10 @@
 """Values that no rule names: how the dialect `rtec` reads `initiatedAt(temp(X)=V, T) :- ...`.
 
 There a value that no head of an initiation or termination and no grounding names as a constant
-ends no other and is ended by no other: several of them may hold at once. So the values that are
-named are those of a fluent of their own, `temp by events`; of another, `temp by value`, each value
-is an argument; and the fluent itself holds whenever one of the two does. Neither is part of the
-results.
+ends no other: several of them may hold at once, until one that is named is initiated. So the values
+that are named are those of a fluent of their own, `temp by events`; of another, `temp by value`,
+each value is an argument; and the fluent itself holds whenever one of the two does. Neither is part
+of the results.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from cernis.check.model import (
     Either,
     Grounding,
     HoldsFor,
+    InitialRule,
     Literal,
     Pair,
     Relation,
@@ -78,10 +79,15 @@ class _OpenValues:
         definitions.events = [
             replace(rule, body=self._body(rule.body)) for rule in definitions.events
         ]
+        definitions.initials = [
+            each for rule in definitions.initials for each in self._initials(rule)
+        ]
         rename_pairs(definitions, lambda pair, _: self._meant(pair))
         definitions.groundings += [
             each for rule in definitions.groundings for each in self._groundings(rule)
         ]
+        if self._named:
+            definitions.changes.append(self._ended_by_named())
         wholes = [copied_pair(pair, self._by_events) for pair in self._named.values()]
         definitions.statics += [*map(self._of_whole, wholes), self._copied_values()]
 
@@ -97,13 +103,27 @@ class _OpenValues:
             pair = replace(rule.pair, relation=self._by_events)
             found.append(replace(rule, pair=pair, body=body))
         apart = tuple(
-            Condition(Compound("\\==", (value, pair.value), rule.span), False, rule.span)
-            for pair in self._named.values()
+            Condition(goal, False, rule.span) for goal in self._is_not_named(value, rule.span)
         )
         found.append(replace(rule, pair=self._valued(rule.pair), body=(*rule.body, *apart)))
         # A termination that leaves the value open ends whatever there is, named or not.
         is_open = not rule.initiates and _is_free(rule)
         return [replace(each, body=rule.body) for each in found] if is_open else found
+
+    def _initials(self, rule: InitialRule) -> list[InitialRule]:
+        """The same of what holds initially."""
+        pair = rule.pair
+        if pair.relation != self._relation or pair.value_name != ANY_VALUE:
+            return [rule]
+        apart = (*rule.goals, *self._is_not_named(pair.value, rule.span))
+        found = [replace(rule, pair=self._valued(pair), goals=apart)]
+        if self._named:
+            goals = (*rule.goals, self._is_named(pair.value, rule.span))
+            found.append(replace(rule, pair=replace(pair, relation=self._by_events), goals=goals))
+        return found
+
+    def _is_not_named(self, value: Term, span: Span) -> list[Term]:
+        return [Compound("\\==", (value, pair.value), span) for pair in self._named.values()]
 
     def _is_named(self, value: Term, span: Span) -> Term:
         same = [Compound("==", (value, pair.value), span) for pair in self._named.values()]
@@ -151,18 +171,30 @@ class _OpenValues:
         is_named = pair.value_name in self._named
         return [by_events] if is_named else [by_events, replace(rule, entity=self._valued(pair))]
 
+    def _ended_by_named(self) -> ChangeRule:
+        """An initiation of a value that is named ends all that are not."""
+        whole = self._whole()
+        named_value = replace(whole, relation=self._by_events, value=Variable("_", whole.span))
+        body = (Changes(True, named_value, False, whole.span),)
+        return ChangeRule(False, self._valued(whole), "T", body, whole.span)
+
     def _of_whole(self, rule: StaticRule) -> StaticRule:
         return replace(rule, pair=replace(rule.pair, relation=self._relation))
 
     def _copied_values(self) -> StaticRule:
         """`holdsFor(temp(X)=V, I) :- holdsFor('temp by value'(X, V)=true, I).`"""
+        whole = self._whole()
+        literal = HoldsFor(self._valued(whole), "I", whole.span)
+        return StaticRule(whole, (literal,), "I", whole.span)
+
+    def _whole(self) -> Pair:
+        """The fluent with variables as arguments and value."""
         span = next(
             rule.span for rule in self._definitions.changes
             if rule.pair.relation == self._by_value
         )  # fmt: skip
         args = tuple(Variable(f"A{at}", span) for at in range(self._relation.arity))
-        whole = Pair(self._relation, args, Variable("Value", span), span)
-        return StaticRule(whole, (HoldsFor(self._valued(whole), "I", span),), "I", span)
+        return Pair(self._relation, args, Variable("Value", span), span)
 
 
 def _is_free(rule: ChangeRule) -> bool:

@@ -23,6 +23,14 @@ from cernis.syntax.tree import Atom, Clause, Compound, Sequence, Term, Variable,
 
 ALLEN_RELATIONS = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
 ALLEN_MODES = ("source", "target", "union", "intersect", "complement", "complement_inv")
+OTHER_NAMES_OF_MODES = {
+    "lhs": "source",
+    "rhs": "target",
+    "intersection": "intersect",
+    "relative_complement": "complement",
+    "relative_complement_inverse": "complement_inv",
+}
+"""What RTEC calls the modes."""
 
 _LISTS = {("union_all", 2), ("intersect_all", 2), ("complement_all", 2)}
 _DURATIONS = {("intDurGreater", 3), ("intDurLess", 3)}
@@ -113,6 +121,7 @@ class _StaticBody:
         args = _args(goal)
         relation: Term = args[0] if len(args) == 5 else Atom(functor(goal)[0], goal.span)
         source, target, mode, output = args[-4:]
+        mode = _mode(mode)
         for term, allowed, what in (
             (relation, ALLEN_RELATIONS, "relation between intervals"),
             (mode, ALLEN_MODES, "mode of output"),
@@ -212,6 +221,13 @@ class _StaticBody:
     def _fail(self, code: str, message: str, span: Span, help_: str, *notes: Note) -> None:
         self.failed = True
         self.report.error(code, message, span, *notes, help=help_)
+
+
+def _mode(term: Term) -> Term:
+    """A mode of output under the name that the engine knows."""
+    if isinstance(term, Atom):
+        return Atom(OTHER_NAMES_OF_MODES.get(term.name, term.name), term.span)
+    return term
 
 
 def _args(goal: Term) -> tuple[Term, ...]:

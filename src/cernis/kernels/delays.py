@@ -24,8 +24,8 @@ Matrix = npt.NDArray[np.int64]
 Place = np.uint64
 Three = tuple[Integers, Integers, Integers]
 Four = tuple[Integers, Integers, Integers, Integers]
-Tables = tuple[Integers, Matrix, Matrix, Matrix, Integers]
-"""The columns of `Effects`."""
+Tables = tuple[Integers, Matrix, Matrix, Matrix, Integers, int]
+"""The columns of `Effects`, and the point whose initiations have none."""
 Delayed = tuple[
     Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers,
     Integers, Integers, int,
@@ -43,6 +43,10 @@ NEVER = int(np.iinfo(np.int64).max)
 """When an effect is due that is not, and since when a value holds that does not."""
 OF_NONE, OF_POSTPONABLE, OF_ALL = 0, 1, 2
 """Of which values initiations are noted where one value holds at most."""
+UNTIL_DUE = 2
+"""Postponable also by an initiation at the very point at which the effects are due."""
+NO_POINT = int(np.iinfo(np.int64).min)
+"""A point at which nothing happens."""
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
@@ -55,7 +59,9 @@ class Effects:
     initiation the effects of a value come, or `NO_EFFECT`. `told` has the action of each, and
     `done` what comes of it: `ALL` if the instance may not have the value that begins. Several
     effects that come together are in further columns, as many again as there are slots, and
-    `NO_ACTION` fills the rest. `postponable` is 1 for slots whose effects an initiation moves.
+    `NO_ACTION` fills the rest. `postponable` is 1 for slots whose effects an initiation moves that
+    lies strictly before them, and `UNTIL_DUE` if one at their very point does, too. What is
+    initiated at the point `quiet` has no effects; a later initiation of what holds since then has.
     """
 
     slots: Integers
@@ -63,6 +69,7 @@ class Effects:
     told: Matrix
     done: Matrix
     postponable: Integers
+    quiet: int = NO_POINT
 
 
 # -- writing ---------------------------------------------------------------------------------
@@ -99,9 +106,9 @@ def _slot(held: int, slots: Integers) -> Place:
 
 
 @part
-def _due(time: int, delay: int) -> int:
+def _due(time: int, delay: int, quiet: int) -> int:
     """When the effects of what is initiated then come."""
-    return time + delay if delay >= 0 else NEVER
+    return time + delay if (delay >= 0) & (time != quiet) else NEVER
 
 
 @part
@@ -110,7 +117,7 @@ def _take_effect(
     tables: Tables, effects: Three,
 ) -> tuple[Place, Place]:  # fmt: skip
     """Add the effects of a value to what happens now."""
-    slots, _, told, done, postponable = tables
+    slots, _, told, done, postponable, _ = tables
     column = _slot(held, slots)
     while column < Place(done.shape[1]):
         if told[line, column] != NO_ACTION:
@@ -128,16 +135,22 @@ def _gather(
     row: Place, stop: Place, actions: Integers, number: Place, lists: Three, line: Place,
     instance: int, time: int, fired: Place, now: Integers, tables: Tables, effects: Three,
 ) -> tuple[Place, Place]:  # fmt: skip
-    """All that happens at a point, into one list: what rules say, and effects that are due."""
+    """All that happens at a point, into one list: what rules say, and effects that are due.
+
+    Effects that what rules initiate at the very point postpones are left out.
+    """
     size, at = ZERO, ZERO
     while row < stop:
         now[size] = actions[row]
         size += ONE
         row += ONE
+    of_rules = size
     while at < number:
-        if lists[2][at] == time:
+        held = lists[0][at]
+        is_moved = tables[4][_slot(held, tables[0])] == UNTIL_DUE and _is_among(held, now, of_rules)
+        if lists[2][at] == time and not is_moved:
             size, fired = _take_effect(
-                lists[0][at], line, instance, time, size, fired, now, tables, effects
+                held, line, instance, time, size, fired, now, tables, effects
             )
         at += ONE
     return size, fired
@@ -218,8 +231,11 @@ def _act(
     count += Place(is_new & (held != NOTHING))
     slot = _slot(after, tables[0])
     delay = tables[1][line, slot]
-    is_moved = (action == after) & ((tables[4][slot] != 0) | (is_renewed & (slot > ZERO)))
-    then = time + delay if delay >= 0 else NEVER
+    then = _due(time, delay, tables[5])
+    is_first = (due == NEVER) & (then != NEVER)
+    is_moved = (action == after) & (
+        (tables[4][slot] != 0) | (is_renewed & (slot > ZERO)) | (is_first & (not is_new))
+    )
     if noted:
         before = _slot(held, tables[0])
         _note(begins, begun, instance, ~(held >> 1), time)
@@ -287,8 +303,9 @@ def _go_on(
             helds[kept], starts[kept], dues[kept] = held, starts[at], dues[at]
             if is_begun and starts[kept] == NEVER:
                 starts[kept] = time + tick
-            if is_begun and slot > ZERO and (is_broken or tables[4][slot]):
-                dues[kept] = _due(time, tables[1][line, slot])
+            is_first = dues[kept] == NEVER and tables[1][line, slot] >= 0
+            if is_begun and slot > ZERO and (is_broken or tables[4][slot] or is_first):
+                dues[kept] = _due(time, tables[1][line, slot], tables[5])
                 _note(begins, begun, instance, held >> 1, time)
                 begun += ONE
             kept += ONE
@@ -315,7 +332,7 @@ def _begin(
             delay = tables[1][line, slot]
             is_lost = not is_each and _is_broken(action, last, many, now, size)
             if delay >= 0 or not is_lost:
-                helds[number], dues[number] = action, _due(time, delay)
+                helds[number], dues[number] = action, _due(time, delay, tables[5])
                 starts[number] = NEVER if is_lost else time + tick
                 number += ONE
                 if is_lost or tables[4][slot]:
@@ -327,14 +344,14 @@ def _begin(
 
 @part
 def _needs_list(
-    number: Place, lists: Three, line: Place, tick: int, is_each: int, tables: Tables
+    number: Place, lists: Three, line: Place, tick: int, noted: int, tables: Tables
 ) -> bool:
     """Is there more to an instance than a value that holds and what its start tells?"""
     if number != ONE:
         return bool(number > ONE)
     start, due = lists[1][0], lists[2][0]
     slot = _slot(lists[0][0], tables[0])
-    is_told = is_each or due == NEVER or tables[4][slot] != 0
+    is_told = noted == OF_ALL or due == NEVER or tables[4][slot] != 0
     return bool(start == NEVER or not (is_told or due - tables[1][line, slot] == start - tick))
 
 
@@ -373,7 +390,7 @@ def _change(
 
 @part
 def _carry(
-    carried: Place, line: Place, instance: int, begun: Place, tick: int, is_each: int,
+    carried: Place, line: Place, instance: int, begun: Place, tick: int, noted: int,
     lists: Three, before: Four, tables: Tables, begins: Three,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
     """What an instance carries, into the list; and the initiations its effects count from."""
@@ -382,10 +399,10 @@ def _carry(
         held, since = before[1][carried] << 1 | 1, before[3][carried]
         start, slot = before[2][carried], _slot(held, tables[0])
         lists[0][number], lists[1][number] = held, start
-        lists[2][number] = _due(since, tables[1][line, slot])
+        lists[2][number] = _due(since, tables[1][line, slot], tables[5])
         number += ONE
         is_apart = tables[1][line, slot] >= 0 and (start == NEVER or since != start - tick)
-        if is_apart or (slot > ZERO and (is_each or tables[4][slot])):
+        if is_apart or (slot > ZERO and (noted == OF_ALL or tables[4][slot])):
             _note(begins, begun, instance, held >> 1, since)
             begun += ONE
         carried += ONE
@@ -428,7 +445,7 @@ def _walk(
     rows, width = Place(len(times)), tables[3].shape[1]
     is_single = width == len(tables[4])
     held, start, due = _first(number, lists)
-    is_listed = _needs_list(number, lists, line, tick, is_each, tables)
+    is_listed = _needs_list(number, lists, line, tick, noted, tables)
     while True:
         while not is_listed:
             coming = NEVER
@@ -478,7 +495,7 @@ def _walk(
                 intervals, begins,
             )  # fmt: skip
             held, start, due = _first(number, lists)
-            is_listed = _needs_list(number, lists, line, tick, is_each, tables)
+            is_listed = _needs_list(number, lists, line, tick, noted, tables)
 
 
 @part
@@ -493,7 +510,7 @@ def _close(instance: int, number: Place, lists: Three, count: Place, intervals: 
 
 
 @kernel(
-    "integers " * 9 + "matrix " * 3 + "integers integer integer integer "
+    "integers " * 9 + "matrix " * 3 + "integers integer integer integer integer "
     "integer integer " + "writable-integers " * 15,
     "boolean",
 )
@@ -501,7 +518,7 @@ def _hold_delayed(
     known: Integers, instances: Integers, times: Integers, actions: Integers,
     carried_instances: Integers, carried_values: Integers, carried_starts: Integers,
     carried_since: Integers, slots: Integers, delays: Matrix, told: Matrix, done: Matrix,
-    postponable: Integers, query: int, tick: int, is_each: int, noted: int, room: int,
+    postponable: Integers, quiet: int, query: int, tick: int, is_each: int, noted: int, room: int,
     found_instances: Integers, found_values: Integers, found_starts: Integers,
     found_ends: Integers, begun_instances: Integers, begun_values: Integers,
     begun_times: Integers, effect_instances: Integers, effect_actions: Integers,
@@ -509,7 +526,7 @@ def _hold_delayed(
     progress: Integers,
 ) -> bool:  # fmt: skip
     """Goes on from where `progress` says; gives whether there was room for all effects."""
-    tables = slots, delays, told, done, postponable
+    tables = slots, delays, told, done, postponable, quiet
     before = carried_instances, carried_values, carried_starts, carried_since
     intervals = found_instances, found_values, found_starts, found_ends
     begins = begun_instances, begun_values, begun_times
@@ -522,7 +539,7 @@ def _hold_delayed(
         instance = known[at]
         line = at if len(delays) > 1 else ZERO
         carried, number, begun = _carry(
-            carried, line, instance, begun, tick, is_each, lists, before, tables, begins
+            carried, line, instance, begun, tick, noted, lists, before, tables, begins
         )
         row, number, count, begun, fired, conflicts, has_room = _walk(
             row, line, instance, number, query, tick, is_each, noted, room, count, begun, fired,
@@ -560,10 +577,10 @@ def hold_delayed(
     `known` are the instances, sorted; those of actions and of what is carried are among them, and
     the tables of effects have their order. An initiation has its effects a delay later, whether or
     not it wins its point, unless its value is broken strictly in between; and if the value is
-    postponable, unless it is initiated again in between. Effects take place at their point together
-    with what happens there, and not behind the query. `carried_since` is the initiation from which
-    the effects of what is carried count; the start is `NEVER` of what is carried for its effects
-    only, and does not hold.
+    postponable, unless it is initiated again in between, or `UNTIL_DUE` by rules.
+    Effects take place at their point together with what happens there, and not after the query.
+    `carried_since` is the initiation from which the effects of what is carried count; the start is
+    `NEVER` of what is carried for its effects only, and does not hold.
 
     Gives instances, values, starts and ends; instances, values, times and ends of the initiations
     that effects count from: at its end, `NEVER` if that is not before the query, it is broken, has
@@ -576,9 +593,10 @@ def hold_delayed(
     is_each, most = ties != "break", len(times) + len(carried_instances)
     tables = (
         np.concatenate([np.zeros(2, np.int64), effects.slots]), effects.delays, effects.told,
-        effects.done, effects.postponable,
+        effects.done, effects.postponable, effects.quiet,
     )  # fmt: skip
-    noted = OF_ALL if is_each else int(effects.postponable.any()) * OF_POSTPONABLE
+    is_quiet = effects.quiet != NO_POINT
+    noted = OF_ALL if is_each or is_quiet else int(effects.postponable.any()) * OF_POSTPONABLE
     # Whatever begins was initiated, carried or an effect; one more may be written that does not.
     room = most + effects.done.shape[1]
     found = [np.empty(most + room + 1, np.int64) for _ in range(4)]

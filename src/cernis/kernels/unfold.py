@@ -3,8 +3,9 @@
 What a rule says of a point depends on what held there, which earlier points decide. So all rows of
 all rules of a cycle can be decided in one walk through time that keeps what holds: at each point
 first the effects that are due, then rows in the order of their ranks, and last what all this does
-to what holds, which no rule has seen at that point. That a value starts or ends is known when all
-that may initiate or terminate one of the fluent has been decided.
+to what holds, which no rule has seen at that point. Where rules may postpone effects at the very
+point at which they are due, the point is first decided without effects. That a value starts
+or ends is known when all that may initiate or terminate one of the fluent has been decided.
 
 Everything is numbered before. An *instance* is the arguments of one fluent or derived event. A
 *record* is a rule for certain arguments: its head and the instances its conditions ask about. The
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.kernels.compile import body, kernel, shortened
-from cernis.kernels.delays import ALL, NEVER, NO_ACTION
+from cernis.kernels.delays import ALL, NEVER, NO_ACTION, NO_POINT, UNTIL_DUE
 from cernis.kernels.soonest import Heap, drop_first, enter, put_off_first
 
 Integers = npt.NDArray[np.int64]
@@ -33,6 +34,8 @@ Tables = tuple[Matrix, Matrix, Matrix, Integers]
 """Rules, relations, classes, and the relation of each instance."""
 Effects = tuple[Integers, Integers, Integers, Integers, Integers]
 """Slots of values, delays, what is told of effects, what they do, and which are postponable."""
+WalkedEffects = tuple[Integers, Integers, Integers, Integers, Integers, int]
+"""The same, and the point whose initiations have no effects."""
 Pending = tuple[Matrix, Matrix]
 """Of instances that hold nothing: values whose initiations are under way, and when they are due."""
 Inner = tuple[Records, Integers, Integers, Integers]
@@ -45,6 +48,8 @@ NOTHING = -1
 LONG_AGO = int(np.iinfo(np.int64).min)
 ANY_INITIATION, ANY_TERMINATION, ANY_START, ANY_END = -5, -6, -7, -8
 """Classes of all initiations, terminations, starts or ends of a fluent."""
+ON_TRIAL = 1 << 62
+"""Changes the point that is written of happenings that are only tried out."""
 EDGE = 1 << 40
 """Added to the initiation or termination of a value, it makes its start or end."""
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -97,6 +102,7 @@ class Causes:
     edge: int
     query: int
     tick: int
+    quiet: int = NO_POINT
 
 
 @dataclass(slots=True)
@@ -252,7 +258,7 @@ def _decide(
 
 @body
 def _take_effect(
-    instance: int, value: int, now: int, tables: Tables, effects: Effects, state: Matrix,
+    instance: int, value: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
     happened: Integers, inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
 ) -> None:  # fmt: skip
     """The effects of a value of an instance."""
@@ -272,8 +278,9 @@ def _take_effect(
 
 @body
 def _take_effects(
-    instance: int, now: int, tables: Tables, effects: Effects, state: Matrix, pending: Pending,
-    happened: Integers, inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
+    instance: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
+    pending: Pending, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
+    progress: Integers,
 ) -> None:  # fmt: skip
     """The effects of what an instance holds, or of what it does not and that are due now."""
     own = Place(instance)
@@ -295,7 +302,7 @@ def _take_effects(
 
 @body
 def _effects_due(
-    now: int, query: int, tables: Tables, effects: Effects, state: Matrix, pending: Pending,
+    now: int, query: int, tables: Tables, effects: WalkedEffects, state: Matrix, pending: Pending,
     happened: Integers, inner: Inner, agenda: Agenda, kept: Three, heap: Heap, progress: Integers,
 ) -> None:  # fmt: skip
     """All effects of a point; what has been put off is put back."""
@@ -311,6 +318,52 @@ def _effects_due(
             put_off_first(due, size, heap)
         else:
             progress[WAITING] = np.int64(drop_first(size, heap))
+
+
+@body
+def _initiates(instance: int, value: int, state: Matrix, agenda: Agenda) -> bool:
+    """Is the initiation of a value among the actions of an instance?"""
+    first, initiates = state[Place(instance), ACTIONS], False
+    while first >= 0:
+        initiates |= agenda[0][Place(first)] == (value << 1 | 1)
+        first = agenda[1][Place(first)]
+    return initiates
+
+
+@body
+def _postpone(
+    instance: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
+    pending: Pending, agenda: Agenda,
+) -> None:  # fmt: skip
+    """Put off the effects that are due now and that the actions of an instance postpone."""
+    own = Place(instance)
+    at, count, held = ZERO, Place(state[own, COUNT]), state[own, HELD]
+    if count == ZERO and state[own, DUE] == now and _initiates(instance, held, state, agenda):
+        due, moved = _until(held, instance, now, tables, effects)
+        if moved == UNTIL_DUE:
+            state[own, DUE] = due
+    while at < count:
+        value = pending[0][own, at]
+        if pending[1][own, at] == now and _initiates(instance, value, state, agenda):
+            due, moved = _until(value, instance, now, tables, effects)
+            if moved == UNTIL_DUE:
+                pending[1][own, at] = due
+        at += ONE
+    if count > ZERO:
+        state[own, DUE] = _soonest(instance, state, pending)
+
+
+@body
+def _end_trial(
+    now: int, tables: Tables, effects: WalkedEffects, state: Matrix, pending: Pending,
+    agenda: Agenda, progress: Integers,
+) -> None:  # fmt: skip
+    """Let what rules do without effects postpone these, and nothing else come of it."""
+    for at in range(progress[TOUCHED]):
+        instance = agenda[2][Place(at)]
+        _postpone(instance, now, tables, effects, state, pending, agenda)
+        state[Place(instance), ACTIONS] = -1
+    progress[TOUCHED] = progress[AGENDA] = 0
 
 
 # -- what a point does to what holds ---------------------------------------------------------
@@ -342,7 +395,7 @@ def _ends(first: int, value: int, agenda: Agenda) -> bool:
 
 @body
 def _until(
-    value: int, instance: int, now: int, tables: Tables, effects: Effects
+    value: int, instance: int, now: int, tables: Tables, effects: WalkedEffects
 ) -> tuple[int, int]:
     """When the effects of a value that begins now are due, and whether they can be put off."""
     relations, relation = tables[1], Place(tables[3][Place(instance)])
@@ -353,7 +406,7 @@ def _until(
     line = relations[relation, IS_TALL] * (instance - relations[relation, BASE])
     delay = effects[1][Place(relations[relation, LINES] + line * width + slot)]
     moved = effects[4][Place(relations[relation, MOVED] + slot)]
-    return now + delay if delay >= 0 else NEVER, moved
+    return now + delay if (delay >= 0) & (now != effects[5]) else NEVER, moved
 
 
 @body
@@ -395,7 +448,7 @@ def _tell_edges(
 
 @body
 def _note_over(
-    held: int, instance: int, now: int, tick: int, tables: Tables, effects: Effects,
+    held: int, instance: int, now: int, tick: int, tables: Tables, effects: WalkedEffects,
     state: Matrix, begins: Three, progress: Integers,
 ) -> None:  # fmt: skip
     """Note that the initiation of what was held is no longer under way, if that was noted."""
@@ -437,7 +490,7 @@ def _sift(
 
 @body
 def _add_lost(
-    instance: int, first: int, now: int, tables: Tables, effects: Effects, state: Matrix,
+    instance: int, first: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
     pending: Pending, agenda: Agenda, begins: Three, progress: Integers,
 ) -> None:  # fmt: skip
     """Add initiations that lose their point: they hold nothing, but have their effects."""
@@ -471,7 +524,7 @@ def _soonest(instance: int, state: Matrix, pending: Pending) -> int:
 
 @body
 def _change(
-    instance: int, now: int, query: int, tick: int, tables: Tables, effects: Effects,
+    instance: int, now: int, query: int, tick: int, tables: Tables, effects: WalkedEffects,
     state: Matrix, pending: Pending, agenda: Agenda, heap: Heap, intervals: Four, begins: Three,
     progress: Integers,
 ) -> None:  # fmt: skip
@@ -488,7 +541,8 @@ def _change(
         progress[INTERVALS] += held != NOTHING
         state[own, HELD], state[own, START] = after, now + tick
     due, moved = _until(after, instance, now, tables, effects)
-    is_moved = moved != 0 and begun != NOTHING
+    is_first = after == held and state[own, DUE] == NEVER and due != NEVER
+    is_moved = begun != NOTHING and after != NOTHING and (moved != 0 or is_first)
     if state[own, COUNT] > 0:
         earlier = _sift(instance, first, begun, many, now, state, pending, agenda, begins, progress)
         due = due if earlier == NEVER or is_moved else earlier
@@ -510,25 +564,25 @@ def _change(
 
 @body
 def _rows_of_rank(
-    rank: int, now: int, stop: int, records: Records, times: Integers, tables: Tables,
+    rank: int, now: int, mark: int, stop: int, records: Records, times: Integers, tables: Tables,
     state: Matrix, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
     progress: Integers,
 ) -> None:  # fmt: skip
-    """Decide what events drive and what waits, of one rank."""
+    """Decide what events drive and what waits, of one rank; `mark` is written of what happens."""
     row = progress[ROW]
     while row < stop and times[Place(row)] == now:
         at = Place(row)
         if tables[0][Place(records[at, RULE]), RANK] > rank:
             progress[HIGHEST] = max(progress[HIGHEST], rank + 1)
             break
-        _decide(at, records, now, tables, state, happened, inner, agenda, kept, progress)
+        _decide(at, records, mark, tables, state, happened, inner, agenda, kept, progress)
         row += 1
     progress[ROW] = row
     waiting = inner[3][Place(rank)]
     inner[3][Place(rank)] = -1
     while waiting >= 0:
         _decide(
-            Place(waiting), inner[0], now, tables, state, happened, inner, agenda, kept, progress
+            Place(waiting), inner[0], mark, tables, state, happened, inner, agenda, kept, progress
         )
         waiting = inner[2][Place(waiting)]
 
@@ -561,7 +615,7 @@ def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Ma
 @kernel(
     "matrix matrix matrix integers " + "integers " * 5 + "records integers integers integers "
     "integers records integers "
-    + "integer " * 5
+    + "integer " * 7
     + "writable-matrix " * 3
     + "writable-integers " * 20,
     "boolean",
@@ -570,7 +624,8 @@ def _unfold(
     rules: Matrix, relations: Matrix, classes: Matrix, relation_of: Integers, slots: Integers,
     delays: Integers, told: Integers, done: Integers, postponable: Integers, records: Records,
     times: Integers, ends: Integers, own: Integers, own_ends: Integers, inner_records: Records,
-    triggers: Integers, edge: int, query: int, tick: int, edges: int, room: int, state: Matrix,
+    triggers: Integers, edge: int, query: int, tick: int, quiet: int, edges: int, tries: int,
+    room: int, state: Matrix,
     pending_values: Matrix, pending_dues: Matrix, happened: Integers, waiting: Integers,
     by_rank: Integers, actions: Integers, links: Integers,
     touched: Integers, keys: Integers, entries: Integers, places: Integers,
@@ -584,7 +639,7 @@ def _unfold(
     If not, what was found has to make room first.
     """
     tables = rules, relations, classes, relation_of
-    effects = slots, delays, told, done, postponable
+    effects = slots, delays, told, done, postponable, quiet
     inner, agenda = (inner_records, triggers, waiting, by_rank), (actions, links, touched)
     heap, pending = (keys, entries, places), (pending_values, pending_dues)
     intervals = found_instances, found_values, found_starts, found_ends
@@ -604,20 +659,31 @@ def _unfold(
                 break
             if progress[INTERVALS] > room or progress[BEGUN] > room or progress[HAPPENED] > room:
                 return False
-            progress[HIGHEST] = edges
-            _effects_due(
-                now, query, tables, effects, state, pending, happened, inner, agenda, kept, heap,
-                progress,
-            )  # fmt: skip
-            rank = 0
-            while rank <= progress[HIGHEST]:
-                if 0 < rank <= edges and now > edge:
-                    _tell_edges(rank, now, tables, state, happened, inner, agenda, kept, progress)
-                _rows_of_rank(
-                    rank, now, stop, records, times, tables, state, happened, inner, agenda, kept,
-                    progress,
-                )  # fmt: skip
-                rank += 1
+            on_trial = tries & (progress[WAITING] > 0) & (keys[0] == now)
+            while on_trial >= 0:
+                row, count, decided = progress[ROW], progress[HAPPENED], progress[DECIDED]
+                mark = now ^ (ON_TRIAL * on_trial)
+                progress[HIGHEST] = edges
+                if not on_trial:
+                    _effects_due(
+                        now, query, tables, effects, state, pending, happened, inner, agenda, kept,
+                        heap, progress,
+                    )  # fmt: skip
+                rank = 0
+                while rank <= progress[HIGHEST]:
+                    if 0 < rank <= edges and now > edge:
+                        _tell_edges(
+                            rank, mark, tables, state, happened, inner, agenda, kept, progress
+                        )
+                    _rows_of_rank(
+                        rank, now, mark, stop, records, times, tables, state, happened, inner,
+                        agenda, kept, progress,
+                    )  # fmt: skip
+                    rank += 1
+                if on_trial:
+                    _end_trial(now, tables, effects, state, pending, agenda, progress)
+                    progress[ROW], progress[HAPPENED], progress[DECIDED] = row, count, decided
+                on_trial -= 1
             for at in range(progress[TOUCHED]):
                 _change(
                     touched[Place(at)], now, query, tick, tables, effects, state, pending, agenda,
@@ -648,6 +714,7 @@ def unfold(
     instances, inner = len(causes.relation_of), len(causes.inner)
     # Where a relation tells no starts and ends, its rank for them is 0.
     edges = int(causes.relations[:, EDGES].max(initial=0))
+    tries = int((causes.effects[4] == UNTIL_DUE).any())
     layers = int(causes.relations[:, LAYERS].max(initial=0))
     # So many values of an instance may have effects.
     wide = max(1, int(np.count_nonzero(causes.effects[0])))
@@ -672,7 +739,8 @@ def unfold(
     while not _unfold(
         causes.rules, causes.relations, causes.classes, causes.relation_of, *causes.effects,
         causes.records, causes.times, causes.ends, causes.own, causes.own_ends, causes.inner,
-        causes.triggers, causes.edge, causes.query, causes.tick, edges, room, state, *scratch,
+        causes.triggers, causes.edge, causes.query, causes.tick, causes.quiet, edges, tries, room,
+        state, *scratch,
     ):  # fmt: skip
         for own, column, kind in zip(parts, found, kinds, strict=True):
             own.append(column[: progress[kind]].copy())

@@ -17,7 +17,7 @@ from cernis.check.model import (
     has_open_arguments,
 )
 from cernis.errors import DataError
-from cernis.kernels.delays import ALL, NO_ACTION, NO_EFFECT, Effects
+from cernis.kernels.delays import ALL, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE, Effects
 from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column
 from cernis.operators.expressions import reckon
@@ -54,11 +54,12 @@ def effects_of(
         own[action] = np.minimum(own.get(action, _FAR), length)
     slots = np.zeros(len(value_domain), np.int64)
     slots[list(sources)] = np.arange(1, 1 + len(sources))
-    moved = set()
+    moved: dict[int, int] = {}
     for delay in delays:
         mask = _moved(delay, arguments, domains, count, context)
         if mask.any():
-            moved.add(_codes(delay.effect, value_domain)[0])
+            is_late = any(each.until_due for each in delay.moved_by)
+            moved[_codes(delay.effect, value_domain)[0]] = UNTIL_DUE if is_late else 1
             if not mask.all():
                 raise UnevenError
     lengths, told = _tables(list(sources.values()))
@@ -69,8 +70,13 @@ def effects_of(
             may = allowed(groundings, arguments, domains, values, value_domain, context)
             done = np.where((told == action) & ~may[:, np.newaxis], ALL, done)
     lengths, told, done = _of_one_height(lengths, told, done)
-    postponable = np.array([0, *(int(source in moved) for source in sources)])
-    return Effects(slots, lengths, told, done, postponable)
+    postponable = np.array([0, *(moved.get(source, 0) for source in sources)])
+    return Effects(slots, lengths, told, done, postponable, quiet_point(delays, context))
+
+
+def quiet_point(delays: Sequence[Delay], context: Context) -> int:
+    """The point whose initiations have no effects, if there is one: what holds initially."""
+    return NO_POINT if all(delay.follows_initial for delay in delays) else context.start
 
 
 def _tables(sources: list[dict[int, Integers]]) -> tuple[Integers, Integers]:

@@ -211,7 +211,9 @@ class _Builder:
                 yield self._static(static)
         if kind is FluentKind.SIMPLE:
             for effect in own.effects.get(relation, ()):
-                yield Delay(effect, tuple(self._moved_by(effect)), effect.span)
+                initials = own.initials.get(relation, ())
+                follows = all(initial.starts_effects for initial in initials)
+                yield Delay(effect, tuple(self._moved_by(effect)), effect.span, follows)
 
     def _moved_by(self, effect: DelayedEffect) -> Iterator[Postponable]:
         """For which instances a further initiation moves an effect."""

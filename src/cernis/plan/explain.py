@@ -240,7 +240,8 @@ def _slide(around: Slide) -> str:
 def _delay(rule: Delay) -> str:
     effect = rule.effect
     then = f"-> {effect.target}" if effect.target else "ends"
-    moved = ", moved by each initiation" + _of_some(rule.moved_by) if rule.moved_by else ""
+    until = " until it is due" * any(each.until_due for each in rule.moved_by)
+    moved = f", moved by each initiation{until}{_of_some(rule.moved_by)}" if rule.moved_by else ""
     computed = f" where {', '.join(map(show, effect.goals))}" if effect.goals else ""
     return f"Delay {effect.source} {then} after {show(effect.delay)}{computed}{moved}"
 

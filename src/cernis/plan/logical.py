@@ -253,6 +253,8 @@ class Delay:
     moved_by: tuple[Postponable, ...]
     """For which instances a further initiation moves it: those that any of these is about."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    follows_initial: bool = True
+    """Does it follow what holds initially, as an initiation at the start of the run?"""
 
 
 @dataclass(frozen=True, slots=True)

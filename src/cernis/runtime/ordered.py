@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.model import Relation
-from cernis.kernels.delays import NEVER, NO_EFFECT, under_way
+from cernis.kernels.delays import NEVER, NO_EFFECT, NO_POINT, under_way
 from cernis.kernels.delays import Effects as EffectTables
 from cernis.kernels.linked import linked
 from cernis.kernels.order import placed, ranks, stable_order
@@ -135,7 +135,7 @@ class _Walk:
         causes = Causes(
             rules, relations, self._class_table(), self._relation_of(), effects, records, times,
             ends, placed(np.arange(len(groups)), rank), first[1:], inner, triggers,
-            self.context.edge, self.context.query, self.context.tick,
+            self.context.edge, self.context.query, self.context.tick, self._quiet(),
         )  # fmt: skip
         held, starts, dues, waiting, begun = self._before()
         found = self._unfolded(causes, held, starts, dues, waiting)
@@ -280,6 +280,10 @@ class _Walk:
         if self.context.tick > 1:
             _check_ticks(known, self.context.tick)
         return found
+
+    def _quiet(self) -> int:
+        """The point whose initiations have no effects, if there is one."""
+        return max((own.quiet for own in self._effects.values()), default=NO_POINT)
 
     def _relations(self) -> tuple[Matrix, Effects]:
         """A row for each relation; the tables of effects of all, one behind the other."""
@@ -474,7 +478,8 @@ def _dues(
     slots = effects.slots[values]
     lines = instances if len(effects.delays) > 1 else np.zeros(len(instances), np.int64)
     delay = effects.delays[lines, slots]
-    return np.where(delay == NO_EFFECT, NEVER, since + delay), effects.postponable[slots] != 0
+    is_none = (delay == NO_EFFECT) | (since == effects.quiet)
+    return np.where(is_none, NEVER, since + delay), effects.postponable[slots] != 0
 
 
 def _within(columns: list[Integers], base: int, count: int) -> list[Integers]:
