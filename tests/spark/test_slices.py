@@ -146,6 +146,27 @@ def test_random_programs(seed: int) -> None:
         assert not found, f"seed {seed}\n{scenario}\n{found}"
 
 
+BOUNDARIES = """
+happensAt(begins(P), T) :- happensAt(start(dose(P)=_), T).
+happensAt(ends(P), T) :- happensAt(end(dose(P)=_), T).
+some(P)=true iff dose(P)=2.5 or dose(P)=0.5.
+happensAt(any(P), T) :- happensAt(start(some(P)=true), T).
+"""
+
+DOSES = """dose|20|20|28|2.5|ann
+dose|22|19|22|1.5|bob
+dose|25|25|inf|0.5|ann
+dose|28|28|36|2.5|ann
+dose|31|23|31|0.5|ann"""
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_boundaries_of_intervals_that_records_bring(seed: int) -> None:
+    """`start` happens a tick before the record that brings the interval, in an earlier slice."""
+    found = difference(cernis.load(BOUNDARIES), DOSES.splitlines(), {}, Random(seed))
+    assert not found, f"seed {seed}\n{found}"
+
+
 def test_what_needs_whole_intervals_waits_for_them() -> None:
     plan = cernis.load(PROGRAMS["two parts"].rules).plan
     parts = Loaded(plan).sliced(1)

@@ -21,7 +21,7 @@ from cernis.check.lower import Lowered, lower
 from cernis.check.match_conditions import write_out_conditions
 from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
 from cernis.check.names import check_names, check_predicates
-from cernis.check.patterns import check_patterns, note_policy
+from cernis.check.patterns import check_pattern_atoms, check_patterns, note_policy
 from cernis.check.phrases import expand_phrases
 from cernis.check.places import IN_BOX, predicates_of_places
 from cernis.check.pointrules import speaks_of_time
@@ -93,6 +93,7 @@ def check(
     read_in_dialect(definitions, dialect or definitions.settings.dialect or usual, report)
     split_kinds(definitions, report)
     mark_free_variables(definitions)
+    check_pattern_atoms(definitions, report)
     lift_terms(definitions)
     clauses = _by_relation(lowered, report)
     tables = {

@@ -35,6 +35,13 @@ from cernis.syntax.tree import (
 )
 
 
+def check_pattern_atoms(definitions: Definitions, report: Report) -> None:
+    """Report what is no event or fluent to look for, while atoms are as they were written."""
+    for rule in definitions.patterns:
+        for part in _parts(rule.pattern):
+            _atom(part, report)
+
+
 def check_patterns(definitions: Definitions, report: Report) -> None:
     """Warn of patterns that must remember everything; report what cannot be computed."""
     terms = _terms_elsewhere(definitions)
@@ -47,7 +54,6 @@ def check_patterns(definitions: Definitions, report: Report) -> None:
                 help="add within and a duration, or choose :- consumption(recent).",
             )  # fmt: skip
         for part in _parts(rule.pattern):
-            _atom(part, report)
             _duration(part, report)
             _conditions(part, report)
             _functions(part, terms, report)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from cernis.check.model import (
+    Boundary,
     ChangeRule,
     Changes,
     Collect,
@@ -92,6 +93,30 @@ class _Search:
         self._strata = [stratum for stage in plan.stages for stratum in stage.strata]
         self._defined = frozenset(r for stratum in self._strata for r in stratum.relations)
         self._growing = growing(plan)
+        self._known_late = self._start_unannounced()
+
+    def _start_unannounced(self) -> frozenset[Relation]:
+        """The fluents that are defined and may start at the very point of a record.
+
+        `start` of such an interval happens a tick before that record, perhaps in a slice that is
+        evaluated already, and so does `end` of one that the record goes on.
+        """
+        late: set[Relation] = set()
+        statics = self._plan.checked.definitions.statics
+        for stratum in self._strata:
+            below = {
+                r for rule in statics if _head(rule) in stratum.relations for r in _reads(rule)
+            }
+            if below & late or below - self._defined:
+                late |= set(stratum.relations)
+        return frozenset(late)
+
+    def _has_late_boundary(self, rule: Rule) -> bool:
+        """Does a rule ask for the start or end of intervals that records bring?"""
+        if isinstance(rule, StaticRule):
+            return False
+        asked = {each.pair.relation for each in temporal(rule.body) if isinstance(each, Boundary)}
+        return bool(asked & self._known_late or asked - self._defined)
 
     def found(self, strata: Iterable[Stratum]) -> list[Stratum]:
         """Those of some strata. Each that has to go may take others with it."""
@@ -106,7 +131,11 @@ class _Search:
 
     def _is_pointwise(self, stratum: Stratum) -> bool:
         rules = [rule for r in stratum.relations for rule in self._rules.get(r, ())]
-        return all(map(looks_no_further, rules)) and not any(map(self.grows, stratum.relations))
+        return (
+            all(map(looks_no_further, rules))
+            and not any(map(self._has_late_boundary, rules))
+            and not any(map(self.grows, stratum.relations))
+        )
 
     def grows(self, relation: Relation) -> bool:
         """May the members of a domain that grows with the input matter to a relation?"""
