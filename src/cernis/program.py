@@ -151,6 +151,7 @@ class Program:
 
         chosen = settings(window, step, start, None, tick, ties)
         likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
+        likely.check_names(self.fluents)
         return UncertainSession(
             self.plan, likely, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties,
             policy,
@@ -205,9 +206,13 @@ def load(
 
 
 def check_source(
-    source: str | Path, facts: Iterable[str | Path] = (), dialect: str | None = None
-) -> Checked:
-    """Load and check a program, errors and all."""
+    source: str | Path, facts: Iterable[str | Path] = (), dialect: str | None = None,
+    facts_follow: bool = False,
+) -> Checked:  # fmt: skip
+    """Load and check a program, errors and all.
+
+    If its facts follow later, predicates that nothing defines are named in one note.
+    """
     if dialect is not None and dialect not in DIALECTS:
         raise DataError(f"the dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
     usual = "rtec" if "\n" not in str(source) and str(source).endswith(".prolog") else "cernis"
@@ -219,7 +224,7 @@ def check_source(
         parsed = load_text(source, facts=texts)
     tables, troubles = _tables(file for file in files if file.suffix in TABLE_ENDINGS)
     with collector_paused():
-        return check(_with(parsed, troubles), tables, dialect, usual)
+        return check(_with(parsed, troubles), tables, dialect, usual, facts_follow)
 
 
 def _is_file_name(source: str) -> bool:

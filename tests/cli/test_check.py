@@ -111,11 +111,34 @@ def test_github_has_nothing_to_say_of_a_sound_program() -> None:
     assert (done.code, done.out) == (0, "")
 
 
-def test_facts_are_missed_where_there_are_none() -> None:
-    done = run("check", write("speeds.cer", SPEEDS))
+def test_without_facts_one_note_names_the_predicates_that_come_from_them() -> None:
+    more = "initiatedAt(f(X)=1, T) :- happensAt(e(X), T), p(X), \\+ q(X, 1), p(X)."
+    done = run("check", write("speeds.cer", SPEEDS + more))
+    assert done.code == 0
+    assert "note[C022]: 3 predicates come from facts: limit/2, p/1, q/2\n" in done.out
+    assert "--facts" in done.out
+    assert "speeds.cer: 1 note" in done.out
+
+
+def test_with_facts_that_lack_some_each_is_an_error() -> None:
+    write("others.cer", "other(tug, 12).\n")
+    done = run("check", write("speeds.cer", SPEEDS), "--facts", "others.cer")
     assert done.code == 1
     assert "error[C022]: there is no predicate limit/2" in done.out
-    assert "--facts" in done.out
+
+
+def test_without_facts_slips_and_what_rules_cannot_do_are_errors() -> None:
+    slips = "port(brest). initiatedAt(f(X)=1, T) :- happensAt(e(X), T), porrt(X), assertz(X)."
+    done = run("check", write("slips.cer", slips))
+    assert done.code == 1
+    assert "did you mean `port`?" in done.out
+    assert "assertz/1 changes the program, which a rule may not" in done.out
+
+
+def test_a_run_without_its_facts_is_an_error() -> None:
+    done = run("plan", write("speeds.cer", SPEEDS))
+    assert done.code == 1
+    assert "error[C022]: there is no predicate limit/2" in done.err
 
 
 def test_facts_as_rule_text() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 
+from cernis.errors import DataError
 from cernis.spark.metrics import Metrics, serve
+from cernis.spark.stream_sources import source_of
 
 
 def test_totals_grow_and_states_are_replaced() -> None:
@@ -48,3 +51,23 @@ def test_served() -> None:
     told.value.close()
     server.shutdown()
     server.server_close()
+
+
+@pytest.mark.parametrize("port", [-1, 99999])
+def test_a_port_that_there_is_not(port: int) -> None:
+    with pytest.raises(DataError, match=f"figures cannot be served at port {port}"):
+        serve(Metrics().prometheus, port)
+
+
+def test_a_port_that_is_taken() -> None:
+    server = serve(Metrics().prometheus, 0)
+    with pytest.raises(DataError, match="figures cannot be served"):
+        serve(Metrics().prometheus, server.server_address[1])
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("address", ["mqtt://h:99999/t", "mqtt://[h/t", "mqtt://h:x/t"])
+def test_addresses_that_are_none(address: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is no address of a broker"):
+        source_of(address, tmp_path)

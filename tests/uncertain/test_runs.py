@@ -368,3 +368,24 @@ def test_no_records() -> None:
     result = cernis.load(SWITCH).run_uncertain([])
     assert result.text() == result.probability_text() == ""
     assert len(result.intervals) == len(result.probabilities) == 0
+
+
+@pytest.mark.parametrize(("settings", "said"), [
+    ({"memory": "60"}, "the memory must be a whole number of starts, not '60'"),
+    ({"memory": 1.5}, "whole number of starts"),
+    ({"seed": "a"}, "the seed must be a whole number"),
+    ({"thresholds": {"alrm": 0.95}}, "of alrm: there is no such fluent; did you mean alarm"),
+    ({"thresholds": {"alarm/3": 0.95}}, "there is no such fluent; did you mean alarm"),
+    ({"thresholds": {"fire": 0.95}}, "there is no such fluent; there are alarm/1"),
+    ({"thresholds": [0.95]}, "thresholds are given by fluent"),
+    ({"durations": {"x": (3, 1)}, "memory": 2}, "durations of x: there is no such fluent"),
+    ({"durations": [3, 1], "memory": 2}, "durations are a file, or are given by fluent"),
+    ({"tick": 1 << 63}, "the tick must be a whole number above 0 and below 2"),
+    ({"tick": "5"}, "the tick must be a whole number"),
+])  # fmt: skip
+def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
+    program = cernis.load("initiatedAt(alarm(X)=true, T) :- happensAt(smoke(X), T).\n")
+    with pytest.raises(DataError, match=said):
+        program.run_uncertain("0.5::smoke|1|1|a\n", **settings)
+    with pytest.raises(DataError, match=said):
+        program.uncertain_session(**settings)

@@ -12,6 +12,7 @@ from cernis.check.constants import split_by_constants
 from cernis.check.dependencies import Dependencies, dependencies
 from cernis.check.dialect import read_in_dialect
 from cernis.check.free_variables import mark_free_variables
+from cernis.check.functions import check_functions
 from cernis.check.goals import Modes, Needs, infer_modes
 from cernis.check.grounded_heads import bind_by_grounding
 from cernis.check.kinds import split_kinds
@@ -20,11 +21,12 @@ from cernis.check.lifting import lift_terms
 from cernis.check.lower import Lowered, lower
 from cernis.check.match_conditions import write_out_conditions
 from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
-from cernis.check.names import check_names, check_predicates
+from cernis.check.names import check_names
 from cernis.check.patterns import check_pattern_atoms, check_patterns, note_policy
 from cernis.check.phrases import expand_phrases
 from cernis.check.places import IN_BOX, predicates_of_places
 from cernis.check.pointrules import speaks_of_time
+from cernis.check.predicates import check_predicates
 from cernis.check.recursion import extend_strictly
 from cernis.check.report import Report
 from cernis.check.safety import check_clauses, check_safety, check_singletons
@@ -78,11 +80,12 @@ class Checked:
 
 def check(
     parsed: Parsed, given: Mapping[Relation, FactTable] | None = None, dialect: str | None = None,
-    usual: str = "cernis",
+    usual: str = "cernis", facts_follow: bool = False,
 ) -> Checked:  # fmt: skip
     """Check a program. `given` are tables from outside the text that serve as predicates.
 
     The dialect decides how the text is read; without one a directive does, and else the `usual`.
+    Where facts follow later, predicates that only they can define are noted, and no errors.
     """
     report = Report(list(parsed.diagnostics))
     expanded = expand_phrases(parsed.items, report)
@@ -115,7 +118,11 @@ def check(
     known = {*tables, *definitions.dynamic, *(relation for relation, _ in definitions.domains)}
     quiet = {r for r, own in clauses.items() if own[0].span[0] >= parsed.facts_begin}
     quiet |= {IN_BOX, *(validity.facts for validity in definitions.validities)}
-    reached = check_predicates(_roots(definitions), clauses, known, report, quiet)
+    reached = check_predicates(_roots(definitions), clauses, known, report, quiet, facts_follow)
+    check_functions(_roots(definitions), report.error)
+    for relation, own in clauses.items():
+        say = report.error if relation in reached else report.warn
+        check_functions((goal for clause in own for goal in clause.body), say)
     check_safety(definitions, modes, report)
     check_clauses([c for own in clauses.values() for c in own], modes, reached, report)
     check_singletons(parsed.items, report)

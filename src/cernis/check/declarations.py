@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from cernis.check.amounts import amount, is_length
 from cernis.check.model import (
     DIALECTS,
     EDGES,
@@ -22,13 +23,11 @@ from cernis.check.parts import event_of, pair_of
 from cernis.check.report import Report, did_you_mean
 from cernis.check.validity import validity_of
 from cernis.syntax.printer import show
-from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
     Atom,
     Clause,
     Compound,
     Directive,
-    Duration,
     Number,
     Sequence,
     Term,
@@ -221,11 +220,12 @@ def _indicated(term: Term) -> Relation | None:
 
 def _tick(goal: Compound, definitions: Definitions, report: Report) -> None:
     value = goal.args[0]
-    if isinstance(value, Number) and isinstance(value.value, int) and value.value > 0:
-        definitions.settings = replace(definitions.settings, tick=value.value)
+    said = value.value if isinstance(value, Number) else None
+    if isinstance(said, int) and is_length(said, 1):
+        definitions.settings = replace(definitions.settings, tick=said)
         return
-    report.error("C064", f"a tick is a whole number above 0, not {show(value)}", value.span,
-                 help="write, say, :- tick(40).")  # fmt: skip
+    report.error("C064", f"a tick is a whole number above 0 and below 2**62, not {show(value)}",
+                 value.span, help="write, say, :- tick(40).")  # fmt: skip
 
 
 def _choice(options: tuple[str, ...], term: Term, report: Report) -> str | None:
@@ -254,15 +254,11 @@ def _memory(goal: Compound, definitions: Definitions, report: Report) -> None:
     if isinstance(value, Atom) and value.name == "inf":
         definitions.settings = replace(definitions.settings, memory=None)
         return
-    amount: int | float = -1
-    if isinstance(value, Number):
-        amount = value.value
-    elif isinstance(value, Duration):
-        amount = value.amount * DURATION_UNITS[value.unit]
-    if amount >= 0 and amount == int(amount):
-        definitions.settings = replace(definitions.settings, memory=int(amount))
+    said = amount(value)
+    if said is not None and is_length(said) and said == int(said):
+        definitions.settings = replace(definitions.settings, memory=int(said))
         return
-    report.error("C064", f"a memory is a whole number from 0 on, or inf, not {show(value)}",
+    report.error("C064", f"a memory is a whole number from 0 to 2**62, or inf, not {show(value)}",
                  value.span, help="write, say, :- memory(2h).")  # fmt: skip
 
 

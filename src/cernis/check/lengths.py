@@ -11,20 +11,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from cernis.check.amounts import length
 from cernis.check.catalogue import pattern_atom, pattern_head
 from cernis.check.model import Boundary, Definitions, Event, Relation
 from cernis.check.report import Report
 from cernis.syntax.printer import show
-from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
     Absence,
     Binary,
-    Duration,
     EventAtom,
-    Number,
     Pattern,
     PatternRule,
-    Term,
     Where,
     Within,
 )
@@ -87,7 +84,7 @@ class _Measuring:
 
     def _within(self, pattern: Within) -> Lengths:
         least, greatest = self.of(pattern.pattern)
-        longest = _length(pattern.duration)
+        longest = length(pattern.duration)
         if least > longest:
             self._never(pattern, f"what it is around lasts {least:g} at least")
             return _ANY
@@ -133,12 +130,6 @@ class _Measuring:
 def _sum(left: Lengths, right: Lengths, gap: int) -> Lengths:
     greatest = math.inf if gap else left[1] + right[1]
     return left[0] + right[0] + gap, greatest
-
-
-def _length(duration: Term) -> float:
-    if isinstance(duration, Duration):
-        return duration.amount * DURATION_UNITS[duration.unit]
-    return duration.value if isinstance(duration, Number) else math.inf
 
 
 def _shown(pattern: Pattern) -> str:

@@ -6,13 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from cernis.check.catalogue import Catalogue, EventEntry, FluentEntry, covers
-from cernis.check.goals import calls
 from cernis.check.model import Definitions, Event, FluentKind, Pair, Relation
-from cernis.check.report import Report, did_you_mean, near
+from cernis.check.report import Report, did_you_mean, misspelt
 from cernis.errors import Note
-from cernis.knowledge.builtins import builtin
-from cernis.knowledge.unknown import refusal
-from cernis.syntax.tree import Clause, Term, functor
 
 
 def check_names(catalogue: Catalogue, definitions: Definitions, report: Report) -> None:
@@ -194,7 +190,7 @@ def _unknown(
     another is worth a word.
     """
     name, relation = entry.relation.name, entry.relation
-    similar = _misspelt(name, known)
+    similar = misspelt(name, known)
     for use in entry.uses:
         if strict or (declaring and similar):
             report.error(
@@ -212,98 +208,3 @@ def _how_to_declare(what: str, relation: Relation) -> str:
     args = ", ".join("_" * relation.arity)
     shown = f"{relation.name}({args})" if relation.arity else relation.name
     return f"if it is input, declare it: :- {what}({shown}{'=_' if what == 'fluent' else ''})."
-
-
-def _misspelt(name: str, known: Iterable[str]) -> list[str]:
-    """Known names so near that a slip of the keyboard explains the difference."""
-    return [other for other in near(name, known, 5) if _distance(name, other) <= 1 + len(name) // 8]
-
-
-def _distance(left: str, right: str) -> int:
-    """Insertions, deletions, substitutions and swaps of neighbours between two names."""
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for i, a in enumerate(left, 1):
-        previous, row = row, [i]
-        for j, b in enumerate(right, 1):
-            row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (a != b)))
-            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
-                row[-1] = min(row[-1], before[j - 2] + 1)
-        before = previous
-    return row[-1]
-
-
-# -- predicates ------------------------------------------------------------------------------
-
-
-def check_predicates(
-    roots: Iterable[Term], clauses: Mapping[Relation, list[Clause]], known: set[Relation],
-    report: Report, quiet: set[Relation],
-) -> set[Relation]:  # fmt: skip
-    """Report calls of predicates that are not there; gives those that rules reach.
-
-    In clauses nothing reaches, an unknown predicate is a warning only. `quiet` are predicates
-    that need no use: those of fact files, which many programs share.
-    """
-    reached: set[Relation] = set()
-    _follow(list(roots), clauses, known, report, reached)
-    for relation, own in clauses.items():
-        if relation in reached:
-            continue
-        if relation not in quiet and not _is_builtin(relation):
-            report.warn("C043", f"nothing uses {relation}", own[0].head.span,
-                        help="remove it, or use it")  # fmt: skip
-        for clause in own:
-            for goal in clause.body:
-                for call in calls(goal):
-                    _call(call, clauses, known, report, error=False)
-    return reached
-
-
-def _follow(
-    stack: list[Term], clauses: Mapping[Relation, list[Clause]], known: set[Relation],
-    report: Report, reached: set[Relation],
-) -> None:  # fmt: skip
-    while stack:
-        for call in calls(stack.pop()):
-            relation = Relation(*functor(call))
-            _call(call, clauses, known, report, error=True)
-            if relation in reached:
-                continue
-            reached.add(relation)
-            stack.extend(goal for clause in clauses.get(relation, ()) for goal in clause.body)
-
-
-def _is_builtin(relation: Relation) -> bool:
-    return builtin(relation.name, relation.arity) is not None
-
-
-def _call(
-    call: Term, clauses: Mapping[Relation, list[Clause]], known: set[Relation], report: Report,
-    error: bool,
-) -> None:  # fmt: skip
-    name, arity = functor(call)
-    relation = Relation(name, arity)
-    if not name or relation in clauses or relation in known or _is_builtin(relation):
-        return
-    others = {r.name: r.arity for r in (*clauses, *known)}
-    say = report.error if error else report.warn
-    if name in others and others[name] != arity:
-        say("C023", f"{name} has {others[name]} arguments, not {arity}", call.span,
-            *_first_clause(Relation(name, others[name]), clauses),
-            help="write `_` for an argument that does not matter")  # fmt: skip
-        return
-    refused = refusal(name)
-    if refused:
-        say("C022", f"{relation} {refused[0]}", call.span, help=refused[1])
-        return
-    say(
-        "C022", f"there is no predicate {relation}", call.span,
-        help=did_you_mean(name, others, "give its facts with --facts FILE, or declare it: "
-                          f":- dynamic {relation}."),
-    )  # fmt: skip
-
-
-def _first_clause(relation: Relation, clauses: Mapping[Relation, list[Clause]]) -> list[Note]:
-    own = clauses.get(relation)
-    return [Note("it is defined here", own[0].head.span)] if own else []

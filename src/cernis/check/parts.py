@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from cernis.check.amounts import amount, is_length
 from cernis.check.model import Event, Pair, flatten
 from cernis.check.report import Report
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor
+from cernis.syntax.tree import Atom, Compound, Term, Variable, functor
 
 
 def pair_of(term: Term, report: Report, where: str) -> Pair | None:
@@ -43,10 +44,13 @@ def show_fluent(pair: Pair) -> str:
 
 def is_delay(term: Term, report: Report) -> bool:
     """A delay is a number above 0, or something that is computed."""
-    if (isinstance(term, Number) and term.value > 0) or isinstance(term, (Variable, Duration)):
+    said = amount(term)
+    if (said is not None and said > 0 and is_length(said)) or isinstance(term, Variable):
         return True
     if isinstance(term, Compound) and term.functor in ("+", "-", "*", "/", "//", "min", "max"):
         return True
-    report.error("C044", f"{show(term)} is no delay", term.span,
-                 help="a delay is a number above 0, or is computed by the body")  # fmt: skip
+    report.error(
+        "C044", f"{show(term)} is no delay", term.span,
+        help="a delay is a number above 0 and below 2**62, or is computed by the body",
+    )  # fmt: skip
     return False

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from cernis.check.amounts import FARTHEST, amount, is_length
 from cernis.check.catalogue import pattern_head
+from cernis.check.functions import check_expression
 from cernis.check.match_conditions import COMPARING, EQUATING, HOLDING
 from cernis.check.model import Consumption, Definitions
 from cernis.check.pointrules import speaks_of_time
-from cernis.check.report import Report, did_you_mean
-from cernis.check.sliding import KINDS, has_window, is_aggregate, is_sliding, sliding
+from cernis.check.report import Report
+from cernis.check.sliding import is_sliding, sliding
 from cernis.knowledge.arithmetic import FUNCTIONS
 from cernis.source import Sources
 from cernis.syntax.etalis import is_event_file
@@ -20,13 +22,12 @@ from cernis.syntax.tree import (
     Binary,
     Compound,
     Directive,
-    Duration,
     EventAtom,
     Item,
-    Number,
     Pattern,
     PatternRule,
     Term,
+    TimePoint,
     Variable,
     Where,
     Within,
@@ -54,12 +55,13 @@ def check_patterns(definitions: Definitions, report: Report) -> None:
                 help="add within and a duration, or choose :- consumption(recent).",
             )  # fmt: skip
         for part in _parts(rule.pattern):
+            _time_point(part, report)
             _duration(part, report)
             _conditions(part, report)
             _functions(part, terms, report)
         # What a head computes is a number; any other term is a value.
         for arg in pattern_head(rule).args:
-            _expression(arg, False, report)
+            check_expression(arg, False, report.error)
     _preferences(definitions, report)
 
 
@@ -134,18 +136,26 @@ def _atom(part: Pattern, report: Report) -> None:
             )  # fmt: skip
 
 
+def _time_point(part: Pattern, report: Report) -> None:
+    if not isinstance(part, TimePoint):
+        return
+    if abs(part.value) > FARTHEST or part.value != int(part.value):
+        report.error("C066", f"{show(part)} is no time-point", part.span,
+                     help="time-points are whole numbers from -2**62 to 2**62")  # fmt: skip
+
+
 def _duration(part: Pattern, report: Report) -> None:
     if not isinstance(part, Within):
         return
     duration = part.duration
-    if isinstance(duration, Duration) or (isinstance(duration, Number) and duration.value >= 0):
+    if is_length(amount(duration)):
         return
     bound = {v.name for atom in _parts(part.pattern) for v in _variables(atom)}
     names = {variable.name for variable in variables(duration)}
     if names and names <= bound and isinstance(duration, (Variable, Compound)):
         return
     report.error("C066", f"{show(duration)} is no duration", duration.span,
-                 help="write a number, or a number with a unit: 10min")  # fmt: skip
+                 help="write a number below 2**62, or one with a unit: 10min")  # fmt: skip
 
 
 def _variables(part: Pattern) -> Iterator[Variable]:
@@ -172,13 +182,6 @@ def _conditions(part: Pattern, report: Report) -> None:
                 )  # fmt: skip
 
 
-_USUAL_NAMES = {
-    "average": "avg", "mean": "avg", "total": "sum", "number": "count", "minimum": "min",
-    "maximum": "max",
-}  # fmt: skip
-"""What aggregates are called elsewhere."""
-
-
 # -- functions -------------------------------------------------------------------------------
 
 
@@ -200,7 +203,7 @@ def _terms_elsewhere(definitions: Definitions) -> set[tuple[str, int]]:
 def _functions(part: Pattern, terms: set[tuple[str, int]], report: Report) -> None:
     """What is computed in a pattern is made of functions and aggregates that there are."""
     if isinstance(part, Within):
-        _expression(part.duration, True, report)
+        check_expression(part.duration, True, report.error)
     elif isinstance(part, Where):
         bound = {v.name for below in _parts(part.pattern) for v in _variables(below)}
         for condition in part.conditions:
@@ -218,43 +221,10 @@ def _condition(goal: Term, bound: set[str], terms: set[tuple[str, int]], report:
         for arg, other in (goal.args, goal.args[::-1]):
             # What gives a variable its value is computed, unless it is a term that events have.
             gives = isinstance(other, Variable) and other.name not in bound
-            _expression(arg, gives and functor(arg) not in terms, report)
+            check_expression(arg, gives and functor(arg) not in terms, report.error)
     elif goal.functor in COMPARING:
         for arg in goal.args:
-            _expression(arg, True, report)
-
-
-def _expression(term: Term, computed: bool, report: Report) -> None:
-    """Report what is no function; unless it is surely computed, an unknown term is a value."""
-    if not isinstance(term, Compound) or is_aggregate(term):
-        return
-    known = functor(term) in FUNCTIONS
-    if known or computed or (term.args and has_window(term)):
-        for arg in term.args if known else ():
-            _expression(arg, True, report)
-        if not known:
-            _unknown_function(term, report)
-
-
-def _unknown_function(term: Compound, report: Report) -> None:
-    name, arity = functor(term)
-    arities = sorted(size for other, size in FUNCTIONS if other == name)
-    if has_window(term):
-        message = f"there is no aggregate {name}"
-        some = f"there are {', '.join(sorted(KINDS))}; fold combines values by a predicate"
-        usual = _USUAL_NAMES.get(name)
-        help_ = f"it is called {usual}" if usual else did_you_mean(name, KINDS, some)
-    elif name in KINDS and not arities:
-        message = f"{show(term)} has no window"
-        help_ = "end it with last(N), past(D) or all: avg(P, last(50))"
-    elif arities:
-        message = f"there is no function {name}/{arity}"
-        help_ = f"{name} has {' or '.join(map(str, arities))} arguments"
-    else:
-        message = f"there is no function {name}/{arity}"
-        names = {other for other, _ in FUNCTIONS} | KINDS
-        help_ = did_you_mean(name, names, "a predicate can compute it: f(X, Y)")
-    report.error("C025", message, term.span, help=help_)
+            check_expression(arg, True, report.error)
 
 
 def consumption_of(rule: PatternRule, definitions: Definitions) -> Consumption:

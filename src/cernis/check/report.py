@@ -61,3 +61,22 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
     """A help line: the near names, or what else to do."""
     found = near(name, names)
     return f"did you mean {' or '.join(f'`{n}`' for n in found)}?" if found else otherwise
+
+
+def misspelt(name: str, known: Iterable[str]) -> list[str]:
+    """Known names so near that a slip of the keyboard explains the difference."""
+    return [other for other in near(name, known, 5) if _distance(name, other) <= 1 + len(name) // 8]
+
+
+def _distance(left: str, right: str) -> int:
+    """Insertions, deletions, substitutions and swaps of neighbours between two names."""
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        previous, row = row, [i]
+        for j, b in enumerate(right, 1):
+            row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (a != b)))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                row[-1] = min(row[-1], before[j - 2] + 1)
+        before = previous
+    return row[-1]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cernis.check.amounts import amount, is_length
 from cernis.source import Span
-from cernis.syntax.tokens import DURATION_UNITS
-from cernis.syntax.tree import Atom, Compound, Duration, Number, Sequence, Term, Variable
+from cernis.syntax.tree import Atom, Compound, Number, Sequence, Term, Variable
 
 KINDS = frozenset({"sum", "count", "avg", "min", "max", "fold"})
 _WINDOWS = frozenset({"last", "past"})
@@ -85,13 +85,10 @@ def _window(term: Term) -> tuple[int | None, int | None] | None:
         return None
     size = term.args[0]
     if term.functor == "last":
-        good = isinstance(size, Number) and isinstance(size.value, int) and size.value > 0
-        return (int(size.value), None) if good else None  # type: ignore[union-attr]
-    if isinstance(size, Duration):
-        return None, int(size.amount * DURATION_UNITS[size.unit])
-    if isinstance(size, Number) and size.value >= 0:
-        return None, int(size.value)
-    return None
+        count = size.value if isinstance(size, Number) else None
+        return (count, None) if isinstance(count, int) and is_length(count, 1) else None
+    said = amount(size)
+    return (None, int(said)) if said is not None and is_length(said) else None
 
 
 def _key(term: Term) -> tuple[Variable, ...] | None:

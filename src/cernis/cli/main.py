@@ -85,7 +85,7 @@ def check(
     from cernis.program import check_source
     from cernis.report.diagnostics import as_github, as_json, as_text, summary
 
-    checked = check_source(rules, facts, dialect)
+    checked = check_source(rules, facts, dialect, facts_follow=not facts)
     found = checked.diagnostics
     if format_ is Format.JSON:
         say(as_json(found, checked.sources))

@@ -68,7 +68,10 @@ Partitions = Annotated[
     int | None, typer.Option(help="How many buckets entities are spread over; twice the cores.")
 ]
 Port = Annotated[
-    int | None, typer.Option("--metrics-port", help="Serve figures there, for Prometheus.")
+    int | None,
+    typer.Option(
+        "--metrics-port", min=0, max=65535, help="Serve figures there, for Prometheus; 0 is any."
+    ),
 ]
 Master = Annotated[str, typer.Option(help="Where Spark runs: local[*], or a cluster's address.")]
 Conf = Annotated[
@@ -322,9 +325,10 @@ def _watch(running: Stream, port: int | None, goes_on: Callable[[], bool] | None
     """Show how a stream goes until it ends, is stopped, or all that comes has been done."""
     from cernis.spark.metrics import serve
 
-    server = None if port is None else serve(running.metrics.prometheus, port)
+    server = None
     try:
         with said(), _line(running.metrics) as show:
+            server = None if port is None else serve(running.metrics.prometheus, port)
             while not running.wait(_EVERY):
                 show()
                 if goes_on is not None and not goes_on():

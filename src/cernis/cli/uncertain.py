@@ -217,6 +217,7 @@ def score(
     except DataError as error:
         stop(str(error), 2)
     program = load_program(rules, facts, dialect)
+    chosen.check_names(program.fluents)
     result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
     own_tick = tick or program.checked.definitions.settings.tick
     bounds = (result.summary.start, result.summary.end, own_tick)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.check.amounts import FARTHEST
 from cernis.check.model import (
     Condition,
     DelayedEffect,
@@ -198,8 +199,8 @@ def _moved(
 
 
 def _checked(effect: DelayedEffect, values: Array) -> Integers:
-    if len(values) and not (values > 0).all():
-        raise DataError(f"the delay of {effect.source} must lie above 0")
+    if len(values) and not ((values > 0) & (values < FARTHEST)).all():
+        raise DataError(f"the delay of {effect.source} must lie above 0 and below 2**62")
     return values.astype(np.int64)
 
 

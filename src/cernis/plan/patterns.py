@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
+from cernis.check.amounts import length
 from cernis.check.catalogue import pattern_atom
 from cernis.check.goals import Binder, Modes, named
 from cernis.check.model import Boundary, Consumption, Event, Pair, Preference
@@ -42,14 +43,11 @@ from cernis.plan.steps import (
     steps_of,
 )
 from cernis.syntax.printer import show
-from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
     Absence,
     Binary,
     Compound,
-    Duration,
     EventAtom,
-    Number,
     Pattern,
     Sequence,
     Term,
@@ -83,7 +81,7 @@ class Patterns:
         while isinstance(pattern, (Where, Within)):
             around.insert(0, pattern)
             if isinstance(pattern, Within):
-                limit = min(limit, _length(pattern.duration))
+                limit = min(limit, length(pattern.duration))
             if _has_aggregate(pattern):
                 # The window is over the matches as they are without what is around them.
                 self._counting += 1
@@ -129,8 +127,6 @@ class Patterns:
         return Variable(f"_ {self._count}", arg.span)
 
     def _instant(self, pattern: TimePoint) -> Part:
-        if pattern.value != int(pattern.value):
-            raise UnsupportedError(f"{pattern.value} is no time-point: these are whole numbers")
         return self._known(Instant(int(pattern.value), (), pattern.span), ())
 
     def _choice(
@@ -371,14 +367,7 @@ def _has_aggregate(around: Where | Within) -> bool:
 
 
 def _is_constant(around: Where | Within) -> bool:
-    return isinstance(around, Within) and _length(around.duration) < math.inf
-
-
-def _length(duration: Term) -> float:
-    """A length of time that is the same for all matches; infinity for one that is computed."""
-    if isinstance(duration, Duration):
-        return duration.amount * DURATION_UNITS[duration.unit]
-    return duration.value if isinstance(duration, Number) else math.inf
+    return isinstance(around, Within) and length(around.duration) < math.inf
 
 
 _COMPARED = {"=": "=:=", "\\=": "=\\="}

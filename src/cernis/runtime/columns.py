@@ -23,9 +23,6 @@ Booleans: TypeAlias = npt.NDArray[np.bool_]
 INFINITE = (1 << 63) - 1
 """The end of an interval that is open."""
 
-FARTHEST = 1 << 62
-"""No time-point lies farther from zero, so that a tick or a window can be added to any."""
-
 _LARGEST = (1 << 63) - 1
 
 FUTURE = "it is of the future: farther ahead than is allowed"

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.check.amounts import FARTHEST
 from cernis.runtime.arrow import as_arrow, as_numpy, contents
 from cernis.runtime.columns import (
-    FARTHEST,
     INFINITE,
     Booleans,
     Coded,

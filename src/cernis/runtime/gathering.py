@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cernis.check.amounts import FARTHEST
 from cernis.errors import DataError
 from cernis.knowledge.values import Value
 from cernis.runtime.columns import (
-    FARTHEST,
     INFINITE,
     Booleans,
     Form,

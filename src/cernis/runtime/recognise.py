@@ -158,6 +158,7 @@ def recognise_uncertain(
     from cernis.runtime.uncertain import UncertainRun
     from cernis.runtime.uncertain_result import UncertainResult
 
+    uncertain.check_names(plan.checked.catalogue.fluents)
     if chosen.window is not None or chosen.step is not None:
         return _in_windows(plan, events, chosen, uncertain, mapping, strict, progress, on_read)
     began = time.perf_counter()

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.check.amounts import FARTHEST
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import DataError
 from cernis.plan.uses import head_of
-from cernis.runtime.columns import FARTHEST, INFINITE, Kind
+from cernis.runtime.columns import INFINITE, Kind
 from cernis.runtime.evaluator import Spaces
 from cernis.runtime.history import history_keys, leaving
 from cernis.runtime.plain import Tree

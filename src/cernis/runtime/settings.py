@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final, TypeAlias
 
+from cernis.check.amounts import FARTHEST, is_length
 from cernis.errors import DataError
-from cernis.runtime.columns import FARTHEST
 from cernis.runtime.times import Unusable, seconds_of, time_point
 from cernis.syntax.tokens import DURATION_UNITS
 
@@ -42,8 +42,8 @@ def settings(
     end: Point | None = None, tick: int | None = None, ties: str | None = None,
 ) -> Settings:  # fmt: skip
     """Settings from what users write."""
-    if tick is not None and tick < 1:
-        raise DataError("the tick must be a positive whole number")
+    if tick is not None and not (isinstance(tick, int) and is_length(tick, 1)):
+        raise DataError(f"the tick must be a whole number above 0 and below 2**62, not {tick}")
     if ties not in (None, "break", "initiation"):
         raise DataError(f"ties are settled by break or initiation, not by {ties}")
     chosen = Settings(
@@ -80,7 +80,7 @@ def length(given: Length, what: str) -> int:
             found = float(number) * factor if "." in number else int(number) * factor
     elif isinstance(given, int) and not isinstance(given, bool):
         found = given
-    if found is None or found <= 0 or found != int(found) or found > FARTHEST:
+    if found is None or not is_length(found, 1) or found != int(found):
         raise DataError(f"{what} must be a positive whole number, or like 90s, 30min or 2h")
     return int(found)
 

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.check.amounts import FARTHEST
 from cernis.errors import DataError
 from cernis.runtime.columns import (
-    FARTHEST,
     INFINITE,
     Booleans,
     Coded,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from cernis.check.model import Relation
+from cernis.check.report import near
 from cernis.errors import DataError
 from cernis.uncertain.courses import Recognition
 from cernis.uncertain.durations import Durations
@@ -39,6 +40,19 @@ class UncertainSettings:
         """The settings, with further relations whose records may be uncertain."""
         return replace(self, uncertain=tuple({*(self.uncertain or ()), *relations}))
 
+    def check_names(self, fluents: Collection[Relation]) -> None:
+        """Raise a DataError if a threshold or a duration is that of no fluent of the program."""
+        known = {name: relation for relation in fluents for name in (relation.name, str(relation))}
+        for kind, given in (("threshold", self.thresholds), ("durations", self.durations)):
+            for name in given:
+                if name not in known:
+                    guesses = near(name, {relation.name for relation in fluents})
+                    there = " or ".join(guesses) or ", ".join(sorted(map(str, fluents))) or "none"
+                    raise DataError(
+                        f"{kind} of {name}: there is no such fluent; "
+                        + (f"did you mean {there}?" if guesses else f"there are {there}")
+                    )
+
     def of(self, relation: Relation) -> Recognition:
         """How intervals of one fluent are recognised."""
         threshold = _named(self.thresholds, relation)
@@ -57,20 +71,33 @@ def uncertain_settings(
 
     Durations are a file as `cernis learn-durations` writes it, or such by fluent.
     """
+    if thresholds is not None and not isinstance(thresholds, Mapping):
+        raise DataError("thresholds are given by fluent: {'alarm': 0.95}")
     named = dict(thresholds or {})
     for name, each in {"": threshold, **named}.items():
         if isinstance(each, bool) or not isinstance(each, int | float) or not 0 <= each <= 1:
             of = f" of {name}" if name else ""
             raise DataError(f"the threshold{of} must be a number from 0 to 1, not {each}")
-    if memory is not None and memory < 0:
-        raise DataError(f"the memory must be a number of starts, not {memory}")
+    if memory is not None and not (_is_whole(memory) and memory >= 0):
+        raise DataError(f"the memory must be a whole number of starts, not {memory!r}")
+    if not _is_whole(seed):
+        raise DataError(f"the seed must be a whole number of 64 bits, not {seed!r}")
     if durations is not None and memory is None:
         raise DataError("durations say what a memory forgets: say how large the memory is, too")
     if isinstance(durations, str | Path):
         durations = read_durations(Path(durations))
+    elif durations is not None and not isinstance(durations, Mapping):
+        raise DataError("durations are a file, or are given by fluent: {'alarm': (4.3, 2.4)}")
     known = {name: _durations(name, own) for name, own in (durations or {}).items()}
+    if isinstance(uncertain, str):
+        uncertain = (uncertain,)
     relations = None if uncertain is None else tuple(uncertain)
     return UncertainSettings(float(threshold), named, memory, known, seed, relations, probabilities)
+
+
+def _is_whole(given: object) -> bool:
+    """Is it a whole number of 64 bits?"""
+    return isinstance(given, int) and not isinstance(given, bool) and abs(given) < 1 << 63
 
 
 def read_durations(file: Path) -> dict[str, Durations]:

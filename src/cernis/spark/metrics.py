@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from cernis.errors import DataError
+
 _RECENT: Final = 10.0
 """Seconds over which a speed is measured."""
 
@@ -177,7 +179,10 @@ class MetricsListener(StreamingQueryListener):
 
 
 def serve(text: Callable[[], str], port: int) -> ThreadingHTTPServer:
-    """Serve metrics at `/metrics`, in a thread of its own; port 0 is any that is free."""
+    """Serve metrics at `/metrics`, in a thread of its own; port 0 is any that is free.
+
+    A port that cannot be had is a DataError.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -194,6 +199,9 @@ def serve(text: Callable[[], str], port: int) -> ThreadingHTTPServer:
         def log_message(self, format: str, *args: Any) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("", port), Handler)
+    try:
+        server = ThreadingHTTPServer(("", port), Handler)
+    except (OSError, OverflowError) as error:
+        raise DataError(f"figures cannot be served at port {port}: {error}") from None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

@@ -85,7 +85,7 @@ def options_of(given: dict[str, str]) -> Options:
 
 def _number(given: dict[str, str], key: str, otherwise: int, most: int) -> int:
     text = given.get(key, str(otherwise))
-    if not text.isdecimal() or int(text) > most:
+    if not text.isdecimal() or len(text) > 15 or int(text) > most:
         raise DataError(f"{NAME}: {key} must be a whole number up to {most}, not {text}")
     return int(text)
 

@@ -61,7 +61,7 @@ def source_of(given: str, spool: Path) -> Source:
     if unknown:
         raise DataError(f"files have no option {unknown[0]}; there are pattern and at_once")
     most = options.get("at_once")
-    if most is not None and (not most.isdecimal() or not int(most)):
+    if most is not None and not (most.isdecimal() and len(most) < 10 and int(most)):
         raise DataError(f"at_once must be a positive whole number, not {most}")
     return Source(_FILES, {"folder": path, **options})
 
@@ -70,9 +70,12 @@ def _broker(given: str, spool: Path) -> Source:
     from cernis.spark.mqtt import options_of
 
     # In an address, # begins something else; in a topic it stands for all below.
-    address = urlparse(given.replace("#", "%23"))
+    try:
+        address = urlparse(given.replace("#", "%23"))
+        own = {"host": address.hostname or "localhost", "port": str(address.port or 1883)}
+    except ValueError as error:
+        raise DataError(f"{given} is no address of a broker: {error}; write {SHAPES}") from None
     topic = unquote(address.path.removeprefix("/"))
-    own = {"host": address.hostname or "localhost", "port": str(address.port or 1883)}
     own |= {"topic": topic, "spool": str(spool), **dict(parse_qsl(address.query))}
     options_of(own)
     return Source(_BROKER, own)

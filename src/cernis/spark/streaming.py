@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,7 +99,7 @@ def stream(
     how = _How(
         chosen, 0 if lateness == 0 else length(lateness, "lateness"), policy,
         None if future is None else length(future, "future"),
-        likely_of(uncertain),
+        likely_of(uncertain, loaded),
     )  # fmt: skip
     given, frame = _input(loaded.plan, events, mapping, ids)
     given = replace(given, uncertain=how.likely is not None)
@@ -167,11 +168,19 @@ def _spread_plan(job: Job, frame: DataFrame) -> Job:
     return replace(job, plan=frame.sparkSession.sparkContext.broadcast(job.plan))
 
 
-def likely_of(given: bool | Mapping[str, Any]) -> UncertainSettings | None:
+def likely_of(given: bool | Mapping[str, Any], program: Program) -> UncertainSettings | None:
     """How likely intervals are recognised; None if records are certain."""
     if given is False:
         return None
-    return uncertain_settings(**({} if given is True else given))
+    told = {} if given is True else dict(given)
+    known = list(signature(uncertain_settings).parameters)
+    unknown = sorted(set(told) - set(known))
+    if unknown:
+        there = ", ".join(known)
+        raise DataError(f"uncertain records have no setting {unknown[0]}; there are {there}")
+    chosen = uncertain_settings(**told)
+    chosen.check_names(program.fluents)
+    return chosen
 
 
 def _buckets(

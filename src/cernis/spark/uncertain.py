@@ -149,6 +149,7 @@ def recognise_uncertain_plan(
     spark: SparkSession | None = None,
 ) -> UncertainRecognised:  # fmt: skip
     """As `recognise_uncertain`, with a plan and settings that are made already."""
+    likely.check_names(plan.checked.catalogue.fluents)
     if partitions is not None and partitions < 1:
         raise DataError("there must be at least one partition")
     own = spark or _session_of(events)

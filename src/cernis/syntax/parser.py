@@ -46,6 +46,7 @@ from cernis.syntax.tree import (
     Variable,
     conjuncts,
     functor,
+    is_deeper,
 )
 
 LABEL = "'rule:'"
@@ -217,6 +218,15 @@ class ClauseParser:
 
     def item(self) -> Item:
         """The whole clause, directive or pattern rule."""
+        item = self._item()
+        # While it reads, the parser counts the brackets that are open, and not how chains of
+        # operators inside of them add up. A tree has no more levels than tokens.
+        if len(self.kinds) > DEEPEST and is_deeper(item, DEEPEST):
+            self.at = 0
+            self._too_deep()
+        return item
+
+    def _item(self) -> Item:
         start = self.spans[0][0]
         if self.values[0] == ":-" and self.kinds[0] == SYMBOL:
             self.at = 1

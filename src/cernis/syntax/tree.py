@@ -222,6 +222,37 @@ def walk(term: Term) -> Iterator[Term]:
         stack.extend(reversed(children(node)))
 
 
+def is_deeper(item: Item, levels: int) -> bool:
+    """Are the terms and patterns of a clause nested more than so many levels deep?"""
+    level: list[Term | Pattern] = list(_roots(item))
+    for _ in range(levels):
+        if not level:
+            return False
+        level = [part for node in level for part in _parts(node)]
+    return bool(level)
+
+
+def _roots(item: Item) -> tuple[Term | Pattern, ...]:
+    if isinstance(item, Clause):
+        return (item.head, *item.body)
+    return (item.goal,) if isinstance(item, Directive) else (item.head, item.pattern)
+
+
+def _parts(node: Term | Pattern) -> tuple[Term | Pattern, ...]:
+    """What a term or a pattern is made of."""
+    if isinstance(node, Where):
+        return (node.pattern, *node.conditions)
+    if isinstance(node, Within):
+        return (node.pattern, node.duration)
+    if isinstance(node, Binary):
+        return (node.left, node.right)
+    if isinstance(node, Absence):
+        return (node.absent, node.first, node.last)
+    if isinstance(node, EventAtom):
+        return (node.term,)
+    return () if isinstance(node, TimePoint) else children(node)
+
+
 def variables(term: Term) -> Iterator[Variable]:
     """Every occurrence of a variable, in reading order, `_` included."""
     return (node for node in walk(term) if isinstance(node, Variable))
