@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 import cernis
@@ -16,8 +17,11 @@ from cernis.operators.simple import Carried
 from cernis.plan.logical import Stratum
 from cernis.program import Program
 from cernis.runtime import cycles
+from cernis.runtime.causes import UnfitError
+from cernis.runtime.instances import Instances
 from cernis.runtime.ordered import in_order
 from cernis.runtime.result import as_text
+from cernis.tables.domains import Domain
 from tests.reference.cases import Case, read_cases
 
 from .backend import FEATURES, engine_text
@@ -170,10 +174,32 @@ class Drawn:
         return tuple(found)
 
 
-def drawn(seed: int) -> tuple[Scenario, Program]:
+class Numbered(Drawn):
+    """The same with entities that are numbers, which rules compute with: whole ones, or not."""
+
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        self.type = random.choice(("integer", "float", "number"))
+
+    def body(self, rank: int) -> str:
+        return f"{super().body(rank)}, X + Y > 1"
+
+    def clauses(self) -> tuple[str, ...]:
+        return tuple(clause.replace(":text", f":{self.type}") for clause in super().clauses())
+
+    def lines(self) -> tuple[str, ...]:
+        ending = {"integer": "", "float": ".5"}.get(self.type, self.random.choice(("", ".0")))
+        found = []
+        for line in super().lines():
+            event, one, other = line.rsplit("|", 2)
+            found.append(f"{event}|{one[1:]}{ending}|{other[1:]}{ending}")
+        return tuple(found)
+
+
+def drawn(seed: int, kind: type[Drawn] = Drawn) -> tuple[Scenario, Program]:
     """A random cycle with a stream and, at times, windows."""
     random = Random(seed)
-    cycle = Drawn(random)
+    cycle = kind(random)
     settings = {"end": 60}
     if random.random() < 0.5:
         settings["window"] = random.randint(3, 30)
@@ -182,12 +208,13 @@ def drawn(seed: int) -> tuple[Scenario, Program]:
     return scenario, cernis.load(scenario.rules)
 
 
+@pytest.mark.parametrize("kind", [Drawn, Numbered])
 @pytest.mark.parametrize("first", range(0, 100, 50))
-def test_random_cycles(first: int, ways: Ways) -> None:
+def test_random_cycles(first: int, kind: type[Drawn], ways: Ways) -> None:
     compared = 0
     for seed in range(first, first + 50):
         try:
-            scenario, program = drawn(seed)
+            scenario, program = drawn(seed, kind)
         except CernisError:
             continue
         ways.by_rounds()
@@ -199,15 +226,35 @@ def test_random_cycles(first: int, ways: Ways) -> None:
     assert ways.counts["walk"] > ways.counts["rounds"]
 
 
+@pytest.mark.parametrize("kind", [Drawn, Numbered])
 @pytest.mark.parametrize("first", range(1000, 1030, 15))
-def test_random_cycles_against_the_reference(first: int) -> None:
+def test_random_cycles_against_the_reference(first: int, kind: type[Drawn]) -> None:
     compared = 0
     for seed in range(first, first + 15):
         try:
-            scenario, program = drawn(seed)
+            scenario, program = drawn(seed, kind)
             found = difference(scenario, program)
         except (CernisError, Skip):
             continue
         assert not found, f"seed {seed}: {found}\n{scenario}"
         compared += 1
     assert compared > 7
+
+
+def test_instances_of_numbers_are_numbered_as_they_are_met() -> None:
+    instances = Instances([None, Domain(["a", "b"]), None])
+    whole, codes = np.array([7, -3, 7]), np.array([1, 0, 1])
+    broken = np.array([0.5, -0.0, 0.5])
+    assert instances.of([whole, codes, broken], 3).tolist() == [0, 1, 0]
+    assert [column.tolist() for column in instances.arguments(np.array([1, 0]))] == [
+        [-3, 7], [0, 1], [0.0, 0.5],
+    ]  # fmt: skip
+    wanted = [np.array([-3, 7, 8]), np.array([0, 1, 1]), np.array([0.0, 0.5, 0.5])]
+    assert instances.find(wanted, 3).tolist() == [1, 0, -1]
+
+
+def test_numbers_of_two_kinds_in_one_argument_do_not_fit() -> None:
+    instances = Instances([None])
+    instances.of([np.array([3])], 1)
+    with pytest.raises(UnfitError):
+        instances.of([np.array([3.0])], 1)
