@@ -21,6 +21,7 @@ class Context:
     All points behind `edge` are evaluated anew; those up to it stand. `start` is the start of
     the run, and `first` says that this is its first query. `unsure` are the pairs that rest on
     point input, so that an edge of theirs at the query time may be one of the window only.
+    `waiting` are pairs that were initiated up to the edge and have delayed effects still to come.
     `component` are the rules being evaluated point by point. `memory_of_rule` says how far back
     from the window the rule over intervals sees that is being evaluated. `settled` are the
     statically determined pairs for which, in the dialect rtec, a rule has succeeded.
@@ -36,6 +37,7 @@ class Context:
     domain: Domain
     unsure: set[Term]
     solver: Solver = field(default_factory=lambda: Solver(()))
+    waiting: list[Term] = field(default_factory=list)
     component: list[Rule] = field(default_factory=list)
     memory_of_rule: float = 0
     settled: set[Term] = field(default_factory=set)

@@ -72,6 +72,16 @@ class Pending:
                 found.append((point + _delay(rule.delay, known), effect))
         return found
 
+    def under_way(self) -> list[Term]:
+        """The pairs initiated up to the edge whose effects nothing has cancelled there."""
+        edge, tick = self.context.edge, self.context.tick
+        effects = [effect for effects in self.due.values() for effect in effects]
+        return [
+            effect.cause
+            for effect in effects
+            if effect.point <= edge and not self._cancelled(effect.cause, effect.point, edge + tick)
+        ]
+
     def may_be_postponed(self, point: int) -> bool:
         """Is something due that an initiation at the very point would postpone?
 

@@ -14,8 +14,8 @@ def known_instances(context: Context, head: Term, point: int) -> list[Term]:
     """The pairs that a pair with open variables stands for at a point.
 
     Open arguments range over the fluents that grounding allows with some value; without
-    grounding, over those that were initiated at an earlier point of the window or hold at its
-    edge, whatever their value. An open value ranges over the values they are allowed with, or
+    grounding, over those that were initiated at an earlier point of the window, or that hold or
+    have effects to come at its edge, whatever their value. An open value ranges over the values they are allowed with, or
     have.
     """
     any_value = Compound("=", (fluent_of(head), Variable("_any")))
@@ -32,6 +32,7 @@ def _remembered(context: Context, point: int) -> list[Term]:
     """The pairs of simple fluents that are known behind the edge before the point."""
     state, first = context.state, context.edge + context.tick
     known = [pair for pair, held in state.simple.items() if holds_at(held, first)]
+    known += context.waiting
     since = context.start if context.edge == context.start else first
     for earlier, initiated in state.initiated.items():
         known += initiated if since <= earlier < point else ()

@@ -29,6 +29,7 @@ def evaluate_component(context: Context, component: list[Rule]) -> None:
     todo = _points(context)
     for point in list(context.state.initiated):
         todo |= pending.schedule(point)
+    context.waiting += pending.under_way()
     queue = list(todo)
     heapify(queue)
     while queue and queue[0] <= context.window.query:

@@ -312,14 +312,10 @@ class SimpleFluent:
         With grounding rules, initiations are about what those name, and about nothing else.
         """
         grounded = self._grounded()
-        always = [carried.arguments, *grounded]
+        always = [*_all_carried(carried), *grounded]
         parts = [points.arguments for points in initiations] + always
         times = [points.times for points in initiations]
         times += [np.full(len(own[0]) if own else 0, _EVER) for own in always]
-        if carried.waiting is not None:
-            # What only has effects to come can be terminated, and does not hold.
-            parts.insert(0, carried.waiting.arguments)
-            times.insert(0, np.full(len(carried.waiting.times), _NEVER))
         if grounded:
             times[:-1] = [np.full(len(own), _NEVER) for own in times[:-1]]
         columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
