@@ -43,6 +43,7 @@ from cernis.runtime.tree_shapes import (
     check,
     offsets_fit,
 )
+from cernis.runtime.uncertain_scratch import NO_PROBABILITY
 
 if TYPE_CHECKING:
     from cernis.runtime.session import Session
@@ -195,7 +196,8 @@ class RelationRows:
     """Rows of a relation: its arguments, and so many other columns.
 
     `times` of the columns are times; of intervals they are two, the start before the end. After
-    the times come values, and with chances, last, a probability.
+    the times come values, and with chances, last, a probability; of several widths, only the
+    widest has one.
     """
 
     column: CodedColumn
@@ -204,6 +206,8 @@ class RelationRows:
     has_chances: bool = False
     extra: int = 0
     """So many arguments more than the relation has: of a fluent's occurrences, its value."""
+    may_lack_chance: bool = False
+    """May a probability be missing, as that of intervals which others are made of?"""
 
     def complaint(self, tree: Tree, place: str) -> str | None:
         """What is wrong with a tree, and where; None if it fits."""
@@ -228,9 +232,17 @@ class RelationRows:
             found = found or _ENDS.complaint(each, f"an end of {name}")
             if found is None and not (starts < each).all():
                 found = f"an interval of {name} ends before it begins"
-        if found is None and self.has_chances:
-            return _CHANCES.complaint(columns[-1]["rows"], f"a probability of {name}")
+        if found is None and self.has_chances and len(columns) == max(self.widths):
+            return _CHANCES.complaint(
+                self._chances(columns[-1]["rows"]), f"a probability of {name}"
+            )
         return found
+
+    def _chances(self, given: Tree) -> Tree:
+        """The probabilities that are there."""
+        if not self.may_lack_chance or not isinstance(given, np.ndarray):
+            return given
+        return given[given != NO_PROBABILITY]
 
 
 def _each_once(trees: Tree) -> str | None:
@@ -290,7 +302,7 @@ class _Shapes:
 
     def _intervals(self) -> Shape:
         width = 3 + self.is_uncertain
-        rows = RelationRows(self.column, (width,), 2, self.is_uncertain)
+        rows = RelationRows(self.column, (width,), 2, self.is_uncertain, may_lack_chance=True)
         return Listed(self._of_kind(None, rows), (_each_once,))
 
     def _of_kind(
@@ -300,12 +312,16 @@ class _Shapes:
         return _OfKind(events, fluents, _kinds(self.spaces, is_input), others)
 
     def _standing(self) -> Shape:
-        intervals = self._intervals()
+        # Among uncertain fluents there may be certain ones, whose intervals have no probability.
+        likely = Listed(
+            self._of_kind(None, RelationRows(self.column, (3, 4), 2, True, may_lack_chance=True)),
+            (_each_once,),
+        )
         certain = Listed(self._of_kind(None, RelationRows(self.column, (3, 4), 2)), (_each_once,))
         happened = self._of_kind(_Happenings(self.column, self._intervals_of_patterns()), None)
         begun = self._of_kind(None, RelationRows(self.column, (2, 3), 1))
         return Table({
-            "query": _TIME, "fluents": certain if not self.is_uncertain else intervals,
+            "query": _TIME, "fluents": likely if self.is_uncertain else certain,
             "events": Listed(happened, (_each_once,)), "begun": Listed(begun, (_each_once,)),
             "remembered": certain, "seen": certain, "history": Maybe(self._history()),
         })  # fmt: skip
