@@ -443,7 +443,22 @@ def test_from_a_broker_that_goes_away(spark: SparkSession, tmp_path: Path) -> No
         broker.start()
         broker.send("ships/b", ["$clock|30"])
         until(lambda: running.metrics.query_time == 30, 60)
+        # A message has as many lines as it likes, and tells the time in any of them.
+        broker.send("ships/c", [
+            "$clock|40\nwin_lottery|38|38|eve\nwin_lottery|39|39|joe",
+            "win_lottery|51|51|zoe\n$clock|60\nwin_lottery|52|52|max",
+            "$clock|9999999999999999999\n$clock|1700000000000\nwin_lottery|53|53|ida",
+        ])  # fmt: skip
+        until(lambda: running.metrics.query_time == 60, 60)
+        until(lambda: running.metrics.set_aside == 2, 60)
         running.stop()
     finally:
         broker.stop()
+    people = {"ann", "kim", "pat", "eve", "joe", "zoe", "max"}
+    told = {args[0] for name, args, *_ in answer(memory(running)) if name == "rich"}
+    assert people - {"ann"} <= told <= people | {"ida"}
+    assert running.metrics.ignored == 0
+    assert sorted(each.text for each in running.set_aside) == [
+        "$clock|1700000000000", "$clock|9999999999999999999",
+    ]  # fmt: skip
     assert ("rich", ("pat",), "true", 14, None) in answer(memory(running))

@@ -279,6 +279,14 @@ class SetAside:
         return f"{self.source or 'line'}:{self.line}: {self.reason}"
 
 
+@dataclass(frozen=True, slots=True)
+class ClockTimes:
+    """Times up to which all has come that arrived, as the input says itself, and where it does."""
+
+    times: Integers
+    places: Integers
+
+
 @dataclass(slots=True)
 class Records:
     """All records of an input: those that can be used by form, and what became of the others."""
@@ -294,6 +302,8 @@ class Records:
     """The retractions that found a record to take back."""
     warnings: list[str] = field(default_factory=list)
     """What about the input is probably not meant."""
+    clock: ClockTimes | None = None
+    """What the input of a stream says of its clock; None if it says nothing."""
 
     @property
     def used(self) -> int:

@@ -13,7 +13,9 @@ from cernis.knowledge.values import Value
 from cernis.runtime.columns import (
     INFINITE,
     Booleans,
+    ClockTimes,
     Form,
+    Integers,
     Kind,
     RecordColumns,
     Records,
@@ -36,6 +38,9 @@ TOO_FAR = "a time must lie between -2^62 and 2^62"
 BACKWARDS = "the interval ends before it starts"
 NO_RECORD = "there is no record to retract"
 NO_CHANCE = "a probability must be a number from 0 to 1"
+CLOCK = "$clock"
+"""What has this name is no record: it tells a stream that all has come up to a time."""
+NO_CLOCK = "$clock tells a time: a whole number, or a date and time in whole seconds"
 UNCERTAIN = "the record is uncertain: it has a probability, and the run is one of certain records"
 
 
@@ -92,6 +97,7 @@ class Gathering:
     _aside: list[tuple[int, SetAside]] = field(default_factory=list)
     _ignored: dict[str, int] = field(default_factory=dict)
     _warnings: dict[str, None] = field(default_factory=dict)
+    _clock: list[ClockTimes] = field(default_factory=list)
 
     def add(self, part: RecordColumns, text: Callable[[int], str] | None = None) -> None:
         """Take records in; those whose times or probabilities cannot be are set aside.
@@ -168,6 +174,37 @@ class Gathering:
         self.count += count
         self._ignored[name] = self._ignored.get(name, 0) + count
 
+    def is_clock(self, name: str) -> bool:
+        """Is what has this name no record, but tells the time of a stream?"""
+        return self.live and name == CLOCK
+
+    def tell_clock(
+        self, times: Integers, places: Integers, known: Booleans, text: Callable[[int], str]
+    ) -> None:
+        """All that arrived up to these times has come; those that are not known are set aside."""
+        near = known & (times <= FARTHEST) & (times >= -FARTHEST)
+        for row in np.flatnonzero(~near).tolist():
+            reason = TOO_FAR if known[row] else NO_CLOCK
+            self.set_aside(int(places[row]), reason, text(row))
+        if near.any():
+            self._clock.append(ClockTimes(times[near], places[near]))
+
+    def tell_clock_once(self, time: int | None, place: int, text: str) -> None:
+        """All that arrived up to a time has come; None if what is written is no time."""
+        known = time is not None and abs(time) <= FARTHEST
+        if known:
+            self._clock.append(ClockTimes(np.array([time], np.int64), np.array([place], np.int64)))
+        else:
+            self.set_aside(place, NO_CLOCK if time is None else TOO_FAR, text)
+
+    def _clock_times(self) -> ClockTimes | None:
+        if not self._clock:
+            return None
+        return ClockTimes(
+            np.concatenate([each.times for each in self._clock]),
+            np.concatenate([each.places for each in self._clock]),
+        )
+
     def unresolved(self) -> Records:
         """All that was taken in, retractions among the records they may retract."""
         for form, rows in self._rows.items():
@@ -176,7 +213,7 @@ class Gathering:
         return Records(
             {form: self._joined(form, parts) for form, parts in self._parts.items()},
             in_order(self._aside), dict(sorted(self._ignored.items())), self.count, self.sources,
-            warnings=list(self._warnings),
+            warnings=list(self._warnings), clock=self._clock_times(),
         )  # fmt: skip
 
     def _joined(self, form: Form, parts: list[RecordColumns]) -> RecordColumns:

@@ -77,8 +77,12 @@ def read_line(line: str, place: int, gathering: Gathering) -> None:
     if not line.strip():
         return
     fields = line.split("|")
-    own = None if gathering.ids is None or len(fields) < 2 else field_of(fields.pop())
     head = heading(fields[0])
+    if gathering.is_clock(head.name):
+        time = None if head.retracts or len(fields) < 2 else time_of(fields[1])
+        gathering.tell_clock_once(time, place, line)
+        return
+    own = None if gathering.ids is None or len(fields) < 2 else field_of(fields.pop())
     found = head.reason or _understood(head.name, fields, gathering.shapes)
     if found is None:
         gathering.ignore(head.name, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from cernis.runtime.columns import (
 )
 from cernis.runtime.result import Result, Summary
 from cernis.runtime.retractions import without_unmatched
-from cernis.runtime.run import Answer, Run, Window, windows
+from cernis.runtime.run import MOST_QUERIES, Answer, Run, Window, windows
 from cernis.runtime.settings import Settings
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.sources import (
@@ -35,8 +35,6 @@ from cernis.runtime.sources import (
 if TYPE_CHECKING:
     from cernis.runtime.uncertain_result import UncertainResult
     from cernis.runtime.uncertain_settings import UncertainSettings
-
-_MOST_QUERIES: Final = 10_000_000
 
 
 def recognise(
@@ -90,7 +88,7 @@ def chosen_bounds(
     end = chosen.end if chosen.end is not None else start if last is None else last
     end = max(start, end)
     stride = chosen.step or chosen.window or end - start
-    if (end - start) // max(stride, 1) > _MOST_QUERIES:
+    if (end - start) // max(stride, 1) > MOST_QUERIES:
         count = (end - start) // stride
         raise DataError(
             f"a query every {stride} from {start} to {end} makes {count:,} queries; "

@@ -28,10 +28,11 @@ from cernis.runtime.columns import (
     SetAside,
 )
 from cernis.runtime.fields import delimited, plain_text, times_of, typed
-from cernis.runtime.gathering import NO_CHANCE, NO_TIME, Gathering
+from cernis.runtime.gathering import CLOCK, NO_CHANCE, NO_TIME, Gathering
 from cernis.runtime.lines import TOO_FEW, Heading, heading, read_line
 from cernis.runtime.probabilities import Told, lines_with_probability, text_of, told_apart
 from cernis.runtime.shapes import Shapes
+from cernis.runtime.tabular import time_points
 
 __all__ = ["INFINITE", "Records", "SetAside", "read_stream", "read_text"]
 
@@ -243,6 +244,8 @@ class _Block:
             self.set_aside(rows, head.reason or NO_CHANCE)
         elif shapes.is_nested(head.name):
             self._one_by_one(rows)
+        elif self._gathering.is_clock(head.name):
+            self._tell_clock(rows, head.retracts)
         elif not shapes.knows(head.name):
             self._gathering.ignore(head.name, len(rows))
         else:
@@ -250,6 +253,16 @@ class _Block:
             form = shapes.of_fields(head.name, fields)
             if not isinstance(form, Form) or not self._take(rows, form, head.retracts):
                 self._by_width(rows, head)
+
+    def _tell_clock(self, rows: Integers, retracts: bool) -> None:
+        """Take in lines such as `$clock|3600`; what a clock has told cannot be taken back."""
+        rows = self._decodable(rows)
+        lines = pc.cast(self.lines.take(as_arrow(rows)), pa.string())
+        told = pc.list_element(pc.split_pattern(lines, "|", max_splits=2), 1)
+        times, known = time_points(pa.chunked_array([told]), CLOCK, live=True)
+        places = np.array([self._place(row) for row in rows.tolist()], np.int64)
+        known &= not retracts
+        self._gathering.tell_clock(times, places, known, lambda row: self._line(int(rows[row])))
 
     def _by_width(self, rows: Integers, head: Heading) -> None:
         """Take in lines of one name by their number of fields."""

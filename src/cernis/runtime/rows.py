@@ -15,7 +15,7 @@ from cernis.runtime.gathering import NO_CHANCE, Gathering, trouble_with_times
 from cernis.runtime.lines import TOO_FEW, heading
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.times import SubSecond, Unusable, time_point
-from cernis.runtime.titles import NAMES, ROLES, TableForm, table_form
+from cernis.runtime.titles import CLOCK_TIMES, NAMES, ROLES, TableForm, table_form
 
 
 def add_rows(rows: Iterable[Any], gathering: Gathering, source: str, name: str | None) -> None:
@@ -40,6 +40,9 @@ def add_row(
             given = _mapping(row, name, ids, gathering.shapes)
         else:
             given = _sequence(row, name, ids)
+        if gathering.is_clock(given.name):
+            gathering.tell_clock_once(_clock_time(given), place, _shown(row, written))
+            return
         if not gathering.shapes.knows(given.name):
             gathering.ignore(given.name, 1)
             return
@@ -51,6 +54,17 @@ def add_row(
         gathering.set_aside(place, str(error), _shown(row, written))
         return
     gathering.add_row(form, times, values, place, retracts, chance, given.id)
+
+
+def _clock_time(given: _Given) -> int | None:
+    """The time that a `$clock` tells: its latest, if it has several; None if it has none."""
+    row = given.row
+    titles = [title for title in CLOCK_TIMES if row is not None and row.get(title) is not None]
+    times = given.times if row is None else [row[title] for title in titles]
+    try:
+        return None if given.retracts else max(map(time_point, times), default=None)
+    except Unusable:
+        return None
 
 
 def add_json_lines(stream: BinaryIO, gathering: Gathering, source: str) -> None:

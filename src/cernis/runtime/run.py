@@ -99,6 +99,9 @@ class Answer:
 
 OnQuery: TypeAlias = Callable[[Window, Answer], None]
 
+MOST_QUERIES = 10_000_000
+"""A run with more queries is refused, and so is a record of a stream that would make more."""
+
 _MOST_VALUES = 100_000
 _QUERIES_BETWEEN = 100
 """After so many queries what is young and unreachable is collected."""

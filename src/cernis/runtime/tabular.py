@@ -27,6 +27,7 @@ from cernis.runtime.gathering import NO_TIME, Gathering
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.times import SubSecond, has_fraction, seconds_of
 from cernis.runtime.titles import (
+    CLOCK_TIMES,
     NAMES,
     TableForm,
     Titles,
@@ -111,6 +112,9 @@ def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
     numbers = coded.indices.to_numpy()
     for code, name in enumerate(coded.dictionary.to_pylist()):
         rows = np.flatnonzero(numbers == code)
+        if gathering.is_clock(name):
+            _tell_clock(table.take(pa.array(rows)), places[rows], gathering)
+            continue
         if not gathering.shapes.knows(name):
             gathering.ignore(name, len(rows))
             continue
@@ -122,6 +126,16 @@ def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
                 listed="args" in own.column_names,
             )  # fmt: skip
             _Reading(name, part, places[rows[chosen]], gathering, found, False).add()
+
+
+def _tell_clock(table: pa.Table, places: Integers, gathering: Gathering) -> None:
+    """Take in rows of `$clock`: the latest time of each tells up to when all has come."""
+    latest, told = np.full(len(places), -FARTHEST), np.zeros(len(places), np.bool_)
+    for title in (each for each in CLOCK_TIMES if each in table.column_names):
+        times, known = time_points(table.column(title), title, live=True)
+        latest = np.where(known, np.maximum(latest, times), latest)
+        told |= known
+    gathering.tell_clock(latest, places, told, lambda row: str(table.slice(row, 1).to_pylist()[0]))
 
 
 def _relations(table: pa.Table, shapes: Shapes, what: str) -> tuple[str, pa.DictionaryArray]:
@@ -383,7 +397,9 @@ def time_points(
         count = pc.cast(exact, pa.int64()).to_numpy()
         per_second = _PER_SECOND[exact.type.unit]
         whole, fractions = count // per_second, known & (count % per_second != 0)
-        if fractions.any():
+        if live:
+            known &= ~fractions
+        elif fractions.any():
             first = exact[int(np.argmax(fractions))].cast(pa.string()).as_py()
             raise DataError(f"column {what}: {SubSecond(first)}")
     elif _is_text(kind):

@@ -19,6 +19,8 @@ from cernis.runtime.shapes import Shapes
 NAMES: Final = ("name", "event", "fluent")
 """Titles under which a record may tell its relation."""
 TIMES: Final = ("arrival", "occurrence", "start", "end")
+CLOCK_TIMES: Final = TIMES[:3]
+"""Titles under which a `$clock` may tell the time."""
 ROLES: Final = (*TIMES, "value", "retracts", "probability", "open")
 _OPTIONAL: Final = ("arrival", "start", "end", "retracts", "probability")
 """Titles that an argument may have, if a declaration or the rules call it so."""

@@ -7,7 +7,7 @@ Rows are of one of four kinds:
 - files, in a column `path`: workers read them, whatever their format;
 - records of several DataFrames, each with its relation: one column of structures for each.
 
-A record of the name `$clock` is none: it says that all that arrived up to its time has come. So
+What has the name `$clock` is no record: it says that all that arrived up to its time has come. So
 does a file that ends in `.clock`, with a time in it.
 """
 
@@ -25,23 +25,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.errors import DataError
-from cernis.runtime.columns import Records
-from cernis.runtime.gathering import Gathering
+from cernis.runtime.columns import Records, Sources
+from cernis.runtime.gathering import CLOCK, Gathering
 from cernis.runtime.mapping import Mappings
 from cernis.runtime.records import read_stream
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.sources import read_file
-from cernis.runtime.tabular import add_mixed_table, add_table, time_points
-from cernis.runtime.times import seconds_of
-from cernis.runtime.titles import NAMES
+from cernis.runtime.tabular import add_mixed_table, add_table
+from cernis.runtime.times import Unusable, time_point
+from cernis.runtime.titles import CLOCK_TIMES, NAMES
 from cernis.spark.frames import Frame, wanted_columns
-from cernis.spark.places import sources_of
+from cernis.spark.places import first_place
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-CLOCK: Final = "$clock"
-"""The name of what only tells the time."""
 
 CLOCK_ENDING: Final = ".clock"
 """The ending of files that only tell the time."""
@@ -49,7 +46,6 @@ CLOCK_ENDING: Final = ".clock"
 _FILES: Final = "path string, modificationTime timestamp, length bigint, content binary"
 _LINE: Final = f"{CLOCK}|"
 _TIME: Final = "clock"
-_TIMES: Final = ("arrival", "occurrence", "start")
 
 
 class Rows(StrEnum):
@@ -72,14 +68,6 @@ class Input:
     """The title of the column of ids, if records have such."""
     uncertain: bool = False
     """May records have probabilities?"""
-
-
-@dataclass(slots=True)
-class Read:
-    """What was read: records that are not resolved, and up to when they are all there."""
-
-    records: Records
-    clock: int | None = None
 
 
 def files(
@@ -151,7 +139,7 @@ def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
     elif what.kind is Rows.RECORDS:
         kinds = dict(rows.dtypes)
         name = next(title for title in NAMES if title in kinds)
-        title = next(each for each in _TIMES if each in kinds)
+        title = next(each for each in CLOCK_TIMES if each in kinds)
         told = ticks.selectExpr(
             f"'{CLOCK}' as `{name}`", f"cast({time} as {kinds[title]}) as `{title}`"
         )
@@ -164,50 +152,62 @@ def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
 # -- reading -----------------------------------------------------------------------------------
 
 
-def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes) -> Read:
-    """The records in the rows of one partition of a micro-batch."""
+def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes) -> Records:
+    """The records in the rows of one partition of a micro-batch; they are not resolved."""
     batches = list(given)
-    places = sources_of(part, "", 0)
-    gathering = Gathering(shapes, places, uncertain=what.uncertain, ids=what.ids, live=True)
+    sources = Sources(_next=first_place(part))
+    gathering = Gathering(shapes, sources, uncertain=what.uncertain, ids=what.ids, live=True)
     if not batches:
-        return Read(gathering.unresolved())
+        return gathering.unresolved()
     table = pa.Table.from_batches(batches)
-    told = None
     if what.kind is Rows.TEXT:
-        told = _add_text(table["value"], gathering)
+        _add_text(table["value"], gathering)
     elif what.kind is Rows.FILES:
-        told = _add_files(table["path"].to_pylist(), what, gathering)
+        _add_files(table["path"].to_pylist(), what, gathering)
     elif what.kind is Rows.RECORDS:
-        table, told = _without_clock(table)
         add_mixed_table(table, gathering, "")
     else:
-        if _TIME in table.column_names:
-            told = pc.max(table[_TIME]).as_py()
-            table = table.drop_columns([_TIME])
-        for name, own in zip(what.relations, table.columns, strict=True):
-            add_table(name, _flat(own), gathering, name)
-    return Read(gathering.unresolved(), told)
+        _add_frames(table, what, gathering)
+    return gathering.unresolved()
 
 
-def _add_files(paths: list[str], what: Input, gathering: Gathering) -> int | None:
-    clocks = [path.removeprefix(_LINE) for path in paths if path.startswith(_LINE)]
-    for file in [local(path) for path in paths if not path.startswith(_LINE)]:
+def _add_frames(table: pa.Table, what: Input, gathering: Gathering) -> None:
+    if _TIME in table.column_names:
+        for time in table[_TIME].drop_null().to_pylist():
+            _tell_clock(str(time), gathering)
+        table = table.drop_columns([_TIME])
+    for name, own in zip(what.relations, table.columns, strict=True):
+        add_table(name, _flat(own), gathering, name)
+
+
+def _add_files(paths: list[str], what: Input, gathering: Gathering) -> None:
+    for path in paths:
+        if path.startswith(_LINE):
+            _tell_clock(path.removeprefix(_LINE), gathering)
+            continue
+        file = local(path)
         if file.suffix == CLOCK_ENDING:
-            clocks.append(file.read_text("utf-8", "replace"))
+            _tell_clock(file.read_text("utf-8", "replace"), gathering, str(file))
         else:
             read_file(file, gathering, what.mappings or Mappings())
-    return _latest(clocks)
 
 
-def _add_text(lines: pa.ChunkedArray, gathering: Gathering) -> int | None:
-    is_clock = pc.starts_with(lines, _LINE)
-    told = None
-    if pc.any(is_clock).as_py():
-        own = lines.filter(is_clock).to_pylist()
-        told = _latest(each.split("|")[1] for each in own)
-        lines = lines.filter(pc.invert(is_clock))
+def _tell_clock(text: str, gathering: Gathering, source: str = "") -> None:
+    """Let a stream know up to when all has come, as one text says."""
+    place = gathering.sources.begin(source)
+    gathering.sources.grow(1)
+    try:
+        time = time_point(text)
+    except Unusable:
+        gathering.tell_clock_once(None, place, f"{_LINE}{text.strip()}")
+    else:
+        gathering.tell_clock_once(time, place, f"{_LINE}{time}")
+
+
+def _add_text(values: pa.ChunkedArray, gathering: Gathering) -> None:
+    """Take in text records: as many in each value as it has lines."""
     nothing, end = (pa.scalar(text, pa.large_string()) for text in ("", "\n"))
-    long = lines.drop_null().cast(pa.large_string())
+    long = values.drop_null().cast(pa.large_string())
     whole = pc.binary_join_element_wise(long, nothing, end)
     for chunk in whole.chunks:
         _, offsets, data = chunk.buffers()
@@ -215,32 +215,6 @@ def _add_text(lines: pa.ChunkedArray, gathering: Gathering) -> int | None:
             places = memoryview(offsets).cast("q")
             text = data[places[chunk.offset] : places[chunk.offset + len(chunk)]]
             read_stream(io.BytesIO(text), "", gathering)
-    return told
-
-
-def _without_clock(table: pa.Table) -> tuple[pa.Table, int | None]:
-    title = next(each for each in NAMES if each in table.column_names)
-    is_clock = pc.fill_null(pc.equal(table[title], CLOCK), False)
-    if not pc.any(is_clock).as_py():
-        return table, None
-    own = table.filter(is_clock)
-    told = []
-    for title in _TIMES:
-        if title in own.column_names:
-            times, known = time_points(own[title], title)
-            told += times[known].tolist()
-    return table.filter(pc.invert(is_clock)), max(told, default=None)
-
-
-def _latest(texts: Iterable[str]) -> int | None:
-    """The latest of some times; what is none is passed over."""
-    times = (_time(text.strip()) for text in texts)
-    return max((time for time in times if time is not None), default=None)
-
-
-def _time(text: str) -> int | None:
-    digits = text.removeprefix("-")
-    return int(text) if digits.isdecimal() and len(digits) < 20 else seconds_of(text)
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Table:

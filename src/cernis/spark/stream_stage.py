@@ -16,21 +16,19 @@ from cernis.runtime.columns import (
     Integers,
     RecordColumns,
     Records,
-    SetAside,
     one_below_the_other,
 )
 from cernis.runtime.feed import Feed
 from cernis.runtime.memory import BEHIND, Counts
-from cernis.runtime.run import Window
 from cernis.spark.blobs import loads, unpacked_records
 from cernis.spark.buckets import bucket_of
 from cernis.spark.found import Found, unpacked
 from cernis.spark.inbox import others
-from cernis.spark.places import FIRST_LINES
 from cernis.spark.routes import Delivery, Way
 from cernis.spark.rows import LAST, Kind, Row, batches
+from cernis.spark.stream_clock import Bounds, Clock, Told, set_aside_outside
 from cernis.spark.stream_demands import Asked, Demands, unpacked_asked
-from cernis.spark.stream_job import Clock, StreamJob, Told
+from cernis.spark.stream_job import StreamJob
 from cernis.spark.stream_session import table_of
 from cernis.spark.stream_state import BucketState, Standing
 
@@ -74,8 +72,8 @@ class Inbox:
                 part = unpacked_records(content)
                 self.parts.setdefault(part.form, []).append(part)
 
-    def records(self) -> Records:
-        """The records, as a session takes them."""
+    def records(self, bounds: Bounds) -> Records:
+        """The records, as a session takes them; those whose times do not count are set aside."""
         records = Records()
         for form, parts in sorted(self.parts.items(), key=lambda each: str(each[0])):
             whole = one_below_the_other(parts)
@@ -83,13 +81,35 @@ class Inbox:
                 # Which reader was first says nothing: of one arrival, retractions come last.
                 whole.places = np.where(whole.retracts, whole.places | BEHIND, whole.places)
             records.relations[form] = whole
-            records.count += len(whole)
+        records.set_aside = list(set_aside_outside(records, bounds))
+        records.count = records.used
         return records
 
 
-def told(asides: list[SetAside]) -> list[SetAside]:
-    """Records set aside, by their lines in what a reader had."""
-    return [replace(aside, line=aside.line & (FIRST_LINES - 1)) for aside in asides]
+@dataclass(slots=True)
+class Changes:
+    """The changes that the queries of a micro-batch tell; a query that tells none leaves nothing.
+
+    So many queries of nothing, after a pause, take no memory.
+    """
+
+    schema: pa.Schema
+    tables: list[pa.Table] = field(default_factory=list)
+    conflicts: int = 0
+
+    def add(self, feed: Feed) -> None:
+        """Take over what one query tells."""
+        self.conflicts += feed.conflicts
+        table = table_of(feed)
+        if len(table):
+            self.tables.append(table)
+
+    def packed(self) -> bytes:
+        """All changes, as Arrow has them in a file."""
+        stream = pa.BufferOutputStream()
+        with pa.ipc.new_stream(stream, self.schema) as writer:
+            writer.write_table(pa.concat_tables([self.schema.empty_table(), *self.tables]))
+        return bytes(stream.getvalue())
 
 
 @dataclass(slots=True)
@@ -109,14 +129,18 @@ class Bucket:
         state = BucketState(self.job, self.step, self.bucket)
         standing = state.standing()
         clock = standing.clock.heard(self.inbox.told, self.job)
+        bounds = self.inbox.told.bounds(self.job)
+        records = self.inbox.records(bounds)
+        aside = [*records.set_aside, *self.inbox.told.set_aside(bounds)]
+        yield Row(self.bucket, LAST, Kind.REPORT, {"aside": aside})
         demands = state.demands()
         if demands.enter(self.inbox.asked, self._forgotten(clock)):
             state.put_demands(demands)
         due = clock.due(self.job)
         if due:
-            yield from self._answered(state, clock, due, demands)
+            yield from self._answered(state, clock, due, demands, records)
         else:
-            state.put_waiting(self.inbox.records())
+            state.put_waiting(records)
             sizes = state.leave(replace(standing, clock=clock))
             yield Row(self.bucket, LAST, Kind.REPORT, {
                 "held": standing.held, "kept": standing.kept,
@@ -125,7 +149,7 @@ class Bucket:
             })  # fmt: skip
 
     def _answered(
-        self, state: BucketState, clock: Clock, due: list[Window], demands: Demands
+        self, state: BucketState, clock: Clock, due: range, demands: Demands, records: Records
     ) -> Iterator[Row]:
         """Answer queries: their changes, what goes on to later steps, and a report."""
         times = [time.process_time()]
@@ -133,11 +157,13 @@ class Bucket:
         times.append(time.process_time())
         session.start = clock.start
         dropped = session.dropped
-        session.insert(self.inbox.records())
+        session.insert(records)
         session.put_in(self.inbox.found)
-        feeds = [session.answered(window.query) for window in due]
+        changes = Changes(self.job.schema)
+        for query in due:
+            changes.add(session.answered(query))
         yield from self._sent_on(session.taken_out(), demands)
-        yield self._changes(feeds)
+        yield Row(self.bucket, LAST, Kind.ANSWER, changes.packed())
         counts = session.counted()
         times.append(time.process_time())
         state.put_session(session)
@@ -148,12 +174,12 @@ class Bucket:
         times.append(time.process_time())
         restoring, evaluating, saving = np.diff(times).tolist()
         yield Row(self.bucket, LAST, Kind.REPORT, {
-            "aside": told(counts.set_aside), "late": told(counts.too_late), "held": standing.held,
+            "aside": counts.set_aside, "late": counts.too_late, "held": standing.held,
             "kept": standing.kept, "dropped": session.dropped - dropped,
-            "open_intervals": standing.open_intervals, "queries": len(feeds),
+            "open_intervals": standing.open_intervals, "queries": len(due),
             "duplicates": self._duplicates(counts),
             "query_time": standing.clock.query, "clock": clock.time, **sizes,
-            "conflicts": sum(feed.conflicts for feed in feeds), "restoring_seconds": restoring,
+            "conflicts": changes.conflicts, "restoring_seconds": restoring,
             "evaluating_seconds": evaluating, "saving_seconds": saving,
         })  # fmt: skip
 
@@ -187,14 +213,6 @@ class Bucket:
         following = [step for step in self.job.steps if step > self.step]
         if following:
             yield Row(self.bucket, following[0], Kind.SURVEY, self.inbox.told)
-
-    def _changes(self, feeds: list[Feed]) -> Row:
-        schema = self.job.schema
-        table = pa.concat_tables([schema.empty_table(), *map(table_of, feeds)])
-        stream = pa.BufferOutputStream()
-        with pa.ipc.new_stream(stream, schema) as writer:
-            writer.write_table(table)
-        return Row(self.bucket, LAST, Kind.ANSWER, stream.getvalue().to_pybytes())
 
     def _sent_on(self, found: list[Found], demands: Demands) -> Iterator[Row]:
         """What later steps have to know, for the buckets of theirs that may ask for it."""

@@ -20,8 +20,9 @@ from cernis.runtime.tree_shapes import Shape, check
 from cernis.runtime.uncertain_settings import UncertainSettings
 from cernis.runtime.values import form_of, plain_form, plain_records, records_of
 from cernis.spark.store import Part, Place, Shelf
+from cernis.spark.stream_clock import Clock
 from cernis.spark.stream_demands import Demands
-from cernis.spark.stream_job import Clock, StreamJob
+from cernis.spark.stream_job import StreamJob
 from cernis.spark.stream_session import Owned, StageSession, UncertainStageSession
 
 LAYOUT: Final = Layout(b"cernis-bucket", FORMAT, "state of a bucket")

@@ -35,6 +35,7 @@ from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
 from cernis.spark.job import Job, job_of
 from cernis.spark.metrics import GAUGES, Metrics, MetricsListener
+from cernis.spark.places import FIRST_LINES
 from cernis.spark.rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.session import cores_of
 from cernis.spark.sinks import Sink, sink_of, stream_name
@@ -358,7 +359,12 @@ def _together(reports: list[dict[str, Any]]) -> dict[str, Any]:
                 found[key] = max(known, default=None)
             else:
                 found[key] = found[key] + value if key in found else value
-    # A record that several buckets have is set aside in each of them.
-    aside, late = (list(dict.fromkeys(found.pop(key, []))) for key in ("aside", "late"))
+    aside, late = (_listed_once(found.pop(key, [])) for key in ("aside", "late"))
+    aside = [*found.pop("unread", []), *aside]
     found |= {"set_aside": len(aside), "too_late": len(late), "aside": [*aside, *late]}
     return found
+
+
+def _listed_once(given: list[SetAside]) -> list[SetAside]:
+    """What buckets have set aside, by lines in what a reader had; several may have one record."""
+    return [replace(each, line=each.line & (FIRST_LINES - 1)) for each in dict.fromkeys(given)]
