@@ -62,6 +62,7 @@ class Program:
     rules: list[Rule] = field(default_factory=list)
     background: list[Clause] = field(default_factory=list)
     grounding: list[Clause] = field(default_factory=list)
+    declared_values: list[Term] = field(default_factory=list)
     postponable: list[Clause] = field(default_factory=list)
     domains: set[tuple[str, int]] = field(default_factory=set)
     on_intervals: list[Term] = field(default_factory=list)
@@ -80,10 +81,10 @@ class Program:
     def names(self, pair: Term) -> bool:
         """Does the head of a rule of the pair's fluent, or a grounding, name the pair's value?
 
-        What holds initially does not count.
+        So does `simpleFluent(F=V)`, which otherwise means nothing.
         """
-        kinds = FLUENT_KINDS - {"initially"}
-        heads = [rule.head for rule in self.rules if rule.kind in kinds]
+        heads = [rule.head for rule in self.rules if rule.kind in FLUENT_KINDS]
+        heads += self.declared_values
         heads += [rule.effect for rule in self.rules if rule.effect is not None]
         heads += [clause.head for clause in self.grounding if is_pair(clause.head)]
         shape, value = _shape(fluent_of(pair)), value_of(pair)
@@ -190,6 +191,8 @@ def _clause(program: Program, clause: Clause) -> None:
         program.domains.add(functor(args[1]))
         assert isinstance(args[0], Sequence)
         program.grounding.extend(Clause(entity, (args[1],)) for entity in args[0].items)
+    elif (name, arity) == ("simpleFluent", 1):
+        program.declared_values += [args[0]] if is_pair(args[0]) else []
     elif (name, arity) == ("collectIntervals", 1):
         program.on_intervals.append(args[0])
     elif (name, arity) in (("buildFromPoints", 1), ("points", 1)):

@@ -75,6 +75,9 @@ def clause(clause: Clause, definitions: Definitions, report: Report) -> None:
         _declare(subject, definitions, report, strictly=True)
     elif head.functor == "outputEntity":
         _output(subject, definitions)
+    elif head.functor == "simpleFluent":
+        pair = pair_of(subject, report, "this declaration")
+        definitions.declared_values += [pair] if pair is not None else []
 
 
 def _shape(subject: Term, shape: Shape, definitions: Definitions, report: Report) -> None:

@@ -445,6 +445,8 @@ class Definitions:
     outputs: set[Relation] = field(default_factory=set)
     auxiliary: set[Relation] = field(default_factory=set)
     """Fluents and events that phrases are made of; they are no part of a program's results."""
+    declared_values: list[Pair] = field(default_factory=list)
+    """Pairs that `simpleFluent` declares: RTEC takes their values for those that end others."""
     declared_strictly: set[str] = field(default_factory=set)
     dynamic: set[Relation] = field(default_factory=set)
     tables: list[tuple[Relation, str, Span]] = field(default_factory=list)
