@@ -179,7 +179,11 @@ class StaticRule:
             case "relative_complement_all":
                 goal = f"{name}({first}, [{others}], {self._new()})"
             case "intDurGreater" | "intDurLess":
-                goal = f"{name}({first}, {self._duration()}, {self._new()})"
+                duration, result = self._duration(), self._new()
+                goal = f"{name}({first}, {duration}, {result})"
+                own = Random(", ".join((*self.body.literals, goal)))
+                if chance(own, 0.4):
+                    goal = _findall(own, first, duration, result)
             case "allen":
                 goal = self._allen(first, self.random.choice(self.lists))
             case "complement_all":
@@ -236,3 +240,12 @@ def _given(body: str) -> set[str]:
 _NAME = re.compile(r"\b[A-HJ-Z]\d+\b|\b_(?!\w)")
 _PAIR = re.compile(r"[a-z]\w*(?:\((?:[^()]|\([^()]*\))*\))?=(?:'[^']*'|[-\w.]+)")
 _GIVING = re.compile(r"(?<!\\\+ )\b(?:friend|limit|adult|taste|rank|linked|pal|suits)\([^()]*\)")
+
+
+def _findall(random: Random, source: str, duration: str, result: str) -> str:
+    """Some intervals of a list, by conditions on their ends."""
+    longer = f"E - S > {duration}"
+    choices = (longer, f"\\+ {longer}", "S mod 2 =:= 0", f"E - S =\\= {duration}", "E < inf")
+    conditions = random.sample(choices, random.choice((0, 1, 1, 2)))
+    goals = ", ".join(["member((S, E), " + source + ")", *conditions])
+    return f"findall((S, E), ({goals}), {result})"

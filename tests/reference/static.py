@@ -158,6 +158,9 @@ def _background(rule: Rule) -> list[Term]:
             assert isinstance(goal, Compound)
             where = OPERATORS.get(functor(goal), (1,))
             about.update(name.name for at in where for name in variables(goal.args[at]))
+        elif functor(goal) == ("findall", 3) and about & {name.name for name in variables(goal)}:
+            assert isinstance(goal, Compound)
+            about.update(name.name for name in variables(goal.args[2]))
         else:
             rest.append(goal)
     return [goal for goal in rest if not about & {name.name for name in variables(goal)}]

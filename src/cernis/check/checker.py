@@ -20,7 +20,16 @@ from cernis.check.lengths import check_lengths
 from cernis.check.lifting import lift_terms
 from cernis.check.lower import Lowered, lower
 from cernis.check.match_conditions import write_out_conditions
-from cernis.check.model import Collect, Condition, Definitions, Either, Literal, Relation, Unless
+from cernis.check.model import (
+    Collect,
+    Condition,
+    Definitions,
+    Either,
+    Literal,
+    Relation,
+    Unless,
+    goals_of,
+)
 from cernis.check.names import check_names
 from cernis.check.patterns import check_pattern_atoms, check_patterns, note_policy
 from cernis.check.phrases import expand_phrases
@@ -218,7 +227,7 @@ def _roots(definitions: Definitions) -> list[Term]:
     for event in definitions.events:
         goals.extend(_conditions(event.body))
     for static in definitions.statics:
-        goals.extend(goal.goal for goal in static.body if isinstance(goal, Condition))
+        goals.extend(goal for literal in static.body for goal in goals_of(literal))
     others = [initial.goals for initial in definitions.initials]
     others += [effect.goals for effect in definitions.effects]
     others += [postponable.goals for postponable in definitions.postponables]

@@ -18,6 +18,7 @@ from cernis.check.model import (
     Condition,
     Definitions,
     HoldsFor,
+    IntervalFilter,
     IntervalOperation,
     NotEmpty,
     Pair,
@@ -135,7 +136,16 @@ def _without_tests(body: Literals, rename: _Renaming) -> Iterator[StaticLiteral]
                 literal, inputs=tuple(map(rename.list, literal.inputs)),
                 output=rename.list(literal.output),
                 parameters=tuple(renamed(each, rename) for each in literal.parameters),
+                filter=literal.filter and _renamed_filter(literal.filter, rename),
             )  # fmt: skip
+
+
+def _renamed_filter(picks: IntervalFilter, rename: VariableRenaming) -> IntervalFilter:
+    start, end = (rename(Variable(name)) for name in (picks.start, picks.end))
+    assert isinstance(start, Variable)
+    assert isinstance(end, Variable)
+    conditions = (replace(each, goal=renamed(each.goal, rename)) for each in picks.conditions)
+    return IntervalFilter(start.name, end.name, tuple(conditions))
 
 
 def _negated(

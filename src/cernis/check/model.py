@@ -226,14 +226,37 @@ class HoldsFor:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalFilter:
+    """Conditions on the intervals of a list, over names for the start and the end of each."""
+
+    start: str
+    end: str
+    conditions: tuple[Condition, ...]
+
+    @property
+    def bounds(self) -> frozenset[str]:
+        """The two names."""
+        return frozenset((self.start, self.end))
+
+    @property
+    def goals(self) -> tuple[Term, ...]:
+        """The goals of the conditions."""
+        return tuple(condition.goal for condition in self.conditions)
+
+
+@dataclass(frozen=True, slots=True)
 class IntervalOperation:
-    """An operation from lists of intervals to one: union, complement, duration filter, Allen."""
+    """An operation from lists of intervals to one: union, complement, duration filter, Allen.
+
+    `findall((S, E), (member((S, E), I0), Conditions), I)` is one, too, with a filter.
+    """
 
     operator: str
     inputs: tuple[str, ...]
     output: str
     parameters: tuple[Term, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)
+    filter: IntervalFilter | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +269,14 @@ class NotEmpty:
 
 
 StaticLiteral: TypeAlias = HoldsFor | IntervalOperation | NotEmpty | Condition
+
+
+def goals_of(literal: StaticLiteral) -> tuple[Term, ...]:
+    """The goals that no time enters in a literal over intervals."""
+    if isinstance(literal, Condition):
+        return (literal.goal,)
+    is_filter = isinstance(literal, IntervalOperation) and literal.filter is not None
+    return literal.filter.goals if is_filter else ()  # type: ignore[union-attr]
 
 
 # -- rules -----------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 """Values that no rule names: how the dialect `rtec` reads `initiatedAt(temp(X)=V, T) :- ...`.
 
 There a value that no head of an initiation or termination, no `initially`, no grounding and no
-declaration `simpleFluent` names as a constant ends no other: several of them may hold at once, until one that is named is initiated. So the values
-that are named are those of a fluent of their own, `temp by events`; of another, `temp by value`,
-each value is an argument; and the fluent itself holds whenever one of the two does. Neither is part
-of the results.
+declaration `simpleFluent` names as a constant ends no other: several of them may hold at once,
+until one that is named is initiated. So the values that are named are those of a fluent of their
+own, `temp by events`; of another, `temp by value`, each value is an argument; and the fluent itself
+holds whenever one of the two does. Neither is part of the results.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class _OpenValues:
         self._relation = relation
         self._by_events = Relation(f"{relation.name} by events", relation.arity)
         self._by_value = Relation(f"{relation.name} by value", relation.arity + 1)
-        heads = [rule.pair for rule in (*definitions.changes, *definitions.initials)]
-        heads += definitions.declared_values
+        heads = [rule.pair for rule in definitions.changes] + definitions.declared_values
+        heads += [rule.pair for rule in definitions.initials]
         grounded = [g.entity for g in definitions.groundings if isinstance(g.entity, Pair)]
         self._named = {
             pair.value_name: pair for pair in (*effects, *grounded, *heads)

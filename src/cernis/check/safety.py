@@ -19,6 +19,7 @@ from cernis.check.model import (
     Happens,
     Holds,
     HoldsFor,
+    IntervalFilter,
     IntervalOperation,
     Literal,
     NotEmpty,
@@ -244,10 +245,20 @@ def _static(rule: StaticRule, modes: Modes, grounded: set[Relation], report: Rep
         elif isinstance(literal, IntervalOperation):
             for parameter in literal.parameters:
                 _demand(parameter, bound, literal.operator, report)
+            if literal.filter is not None:
+                _filter(literal.filter, bound, modes, report)
         else:
             assert isinstance(literal, (HoldsFor, NotEmpty, Condition))
     if not is_grounded:
         _head(rule.pair, bound, report, "bind it in the body, or add a grounding rule")
+
+
+def _filter(picks: IntervalFilter, bound: set[str], modes: Modes, report: Report) -> None:
+    positive = [each.goal for each in picks.conditions if not each.negated]
+    inside = _background(positive, bound | picks.bounds, modes, report)
+    for each in picks.conditions:
+        if each.negated:
+            _all_bound(each.goal, inside | _local(each.goal), report)
 
 
 # -- patterns --------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from cernis.check.model import (
     Condition,
     HoldsFor,
+    IntervalFilter,
     IntervalOperation,
     NotEmpty,
     Pair,
@@ -19,7 +20,17 @@ from cernis.check.report import Report
 from cernis.errors import Note
 from cernis.source import Span
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Atom, Clause, Compound, Sequence, Term, Variable, functor, variables
+from cernis.syntax.tree import (
+    Atom,
+    Clause,
+    Compound,
+    Sequence,
+    Term,
+    Variable,
+    conjuncts,
+    functor,
+    variables,
+)
 
 ALLEN_RELATIONS = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
 ALLEN_MODES = ("source", "target", "union", "intersect", "complement", "complement_inv")
@@ -50,6 +61,7 @@ def lower_static(clause: Clause, pair: Pair, output: Term, report: Report) -> St
         body.goal(goal)
     if body.failed:
         return None
+    _ends_are_local(body, pair, report)
     name = body.alias(output.name)
     if name not in body.known:
         report.error(
@@ -58,6 +70,22 @@ def lower_static(clause: Clause, pair: Pair, output: Term, report: Report) -> St
         )  # fmt: skip
         return None
     return StaticRule(pair, tuple(body.literals), name, clause.span, body.cut)
+
+
+def _ends_are_local(body: _StaticBody, pair: Pair, report: Report) -> None:
+    """The names of starts and ends of intervals stand for nothing else in the rule."""
+    terms: list[Term] = [*pair.args, pair.value]
+    for literal in body.literals:
+        if isinstance(literal, HoldsFor):
+            terms += [*literal.pair.args, literal.pair.value]
+        elif isinstance(literal, Condition):
+            terms.append(literal.goal)
+    used = {variable.name for term in terms for variable in variables(term)}
+    for literal in body.literals:
+        if isinstance(literal, IntervalOperation) and literal.filter is not None:
+            for name in sorted(literal.filter.bounds & used):
+                report.error("C061", f"{name} is an end of an interval, and stands outside of "
+                             "findall, too", literal.span, help="use another name")  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -96,6 +124,8 @@ class _StaticBody:
             self._operation(goal, self._input(first), (duration,))
         elif name == ("allen", 5) or (name[0] in ALLEN_RELATIONS and name[1] == 4):
             self._allen(goal)
+        elif name == ("findall", 3) and self._lists_in(goal):
+            self._filter(goal)
         elif not self._about_emptiness(goal):
             self._condition(goal)
 
@@ -136,6 +166,32 @@ class _StaticBody:
                 IntervalOperation("allen", inputs, name, (relation, mode), goal.span)
             )
 
+    def _lists_in(self, term: Term) -> list[Variable]:
+        """The variables of a term that are lists of intervals."""
+        return [each for each in variables(term) if self.alias(each.name) in self.known]
+
+    def _filter(self, goal: Term) -> None:
+        """`findall((S, E), (member((S, E), I0), Conditions), I)`: some intervals of a list."""
+        template, body, output = _args(goal)
+        goals = list(conjuncts(body))
+        found = [each for each in goals if functor(each) == ("member", 2)]
+        chosen = [each for each in found if self._lists_in(_args(each)[1])]
+        bounds = _args(template) if functor(template) == (",", 2) else ()
+        names = [each.name for each in bounds if isinstance(each, Variable)]
+        if len(chosen) != 1 or len(set(names)) != 2 or _args(chosen[0])[0] != template:
+            self._fail(
+                "C061", "findall over a list of intervals picks some of them", goal.span,
+                "write findall((S, E), (member((S, E), I0), Conditions), I)",
+            )  # fmt: skip
+            return
+        inputs = self._input(_args(chosen[0])[1])
+        conditions = [self._plain(each) for each in goals if each is not chosen[0]]
+        name = self._output(output)
+        if name is not None and not self.failed:
+            kept = tuple(each for each in conditions if each is not None)
+            picks = IntervalFilter(names[0], names[1], kept)
+            self.literals.append(IntervalOperation("findall", inputs, name, (), goal.span, picks))
+
     def _about_emptiness(self, goal: Term) -> bool:
         r"""`I \= []` in its spellings; also `I = J`, which gives a list a second name."""
         name = functor(goal)
@@ -164,25 +220,30 @@ class _StaticBody:
         return False
 
     def _condition(self, goal: Term) -> None:
+        condition = self._plain(goal)
+        if condition is not None:
+            self.literals.append(condition)
+
+    def _plain(self, goal: Term) -> Condition | None:
+        """A goal that is about neither time nor lists of intervals."""
         negated = functor(goal) in (("\\+", 1), ("not", 1))
         inner = _args(goal)[0] if negated else goal
         if functor(inner) in TEMPORAL:
             self._fail("C060", "this rule speaks of intervals, and not of time-points", goal.span,
                        "use holdsFor(F=V, I) and the operations on intervals")  # fmt: skip
-            return
+            return None
         if functor(inner) == ("holdsFor", 2):
             self._fail("C060", "holdsFor cannot be negated", goal.span,
                        "a list of intervals may be empty; take it away with "
                        "relative_complement_all")  # fmt: skip
-            return
-        for variable in variables(inner):
-            if self.alias(variable.name) in self.known:
-                self._fail(
-                    "C061", f"{variable.name} is a list of intervals, and no condition can be "
-                    "about it", variable.span, "use the operations on intervals",
-                )  # fmt: skip
-                return
-        self.literals.append(Condition(inner, negated, goal.span))
+            return None
+        for variable in self._lists_in(inner):
+            self._fail(
+                "C061", f"{variable.name} is a list of intervals, and no condition can be "
+                "about it", variable.span, "use the operations on intervals",
+            )  # fmt: skip
+            return None
+        return Condition(inner, negated, goal.span)
 
     def _list(self, term: Term) -> tuple[str, ...]:
         if term == _EMPTY:

@@ -24,6 +24,7 @@ from cernis.check.model import (
     Happens,
     Holds,
     HoldsFor,
+    IntervalFilter,
     IntervalOperation,
     Literal,
     Pair,
@@ -226,6 +227,8 @@ class _Inference:
                 elif isinstance(literal, IntervalOperation) and literal.operator != "allen":
                     for parameter in literal.parameters:
                         self._number(parameter, f"{literal.operator} needs a number")
+                    if literal.filter is not None:
+                        self._filter(literal.filter, literal.span)
         for initial in definitions.initials:
             self._enter()
             self._pair(initial.pair)
@@ -250,6 +253,12 @@ class _Inference:
             head = pattern_head(pattern)
             self._args("event", head.relation, head.args, computes=True)
             self._pattern(pattern.pattern)
+
+    def _filter(self, picks: IntervalFilter, span: Span) -> None:
+        for name in picks.bounds:
+            self._number(Variable(name, span), "the end of an interval is a number")
+        for goal in picks.goals:
+            self._goal(goal)
 
     def _pattern(self, pattern: Pattern) -> None:
         if isinstance(pattern, EventAtom):

@@ -100,7 +100,7 @@ def _needs(step: Combine, inputs: list[set[frozenset[str]]]) -> set[frozenset[st
         return product
     if step.operator == "complement_all":
         return {frozenset()}
-    if step.operator in ("relative_complement_all", "intDurGreater", "intDurLess"):
+    if step.operator in ("relative_complement_all", "intDurGreater", "intDurLess", "findall"):
         return inputs[0]
     # Only intervals that stand in a relation come out, and it takes two for one.
     return {one | other for one in inputs[0] for other in inputs[1]}

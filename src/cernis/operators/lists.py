@@ -13,12 +13,14 @@ from cernis.check.model import Pair
 from cernis.errors import UnsupportedError
 from cernis.kernels.order import order_by
 from cernis.kernels.sweep import cover, maximal, subtract
+from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column, recoded
 from cernis.operators.expressions import reckon
+from cernis.operators.pipeline import run_steps
 from cernis.plan.logical import Combine, Fetch, IntervalOperator, Require
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Term, Variable
-from cernis.tables.columns import Array, Rows
+from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
 from cernis.tables.fluents import INFINITY, FluentTable
 
@@ -181,6 +183,8 @@ def _combined(step: Combine, inputs: list[Lists], rows: Rows, context: Context) 
         return _of(*subtract(*always, *cover(*_stacked(inputs), 1))) if inputs else _of(*always)
     if step.operator in ("intDurGreater", "intDurLess"):
         return _by_duration(step, inputs[0], rows, context)
+    if step.operator == "findall":
+        return _picked(step, inputs[0], rows, context)
     if step.operator == "allen":
         return _related(step, inputs[0], inputs[1], context.tick)
     if not inputs:
@@ -257,6 +261,24 @@ def _by_duration(step: Combine, lists: Lists, rows: Rows, context: Context) -> L
     counts = np.bincount(owner[keep], minlength=rows.length)
     kept = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return _of(kept, starts[keep], ends[keep])
+
+
+def _picked(step: Combine, lists: Lists, rows: Rows, context: Context) -> Lists:
+    """The intervals whose start and end meet the conditions; an open end is infinite."""
+    offsets, starts, ends = lists.packed()
+    owner = np.repeat(np.arange(rows.length), np.diff(offsets))
+    keep = np.zeros(len(starts), np.bool_)
+    is_open = ends == INFINITY
+    for part in (np.flatnonzero(~is_open), np.flatnonzero(is_open)):
+        if len(part):
+            last = np.full(len(part), np.inf) if is_open[part[0]] else ends[part]
+            columns = {
+                ROW: Column(part), step.bounds[0]: Column(starts[part]),
+                step.bounds[1]: Column(last),
+            }  # fmt: skip
+            found = run_steps(step.steps, rows.take(owner[part]).with_columns(columns), context)
+            keep[found.settled().columns[ROW].values] = True
+    return _of(*_filtered((offsets, starts, ends), keep))
 
 
 def _required(step: Require, lists: dict[str, Lists]) -> dict[str, Lists]:

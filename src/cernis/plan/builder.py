@@ -26,6 +26,7 @@ from cernis.check.model import (
     Postponable,
     Relation,
     StaticRule,
+    goals_of,
 )
 from cernis.check.patterns import consumption_of
 from cernis.errors import Diagnostic, Severity
@@ -266,18 +267,29 @@ class _Builder:
                 steps.append(Fetch(pair, literal.intervals, literal.span))
                 pipeline.bound |= entity_names(literal.pair)
             elif isinstance(literal, IntervalOperation):
-                if named(literal.parameters) - pipeline.bound:
+                if _names_of(literal) - pipeline.bound:
                     waiting = self._conditions(waiting, pipeline, steps, everything=True)
-                steps.append(
-                    Combine(literal.operator, literal.inputs, literal.parameters, literal.output,
-                            literal.span)
-                )  # fmt: skip
+                steps.append(self._combine(literal, pipeline.bound))
             elif isinstance(literal, NotEmpty):
                 steps.append(Require(literal.intervals, literal.span, literal.negated))
             waiting = self._conditions(waiting, pipeline, steps, everything=False)
         self._conditions(waiting, pipeline, steps, everything=True)
         unbound = tuple(sorted(entity_names(rule.pair) - pipeline.bound))
         return IntervalRule(rule.pair, tuple(steps), rule.output, unbound, rule.span)
+
+    def _combine(self, literal: IntervalOperation, bound: set[str]) -> Combine:
+        picks = literal.filter
+        if picks is None:
+            return Combine(
+                literal.operator, literal.inputs, literal.parameters, literal.output, literal.span
+            )
+        outside = sorted(named(picks.goals) & bound)
+        inside = Pipeline(self.knowledge, self.checked.modes, bound={*outside, *picks.bounds})
+        steps = inside.run(picks.conditions)
+        return Combine(
+            literal.operator, literal.inputs, tuple(map(Variable, outside)), literal.output,
+            literal.span, (picks.start, picks.end), steps,
+        )  # fmt: skip
 
     def _conditions(
         self, waiting: list[Condition], pipeline: Pipeline, steps: list[IntervalOperator],
@@ -305,7 +317,7 @@ def _alone(rule: StaticRule) -> set[str]:
         elif isinstance(literal, Condition):
             terms.append(literal.goal)
         elif isinstance(literal, IntervalOperation):
-            terms += literal.parameters
+            terms += [*literal.parameters, *goals_of(literal)]
     counts = Counter(variable.name for term in terms for variable in variables(term))
     return {name for name, count in counts.items() if count == 1}
 
@@ -328,8 +340,14 @@ def _static_names(rule: StaticRule) -> set[str]:
         elif isinstance(literal, Condition):
             names |= named([literal.goal])
         elif isinstance(literal, IntervalOperation):
-            names |= named(literal.parameters)
+            names |= _names_of(literal)
     return names
+
+
+def _names_of(literal: IntervalOperation) -> set[str]:
+    """The variables of an operation on intervals that stand for no list."""
+    names = named((*literal.parameters, *goals_of(literal)))
+    return names - literal.filter.bounds if literal.filter is not None else names
 
 
 def _is_ready(goal: Condition, bound: set[str]) -> bool:

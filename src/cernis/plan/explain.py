@@ -50,7 +50,7 @@ _PLACE_COLUMN = 84
 _SETS = {
     "union_all": "Union", "intersect_all": "Intersect", "complement_all": "Complement",
     "relative_complement_all": "RelativeComplement", "intDurGreater": "Longer",
-    "intDurLess": "Shorter", "allen": "Allen",
+    "intDurLess": "Shorter", "allen": "Allen", "findall": "Pick",
 }  # fmt: skip
 
 

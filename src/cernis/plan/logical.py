@@ -187,13 +187,19 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Combine:
-    """An operation on lists of intervals: union, intersection, complement, duration, Allen."""
+    """An operation on lists of intervals: union, intersection, complement, duration, Allen.
+
+    `findall` keeps the intervals for which the steps have an answer, `bounds` being names for their
+    starts and ends.
+    """
 
     operator: str
     inputs: tuple[str, ...]
     parameters: tuple[Term, ...]
     output: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    bounds: tuple[str, ...] = ()
+    steps: tuple[PointOperator, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ def _needs(operator: str, inputs: list[frozenset[str]]) -> frozenset[str]:
         return frozenset()
     if operator == "union_all":
         return frozenset.intersection(*inputs)
-    if operator in ("relative_complement_all", "intDurGreater", "intDurLess"):
+    if operator in ("relative_complement_all", "intDurGreater", "intDurLess", "findall"):
         return inputs[0]
     return frozenset(_all(inputs))
 

@@ -48,7 +48,7 @@ from cernis.tables.fluents import INFINITY, FluentTable
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 DURATION = "intDurGreater"
-LOOK_BACK = frozenset({"allen", "complement_all"})
+LOOK_BACK = frozenset({"allen", "complement_all", "findall"})
 """Operators whose results change with what the window forgets."""
 
 

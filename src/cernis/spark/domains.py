@@ -22,6 +22,7 @@ from cernis.check.model import (
     Pair,
     Relation,
     Unless,
+    goals_of,
 )
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan
@@ -111,7 +112,7 @@ def _elsewhere(plan: Plan) -> Iterator[Term]:
     ]:
         yield from _goals(body)
     for static in definitions.statics:
-        yield from (each.goal for each in static.body if isinstance(each, Condition))
+        yield from (goal for each in static.body for goal in goals_of(each))
     yield from (goal for each in definitions.initials for goal in each.goals)
     yield from (goal for each in definitions.effects for goal in each.goals)
     yield from (goal for each in definitions.postponables for goal in each.goals)
