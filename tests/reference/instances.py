@@ -15,8 +15,8 @@ def known_instances(context: Context, head: Term, point: int) -> list[Term]:
 
     Open arguments range over the fluents that grounding allows with some value; without
     grounding, over those that were initiated at an earlier point of the window, or that hold or
-    have effects to come at its edge, whatever their value. An open value ranges over the values they are allowed with, or
-    have.
+    have effects to come at its edge, whatever their value. An open value ranges over the values
+    they are allowed with, or have.
     """
     any_value = Compound("=", (fluent_of(head), Variable("_any")))
     if context.domain.restricts(head):
