@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 
@@ -83,6 +84,12 @@ class Fed:
         if now:
             self.session.insert(now)
 
+    def restore(self, program: Program) -> None:
+        """Go on with a session that is read from the file of this one."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.session.save(f"{folder}/session")
+            self.session = program.restore(f"{folder}/session")
+
 
 def arrival(line: str) -> int:
     """When a line arrives; what cannot be read comes first."""
@@ -94,9 +101,13 @@ def arrival(line: str) -> int:
 
 
 def difference(
-    scenario: Scenario, program: Program, result: Result, incremental: bool | None
-) -> str:
-    """How the sum of a session's feed differs from the answers of a run; empty if it does not."""
+    scenario: Scenario, program: Program, result: Result, incremental: bool | None,
+    is_restored: bool = False,
+) -> str:  # fmt: skip
+    """How the sum of a session's feed differs from the answers of a run; empty if it does not.
+
+    The session is saved and restored after each query, if so asked.
+    """
     fed, found = Fed(scenario, program, incremental=incremental), Sum()
     for window, (query, answer) in zip(fed.windows, result.as_of, strict=True):
         assert window.query == query
@@ -106,4 +117,6 @@ def difference(
         expected = answer_rows(answer)
         if found.rows != expected:
             return f"at {query}: missing {expected - found.rows}, too many {found.rows - expected}"
+        if is_restored:
+            fed.restore(program)
     return ""

@@ -54,7 +54,7 @@ class _Goal:
         """Begin to number members; gives the domains they are coded by."""
         self._domains = context.slots_of(self.predicate)
         # Numbers that are reckoned with have no codes; here they get some.
-        self._register = Register([own or Domain() for own in self._domains])
+        self._register = Register([own if own is not None else Domain() for own in self._domains])
         return self._register.domains
 
     def enter(self, columns: list[Array], counts: Integers) -> None:
