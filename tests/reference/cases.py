@@ -33,7 +33,6 @@ PENDING = frozenset(
         "joined intervals",
         "exclusive values",
         "probabilities of static fluents",
-        "domains in background rules",
         "infinite numbers",
         "grounding as a goal",
     }

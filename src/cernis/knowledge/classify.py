@@ -74,6 +74,8 @@ class Predicate:
     table: FactTable | None = field(default=None, repr=False)
     chances: tuple[float, ...] | None = field(default=None, repr=False)
     """The probability of each fact of a table, if some are uncertain."""
+    grows: bool = False
+    """Does it rest on rows that a run adds?"""
 
     @property
     def key(self) -> Key:
@@ -99,8 +101,8 @@ def classify(
 ) -> dict[Key, Predicate]:  # fmt: skip
     """The predicates that clauses define or tables give, each after those it calls.
 
-    A run adds rows to the `growing` ones, so what rests on them is always expanded into look-ups:
-    an answer that was computed once would not know of later rows.
+    A run adds rows to the `growing` ones. What rests on them is expanded into look-ups where that
+    can be: other answers have to be found anew whenever there are further rows.
     """
     return _Classifier(clauses, tables, growing).all()
 
@@ -156,8 +158,9 @@ class _Classifier:
             own = (1.0 if clause.probability is None else clause.probability for clause in clauses)
             chances = (*[1.0] * (len(given) if given is not None else 0), *own)
         return Predicate(
-            *key, Route.TABLE, reason, clauses, binds=binds, table=given, chances=chances
-        )
+            *key, Route.TABLE, reason, clauses, binds=binds, table=given, chances=chances,
+            grows=key in self._growing,
+        )  # fmt: skip
 
     def _group(self, group: tuple[Key, ...], edges: Mapping[Key, Sequence[Key]]) -> None:
         recursive = len(group) > 1 or group[0] in edges[group[0]]
@@ -170,9 +173,8 @@ class _Classifier:
         rests_on = {called for key in group for called in edges[key]} & self._growing
         if rests_on:
             self._growing |= base.keys()
-        routed = self._expanded if rests_on else self._routed
-        for predicate in routed(base, recursive):
-            self._keep(predicate)
+        for predicate in self._routed(base, recursive, bool(rests_on)):
+            self._keep(replace(predicate, grows=bool(rests_on)))
 
     def _base(
         self, key: Key, group: tuple[Key, ...], recursive: bool, called: Sequence[Key], mode: Mode
@@ -189,10 +191,12 @@ class _Classifier:
             refused, group, table=self._tables.get(key),
         )  # fmt: skip
 
-    def _routed(self, base: Mapping[Key, Predicate], recursive: bool) -> list[Predicate]:
+    def _routed(
+        self, base: Mapping[Key, Predicate], recursive: bool, grows: bool
+    ) -> list[Predicate]:
         reasons: list[str] = []
         attempts = [self._materialised] if recursive else [self._inline, self._materialised]
-        if not recursive and self._prefers_rows(next(iter(base.values()))):
+        if not recursive and not grows and self._prefers_rows(next(iter(base.values()))):
             attempts.reverse()
         for attempt in attempts:
             try:
@@ -201,20 +205,6 @@ class _Classifier:
                 reasons.append(str(refusal))
         reason = ("recursive, and " if recursive else "") + reasons[0]
         return [_with(each, Route.RESOLVE, reason) for each in base.values()]
-
-    def _expanded(self, base: Mapping[Key, Predicate], recursive: bool) -> list[Predicate]:
-        """Routes of predicates that rest on growing domains: expanded, or refused."""
-        reason = "is recursive"
-        if not recursive:
-            try:
-                return self._inline(base)
-            except NotInline as refusal:
-                reason = str(refusal)
-        refused = (
-            f"asks for a domain that grows with the input, and {reason}; write it as a few rules "
-            "without recursion, whose goals are comparisons and facts"
-        )
-        return [replace(each, reason=refused, refused=refused) for each in base.values()]
 
     def _prefers_rows(self, predicate: Predicate) -> bool:
         return sum(map(_is_fact, predicate.clauses)) > MOST_INLINE_FACTS
@@ -247,7 +237,9 @@ class _Classifier:
                 rule for clause in predicate.clauses for rule in self._rules(clause, base.keys())
             ]
             recursive = "recursive, " if predicate.recursive else ""
-            reason = f"{recursive}range-restricted: {_counted(len(rules), 'rule')}, computed once"
+            often = "whenever it grows" if self._growing & base.keys() else "once"
+            count = _counted(len(rules), "rule")
+            reason = f"{recursive}range-restricted: {count}, computed {often}"
             binds = tuple(range(predicate.arity))
             done.append(_with(predicate, Route.MATERIALISE, reason, (), binds, tuple(rules)))
         return done

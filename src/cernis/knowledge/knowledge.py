@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +22,7 @@ from cernis.knowledge.resolve import Resolver
 from cernis.knowledge.unknown import unknown
 from cernis.knowledge.values import Key, Row, label
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Clause, Term
+from cernis.syntax.tree import Clause, Term, functor, walk
 
 UNCERTAIN = (
     "has facts with a probability; only rules over time that look them up can use them, in a run "
@@ -84,6 +86,23 @@ class Knowledge:
         """The same knowledge with these tables added, or put in place of those of their name."""
         clauses, before, declared, limits, growing = self._given
         return Knowledge(clauses, {**before, **tables}, declared, limits, growing)
+
+    def grows(self, goal: Term) -> bool:
+        """Does the answer to a goal rest on rows that a run adds?"""
+        known = (self._predicates.get(functor(node)) for node in walk(goal))
+        return any(predicate is not None and predicate.grows for predicate in known)
+
+    def filled(self, rows: Mapping[Key, Sequence[Row]]) -> Knowledge:
+        """The same knowledge with rows that a run has added, and what does not rest on them."""
+        other = copy(self)
+        grown = {key: _with_rows(self._predicates[key], own) for key, own in rows.items()}
+        other._predicates = {**self._predicates, **grown}
+        other.predicates = MappingProxyType(other._predicates)
+        kept = {key for key, predicate in self._predicates.items() if not predicate.grows}
+        other._found = {key: own for key, own in self._found.items() if key in kept}
+        other._relations = {key: own for key, own in self._relations.items() if key in kept}
+        other._resolver = Resolver(other._database(), self._limits)
+        return other
 
     def table(self, name: str, arity: int) -> FactTable:
         """All rows of a predicate that is a table or is materialised; computed when first asked.
@@ -183,6 +202,14 @@ def _facts(predicate: Predicate) -> FactTable:
         return predicate.table
     facts = table_of_facts(predicate.key, predicate.clauses)
     return table_of_rows(predicate.key, [*predicate.table.rows(), *facts.rows()])
+
+
+def _with_rows(predicate: Predicate, rows: Sequence[Row]) -> Predicate:
+    """A table with further rows, those that it has already left out."""
+    before = [] if predicate.table is None else list(predicate.table.rows())
+    known = {*before, *table_of_facts(predicate.key, predicate.clauses).rows()}
+    more = [row for row in dict.fromkeys(rows) if row not in known]
+    return replace(predicate, table=table_of_rows(predicate.key, [*before, *more]))
 
 
 def _see(clauses: Mapping[Key, Sequence[Clause]], tables: Mapping[Key, FactTable]) -> None:

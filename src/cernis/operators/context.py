@@ -88,8 +88,12 @@ class Memo:
     answers: dict[tuple[int, int], Answers] = field(default_factory=dict)
     worked_out: dict[tuple[Hashable, int], Any] = field(default_factory=dict)
 
+    filled: tuple[int, Knowledge] | None = None
+    """Knowledge with the members of domains in it, and which filling it is of."""
+
     def forget_filled(self) -> None:
         """Forget what rests on tables that a run has filled: another fills them otherwise."""
+        self.filled = None
         self.tables = {key: known for key, known in self.tables.items() if not known[0]}
         self.allowed = {key: known for key, known in self.allowed.items() if not key[2]}
         self.answers = {key: known for key, known in self.answers.items() if not key[1]}
@@ -194,12 +198,34 @@ class Context:
 
     def filling(self, key: tuple[str, int]) -> int:
         """Which filling of a table this is; 0 for one that the run does not fill."""
-        return self.fillings.get(key, 0)
+        if key in self.fillings:
+            return self.fillings[key]
+        predicate = self.knowledge.predicates.get(key)
+        return self.all_fillings if predicate is not None and predicate.grows else 0
 
     @property
     def all_fillings(self) -> int:
         """A number that is another whenever some table is filled anew."""
         return sum(self.fillings.values())
+
+    def knowing(self, goal: Term) -> Knowledge:
+        """The knowledge that answers a goal: with members of domains, if it asks for them."""
+        grows = self.memo.once("grows", goal, lambda: self.knowledge.grows(goal))
+        return self._filled_knowledge() if grows else self.knowledge
+
+    def _filled_knowledge(self) -> Knowledge:
+        known = self.memo.filled
+        if known is None or known[0] != self.all_fillings:
+            rows = {key: self._rows(key, columns) for key, columns in self.filled.items()}
+            known = self.memo.filled = (self.all_fillings, self.knowledge.filled(rows))
+        return known[1]
+
+    def _rows(self, key: tuple[str, int], columns: list[Array]) -> list[tuple[Any, ...]]:
+        decoded = [
+            column.tolist() if domain is None else domain.decode(column)
+            for column, domain in zip(columns, self.slots_of(key), strict=True)
+        ]
+        return list(zip(*decoded, strict=True))
 
     def fill(
         self, key: tuple[str, int], rows: Sequence[tuple[KnownValue, ...]], filling: int
@@ -216,7 +242,10 @@ class Context:
 
     def _encode(self, key: tuple[str, int]) -> Background:
         domains = self.slots_of(key)
-        table = self.knowledge.table(*key) if key in self.knowledge.predicates else None
+        predicate = self.knowledge.predicates.get(key)
+        is_derived = predicate is not None and predicate.grows and key not in self.filled
+        knowledge = self._filled_knowledge() if is_derived else self.knowledge
+        table = knowledge.table(*key) if predicate is not None else None
         count = len(table) if table is not None else 0
         if table is None:
             columns: list[Array] = [np.empty(0, np.int64)] * key[1]

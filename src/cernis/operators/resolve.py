@@ -18,7 +18,7 @@ def resolve_exec(step: Resolve, rows: Rows, context: Context) -> Rows:
     """The rows joined with the answers to a goal, or those it has none for."""
     inputs = sorted(named([step.goal]) & rows.columns.keys())
     which, tuples = _distinct(inputs, rows)
-    answers = context.knowledge.solve_many(step.goal, inputs, tuples)
+    answers = context.knowing(step.goal).solve_many(step.goal, inputs, tuples)
     if step.negated:
         fails = np.array([not answers[each] for each in tuples], np.bool_)
         return rows.where(fails[which])
