@@ -1,0 +1,112 @@
+"""How many functions of cernis an event passes, and how often it crosses from folder to folder.
+
+    python benchmarks/crossings.py
+
+The toy program is run in process, in a session, with uncertain records, as the steps of a Spark
+batch in two buckets, and as one micro-batch of a stream in two buckets; what Spark does in between
+is done by hand. Each path is taken once before it is counted, so that what is loaded and cached
+once is left out. For each path it prints the distinct functions that were entered, the files they
+are in, and the calls from a function in one folder of the package to one in another.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import cernis  # noqa: E402
+from cernis.runtime.session import Session  # noqa: E402
+from cernis.runtime.settings import settings  # noqa: E402
+from tests.spark import without  # noqa: E402
+from tests.stream.local import LocalStream  # noqa: E402
+
+PACKAGE = str(Path(cernis.__file__).parent)
+TOY = ROOT / "examples" / "toy"
+WINDOW, STEP = 20, 10
+
+
+@dataclass
+class Crossings:
+    """What was called while a path was taken."""
+
+    functions: set[CodeType] = field(default_factory=set)
+    calls: int = 0
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        """Take note of a call, as `sys.setprofile` tells it."""
+        folder = _folder(frame.f_code)
+        if event != "call" or folder is None or frame.f_code.co_name.startswith("<"):
+            return
+        self.functions.add(frame.f_code)
+        caller = _caller(frame)
+        self.calls += caller is not None and caller != folder
+
+    @property
+    def files(self) -> set[str]:
+        """The files of the functions."""
+        return {code.co_filename for code in self.functions}
+
+
+def _folder(code: CodeType) -> str | None:
+    """The folder of the package that a function is in; None for what is not of the package."""
+    name = code.co_filename
+    return str(Path(name).parent) if name.startswith(PACKAGE) else None
+
+
+def _caller(frame: FrameType) -> str | None:
+    """The folder of the function of the package that this one is called from, at any distance."""
+    back = frame.f_back
+    while back is not None and _folder(back.f_code) is None:
+        back = back.f_back
+    return None if back is None else _folder(back.f_code)
+
+
+def counted(path: Callable[[], object]) -> Crossings:
+    """What is called on a path, the second time it is taken."""
+    path()
+    found = Crossings()
+    sys.setprofile(found)
+    try:
+        path()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def main() -> None:
+    """Print the figures of all paths."""
+    lines = (TOY / "events.txt").read_text(encoding="utf-8").splitlines()
+    program = cernis.load(TOY / "rules.cer", [TOY / "facts.cer"])
+
+    def session(is_incremental: bool) -> None:
+        own = Session(program.plan, WINDOW, STEP, 0, incremental=is_incremental)
+        own.insert(lines)
+        own.query(30)
+
+    def micro_batch() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            LocalStream(program, Path(folder), WINDOW, STEP, buckets=2, start=0).take(lines)
+
+    paths: dict[str, Callable[[], object]] = {
+        "run in process": lambda: program.run(lines),
+        "session, from changes": lambda: session(True),
+        "session, from scratch": lambda: session(False),
+        "uncertain run": lambda: program.run_uncertain([f"0.9::{line}" for line in lines]),
+        "Spark batch, 2 buckets": lambda: without.run(program, lines, settings(), 2),
+        "one micro-batch, 2 buckets": micro_batch,
+    }
+    for name, path in paths.items():
+        found = counted(path)
+        print(f"{name:<28}{len(found.functions):>5} functions {len(found.files):>4} files "
+              f"{found.calls:>6} calls across folders")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
