@@ -400,6 +400,7 @@ def test_definitions_of_what_is_built_in_are_noted() -> None:
         ("initially(f).", "C062", "f"),
         ("initiatedAt(f=1, T) :- happensAt(e, T), holdsAt(g=1, T2).", "C033", "T2"),
         ("initiatedAt(f=1, T) :- happensAt(e, 5).", "C033", "5"),
+        ("initiatedAt(f=1, T) :- happensAt(e, T), happensAt(d, T0), T0 < T.", "C033", "T0"),
         ("initiatedAt(f=1, T).", "C034", "initiatedAt(f=1, T)"),
         ("initiatedAt(f=1, T) :- \\+ happensAt(e, T).", "C034", "\\+ happensAt(e, T)"),
         ("initiatedAt(f=1, T) :- holdsAt(g=1, T).", "C034", "holdsAt(g=1, T)"),
@@ -456,3 +457,21 @@ def test_one_bad_clause_leaves_the_others() -> None:
 def test_terms_keep_their_kind() -> None:
     value: Term = understood("initially(f(\"a b\")='a b').").initials[0].pair.value
     assert value == Atom("a b")
+
+
+@pytest.mark.parametrize(
+    ("rule", "help_"),
+    [
+        ("initiatedAt(f(X)=1, T) :- happensAt(a(X), T0), happensAt(b(X), T), T0 < T.",
+         "both(X) <- a(X) seq b(X)"),
+        ("initiatedAt(f=1, T) :- happensAt(b, T), happensAt(a, T0), T > T0 + 3.",
+         "both <- a seq b"),
+        ("initiatedAt(f=1, T) :- happensAt(b, T), holdsAt(g=2, T0), T0 =< T.", "start(g=2)"),
+        ("initiatedAt(f=1, T) :- happensAt(b, T), happensAt(a, T0), T < T0.",
+         "write the rule for T0"),
+    ],
+)  # fmt: skip
+def test_two_times_with_a_comparison_say_how_to_write_it(rule: str, help_: str) -> None:
+    (told,) = [each for each in checked(rule).diagnostics if each.code == "C033"]
+    assert told.help is not None
+    assert help_ in told.help

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cernis.check import two_times
 from cernis.check.model import (
     EDGES,
     Boundary,
@@ -292,8 +293,7 @@ class _Body:
             return
         self._fail(
             "C033", f"{show(time)} is not the time of this rule", time.span,
-            f"all literals of a rule speak of one time, here {self.time}; what held or happened "
-            "at another time is a fluent of its own",
+            two_times.help_for(time, goal, self.time, self.clause),
             Note(f"the rule's time is {self.time}", self.time_span),
         )  # fmt: skip
 
