@@ -99,5 +99,21 @@ class KnowledgeError(CernisError):
         return f"{self.predicate}: {self.message}"
 
 
+class OverflowFault(CernisError):
+    """A rule computes a whole number of more than 64 bits."""
+
+    def __init__(self, expression: str, rule: str = "") -> None:
+        self.expression = expression
+        self.rule = rule
+        super().__init__(expression, rule)
+
+    def __str__(self) -> str:
+        where = f"the rule for {self.rule}: " if self.rule else ""
+        return (
+            f"{where}`{self.expression}` needs more than 64 bits for a whole number; "
+            "compute with floats, or leave out such values before"
+        )
+
+
 class InternalError(CernisError):
     """A fault of cernis itself."""

@@ -23,7 +23,8 @@ NOTHING = resolver("")
         ("sqrt(16)", "4.0"), ("sign(-3)", "-1"), ("atan2(1, 1)", str(math.pi / 4)),
         ("sin(0)", "0.0"), ("acos(1)", "0.0"), ("-(3) + +(4)", "1"), ("2 * pi", str(2 * math.pi)),
         ("5 /\\ 3", "1"), ("5 \\/ 3", "7"), ("5 xor 3", "6"), ("1 << 4", "16"), ("16 >> 4", "1"),
-        ("gcd(12, 18)", "6"), ("123456789 * 987654321 * 1000", "121932631112635269000"),
+        ("gcd(12, 18)", "6"), ("3037000499 * 3037000499", "9223372030926249001"),
+        ("-9223372036854775807 - 1", "-9223372036854775808"),
     ],
 )  # fmt: skip
 def test_is(expression: str, result: str) -> None:
@@ -41,11 +42,19 @@ def test_is(expression: str, result: str) -> None:
         ("(-8) ** 0.5", "no real result"), ("a + 1", "needs a number and has `a`"),
         ('"3" + 1', "needs a number"), ("foo(1)", "not a function"), ("Y + 1", "no value"),
         ("30min + 1", "needs a number"), ("[1, 2] + 1", "not a function"),
+        ("4000000000 * 4000000000", "64 bits"), ("9223372036854775807 + 1", "64 bits"),
+        ("2 ** 63", "64 bits"), ("-(-9223372036854775808)", "64 bits"),
     ],
 )  # fmt: skip
 def test_what_has_no_value_is_an_error(expression: str, says: str) -> None:
     with pytest.raises(KnowledgeError, match=says):
         answers(NOTHING, f"X is {expression}")
+
+
+@pytest.mark.parametrize("goal", ["Y > 3", "Y =:= Y", "Y =\\= 3", "_X is Y + 1", "1 < Y * 2"])
+def test_what_is_no_number_compares_with_nothing(goal: str) -> None:
+    assert answers(NOTHING, f"Y = a, {goal}") == []
+    assert answers(NOTHING, f"Y = inf, {goal}".replace("=\\= 3", "=\\= 4")) != []
 
 
 @pytest.mark.parametrize(

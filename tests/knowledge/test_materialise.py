@@ -33,12 +33,12 @@ def test_any_way_to_say_it(rules: str) -> None:
     assert set(knowledge(f"{links(pairs)}\n{rules}").table("jet", 2).rows()) == expected
 
 
-def test_text_numbers_and_terms_join_by_value() -> None:
+def test_text_numbers_and_terms_join_by_value_and_form() -> None:
     found = knowledge(
-        'e(a, 1). e("a", 2.0). f(1.0, x). f(2, f(a)). f(3, "x").\n'
+        'e(a, 1). e("a", 2.0). e(b, 3). f(1.0, x). f(2.0, f(a)). f(2, y). f(3, "x").\n'
         "p(X, Z) :- e(X, Y), f(Y, Z). p(X, Z) :- p(X, Y), e(Y, Z)."
     ).table("p", 2)
-    assert [str(row[0]) for row in found.rows()] == ["a", "a"]
+    assert [str(row[0]) for row in found.rows()] == ["a", "b"]
     assert len(found) == 2
 
 

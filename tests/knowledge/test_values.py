@@ -20,8 +20,9 @@ def test_an_atom_and_a_string_are_one_value_however_deep() -> None:
     assert value(parse_term('loc("N", [a, "b"])')) == value(parse_term("loc('N', ['a', b])"))
 
 
-def test_numbers_are_equal_by_value_however_deep() -> None:
-    assert same(parse_term("f(1, [2.0])"), parse_term("f(1.0, [2])"))
+def test_numbers_keep_their_form_however_deep() -> None:
+    assert same(parse_term("f(1, [2.0])"), parse_term("f(1, [2.0])"))
+    assert not same(parse_term("f(1, [2.0])"), parse_term("f(1, [2])"))
     assert not same(parse_term("f(1)"), parse_term("f('1')"))
 
 

@@ -27,13 +27,10 @@ from .uncertain import run_uncertain_case
 PENDING = frozenset(
     {
         "terminations asked for",
-        "values keep their form",
-        "exact integers",
         "declared types",
         "joined intervals",
         "exclusive values",
         "probabilities of static fluents",
-        "infinite numbers",
         "grounding as a goal",
     }
 )

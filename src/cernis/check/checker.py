@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from cernis.check.catalogue import Catalogue, catalogue
 from cernis.check.constants import split_by_constants
 from cernis.check.dependencies import Dependencies, dependencies
 from cernis.check.dialect import read_in_dialect
+from cernis.check.forms import INFINITE, Form
 from cernis.check.free_variables import mark_free_variables
 from cernis.check.functions import check_functions
 from cernis.check.goals import Modes, Needs, infer_modes
@@ -40,12 +41,13 @@ from cernis.check.recursion import extend_strictly
 from cernis.check.report import Report
 from cernis.check.safety import check_clauses, check_safety, check_singletons
 from cernis.check.sliding import is_sliding, sliding
-from cernis.check.types import Types, infer_types
+from cernis.check.types import FactColumn, Types, infer_types
 from cernis.check.validity import look_up_in_time, valid_tables
 from cernis.errors import CernisError, Diagnostic
-from cernis.knowledge.facts import FactTable, table_of_facts
+from cernis.knowledge.facts import Column, ColumnType, FactTable, table_of_facts
 from cernis.knowledge.rdf import Triple, rdf_tables, read_rdf
 from cernis.knowledge.tables import read_table
+from cernis.knowledge.values import Value
 from cernis.source import Sources, Span
 from cernis.syntax.parser import Parsed
 from cernis.syntax.tree import (
@@ -139,7 +141,7 @@ def check(
     note_policy(parsed.items, parsed.sources, report)
     check_lengths(definitions, report)
     extend_strictly(definitions, graph)
-    columns = _column_types(clauses, tables, definitions.dynamic)
+    columns = _fact_columns(clauses, tables, definitions.dynamic)
     types = infer_types(definitions, clauses, columns, report)
     return Checked(
         definitions, entries, clauses, tables, modes, types, graph, report.sorted(), parsed.sources
@@ -266,15 +268,15 @@ def _where(pattern: Pattern) -> Iterable[Term]:
             yield from _where(part)
 
 
-def _column_types(
+def _fact_columns(
     clauses: Clauses, tables: Mapping[Relation, FactTable], dynamic: set[Relation]
-) -> dict[Relation, tuple[str, ...]]:
-    """Column types of the predicates that are nothing but ground facts."""
-    columns = {relation: _types_of(table) for relation, table in tables.items()}
+) -> dict[Relation, tuple[FactColumn, ...]]:
+    """The columns of the predicates that are nothing but ground facts."""
+    columns = {relation: _columns_of(table) for relation, table in tables.items()}
     for relation, own in clauses.items():
         if relation.arity and all(not c.body and not _is_open(c) for c in own):
             table = table_of_facts((relation.name, relation.arity), own)
-            columns[relation] = _types_of(table)
+            columns[relation] = _columns_of(table)
     return columns
 
 
@@ -282,5 +284,18 @@ def _is_open(clause: Clause) -> bool:
     return next(variables(clause.head), None) is not None
 
 
-def _types_of(table: FactTable) -> tuple[str, ...]:
-    return tuple(str(column.type) for column in table.columns)
+def _columns_of(table: FactTable) -> tuple[FactColumn, ...]:
+    return tuple(FactColumn(_type_of(own), _form_of(own.values)) for own in table.columns)
+
+
+def _type_of(column: Column) -> str:
+    """The type of a column of facts; infinite numbers, which are texts, alone are numbers."""
+    is_text = column.type is ColumnType.TEXT
+    return "number" if is_text and set(column.values) <= INFINITE else str(column.type)
+
+
+def _form_of(values: Sequence[Value]) -> Form:
+    found = Form.NOTHING
+    for kind in set(map(type, values)):
+        found |= {int: Form.INTEGER, float: Form.FLOAT}.get(kind, Form.OTHER)
+    return found

@@ -7,12 +7,13 @@ order comparisons say what it must hold.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cernis.check.catalogue import pattern_atom, pattern_head
 from cernis.check.declarations import declared_type
+from cernis.check.forms import INFINITE, Flow, Form, form_of_term
 from cernis.check.model import (
     Boundary,
     Changes,
@@ -66,7 +67,19 @@ _ARITHMETIC = frozenset({
     "cos", "tan", "asin", "acos", "atan", "atan2", "floor", "ceiling", "round", "truncate", "exp",
     "log", "sign", "float", "integer", "haversine",
 })  # fmt: skip
-_CONSTANTS = frozenset({"pi", "e", "inf", "nan", "max_tagged_integer", "random", "cputime"})
+_CONSTANTS = frozenset({"pi", "e", "nan", "max_tagged_integer", "random", "cputime"}) | INFINITE
+_BINDS_NOTHING = frozenset({
+    "\\=", "\\==", "@<", "@>", "@=<", "@>=", "var", "nonvar", "ground", "atom", "string", "number",
+    "integer", "float", "atomic", "compound", "callable", "is_list",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FactColumn:
+    """What the values of one argument of a table of facts have in common."""
+
+    type: str
+    form: Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +98,9 @@ class Types:
 
     _leaders: dict[Hashable, Hashable] = field(default_factory=dict)
     _evidence: dict[Hashable, list[Evidence]] = field(default_factory=dict)
+    _forms: dict[Hashable, Form] = field(default_factory=dict)
+    flows: list[Flow] = field(default_factory=list)
+    """Expressions whose values become values of slots or variables."""
 
     def of(self, kind: str, relation: Relation, position: int | str) -> str:
         """`integer`, `float`, `text`, `boolean`, `mixed`, or `any` if nothing is known."""
@@ -110,6 +126,22 @@ class Types:
         if first != second:
             self._leaders[second] = first
             self._evidence.setdefault(first, []).extend(self._evidence.pop(second, ()))
+            self.hold(first, self._forms.pop(second, Form.NOTHING))
+
+    def hold(self, node: Hashable, form: Form) -> None:
+        """Let a slot or variable have values of these forms."""
+        if form:
+            leader = self.find(node)
+            self._forms[leader] = self._forms.get(leader, Form.NOTHING) | form
+
+    def forms(self) -> dict[Hashable, Form]:
+        """The forms of the values that the program's text gives each class."""
+        return dict(self._forms)
+
+    def slots(self) -> Iterator[Slot]:
+        """All arguments and values that rules mention."""
+        return (node for node in self._leaders if isinstance(node, tuple) and len(node) == 3
+                and isinstance(node[1], Relation))  # fmt: skip
 
     def say(self, node: Hashable, evidence: Evidence) -> None:
         """Add evidence about a slot or variable; a dozen pieces are enough for any report."""
@@ -152,15 +184,15 @@ def _join(types: set[str]) -> str:
 
 def infer_types(
     definitions: Definitions, clauses: Mapping[Relation, list[Clause]],
-    columns: Mapping[Relation, tuple[str, ...]], report: Report,
+    columns: Mapping[Relation, tuple[FactColumn, ...]], report: Report,
 ) -> Types:  # fmt: skip
     """Infer the types of a program and report where a number is needed and text is there.
 
-    `columns` gives the column types of the fact tables, which are not looked at one by one.
+    `columns` gives the columns of the fact tables, which are not looked at one by one.
     """
     inference = _Inference(Types())
-    for relation, types in columns.items():
-        inference.table(relation, types, clauses)
+    for relation, own_columns in columns.items():
+        inference.table(relation, own_columns, clauses)
     for event in definitions.declared_events.values():
         inference.declared("event", event.relation, event.args)
     for pair in definitions.declared_fluents.values():
@@ -190,15 +222,17 @@ class _Inference:
         self._scope = 0
 
     def table(
-        self, relation: Relation, types: tuple[str, ...], clauses: Mapping[Relation, list[Clause]]
-    ) -> None:
+        self, relation: Relation, columns: tuple[FactColumn, ...],
+        clauses: Mapping[Relation, list[Clause]],
+    ) -> None:  # fmt: skip
         own = clauses.get(relation)
         span = own[0].head.span if own else NOWHERE
-        for at, type_ in enumerate(types):
+        for at, column in enumerate(columns):
+            self.types.hold(("predicate", relation, at), column.form)
             # A column of both kinds is nobody's mistake: it demands nothing and says nothing.
-            if type_ not in ("mixed", "term"):
-                what = f"argument {at + 1} of the facts of {relation} is {type_}"
-                self.types.say(("predicate", relation, at), Evidence(type_, span, what))
+            if column.type not in ("mixed", "term"):
+                what = f"argument {at + 1} of the facts of {relation} is {column.type}"
+                self.types.say(("predicate", relation, at), Evidence(column.type, span, what))
 
     def declared(self, kind: str, relation: Relation, args: tuple[Term, ...]) -> None:
         for at, arg in enumerate(args):
@@ -287,6 +321,7 @@ class _Inference:
             self._goal(both)
         else:
             self._number(aggregate.result, "an aggregate is a number")
+        self._total((self._scope, aggregate.result.name), aggregate.kind, aggregate.value)
         if aggregate.value is not None:
             self._number(aggregate.value, f"{aggregate.kind} is of numbers")
 
@@ -319,8 +354,28 @@ class _Inference:
             elif isinstance(literal, Either):
                 for branch in literal.branches:
                     self._literals(branch)
-            elif isinstance(literal, (Unless, Collect)):
+            elif isinstance(literal, Unless):
                 self._literals(literal.body)
+            elif isinstance(literal, Collect):
+                self._literals(literal.body)
+                self._collected(literal)
+
+    def _collected(self, collect: Collect) -> None:
+        """The forms of what is collected: a list is no number, a count is a whole one."""
+        for variable in variables(collect.result):
+            node = (self._scope, variable.name)
+            self._total(node, collect.kind, collect.template)
+            if collect.kind == "sum":
+                # What is added up may be nothing, and nothing adds up to 0.
+                self.types.hold(node, Form.INTEGER)
+
+    def _total(self, node: Hashable, kind: str, value: Term | None) -> None:
+        """The forms of an aggregate; a fold may give any number, and a list is none."""
+        if kind in ("sum", "min", "max") and value is not None:
+            self.types.flows.append(Flow(node, value, self._scope))
+        else:
+            known = {"count": Form.INTEGER, "avg": Form.FLOAT, "fold": Form.NUMBER}
+            self.types.hold(node, known.get(kind, Form.ANY))
 
     def _pair(self, pair: Pair) -> None:
         self._args("fluent", pair.relation, pair.args)
@@ -344,9 +399,19 @@ class _Inference:
         type_ = constant_type(term)
         if type_ is not None:
             self.types.say(slot, Evidence(type_, term.span, f"{show(term)} is {type_} here"))
+            self.types.hold(slot, form_of_term(term))
         elif computes and isinstance(term, Compound) and term.functor in _ARITHMETIC:
             self.types.say(slot, Evidence("number", term.span, f"{what} is computed here"))
+            self.types.flows.append(Flow(slot, term, self._scope))
             self._number(term, "arithmetic needs a number")
+        else:
+            self.types.hold(slot, Form.OTHER)
+            self._unknown(term)
+
+    def _unknown(self, term: Term) -> None:
+        """The variables of a term get their values in ways that are not followed here."""
+        for variable in variables(term):
+            self.types.hold((self._scope, variable.name), Form.ANY)
 
     def _goal(self, goal: Term, computes: bool = False) -> None:
         name, arity = functor(goal)
@@ -356,20 +421,25 @@ class _Inference:
             for arg in goal.args:
                 self._number(arg, f"`{name}` compares numbers")
         elif name == "is" and arity == 2:
-            self._gives_number(goal.args[0])
+            self._gives_number(goal.args[0], goal.args[1])
             self._number(goal.args[1], "arithmetic needs a number")
         elif name in ("=", "==") and arity == 2:
             self._equal(goal.args[0], goal.args[1], computes)
         elif (known := builtin(name, arity)) is not None:
-            for at in range(len(goal.args)) if name in (",", ";", "->") else known.goals:
+            inner = range(len(goal.args)) if name in (",", ";", "->") else known.goals
+            for at in inner:
                 self._goal(without_carets(goal.args[at])[0], computes)
+            for at, arg in enumerate(goal.args):
+                if at not in inner and name not in _BINDS_NOTHING:
+                    self._unknown(arg)
         else:
             self._args("predicate", Relation(name, arity), goal.args)
 
-    def _gives_number(self, term: Term) -> None:
+    def _gives_number(self, term: Term, expression: Term) -> None:
         if isinstance(term, Variable) and term.name != "_":
-            evidence = Evidence("number", term.span, "`is` gives a number")
-            self.types.say((self._scope, term.name), evidence)
+            node = (self._scope, term.name)
+            self.types.say(node, Evidence("number", term.span, "`is` gives a number"))
+            self.types.flows.append(Flow(node, expression, self._scope))
 
     def _equal(self, left: Term, right: Term, computes: bool) -> None:
         for one, other in ((left, right), (right, left)):
@@ -395,6 +465,8 @@ def constant_type(term: Term) -> str | None:
     """The type of a constant; None for anything else."""
     if isinstance(term, Number):
         return "integer" if isinstance(term.value, int) else "float"
+    if isinstance(term, Atom) and term.name in INFINITE:
+        return "number"
     if isinstance(term, Atom) and term.name != "[]":
         return "boolean" if term.name in ("true", "false") else "text"
     if isinstance(term, Text):

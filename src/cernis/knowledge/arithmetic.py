@@ -18,12 +18,21 @@ Numeric: TypeAlias = int | float
 
 BY_ZERO: Final = "divides by zero; test the divisor in a goal before this one"
 
+INFINITE: Final = frozenset({"inf", "infinite"})
+"""Texts that are numbers wherever a number is meant."""
+
+_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
+
 LARGEST_POWER: Final = 100_000
 """Bits an integer power may have: a longer one is a fault, not a long wait."""
 
 
 class Fault(Exception):
     """A goal that cannot be evaluated. Whoever knows the predicate turns it into an error."""
+
+
+class NoNumber(Fault):
+    """A number is meant and something else is there: a comparison is false, `is` fails."""
 
 
 class Endless(Fault):
@@ -161,6 +170,7 @@ FUNCTIONS: Final[Mapping[Key, Callable[..., Numeric]]] = MappingProxyType({
     ("pi", 0): lambda: math.pi,
     ("e", 0): lambda: math.e,
     ("inf", 0): lambda: math.inf,
+    ("infinite", 0): lambda: math.inf,
     ("epsilon", 0): lambda: 2.0**-52,
 })  # fmt: skip
 """The functions an expression may use, by name and number of arguments."""
@@ -191,4 +201,6 @@ def apply(name: str, *operands: Numeric) -> Numeric:
         raise Fault(f"`{name}` has no value for {', '.join(map(str, operands))}") from error
     if result != result:
         raise Fault(f"`{name}` of {', '.join(map(str, operands))} is not a number")
+    if isinstance(result, int) and not _LEAST <= result <= _GREATEST:
+        raise Fault(f"needs more than 64 bits for a whole number, `{name}` of {operands[0]}")
     return result

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
-from cernis.knowledge.arithmetic import FUNCTIONS, Endless, Fault, apply
-from cernis.knowledge.values import Value, term_of
+from cernis.knowledge.arithmetic import FUNCTIONS, INFINITE, Endless, Fault, NoNumber, apply
+from cernis.knowledge.values import Value, WholeFloat, plain, term_of, told_apart
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, Number, Sequence, Term, Text, Variable
 
@@ -23,6 +23,7 @@ Cell: TypeAlias = Any
 """A `str`, a number, a `Duration`, a tuple or a `Ref`; in a clause also a `Slot` or a `Shape`."""
 
 NIL: Final = "[]"
+_LARGEST: Final = (1 << 63) - 1
 UNBOUND: Final = "a variable has no value; bind it in a goal before this one"
 LARGEST_TERM: Final = 1_000_000
 """Nodes a term may have where it is walked: a term that contains itself has more."""
@@ -72,7 +73,7 @@ def encode(term: Term, slot: Callable[[str], Cell]) -> Cell:
     if isinstance(term, Atom):
         return term.name
     if isinstance(term, Number | Text):
-        return term.value
+        return told_apart(term.value)
     if isinstance(term, Variable):
         return slot(term.name)
     if isinstance(term, Compound):
@@ -85,7 +86,9 @@ def encode(term: Term, slot: Callable[[str], Cell]) -> Cell:
 
 def cell_of(value: Value) -> Cell:
     """A value of a table as a cell."""
-    return value if isinstance(value, str | int | float) else encode(value, _no_variable)
+    if isinstance(value, str | int | float):
+        return told_apart(value)
+    return encode(value, _no_variable)
 
 
 def _no_variable(name: str) -> Cell:
@@ -152,7 +155,7 @@ def unify(left: Cell, right: Cell, trail: Trail) -> bool:
             if len(left) != len(right) or left[0] != right[0]:
                 return False
             stack.extend(zip(left[:0:-1], right[:0:-1], strict=True))
-        elif type(left) is tuple or type(right) is tuple or left != right:
+        elif type(left) is tuple or type(right) is tuple or not _are_equal(left, right):
             return False
     raise Endless("compares terms that have no end")
 
@@ -179,7 +182,12 @@ def match(cell: Cell, actual: Cell, env: Environment, trail: Trail) -> bool:
         )
     if kind is tuple:
         return unify(cell, actual, trail)
-    return type(actual) is not tuple and bool(cell == actual)
+    return type(actual) is not tuple and _are_equal(cell, actual)
+
+
+def _are_equal(left: Cell, right: Cell) -> bool:
+    """Are two cells equal that are no compound terms? Numbers must be of one form."""
+    return bool(left == right) and isinstance(left, float) is isinstance(right, float)
 
 
 def parts(cell: Cell) -> Iterator[Cell]:
@@ -331,6 +339,9 @@ def _compare_tops(left: Cell, right: Cell) -> int:
             keys = id(left), id(right)
         elif rank == 2:
             keys = (left.unit, left.amount), (right.unit, right.amount)
+        elif rank == 1:
+            # Of equal numbers the float comes first.
+            keys = (plain(left), type(left) is int), (plain(right), type(right) is int)
         elif rank == 4:
             keys = (len(left), left[0]), (len(right), right[0])
         else:
@@ -341,6 +352,7 @@ def _compare_tops(left: Cell, right: Cell) -> int:
 def evaluate(cell: Cell, env: Environment | tuple[Cell, ...]) -> int | float:
     """The value of an arithmetic expression, its slots looked up in the environment."""
     kind = type(cell)
+    is_value = kind is Slot or kind is Ref
     if kind is Slot:
         cell = env[cell.index]
         kind = type(cell)
@@ -349,6 +361,8 @@ def evaluate(cell: Cell, env: Environment | tuple[Cell, ...]) -> int | float:
         kind = type(cell)
     if kind is int or kind is float:
         return cell  # type: ignore[no-any-return]
+    if kind is WholeFloat:
+        return float(cell)
     if kind is Shape or kind is tuple:
         if (cell[0], len(cell) - 1) not in FUNCTIONS:
             what = "a list" if cell[0] == "." else f"`{cell[0]}/{len(cell) - 1}`"
@@ -358,6 +372,8 @@ def evaluate(cell: Cell, env: Environment | tuple[Cell, ...]) -> int | float:
         return apply(cell[0], *[evaluate(part, env) for part in cell[1:]])
     if cell is None or kind is Ref:
         raise Fault(f"needs a number where {UNBOUND}")
+    if is_value and (kind is not str or cell not in INFINITE):
+        raise NoNumber(f"needs a number and has `{show(decode(cell))}`")
     if kind is not str or (cell, 0) not in FUNCTIONS:
         found = show(decode(cell))
         raise Fault(f"needs a number and has `{found}`; test it in a goal before this one")
@@ -366,14 +382,15 @@ def evaluate(cell: Cell, env: Environment | tuple[Cell, ...]) -> int | float:
 
 def _binary(name: str, left: int | float, right: int | float) -> int | float:
     """`apply`, with a short way for what most expressions are made of."""
-    if type(left) is int and type(right) is int:
-        if name == "+":
-            return left + right
-        if name == "-":
-            return left - right
+    if type(left) is int and type(right) is int and name in ("+", "-"):
+        result = left + right if name == "+" else left - right
+        if -_LARGEST <= result <= _LARGEST:
+            return result
     return apply(name, left, right)
 
 
 def index_key(cell: Cell) -> Cell:
     """What a dereferenced cell is looked up by: itself, or name and length if it is compound."""
-    return (cell[0], len(cell)) if type(cell) is tuple or type(cell) is Shape else cell
+    if type(cell) is tuple or type(cell) is Shape:
+        return (cell[0], len(cell))
+    return told_apart(cell)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from cernis.errors import KnowledgeError
-from cernis.knowledge.values import Key, Row, Value, label, term_of, value
+from cernis.knowledge.values import Key, Row, Value, label, plain, term_of, told_apart, value
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Clause, Compound, Number, Term, Text
 
@@ -68,7 +68,7 @@ class FactTable:
         """The facts as tuples of values."""
         if not self.columns:
             return iter([()] * self.length)
-        return zip(*(column.values for column in self.columns), strict=True)
+        return zip(*(_told_apart(column) for column in self.columns), strict=True)
 
     def arrow(self) -> pa.Table:
         """The same as an Arrow table.
@@ -106,10 +106,17 @@ def fact_table(
     return FactTable(*key, typed, len(columns[0]) if columns else length or 0)
 
 
+def _told_apart(column: Column) -> Sequence[Value]:
+    """The values of a column; floats are equal to floats alone."""
+    if column.type in (ColumnType.FLOAT, ColumnType.MIXED):
+        return [told_apart(value) for value in column.values]
+    return column.values
+
+
 def table_of_rows(key: Key, rows: Iterable[Row]) -> FactTable:
     """A table of tuples of values."""
     listed = rows if isinstance(rows, list) else list(rows)
-    columns = [[row[at] for row in listed] for at in range(key[1])]
+    columns = [[plain(row[at]) for row in listed] for at in range(key[1])]
     return fact_table(key, columns, length=len(listed))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from cernis.knowledge.arithmetic import Numeric
+from cernis.knowledge.arithmetic import NoNumber, Numeric
 from cernis.knowledge.cells import (
     Cell,
     Environment,
@@ -19,6 +19,7 @@ from cernis.knowledge.cells import (
 )
 from cernis.knowledge.library import Answers, Test
 from cernis.knowledge.machine import AnswerChoice, Frame, FrameChoice, Machine, Node
+from cernis.knowledge.values import told_apart
 from cernis.syntax.printer import show
 
 if TYPE_CHECKING:
@@ -116,7 +117,10 @@ class Is(Goal):
 
     def run(self, machine: Machine, env: Environment, cut: int, after: Frame) -> Frame | None:
         target, expression = self.cells
-        result = evaluate(expression, env)
+        try:
+            result = told_apart(evaluate(expression, env))
+        except NoNumber:
+            return None
         return after if unify(build(target, env), result, machine.trail) else None
 
 
@@ -131,7 +135,10 @@ class Compare(Goal):
 
     def run(self, machine: Machine, env: Environment, cut: int, after: Frame) -> Frame | None:
         left, right = self.cells
-        return after if self.holds(evaluate(left, env), evaluate(right, env)) else None
+        try:
+            return after if self.holds(evaluate(left, env), evaluate(right, env)) else None
+        except NoNumber:
+            return None
 
 
 class Once(Goal):

@@ -312,7 +312,7 @@ TESTS: Final[Mapping[tuple[str, int], Test]] = MappingProxyType({
     ("string", 1): _is(lambda cell: isinstance(cell, str)),
     ("number", 1): _is(_is_number),
     ("integer", 1): _is(lambda cell: type(cell) is int),
-    ("float", 1): _is(lambda cell: type(cell) is float),
+    ("float", 1): _is(lambda cell: isinstance(cell, float)),
     ("atomic", 1): _is(_is_atomic),
     ("compound", 1): _is(lambda cell: type(cell) is tuple),
     ("callable", 1): _is(lambda cell: isinstance(cell, str | tuple)),

@@ -52,8 +52,8 @@ class Resolver:
         An answer is the values of the other named variables, in reading order (`outputs`); for a
         goal without any it is the empty tuple, so a tuple for which the goal fails has no answer
         and one for which it holds has one. Answers are distinct, in the order they were found.
-        Each tuple is proved once in the life of the resolver. Tuples hold plain Python values,
-        and those that are equal are one: `(1,)` and `(1.0,)`.
+        Each tuple is proved once in the life of the resolver. Tuples hold plain Python values, and
+        floats that are told apart from whole numbers by `told_apart`.
         """
         wanted = outputs(goal, inputs)
         memo = self._memo.setdefault((goal, tuple(inputs)), {})
@@ -69,7 +69,7 @@ class Resolver:
     def _answers(
         self, goal: Term, given: dict[str, Value], wanted: Sequence[str]
     ) -> tuple[Row, ...]:
-        names: dict[str, Cell] = {name: cell_of(each) for name, each in given.items()}
+        names: dict[str, Cell] = {name: _bound(cell_of(each)) for name, each in given.items()}
         found: dict[Row, None] = {}
         for _ in self._prove(goal, names):
             found.setdefault(tuple(self._value(goal, name, names[name]) for name in wanted))
@@ -93,6 +93,13 @@ class Resolver:
         body = compile_body([encode(goal, cell_of)], label(functor(goal)))
         end: Frame = (None, [], 0, None, 0)
         return machine.prove(end if body is None else (body, [], 0, end, 1))
+
+
+def _bound(cell: Cell) -> Ref:
+    """A variable with a value: it is no part of the goal's text."""
+    found = Ref()
+    found.value = cell
+    return found
 
 
 def _answer(goal: Term, names: dict[str, Cell]) -> dict[str, Term]:

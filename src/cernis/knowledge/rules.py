@@ -17,7 +17,7 @@ from cernis.knowledge.builtins import BUILTINS, Kind
 from cernis.knowledge.graph import NEGATIONS
 from cernis.knowledge.modes import names
 from cernis.knowledge.terms import FAIL, TRUE, spoken
-from cernis.knowledge.values import Key, Value, is_ground, label, value
+from cernis.knowledge.values import Key, Value, is_ground, label, told_apart, value
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound, Term, Variable, functor
 
@@ -272,4 +272,4 @@ def _arg(term: Term) -> Arg:
         return term.name
     if not is_ground(term):
         raise NotDatalog("takes terms apart or builds them")
-    return Constant(value(term))
+    return Constant(told_apart(value(term)))

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
 from cernis.errors import KnowledgeError
-from cernis.knowledge.arithmetic import COMPARISONS, Fault
+from cernis.knowledge.arithmetic import COMPARISONS, Fault, NoNumber
 from cernis.knowledge.cells import Cell, Slot, cell_of, encode, evaluate
 from cernis.knowledge.library import TESTS
 from cernis.knowledge.relations import Meter, Relation, key_of
@@ -28,7 +28,7 @@ from cernis.knowledge.rules import (
     needed,
 )
 from cernis.knowledge.terms import substitute
-from cernis.knowledge.values import Key, Row, Value, label, term_of, value
+from cernis.knowledge.values import Key, Row, Value, label, term_of, told_apart, value
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound, Term, Variable
 
@@ -189,10 +189,10 @@ def _computed(rule: Rule, part: Computed, layout: dict[str, int]) -> Step:
     target = Variable(part.target) if isinstance(part.target, str) else term_of(part.target.value)
     shown = Compound("is", (target, part.expression))
     before = dict(layout)
-    result = _guarded(rule, shown, before, _number(part.expression, before))
+    result = _guarded(rule, shown, before, _result(part.expression, before))
     if isinstance(part.target, str) and part.target not in layout:
         layout[part.target] = len(layout)
-        return lambda rows: ((*row, result(row)) for row in rows)
+        return lambda rows: ((*row, found) for row in rows if (found := result(row)) is not None)
     other = getter(part.target, before)
     return lambda rows: (row for row in rows if result(row) == other(row))
 
@@ -207,10 +207,30 @@ def _holds(goal: Compound, layout: Mapping[str, int]) -> Callable[[Row], bool]:
     if goal.functor in COMPARISONS:
         compare = COMPARISONS[goal.functor]
         left, right = (_number(arg, layout) for arg in goal.args)
-        return lambda row: compare(left(row), right(row))
+
+        def holds(row: Row) -> bool:
+            try:
+                return compare(left(row), right(row))
+            except NoNumber:
+                return False
+
+        return holds
     test = TESTS[goal.functor, len(goal.args)]
     cells = [_cell(arg, layout) for arg in goal.args]
     return lambda row: test([cell(row) for cell in cells], [])
+
+
+def _result(expression: Term, layout: Mapping[str, int]) -> Callable[[Row], Value | None]:
+    """What gives the value of an expression; None where something in it is no number."""
+    number = _number(expression, layout)
+
+    def result(row: Row) -> Value | None:
+        try:
+            return told_apart(number(row))  # type: ignore[no-any-return]
+        except NoNumber:
+            return None
+
+    return result
 
 
 def _number(expression: Term, layout: Mapping[str, int]) -> Callable[[Row], int | float]:

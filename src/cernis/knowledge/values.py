@@ -1,9 +1,9 @@
 """Ground terms as the values that tables hold, and the one equality of background knowledge.
 
 An atom and a string are both text, so `'north sea'` and `"north sea"` are one value, a `str`.
-Numbers are Python's `int` and `float` and are equal by value: `3` and `3.0` are one value in a
-join, as they are in a column of floats. Every other ground term (a compound term, a list, a
-duration) stays a `Term`, brought into a form in which equal terms are equal objects.
+Numbers are Python's `int` and `float`, and a value keeps its form: `3` and `3.0` are two values.
+Every other ground term (a compound term, a list, a duration) stays a `Term`, brought into a form
+in which equal terms are equal objects.
 
 All routes that answer a predicate share this equality, so the route never changes an answer.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from cernis.syntax.tree import (
     Atom,
@@ -36,6 +36,37 @@ Row: TypeAlias = tuple[Value, ...]
 
 Key: TypeAlias = tuple[str, int]
 """A predicate: its name and its number of arguments."""
+
+
+class WholeFloat(float):
+    """A float without a fraction inside of background knowledge, where values are looked up.
+
+    Python takes `3.0` for `3`; this is equal to floats alone.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, float) and float.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = float.__hash__
+
+
+def told_apart(value: Any) -> Any:
+    """A value that is equal to no value of another form.
+
+    >>> told_apart(3.0) == 3, told_apart(3.0) == 3.0
+    (False, True)
+    """
+    return WholeFloat(value) if type(value) is float and value.is_integer() else value
+
+
+def plain(value: Any) -> Any:
+    """A value as it is outside of background knowledge."""
+    return float(value) if type(value) is WholeFloat else value
 
 
 def label(key: Key) -> str:
@@ -72,21 +103,17 @@ def term_of(value: Value) -> Term:
     if isinstance(value, str):
         return Atom(value)
     if isinstance(value, int | float):
-        return Number(value)
+        return Number(plain(value))
     return value
 
 
 def canonical(term: Term) -> Term:
     """The same term, written so that terms with equal values compare equal.
 
-    Strings become atoms, floats without a fraction become integers, and a list whose tail is
-    a list becomes one list. Variables stay.
+    Strings become atoms, and a list whose tail is a list becomes one list. Variables stay.
     """
     if isinstance(term, Text):
         return Atom(term.value)
-    if isinstance(term, Number):
-        whole = isinstance(term.value, float) and term.value.is_integer()
-        return Number(int(term.value)) if whole else term
     if isinstance(term, Compound):
         return Compound(term.functor, tuple(map(canonical, term.args)))
     if isinstance(term, Sequence):
@@ -131,7 +158,7 @@ def standard_order(value: Value) -> tuple[object, ...]:
     if isinstance(value, str):
         return 3, value
     if isinstance(value, int | float):
-        return 1, value, isinstance(value, int)
+        return 1, plain(value), isinstance(value, int)
     if isinstance(value, Duration):
         return 2, value.unit, value.amount
     if isinstance(value, Sequence):

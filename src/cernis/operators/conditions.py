@@ -9,21 +9,22 @@ import numpy as np
 from cernis.errors import KnowledgeError, UnsupportedError
 from cernis.knowledge.knowledge import UNCERTAIN
 from cernis.knowledge.values import label
+from cernis.operators.arithmetic import Mask
 from cernis.operators.context import Background, Context, constant_column, recoded
 from cernis.operators.expressions import (
     COMPARISONS,
-    Mask,
+    CONSTANTS,
+    as_column,
     compare,
-    computed,
     identity,
+    reckon,
     remembered,
     shared,
 )
 from cernis.plan.logical import Compute, Exclude, Filter, Lookup
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Atom, Compound, Number, Term, Text, Variable, functor
+from cernis.syntax.tree import Atom, Compound, Term, Text, Variable, functor
 from cernis.tables.columns import Array, Column, Rows
-from cernis.tables.domains import has_gaps
 from cernis.tables.fluents import Finder
 
 
@@ -39,12 +40,11 @@ _WORTH_KEEPING = 10_000
 """Results over so many rows of a table are kept for the rules that ask for the same."""
 
 
-def _computed(source: Term, rows: Rows, context: Context) -> Column:
+def _computed(source: Term, rows: Rows, context: Context) -> tuple[Column, Mask | None]:
     if rows.length <= _WORTH_KEEPING or rows.times is None or rows.times.index is not None:
-        return computed(source, rows)
-    known = context.computed
-    values = remembered(source, rows, known, lambda: computed(source, rows).expanded(rows.length))
-    return Column(values)
+        return as_column(reckon(source, rows), rows.length)
+    found = remembered(source, rows, context.computed, lambda: reckon(source, rows))
+    return as_column(found, rows.length)
 
 
 def _truth(step: Filter, rows: Rows, context: Context) -> Mask:
@@ -69,22 +69,22 @@ def all_true(steps: Sequence[Filter], rows: Rows, context: Context) -> Mask:
 def compute_exec(step: Compute, rows: Rows, context: Context) -> Rows:
     """The rows with a further column; rows whose expression has no value are left out."""
     source = step.expression
-    if isinstance(source, Variable):
-        column = rows.columns[source.name]
-    elif isinstance(source, (Atom, Text)) and show(source) not in ("pi", "e", "inf"):
-        column = constant_column(source, context.domains.of("computed"))
-    elif isinstance(source, Number):
-        column = Column(np.array([source.value]), None, constant=True)
+    if not step.is_number:
+        return rows.with_columns({step.variable: _as_it_is(source, rows, context)})
+    if isinstance(source, (Atom, Text)) and show(source) not in CONSTANTS:
+        column, valid = as_column(np.array([np.nan]), rows.length)
     else:
-        column = _computed(source, rows, context)
-        if column.data.dtype.kind == "f" and has_gaps(column.data):
-            valid = ~np.isnan(column.expanded(rows.length))
-            if not valid.all():
-                rows = rows.with_columns({step.variable: column})
-                if column.constant:
-                    return rows.settled().take(np.empty(0, np.int64))
-                return rows.where(valid)
-    return rows.with_columns({step.variable: column})
+        column, valid = _computed(source, rows, context)
+    rows = rows.with_columns({step.variable: column})
+    if valid is None:
+        return rows
+    return rows.settled().take(np.empty(0, np.int64)) if column.constant else rows.where(valid)
+
+
+def _as_it_is(source: Term, rows: Rows, context: Context) -> Column:
+    if isinstance(source, Variable):
+        return rows.columns[source.name]
+    return constant_column(source, context.domains.of("computed"))
 
 
 def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:

@@ -180,11 +180,10 @@ class Context:
         self.unsure.add(relation)
 
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
-        """The domain of a slot; None if its values are reckoned with and stay numbers."""
+        """The domain of a slot; None if it is held as an array of numbers."""
         slot = (kind, relation, position)
         if slot not in self.memo.slots:
-            reckoned = self.types.is_reckoned(kind, relation, position)
-            self.memo.slots[slot] = None if reckoned else self.domains.of(self.types.find(slot))
+            self.memo.slots[slot] = self.domains.encoding(self.types.find(slot))
         return self.memo.slots[slot]
 
     def background(self, name: str, arity: int) -> Background:
@@ -299,8 +298,9 @@ def recoded(column: Column, domain: Domain | None, length: int) -> Array:
     if column.domain is None:
         assert domain is not None
         return domain.encode_numbers(values)
-    known = column.domain.values
     if domain is None:
-        return numbers([known[code] for code in values.tolist()])
+        used, places = np.unique(values, return_inverse=True)
+        return numbers(column.domain.decode(used))[places]
+    known = column.domain.values
     table = domain.encode(known)
     return table[values] if len(known) else values

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.check.model import Event, Relation
-from cernis.operators.context import Context, recoded
-from cernis.operators.expressions import reckon
+from cernis.operators.context import Context
+from cernis.operators.expressions import computed
 from cernis.operators.grounding import distinct
 from cernis.operators.heads import fired, head_column
 from cernis.operators.matches import starts_of
@@ -14,7 +14,7 @@ from cernis.operators.patterns import matches
 from cernis.plan.logical import Definition, Match, PointRule
 from cernis.plan.pipeline import EXPRESSIONS
 from cernis.syntax.tree import Compound, Term
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Array, Rows
 from cernis.tables.domains import Domain
 from cernis.tables.events import EventTable, by_time, distinct_rows, stacked
 
@@ -74,14 +74,8 @@ def _ended(rule: Match, context: Context) -> list[Rows]:
 
 def _occurring(rule: Match, rows: Rows, domains: list[Domain | None]) -> EventTable:
     """The occurrences of a head; where one of its arguments has no value there is none."""
-    computed = {at: arg for at, arg in enumerate(rule.head.args) if _is_computed(arg)}
-    if computed:
-        rows = _with_values(list(computed.values()), rows)
-    columns = [
-        _computed(computed[at], rows, own) if at in computed else head_column(arg, rows, own)
-        for at, (arg, own) in enumerate(zip(rule.head.args, domains, strict=True))
-    ]
-    return EventTable(columns, domains, rows.at, starts_of(rows))
+    rows = _with_values([arg for arg in rule.head.args if _is_computed(arg)], rows)
+    return EventTable(_head(rule.head, rows, domains), domains, rows.at, starts_of(rows))
 
 
 def _is_computed(arg: Term) -> bool:
@@ -90,22 +84,6 @@ def _is_computed(arg: Term) -> bool:
 
 def _with_values(expressions: list[Term], rows: Rows) -> Rows:
     for expression in expressions:
-        values = np.broadcast_to(reckon(expression, rows), rows.length)
-        if values.dtype.kind == "f" and np.isnan(values).any():
-            rows = rows.where(~np.isnan(values)).settled()
+        _, valid = computed(expression, rows)
+        rows = rows if valid is None else rows.where(valid).settled()
     return rows
-
-
-def _computed(expression: Term, rows: Rows, domain: Domain | None) -> Array:
-    """The values of an expression; a quotient of integers is an integer where it is exact."""
-    values = np.broadcast_to(reckon(expression, rows), rows.length)
-    if domain is None or values.dtype.kind != "f":
-        return recoded(Column(np.ascontiguousarray(values)), domain, rows.length)
-    assert isinstance(expression, Compound)
-    exact = np.zeros(rows.length, np.bool_)
-    if expression.functor == "/":
-        over, under = (np.broadcast_to(reckon(arg, rows), rows.length) for arg in expression.args)
-        if over.dtype.kind == under.dtype.kind == "i":
-            exact = over % under == 0
-    mixed = zip(values.tolist(), exact.tolist(), strict=True)
-    return domain.encode([int(value) if whole else value for value, whole in mixed])

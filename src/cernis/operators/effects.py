@@ -19,6 +19,7 @@ from cernis.check.model import (
 )
 from cernis.errors import DataError
 from cernis.kernels.delays import ALL, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE, Effects
+from cernis.operators.arithmetic import Numeric, as_numbers, compared
 from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column
 from cernis.operators.expressions import reckon
@@ -29,7 +30,7 @@ from cernis.plan.logical import Delay, PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
 from cernis.syntax.tree import Term, Variable, variables
 from cernis.tables.columns import Array, Column, Rows
-from cernis.tables.domains import Domain
+from cernis.tables.domains import WHOLE, Domain
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 _FAR = np.iinfo(np.int64).max
@@ -129,7 +130,7 @@ def _lengths(
     if _is_of_all(effect):
         count = 1
     rows = _instances(effect, arguments, domains, count, context)
-    values = _checked(effect, np.broadcast_to(reckon(effect.delay, rows), rows.length))
+    values = _checked(effect, reckon(effect.delay, rows), rows.length)
     lengths = np.full(count, _FAR)
     # Where the body has several answers, the shortest delay comes first.
     np.minimum.at(lengths, rows.columns[ROW].values, values)
@@ -198,10 +199,14 @@ def _moved(
     return found
 
 
-def _checked(effect: DelayedEffect, values: Array) -> Integers:
-    if len(values) and not ((values > 0) & (values < FARTHEST)).all():
+def _checked(effect: DelayedEffect, values: Numeric, length: int) -> Integers:
+    delays = as_numbers(values, length)
+    bounds = np.zeros(1, np.int64), np.full(1, FARTHEST)
+    if not (compared(">", delays, bounds[0]) & compared("<", delays, bounds[1])).all():
         raise DataError(f"the delay of {effect.source} must lie above 0 and below 2**62")
-    return values.astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        floats = delays.floats.astype(np.int64)
+    return np.where(delays.kinds == WHOLE, delays.ints, floats)
 
 
 def _planned(pair: Pair, goals: tuple[Term, ...], context: Context) -> tuple[PointOperator, ...]:

@@ -11,22 +11,39 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from cernis.errors import UnsupportedError
-from cernis.knowledge.arithmetic import EARTH
-from cernis.knowledge.values import value
-from cernis.operators.context import constant_column
+from cernis.errors import OverflowFault, UnsupportedError
+from cernis.knowledge.values import standard_order, value
+from cernis.operators.arithmetic import (
+    OPERATIONS,
+    ORDER,
+    Exact,
+    Mask,
+    Numeric,
+    applied,
+    compared,
+    simplified,
+)
+from cernis.operators.context import constant_column, recoded
 from cernis.syntax.printer import show
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor, variables
 from cernis.tables.columns import Array, Column, Rows
-from cernis.tables.domains import Domain, numbers
+from cernis.tables.domains import (
+    FRACTION,
+    NO_NUMBER,
+    OVERFLOW,
+    WHOLE,
+    Domain,
+    Numbers,
+    has_gaps,
+    numbers_of,
+)
 
-Mask = npt.NDArray[np.bool_]
 T = TypeVar("T")
 
-_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf}
+CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "infinite": math.inf}
+"""Numbers that have a name in the text of an expression."""
 
 
 def column_of(term: Term, rows: Rows, domain: Domain | None = None) -> Column:
@@ -39,7 +56,7 @@ def column_of(term: Term, rows: Rows, domain: Domain | None = None) -> Column:
 Known: TypeAlias = dict[tuple[object, ...], tuple[Any, object]]
 
 
-def remembered(what: Term, rows: Rows, known: Known, compute: Callable[[], Array]) -> Array:
+def remembered(what: Term, rows: Rows, known: Known, compute: Callable[[], T]) -> T:
     """A result over whole tables, computed once for all rules that ask for it."""
     names = dict.fromkeys(variable.name for variable in variables(what))
     columns = [(name, rows.columns[name]) for name in names]
@@ -47,7 +64,7 @@ def remembered(what: Term, rows: Rows, known: Known, compute: Callable[[], Array
     if key not in known:
         # The arrays are kept beside the result, so that their identities stay theirs.
         known[key] = (compute(), [(column.data, column.index) for _, column in columns])
-    result: Array = known[key][0]
+    result: T = known[key][0]
     return result
 
 
@@ -83,182 +100,164 @@ def identity(column: Column) -> object:
     return column.data[0].item() if column.constant else (id(column.data), id(column.index))
 
 
-def reckon(term: Term, rows: Rows) -> Array:
-    """The value of an expression for each row; one value if it is the same for all."""
-    if isinstance(term, Number):
-        return np.array([term.value])
-    if isinstance(term, Duration):
-        return np.array([term.amount * DURATION_UNITS[term.unit]])
-    if isinstance(term, Variable):
-        return _numbers_of(rows.columns[term.name])
-    if isinstance(term, Atom) and term.name in _CONSTANTS:
-        return np.array([_CONSTANTS[term.name]])
-    operation = _OPERATIONS.get(functor(term))
-    if operation is None or not isinstance(term, Compound):
-        raise UnsupportedError(f"{show(term)} cannot be computed")
-    values = [reckon(arg, rows) for arg in term.args]
-    with np.errstate(all="ignore"):
-        result: Array = operation(*values, **_reused(operation, term, values))
+def reckon(term: Term, rows: Rows) -> Numeric:
+    """The value of an expression for each row; one value if it is the same for all.
+
+    A whole number of more than 64 bits, in a row that counts, is an OverflowFault.
+    """
+    result = _reckoned(term, rows)
+    if isinstance(result, Numbers):
+        _refuse_overflow(term, result, rows)
     return result
 
 
-def _reused(operation: Callable[..., Array], term: Compound, values: list[Array]) -> dict[str, Any]:
+def _refuse_overflow(term: Term, found: Numbers, rows: Rows) -> None:
+    over = np.broadcast_to(found.kinds == OVERFLOW, rows.length)
+    if rows.mask is not None:
+        over = over & rows.mask
+    if over.any():
+        raise OverflowFault(show(term))
+
+
+def _reckoned(term: Term, rows: Rows) -> Numeric:
+    if isinstance(term, Number):
+        return _one_number(term.value)
+    if isinstance(term, Duration):
+        return np.array([term.amount * DURATION_UNITS[term.unit]])
+    if isinstance(term, Variable):
+        return numbers_in(rows.columns[term.name])
+    if isinstance(term, Atom) and term.name in CONSTANTS:
+        return np.array([CONSTANTS[term.name]])
+    operation = OPERATIONS.get(functor(term))
+    if operation is None or not isinstance(term, Compound):
+        raise UnsupportedError(f"{show(term)} cannot be computed")
+    values = [_reckoned(arg, rows) for arg in term.args]
+    with np.errstate(all="ignore"):
+        over = _reused(operation, term, values)
+        if over is not None:
+            result: Array = operation.ufunc(*values, out=over)  # type: ignore[attr-defined]
+            return result
+        return applied(operation, values)
+
+
+def _one_number(number: int | float) -> Numeric:
+    try:
+        return np.array([number], np.int64 if isinstance(number, int) else np.float64)
+    except OverflowError:
+        return numbers_of([number])
+
+
+def _reused(operation: object, term: Compound, values: list[Numeric]) -> Array | None:
     """Where to put the result: over an operand that was made for nothing else."""
+    if not isinstance(operation, Exact) or any(isinstance(each, Numbers) for each in values):
+        return None
     size = max(map(len, values))
     for arg, made in zip(term.args, values, strict=True):
         if (
-            isinstance(operation, np.ufunc) and isinstance(arg, Compound)
+            isinstance(made, np.ndarray) and isinstance(arg, Compound)
             and len(made) == size and made.dtype == np.float64
         ):  # fmt: skip
-            return {"out": made}
-    return {}
+            return made
+    return None
 
 
-def _numbers_of(column: Column) -> Array:
-    """A column as numbers; text among its values is not a number."""
+def numbers_in(column: Column) -> Numeric:
+    """A column as numbers; what is none among its values is none here."""
     if column.domain is None:
         return column.values
-    table = np.array([v if isinstance(v, (int, float)) else math.nan for v in column.domain.values])
-    if not len(table):
+    if column.constant:
+        return simplified(numbers_of([column.value()]))
+    known = column.domain.numbers()
+    if not len(known):
         return np.empty(0)
-    return table[column.values]
+    return simplified(known.take(column.values))
 
 
-def _divide(a: Array, b: Array) -> Array:
-    quotient = np.where(b == 0, np.nan, a / np.where(b == 0, 1, b))
-    whole = a.dtype.kind == b.dtype.kind == "i"
-    if whole and not np.isnan(quotient).any() and bool(np.all(a % np.where(b == 0, 1, b) == 0)):
-        return np.asarray(a // b)
-    return quotient
+def _comparable(term: Term, rows: Rows) -> Numeric:
+    """The value of an expression as numbers to compare: of a variable, as floats if need be."""
+    if isinstance(term, Variable):
+        column = rows.columns[term.name]
+        if column.domain is not None and not column.constant:
+            floats = column.domain.floats()
+            if floats is not None:
+                return floats[column.values] if len(floats) else np.empty(0)
+    return reckon(term, rows)
 
 
-def _whole(operation: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    def apply(a: Array, b: Array) -> Array:
-        result = operation(a, np.where(b == 0, 1, b))
-        return np.where(b == 0, np.nan, result) if bool(np.any(b == 0)) else result
-
-    return apply
-
-
-def _power(a: Array, b: Array) -> Array:
-    if a.dtype.kind == b.dtype.kind == "i" and bool(np.all(b >= 0)):
-        exact = np.power(a, b)
-        # Integers of 64 bits may overflow where those of other systems grow.
-        if bool(np.all(np.abs(np.power(a.astype(float), b)) < 2**62)):
-            return np.asarray(exact)
-    return np.asarray(np.power(a.astype(float), b))
-
-
-def _to_integer(rounding: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    def apply(a: Array) -> Array:
-        if a.dtype.kind == "i":
-            return a
-        rounded = np.asarray(rounding(a))
-        if bool(np.all(np.abs(rounded) < 2**62)):
-            return rounded.astype(np.int64)
-        return rounded
-
-    return apply
-
-
-def _round(a: Array) -> Array:
-    return np.asarray(np.trunc(a + np.copysign(0.5, a)))
-
-
-def _haversine(lat1: Array, lon1: Array, lat2: Array, lon2: Array) -> Array:
-    north, east = np.radians(lat2 - lat1) / 2, np.radians(lon2 - lon1) / 2
-    both = np.cos(np.radians(lat1)) * np.cos(np.radians(lat2))
-    chord = np.sin(north) ** 2 + both * np.sin(east) ** 2
-    return np.asarray(2 * EARTH * np.arcsin(np.sqrt(np.minimum(chord, 1.0))))
-
-
-_OPERATIONS: dict[tuple[str, int], Callable[..., Array]] = {
-    ("+", 2): np.add, ("-", 2): np.subtract, ("*", 2): np.multiply, ("/", 2): _divide,
-    ("//", 2): _whole(lambda a, b: (np.abs(a) // np.abs(b)) * np.sign(a) * np.sign(b)),
-    ("div", 2): _whole(np.floor_divide), ("mod", 2): _whole(np.mod),
-    ("rem", 2): _whole(np.fmod), ("**", 2): _power, ("^", 2): _power,
-    ("-", 1): np.negative, ("+", 1): np.positive, ("abs", 1): np.abs, ("sign", 1): np.sign,
-    ("min", 2): np.minimum, ("max", 2): np.maximum, ("sqrt", 1): np.sqrt, ("sin", 1): np.sin,
-    ("cos", 1): np.cos, ("tan", 1): np.tan, ("asin", 1): np.arcsin, ("acos", 1): np.arccos,
-    ("atan", 1): np.arctan, ("atan", 2): np.arctan2, ("atan2", 2): np.arctan2,
-    ("haversine", 4): _haversine,
-    ("exp", 1): np.exp, ("log", 1): np.log,
-    ("floor", 1): _to_integer(np.floor), ("ceiling", 1): _to_integer(np.ceil),
-    ("round", 1): _to_integer(_round), ("truncate", 1): _to_integer(np.trunc),
-    ("integer", 1): _to_integer(_round), ("float", 1): lambda a: a.astype(float),
-}  # fmt: skip
-
-_ORDER: dict[str, Callable[[Any, Any], Any]] = {
-    "<": np.less, ">": np.greater, "=<": np.less_equal, ">=": np.greater_equal,
-    "=:=": np.equal, "=\\=": np.not_equal,
-}  # fmt: skip
 _STANDARD: dict[str, Callable[[Any, Any], Any]] = {
     "@<": np.less, "@>": np.greater, "@=<": np.less_equal, "@>=": np.greater_equal,
 }  # fmt: skip
-COMPARISONS = frozenset({*_ORDER, *_STANDARD, "=", "\\=", "==", "\\=="})
+COMPARISONS = frozenset({*ORDER, *_STANDARD, "=", "\\=", "==", "\\=="})
 
 
 def compare(goal: Compound, rows: Rows) -> Mask:
     """For each row: is the comparison true? One answer if it is the same for all."""
     left, right = goal.args
-    if goal.functor in _ORDER:
-        a, b = reckon(left, rows), reckon(right, rows)
-        result: Mask = _ORDER[goal.functor](a, b)
-        if goal.functor == "=\\=":
-            result = result & ~np.isnan(a) & ~np.isnan(b)
-        return result
+    if goal.functor in ORDER:
+        return compared(goal.functor, _comparable(left, rows), _comparable(right, rows))
+    a, b, domain = _sides(left, right, rows)
     if goal.functor in _STANDARD:
-        ranks = _ranks(_texts(left, rows), _texts(right, rows))
-        standard: Mask = _STANDARD[goal.functor](*ranks)
+        if domain is not None:
+            ranks = _ranks(domain, np.concatenate([a, b]))
+            a, b = ranks[a], ranks[b]
+        standard: Mask = _STANDARD[goal.functor](a, b)
         return standard
-    equal = _equal(left, right, rows)
+    equal = np.asarray(a == b)
     return equal if goal.functor in ("=", "==") else ~equal
 
 
-def _equal(left: Term, right: Term, rows: Rows) -> Mask:
-    if not isinstance(left, Variable):
-        left, right = right, left
-    if not isinstance(left, Variable):
-        return np.array([value(left) == value(right)])
-    a = rows.columns[left.name]
-    b = column_of(right, rows, a.domain) if isinstance(right, Variable) else None
-    if b is None:
-        known = value(right)
-        if a.domain is None:
-            if isinstance(known, str):
-                return np.array([False])
-            return np.asarray(a.values == known)
-        b = constant_column(right, a.domain)
-    if a.domain is b.domain:
-        return np.asarray(a.values == b.values)
-    return np.array(
-        [x == y for x, y in zip(_decoded(a, rows), _decoded(b, rows), strict=True)], np.bool_
-    )
+def _sides(left: Term, right: Term, rows: Rows) -> tuple[Array, Array, Domain | None]:
+    """Both sides in codes of one domain, or as numbers of one form; once if constant."""
+    one, other = (rows.columns[t.name] if isinstance(t, Variable) else None for t in (left, right))
+    one = one or _beside(left, other)
+    other = other or _beside(right, one)
+    if one.domain is other.domain and one.data.dtype == other.data.dtype:
+        return one.values, other.values, one.domain
+    domain = Domain()
+    a, b = (recoded(own, domain, 1 if own.constant else rows.length) for own in (one, other))
+    return a, b, domain
 
 
-def _decoded(column: Column, rows: Rows) -> list[Any]:
-    values = column.expanded(rows.length)
-    if column.domain is None:
-        return values.tolist()  # type: ignore[no-any-return]
-    return column.domain.decode(values)
+def _beside(term: Term, other: Column | None) -> Column:
+    """A constant as it is held on the other side, if it can be."""
+    if other is None:
+        return constant_column(term, Domain())
+    if other.domain is not None:
+        return constant_column(term, other.domain)
+    known = value(term)
+    if type(known) is (float if other.data.dtype.kind == "f" else int):
+        return Column(np.array([known], other.data.dtype), None, constant=True)
+    return constant_column(term, Domain())
 
 
-def _texts(term: Term, rows: Rows) -> list[Any]:
-    if isinstance(term, Variable):
-        return _decoded(rows.columns[term.name], rows)
-    return [value(term)] * rows.length
+def _ranks(domain: Domain, codes: Array) -> Array:
+    """For each code a number: these compare as the values do in the standard order."""
+    used = np.unique(codes)
+    values = domain.decode(used)
+    order = sorted(range(len(values)), key=lambda at: standard_order(values[at]))
+    ranks = np.zeros(len(domain), np.int64)
+    ranks[used[order]] = np.arange(len(used))
+    return ranks
 
 
-def _ranks(left: list[Any], right: list[Any]) -> tuple[Array, Array]:
-    """Numbers that compare as the values do in the standard order: numbers, then text."""
-    distinct = sorted({*left, *right}, key=lambda v: (isinstance(v, str), v))
-    rank = {v: at for at, v in enumerate(distinct)}
-    return np.array([rank[v] for v in left]), np.array([rank[v] for v in right])
+def computed(expression: Term, rows: Rows) -> tuple[Column, Mask | None]:
+    """The value of an expression as a column, and which rows have one, unless all do."""
+    return as_column(reckon(expression, rows), rows.length)
 
 
-def computed(expression: Term, rows: Rows) -> Column:
-    """The value of an expression as a column of numbers."""
-    result = reckon(expression, rows)
-    if len(result) == 1 and rows.length != 1:
-        return Column(result, None, constant=True)
-    return Column(numbers(result) if result.dtype.kind not in "if" else result)
+def as_column(found: Numeric, length: int) -> tuple[Column, Mask | None]:
+    """Numbers as a column, and which rows have one, unless all do."""
+    is_constant = len(found) == 1 and length != 1
+    if not isinstance(found, Numbers):
+        valid = None
+        if found.dtype.kind == "f" and has_gaps(found):
+            valid = np.broadcast_to(~np.isnan(found), length)
+        return Column(found, None, constant=is_constant), valid
+    domain = Domain()
+    codes = np.zeros(len(found), np.int64)
+    for kind, data in ((WHOLE, found.ints), (FRACTION, found.floats)):
+        own = found.kinds == kind
+        codes[own] = domain.encode_numbers(data[own])
+    domain.code(0)
+    has_value = np.broadcast_to((found.kinds != NO_NUMBER) & (found.kinds != OVERFLOW), length)
+    return Column(codes, domain, constant=is_constant), None if has_value.all() else has_value

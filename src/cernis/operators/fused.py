@@ -6,6 +6,7 @@ of `kernels.decide`. What it cannot reckon with exactly is left to the operators
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from cernis.plan.logical import Compute, Except, Filter, Lookup, PointOperator
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import Compound, Duration, Number, Term, Variable, functor, variables
 from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Domain
 
 _EXACT = 2**50
 """Integers up to this size stay exact through some additions of floats."""
@@ -46,7 +48,7 @@ class _Unfit(Exception):
 
 @dataclass(slots=True)
 class _Value:
-    """A register, and whether it holds whole numbers."""
+    """A register, and whether it may hold whole numbers."""
 
     register: int
     whole: bool
@@ -162,23 +164,38 @@ class _Program:
         return value
 
     def _load(self, column: Column) -> _Value:
-        """A column of numbers. Those of a domain may be no numbers."""
-        if column.domain is not None:
-            raise _Unfit
+        """A column as numbers."""
         if column.constant:
-            return self._constant(column.data[0].item())
+            number = column.value()
+            return self._constant(number if isinstance(number, int | float) else math.inf)
+        is_mixed = column.domain is not None
+        if column.domain is not None:
+            column = self._floats_of(column, column.domain)
         key = identity(column)
         if key not in self._loaded:
-            self._loaded[key] = self._read(column)
+            self._loaded[key] = self._read(column, is_mixed)
         return self._loaded[key]
 
-    def _read(self, column: Column) -> _Value:
+    def _floats_of(self, column: Column, domain: Domain) -> Column:
+        """Values of a domain as floats; those that are no numbers are none."""
+        floats = domain.floats()
+        if floats is None or len(floats) == 0:
+            raise _Unfit
+        if column.index is None:
+            return Column(floats, None, column.data)
+        known, key = self.context.computed, ("floats", id(column.data), id(floats))
+        if key not in known:
+            # The arrays are kept beside the result, so that their identities stay their own.
+            known[key] = (floats[column.data], (column.data, floats))
+        return Column(known[key][0], None, column.index)
+
+    def _read(self, column: Column, is_mixed: bool) -> _Value:
         whole = column.data.dtype == np.int64
         if not whole and column.data.dtype != np.float64:
             raise _Unfit
-        if whole and not self._is_exact(column.data):
+        if (whole or is_mixed) and not self._is_exact(column.data):
             raise _Unfit
-        value = self._new(whole)
+        value = self._new(whole or is_mixed)
         data = self._place(column.data)
         if column.index is None:
             load = machine.LOAD_INTEGER if whole else machine.LOAD
@@ -198,7 +215,9 @@ class _Program:
         known = self.context.computed
         key = ("exact", id(data))
         if key not in known:
-            exact = not len(data) or (int(data.max()) <= _EXACT and int(data.min()) >= -_EXACT)
+            exact = not (np.abs(data) > _EXACT).any() if data.dtype.kind == "f" else (
+                not len(data) or (int(data.max()) <= _EXACT and int(data.min()) >= -_EXACT)
+            )  # fmt: skip
             # The column is kept beside the result, so that its identity stays its own.
             known[key] = (exact, data)
         return bool(known[key][0])

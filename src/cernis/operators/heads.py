@@ -18,7 +18,7 @@ def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
     if isinstance(term, Variable):
         return recoded(rows.columns[term.name], domain, rows.length)
     if isinstance(term, Compound) and term.functor in EXPRESSIONS:
-        return recoded(computed(term, rows), domain, rows.length)
+        return recoded(computed(term, rows)[0], domain, rows.length)
     return recoded(constant_column(term, domain), domain, rows.length)
 
 
@@ -31,7 +31,8 @@ def agreeing(term: Term, column: Column, rows: Rows) -> Rows:
         wanted = constant_column(term, column.domain).data[0]
         return rows.where(column.values == wanted).settled()
     if term.name in rows.columns:
-        return rows.where(rows.columns[term.name].values == column.values).settled()
+        known = recoded(rows.columns[term.name], column.domain, rows.length)
+        return rows.where(known == column.values).settled()
     return rows if term.name == "_" else rows.with_columns({term.name: column})
 
 

@@ -14,6 +14,7 @@ from cernis.errors import UnsupportedError
 from cernis.kernels.order import order_by
 from cernis.kernels.sweep import cover, maximal, subtract
 from cernis.operators.collected import ROW
+from cernis.operators.arithmetic import compared, rows_at
 from cernis.operators.context import Context, constant_column, recoded
 from cernis.operators.expressions import reckon
 from cernis.operators.pipeline import run_steps
@@ -254,10 +255,11 @@ def _by_duration(step: Combine, lists: Lists, rows: Rows, context: Context) -> L
     """Those longer (an open one measured to the query) or those closed and shorter."""
     offsets, starts, ends = lists.packed()
     owner = np.repeat(np.arange(rows.length), np.diff(offsets))
-    limit = np.broadcast_to(reckon(step.parameters[0], rows), rows.length)[owner]
+    limit = rows_at(reckon(step.parameters[0], rows), rows.length, owner)
     is_open = ends == INFINITY
     length = np.where(is_open, context.query, ends) - starts
-    keep = length > limit if step.operator == "intDurGreater" else ~is_open & (length < limit)
+    is_greater = step.operator == "intDurGreater"
+    keep = compared(">", length, limit) if is_greater else ~is_open & compared("<", length, limit)
     counts = np.bincount(owner[keep], minlength=rows.length)
     kept = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     return _of(kept, starts[keep], ends[keep])

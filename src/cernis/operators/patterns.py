@@ -9,6 +9,7 @@ import numpy as np
 
 from cernis.check.model import Boundary, Event, Pair, Relation
 from cernis.check.validity import END, START
+from cernis.operators.arithmetic import compared
 from cernis.operators.context import Context
 from cernis.operators.expressions import reckon
 from cernis.operators.matches import called, starts_of
@@ -164,7 +165,7 @@ def refined(around: Around, rows: Rows, context: Context) -> Rows:
         columns = {name: column for name, column in found.columns.items() if name != END}
         return Rows(found.length, columns, found.times)
     assert isinstance(around, Longest)
-    short = rows.at - starts_of(rows) <= reckon(around.duration, rows)
+    short = compared("=<", rows.at - starts_of(rows), reckon(around.duration, rows))
     return rows.where(np.broadcast_to(short, rows.length)).settled()
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from cernis.check.model import Event, Pair
+from cernis.errors import OverflowFault
+from cernis.operators.arithmetic import Numeric
 from cernis.operators.collected import LISTED, ROW, listed, sorted_rows
 from cernis.operators.conditions import (
     all_true,
@@ -16,10 +18,11 @@ from cernis.operators.conditions import (
     lookup_exec,
 )
 from cernis.operators.context import Context
-from cernis.operators.expressions import reckon, shared
+from cernis.operators.expressions import as_column, compare, reckon, shared
 from cernis.operators.fluents import anti_stab_exec, stab_exec
 from cernis.operators.occurrences import event_anti_join_exec, event_join_exec, scan_exec
 from cernis.operators.resolve import resolve_exec
+from cernis.operators.totals import has_overflow, totals, with_values
 from cernis.plan.logical import (
     Aggregate,
     AntiStab,
@@ -38,8 +41,12 @@ from cernis.plan.logical import (
     names_in,
     parts_of,
 )
-from cernis.syntax.tree import Term, Variable
+from cernis.syntax.printer import show
+from cernis.syntax.tree import Compound, Term, Variable
 from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Domain
+
+_FOUND = "<found>"
 
 MANY = 20_000
 """Conditions on so many rows are put together and decided in one pass."""
@@ -148,17 +155,18 @@ def _stacked(columns: Iterable[tuple[Column, int]]) -> Column:
 
     parts = list(columns)
     domains = {id(column.domain) for column, _ in parts}
-    if len(domains) == 1:
+    forms = {column.data.dtype for column, length in parts if length}
+    if len(domains) == 1 and (parts[0][0].domain is not None or len(forms) < 2):
         domain = parts[0][0].domain
     else:
-        domain = next(column.domain for column, _ in parts if column.domain is not None)
+        domain = next((c.domain for c, _ in parts if c.domain is not None), Domain())
     return Column(np.concatenate([recoded(c, domain, length) for c, length in parts]), domain)
 
 
 def aggregate_exec(step: Aggregate, rows: Rows, context: Context) -> Rows:
     """Each row with an aggregate over what comes out for it; see `aggregated`."""
     if step.kind == "count":
-        return _with_result(step.result, _counts(step, rows, context), rows)
+        return _with_numbers(step.result, _counts(step, rows, context), rows)
     return aggregated(step, rows, run_steps(step.body, _numbered(rows), context).settled())
 
 
@@ -171,27 +179,14 @@ def aggregated(step: Aggregate, rows: Rows, inner: Rows) -> Rows:
     own = inner.columns[ROW].values
     counts = np.bincount(own, minlength=rows.length)
     if step.kind == "count":
-        return _with_result(step.result, counts, rows)
+        return _with_numbers(step.result, counts, rows)
     if step.kind in LISTED:
         return listed(step, rows, inner)
-    values = np.broadcast_to(reckon(step.template, inner), inner.length)
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        # What has no value as a number does not count.
-        numeric = np.flatnonzero(~np.isnan(values))
-        own, values = own[numeric], values[numeric]
-        counts = np.bincount(own, minlength=rows.length)
-    if step.kind == "sum":
-        return _with_result(step.result, _sums(own, values, rows.length), rows)
-    if step.kind == "avg":
-        sums = _sums(own, values, rows.length)
-        return _some(step.result, sums / np.maximum(counts, 1), rows, counts)
-    extreme = np.minimum if step.kind == "min" else np.maximum
-    result = np.zeros(rows.length, values.dtype)
-    order = np.argsort(own, kind="stable")
-    if len(order):
-        starts = np.flatnonzero(np.r_[True, np.diff(own[order]) > 0])
-        result[own[order][starts]] = extreme.reduceat(values[order], starts)
-    return _some(step.result, result, rows, counts)
+    chosen, values = with_values(reckon(step.template, inner), inner.length)
+    found = totals(step.kind, own[chosen], values, rows.length)
+    if has_overflow(found):
+        raise OverflowFault(f"{step.kind} of {show(step.template)}")
+    return _with_numbers(step.result, found, rows)
 
 
 def _counts(step: Aggregate, rows: Rows, context: Context) -> Array:
@@ -212,23 +207,16 @@ def _counts(step: Aggregate, rows: Rows, context: Context) -> Array:
     return shared(what, columns, sources, rows, context.computed, count)
 
 
-def _sums(own: Array, values: Array, length: int) -> Array:
-    # A column of nothing is of no kind: what it adds up to is a whole number.
-    total = np.zeros(length, values.dtype if len(values) else np.int64)
-    np.add.at(total, own, values)
-    return total
-
-
-def _some(result: Term, values: Array, rows: Rows, counts: Array) -> Rows:
-    chosen = np.flatnonzero(counts > 0)
-    return _with_result(result, values[chosen], rows.take(chosen))
-
-
-def _with_result(result: Term, values: Array, rows: Rows) -> Rows:
-    """Give the result's variable its value, or keep the rows whose value is the wanted one."""
+def _with_numbers(result: Term, found: Numeric, rows: Rows) -> Rows:
+    """The rows that have a number, with it."""
+    column, valid = as_column(found, rows.length)
     if isinstance(result, Variable) and result.name not in rows.columns:
-        return rows.with_columns({result.name: Column(values)})
-    return rows.where(np.asarray(values == reckon(result, rows)))
+        rows = rows.with_columns({result.name: column})
+    else:
+        wanted = rows.with_columns({_FOUND: column})
+        equal = compare(Compound("==", (Variable(_FOUND), result)), wanted)
+        rows = rows.where(np.broadcast_to(equal, rows.length))
+    return rows if valid is None else rows.where(valid).settled()
 
 
 _MASKABLE = frozenset({Filter, Compute, Lookup, Exclude, Except})

@@ -8,6 +8,7 @@ import numpy as np
 
 from cernis.check.goals import named
 from cernis.knowledge import outputs
+from cernis.knowledge.values import told_apart
 from cernis.operators.context import Context
 from cernis.plan.logical import Resolve
 from cernis.tables.columns import Array, Column, Rows
@@ -37,7 +38,7 @@ def _distinct(inputs: list[str], rows: Rows) -> tuple[Array, list[tuple[Any, ...
         column.domain.decode(array[first]) if column.domain is not None else array[first].tolist()
         for column, array in zip(columns, arrays, strict=True)
     ]
-    return which.ravel(), list(zip(*picked, strict=True))
+    return which.ravel(), [tuple(map(told_apart, row)) for row in zip(*picked, strict=True)]
 
 
 def _expanded(

@@ -9,15 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.validity import END
-from cernis.errors import UnsupportedError
+from cernis.errors import OverflowFault, UnsupportedError
 from cernis.kernels.slide import GREATEST, LEAST, SUM, lows_of_span, slide, turns
+from cernis.operators.arithmetic import Numeric, rows_at
 from cernis.operators.collected import ROW
 from cernis.operators.context import Context
-from cernis.operators.expressions import reckon
+from cernis.operators.expressions import as_column, numbers_in, reckon
 from cernis.operators.matches import Ordered, arriving, shared_groups
 from cernis.operators.pipeline import run_steps
+from cernis.operators.totals import as_list, can_be_added, has_overflow, one_by_one, with_values
 from cernis.plan.steps import BOTH, ONE, OTHER, Slide
+from cernis.syntax.printer import show
 from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Numbers
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -30,24 +34,23 @@ def slide_exec(step: Slide, rows: Rows, names: Sequence[str], context: Context) 
     Matches come in the order of their end, then start, then values. A match whose value is no
     number is left out, of windows too. `avg` is a float; the others are as their values are.
     """
-    values: Array | None = None
+    values: Numeric | None = None
     if step.value is not None:
         assert rows.times is not None
         timed = rows.with_columns({END: rows.times})
-        values = np.broadcast_to(reckon(step.value, timed), rows.length)
-        if values.dtype.kind == "f" and np.isnan(values).any():
-            known = np.flatnonzero(~np.isnan(values))
-            rows, values = rows.take(known), values[known]
+        known, values = with_values(reckon(step.value, timed), rows.length)
+        rows = rows if len(known) == rows.length else rows.take(known)
     groups, _, size = shared_groups(rows, rows, step.key, context)
     others = [name for name in names if name not in step.key]
     matches = arriving(rows, groups, size, others, unique=True)
     if matches.order is not None:
         rows = rows.take(matches.order)
-        values = None if values is None else values[matches.order]
+        values = None if values is None else rows_at(values, rows.length, matches.order)
     firsts = matches.offsets[matches.groups]
-    own = None if values is None else np.ascontiguousarray(values)
-    found = _aggregated(step, firsts, _lows(step, firsts, matches), own, context)
-    return rows.with_columns({step.result: Column(found)})
+    found = _aggregated(step, firsts, _lows(step, firsts, matches), values, context)
+    if has_overflow(found):
+        raise OverflowFault(f"{step.kind} of {show(step.value)}" if step.value else step.kind)
+    return rows.with_columns({step.result: as_column(found, rows.length)[0]})
 
 
 def _lows(step: Slide, firsts: Integers, matches: Ordered) -> Integers:
@@ -57,14 +60,21 @@ def _lows(step: Slide, firsts: Integers, matches: Ordered) -> Integers:
 
 
 def _aggregated(
-    step: Slide, firsts: Integers, lows: Integers, values: Array | None, context: Context
-) -> Array:
+    step: Slide, firsts: Integers, lows: Integers, values: Numeric | None, context: Context
+) -> Numeric:
     counts = np.arange(1, len(lows) + 1) - lows
     if values is None:
         return counts
     if step.kind == "fold":
-        return _folded(firsts, lows, values, lambda a, b: _combined(step, a, b, context))
-    found = slide(_KINDS[step.kind], firsts, lows, values)
+        own = values.as_floats() if isinstance(values, Numbers) else values
+        if own is None:
+            raise UnsupportedError(f"the fold of {step.result} is of numbers of several forms")
+        return _folded(firsts, lows, own, lambda a, b: _combined(step, a, b, context))
+    if isinstance(values, Numbers) or not can_be_added(values):
+        each = as_list(values)
+        windows = [each[low : row + 1] for row, low in enumerate(lows.tolist())]
+        return one_by_one(step.kind, windows)
+    found = slide(_KINDS[step.kind], firsts, lows, np.ascontiguousarray(values))
     return found / counts if step.kind == "avg" else found
 
 
@@ -84,9 +94,14 @@ def _combined(step: Slide, one: Array, other: Array, context: Context) -> Array:
 
 
 def reckon_column(column: Column, length: int) -> Array:
-    """A column as numbers."""
-    values = column.expanded(length)
-    return values if column.domain is None else np.array(column.domain.decode(values), np.float64)
+    """A column as numbers: as floats, if they are of several forms."""
+    found = numbers_in(column)
+    if isinstance(found, Numbers):
+        floats = found.as_floats()
+        if floats is None:
+            raise UnsupportedError("a fold is of numbers of several forms")
+        found = floats
+    return np.broadcast_to(found, length)
 
 
 def _folded(

@@ -31,6 +31,7 @@ from cernis.check.model import (
 from cernis.check.patterns import consumption_of
 from cernis.errors import Diagnostic, Severity
 from cernis.knowledge import Knowledge
+from cernis.plan.forms import Forms
 from cernis.plan.linking import Linker
 from cernis.plan.logical import (
     Combine,
@@ -69,6 +70,8 @@ class Plan:
     checked: Checked
     knowledge: Knowledge
     diagnostics: tuple[Diagnostic, ...]
+    forms: Forms = field(compare=False, repr=False)
+    """The forms of values as far as the program's text tells; runs add those of their input."""
     spare: Spare = field(default_factory=lambda: Spare(), compare=False, repr=False)
     """What runs of the plan have worked out and leave to the next."""
 
@@ -95,7 +98,7 @@ def make_plan(checked: Checked) -> Plan:
     drafts, without = find_stages(checked.dependencies.components, rules, Linker(checked))
     stages = tuple(builder.stage(number, draft) for number, draft in enumerate(drafts, 1))
     warnings = tuple(builder.no_key(component) for component in without)
-    return Plan(stages, checked, knowledge, warnings)
+    return Plan(stages, checked, knowledge, warnings, Forms(checked.types, stages))
 
 
 Own = TypeVar("Own")

@@ -88,11 +88,12 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """The rows with a further column, the value of an expression."""
+    """The rows with a further column: the number that an expression is, or a value as it is."""
 
     variable: str
     expression: Term
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    is_number: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -491,7 +491,7 @@ def condition_operator(
             is_free = isinstance(target, Variable) and target.name in binds
             is_value = key[0] == "is" or not isinstance(source, Compound)
             if isinstance(target, Variable) and is_free and is_value and _is_plain(source):
-                return Compute(target.name, source, span)
+                return Compute(target.name, source, span, key[0] == "is")
     known = builtin(*key)
     if key in COMPARISONS and not binds and _are_plain(goal):
         return Filter(goal, literal.negated, span)

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from cernis.check.model import Relation
 from cernis.knowledge.values import Value, term_of
 from cernis.syntax.printer import show
+from cernis.syntax.tree import Number, walk
 from cernis.tables.domains import Texts
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -104,19 +106,19 @@ def coded(column: Column) -> Coded:
     return Coded(distinct.tolist(), codes.astype(np.int64))
 
 
-def has_floats(column: Column) -> bool:
-    """Is some number of a column a float?"""
-    if isinstance(column, Coded):
-        return any(isinstance(value, float) for value in column.values)
-    return column.dtype.kind == "f"
+def fits(value: Value) -> bool:
+    """Is each number in a value a whole one of 64 bits, or a finite float?
 
-
-def as_floats(column: Column) -> Column:
-    """The column with its numbers as floats; what is no number stays what it is."""
-    if isinstance(column, Coded):
-        values = [float(v) if isinstance(v, int) else v for v in column.values]
-        return Coded(values, column.codes)
-    return column.astype(np.float64)
+    >>> fits(1 << 63), fits(-1 << 63), fits("a name")
+    (False, True, True)
+    """
+    if isinstance(value, int):
+        return value + 1 >= -_LARGEST and value <= _LARGEST
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, str):
+        return True
+    return all(fits(part.value) for part in walk(value) if isinstance(part, Number))
 
 
 def cell(column: Column, row: int) -> Value:

@@ -80,16 +80,13 @@ def times_of(columns: Sequence[pa.ChunkedArray], form: Form) -> tuple[list[Integ
     return [times[whole] for times in found], whole
 
 
-def typed(column: pa.ChunkedArray, reckoned: bool) -> Column:
-    """Text as whole numbers or floats if all fields read as such, else as values of any kind.
-
-    If the column is `reckoned` with, whole numbers among floats may become floats.
-    """
+def typed(column: pa.ChunkedArray) -> Column:
+    """Text as whole numbers or floats if all fields read as such, else as values of any kind."""
     if not len(column):
         return Coded([], np.empty(0, np.int64))
     first = column[0].as_py()
     if not first or first[0] in _STARTS:
-        found = _numbers(column.combine_chunks(), reckoned)
+        found = _numbers(column.combine_chunks())
         if found is not None:
             return found
     coded = column.dictionary_encode()
@@ -108,21 +105,19 @@ def plain_text(column: pa.ChunkedArray) -> Column:
     return Coded(coded.dictionary.to_pylist(), as_numpy(coded.indices).astype(np.int64))
 
 
-def _numbers(texts: pa.Array, reckoned: bool) -> Column | None:
-    """Numbers, if that is what all texts read as and Arrow reads them as is done one by one."""
+def _numbers(texts: pa.Array) -> Column | None:
+    """Numbers of one form, if all texts read as such and Arrow reads them as is done one by one."""
     written = contents(texts)
     left = written.to_pybytes().translate(None, _INTEGER)
     try:
         if not left:
             return as_numpy(pc.cast(texts, pa.int64()))
-        if left.translate(None, _FLOAT):
+        if left.translate(None, _FLOAT) or not _all_have_a_point(texts, written):
             return None
         floats = as_numpy(pc.cast(texts, pa.float64()))
     except pa.ArrowInvalid:
         return None
-    if not np.isfinite(floats).all():
-        return None
-    return floats if reckoned or _all_have_a_point(texts, written) else None
+    return floats if np.isfinite(floats).all() else None
 
 
 def _all_have_a_point(texts: pa.Array, written: pa.Buffer) -> bool:

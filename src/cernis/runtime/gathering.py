@@ -14,6 +14,7 @@ from cernis.runtime.columns import (
     INFINITE,
     Booleans,
     ClockTimes,
+    Coded,
     Form,
     Integers,
     Kind,
@@ -21,9 +22,8 @@ from cernis.runtime.columns import (
     Records,
     SetAside,
     Sources,
-    as_floats,
     column_of,
-    has_floats,
+    fits,
     in_order,
     one_below_the_other,
 )
@@ -31,6 +31,7 @@ from cernis.runtime.retractions import resolve
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.times import NO_TIME, SubSecond
 from cernis.runtime.titles import TableForm
+from cernis.tables.domains import Texts
 
 __all__ = ["NO_TIME", "Gathering", "trouble_with_times"]
 
@@ -41,6 +42,10 @@ NO_CHANCE = "a probability must be a number from 0 to 1"
 CLOCK = "$clock"
 """What has this name is no record: it tells a stream that all has come up to a time."""
 NO_CLOCK = "$clock tells a time: a whole number, or a date and time in whole seconds"
+TOO_LARGE = (
+    "a whole number of more than 64 bits, or a float that is too large; "
+    "declare the argument text if it is a name"
+)
 UNCERTAIN = "the record is uncertain: it has a probability, and the run is one of certain records"
 
 
@@ -110,8 +115,13 @@ class Gathering:
             for row in np.flatnonzero(bad).tolist():
                 reason = trouble_with_times(part.form, [int(time[row]) for time in part.times])
                 self._set_aside(int(part.places[row]), reason, (text or part.text)(row))
-            part = part.take(~bad)
-        part = self._certain(part, text if not bad.any() else None)
+            part, text = part.take(~bad), None
+        large = _too_large(part)
+        if large is not None:
+            for row in np.flatnonzero(large).tolist():
+                self._set_aside(int(part.places[row]), TOO_LARGE, (text or part.text)(row))
+            part, text = part.take(~large), None
+        part = self._certain(part, text)
         if len(part):
             self._parts.setdefault(part.form, []).append(part)
 
@@ -135,6 +145,10 @@ class Gathering:
     ) -> None:  # fmt: skip
         """Take one record in, whose times can be."""
         self.count += 1
+        if not all(map(fits, values)) or (id is not None and not fits(id)):
+            one = _Rows([times], [values], [place], [retracts], [chance]).columns(form)
+            self._set_aside(place, TOO_LARGE, one.text(0))
+            return
         if chance < 1 and not self.uncertain:
             one = _Rows([times], [values], [place], [retracts], [chance]).columns(form)
             self._certain(one, None)
@@ -211,13 +225,10 @@ class Gathering:
             self._parts.setdefault(form, []).append(rows.columns(form))
         self._rows = {}
         return Records(
-            {form: self._joined(form, parts) for form, parts in self._parts.items()},
+            {form: one_below_the_other(parts) for form, parts in self._parts.items()},
             in_order(self._aside), dict(sorted(self._ignored.items())), self.count, self.sources,
             warnings=list(self._warnings), clock=self._clock_times(),
         )  # fmt: skip
-
-    def _joined(self, form: Form, parts: list[RecordColumns]) -> RecordColumns:
-        return alike(one_below_the_other(parts), self.shapes.reckoned(form))
 
     def records(self) -> Records:
         """All that was taken in, retractions matched with what they retract."""
@@ -239,15 +250,20 @@ class Gathering:
         )  # fmt: skip
 
 
-def alike(part: RecordColumns, reckoned: Sequence[bool]) -> RecordColumns:
-    """Numbers that rules reckon with are all floats if some are.
+def _too_large(part: RecordColumns) -> Booleans | None:
+    """The records with a number that no column can hold; None if there is none."""
+    found: Booleans | None = None
+    for column in (*part.columns, *([] if part.ids is None else [part.ids])):
+        if isinstance(column, Coded) and not _are_texts(column.values):
+            wrong = np.array([not fits(value) for value in column.values], np.bool_)
+            if wrong.any():
+                own = wrong[column.codes]
+                found = own if found is None else found | own
+    return found if found is not None and found.any() else None
 
-    Else a retraction that was read with whole numbers would not find its record.
-    """
-    for at, (column, is_reckoned) in enumerate(zip(part.columns, reckoned, strict=True)):
-        if is_reckoned and has_floats(column):
-            part.columns[at] = as_floats(column)
-    return part
+
+def _are_texts(values: Sequence[Value]) -> bool:
+    return isinstance(values, Texts) or set(map(type, values)) <= {str}
 
 
 def _kept(part: RecordColumns) -> RecordColumns:

@@ -93,6 +93,18 @@ class Input:
         ]
 
 
+def read_tables(tables: Mapping[str, pa.Table], checked: Checked) -> Records:
+    """Tables by relation name: `arrival, occurrence|start,end, [value,] arguments...`.
+
+    A row that cannot be used is a DataError.
+    """
+    from cernis.runtime.sources import read_events, refuse_set_aside
+
+    records = read_events(tables, checked)
+    refuse_set_aside(records)
+    return records
+
+
 class Encoder:
     """Encodes columns by the slots they belong to."""
 
@@ -100,17 +112,6 @@ class Encoder:
         self._checked = checked
         self._domains = domains
         self._tick = tick
-
-    def encode(self, tables: Mapping[str, pa.Table]) -> Input:
-        """Tables by relation name: `arrival, occurrence|start,end, [value,] arguments...`.
-
-        A row that cannot be used is a DataError.
-        """
-        from cernis.runtime.sources import read_events, refuse_set_aside
-
-        records = read_events(tables, self._checked)
-        refuse_set_aside(records)
-        return self.encode_records(records)
 
     def encode_records(self, records: Records) -> Input:
         """Records of any source."""
@@ -162,11 +163,8 @@ class Encoder:
         return relation in self._checked.catalogue.events
 
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
-        """The domain of a slot; None if it holds numbers that are reckoned with."""
-        types = self._checked.types
-        if types.is_reckoned(kind, relation, position):
-            return None
-        return self._domains.of(types.find((kind, relation, position)))
+        """The domain of a slot; None if it is held as an array of numbers."""
+        return self._domains.encoding(self._checked.types.find((kind, relation, position)))
 
 
 def _order(times: Integers) -> Integers | None:
@@ -183,7 +181,7 @@ def _sorted(column: Array, order: Integers | None) -> Array:
 def encoded(column: Column, domain: Domain | None) -> Array:
     """A column as codes of a domain, or as numbers if there is none."""
     if domain is None:
-        return _reckoned(column)
+        return column if not isinstance(column, Coded) else numbers_at(column)
     if isinstance(column, Coded):
         codes = domain.encode(column.values)  # type: ignore[arg-type]
         return codes[column.codes] if len(codes) else np.empty(0, np.int64)
@@ -193,17 +191,12 @@ def encoded(column: Column, domain: Domain | None) -> Array:
     return domain.encode(distinct.tolist())[inverse]
 
 
-def _reckoned(column: Column) -> Array:
-    """Numbers: whole ones if all are, else floats. Whatever is no number compares with nothing."""
-    if not isinstance(column, Coded):
-        return column
-    if not column.values:
+def numbers_at(column: Coded) -> Array:
+    """The numbers of a column whose values are all of one form."""
+    if not len(column):
         return np.empty(0, np.int64)
-    known = [v if isinstance(v, int | float) else np.nan for v in column.values]
-    try:
-        return numbers(known)[column.codes]
-    except OverflowError:
-        return np.array(known, np.float64)[column.codes]
+    used, places = np.unique(column.codes, return_inverse=True)
+    return numbers([column.values[at] for at in used.tolist()])[places]
 
 
 def _both(first: InputFluent, second: InputFluent) -> InputFluent:

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.check.forms import Form
 from cernis.check.model import Relation
-from cernis.errors import DataError
+from cernis.check.types import Slot
+from cernis.errors import DataError, InternalError
+from cernis.plan.forms import Forms
 from cernis.runtime.carrying import UNKNOWN
 from cernis.runtime.columns import SetAside
 from cernis.runtime.evaluator import Spaces, Standing
@@ -44,7 +47,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Encoded: TypeAlias = tuple[list[Domain | None], list[Domain | None]]
 """The domains of the arguments, and of the other columns."""
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """The format of what is left; older ones are brought to it."""
 
 SEALED: Final = 3
@@ -255,6 +258,7 @@ def left(session: Session) -> Tree:
     registers = session.spaces.registers if session.may_be_incremental else []
     return {
         **tree,
+        "forms": plain_forms(session.forms),
         "population": population,
         "registers": [*map(out.combinations, registers)],
         "domains": out.values(),
@@ -277,8 +281,13 @@ def _as_it_is(tree: Tree) -> Tree:
     return tree
 
 
+def _of_any_form(tree: Tree) -> Tree:
+    """The fourth format said nothing of the forms of values."""
+    return {**tree, "forms": None}
+
+
 MIGRATIONS: Final[Mapping[int, Callable[[Tree], Tree]]] = {
-    1: _with_ids, 2: _as_it_is, 3: _as_it_is,
+    1: _with_ids, 2: _as_it_is, 3: _as_it_is, 4: _of_any_form,
 }  # fmt: skip
 """By format: how to make of what was left in it what the next one would have."""
 
@@ -293,6 +302,22 @@ def migrated(found: int, tree: Tree) -> Tree:
     for older in range(found, FORMAT):
         tree = MIGRATIONS[older](tree)
     return tree
+
+
+def plain_forms(forms: Forms) -> Tree:
+    """The forms of what came as input, slot by slot."""
+    return [
+        [kind, *plain_relation(relation), position, int(form)]
+        for (kind, relation, position), form in forms.input().items()
+    ]
+
+
+def forms_of(tree: Tree) -> dict[Slot, Form]:
+    """The forms of a tree."""
+    return {
+        (kind, Relation(name, arity), position): Form(form)
+        for kind, name, arity, position, form in tree
+    }
 
 
 def _plain_counts(counts: Counts) -> Tree:
@@ -433,11 +458,26 @@ def resume(session: Session, tree: Tree) -> None:
     """Let a session that is empty go on where another of the same program has ended."""
     try:
         _resume(session, tree)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except (
+        ValueError, KeyError, IndexError, TypeError, AttributeError, InternalError
+    ) as error:  # fmt: skip
         raise DataError(f"it cannot be read: {type(error).__name__} {error}") from error
 
 
+def take_forms(session: Session, tree: Tree) -> None:
+    """Let a session that is empty hold values as the one did that has left them.
+
+    Where it was not said how that was, each value is held as it is.
+    """
+    if tree["forms"] is None:
+        slots = session.plan.checked.types.slots()
+        session.take_forms(dict.fromkeys(slots, Form.ANY))
+    else:
+        session.take_forms(forms_of(tree["forms"]))
+
+
 def _resume(session: Session, tree: Tree) -> None:
+    take_forms(session, tree)
     given = Incoming.of(tree, session.spaces)
     known = relations(session.spaces)
     session.start, session.last = tree["start"], tree["last"]

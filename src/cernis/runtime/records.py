@@ -301,16 +301,15 @@ class _Block:
         self, rows: Integers, form: Form, times: list[Integers], table: pa.Table, retracts: bool
     ) -> None:
         texts = table.columns[len(times) : len(times) + form.width]
-        reckoned = self._gathering.shapes.reckoned(form)
         declared = self._gathering.shapes.declared_text(form)
         columns = [
-            plain_text(column) if is_text else typed(column, is_reckoned)
-            for column, is_reckoned, is_text in zip(texts, reckoned, declared, strict=True)
+            plain_text(column) if is_text else typed(column)
+            for column, is_text in zip(texts, declared, strict=True)
         ]
         flags = np.ones(len(rows), np.bool_) if retracts else None
         places = rows + self._places if isinstance(self._places, int) else self._places[rows]
         chances = None if self._told is None else self._told.chances[rows]
-        ids = typed(table.columns[-1], False) if self._more else None
+        ids = typed(table.columns[-1]) if self._more else None
         part = RecordColumns(form, times, columns, places, flags, chances=chances, ids=ids)
         self._gathering.add(part, lambda row: self._line(int(rows[row])))
 

@@ -28,13 +28,15 @@ from cernis.operators.grounding import distinct
 from cernis.operators.pieces import Piece, reaching, united
 from cernis.operators.profile import Profile
 from cernis.plan.builder import Plan
+from cernis.plan.forms import Forms
 from cernis.plan.logical import Match
 from cernis.plan.steps import Occurrences, Slide, parts_below, steps_of
 from cernis.runtime.history import History
-from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
+from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent, read_tables
 from cernis.runtime.members import Members
 from cernis.runtime.query import evaluate
 from cernis.runtime.records import Records
+from cernis.runtime.seen_forms import see_records
 from cernis.runtime.state import State
 from cernis.tables.domains import Domains
 from cernis.tables.events import EventTable, by_entity
@@ -114,7 +116,7 @@ class _Workspace:
     Codes are never given back. So a run that met many values of its own does not leave them.
     """
 
-    domains: Domains = field(default_factory=Domains)
+    domains: Domains
     memo: Memo = field(default_factory=Memo)
     size: int | None = None
 
@@ -145,13 +147,16 @@ class Run:
         self.watched = self.memo.once("watched", self.plan, lambda: watched_fluents(self.plan))
         self.in_time = self.memo.once("in time", self.plan, lambda: events_in_time(self.plan))
 
-    def _prepared(self) -> _Workspace:
-        """What another run has left, if there is such."""
+    def _prepared(self, forms: Forms) -> _Workspace:
+        """What another run has left, if there is such, and if it held values as this one does."""
+        arrays = forms.arrays()
         try:
             found = self.plan.spare.pop()
         except IndexError:
-            return _Workspace()
+            return _Workspace(Domains(arrays))
         assert isinstance(found, _Workspace)
+        if found.domains.arrays != arrays:
+            return _Workspace(Domains(arrays))
         found.memo.forget_filled()
         return found
 
@@ -164,11 +169,16 @@ class Run:
 
         `on_query` is told of each query and of the answer as of then: all that stands.
         """
-        self._enter(self._prepared())
+        records = given if isinstance(given, Records) else read_tables(given, self.checked)
+        self._enter(self._prepared(self.forms_of(records)))
         encoder = Encoder(self.checked, self.domains, self.tick)
-        if isinstance(given, Records):
-            return self._run(encoder.encode_records(given), start, end, window, step, on_query)
-        return self._run(encoder.encode(given), start, end, window, step, on_query)
+        return self._run(encoder.encode_records(records), start, end, window, step, on_query)
+
+    def forms_of(self, records: Records) -> Forms:
+        """The forms of values as they are with some records."""
+        forms = self.plan.forms.copy()
+        see_records(forms, records.relations.values())
+        return forms
 
     def _run(
         self, given: Input, start: int | None, end: int | None, window: int | None,

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.amounts import FARTHEST
+from cernis.check.forms import Form as ValueForm
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import DataError
 from cernis.plan.uses import head_of
@@ -127,6 +128,11 @@ def _records_fit(tree: Tree) -> str | None:
 
 
 _FORM: Final = Parts((Text(), _COUNT, Text(tuple(Kind))))
+
+_FORM_OF_SLOT: Final = Parts((
+    Text(("event", "fluent")), Text(), _COUNT,
+    Cases({int: _COUNT, str: Text(("value",))}), Whole(0, int(ValueForm.ANY)),
+))  # fmt: skip
 
 RECORDS: Final = Table(
     {
@@ -281,6 +287,7 @@ class _Shapes:
                 "counts": _COUNTS, "memory": self._memory(), "standing": Maybe(self._standing()),
                 "policy": Table({"known": self._intervals(), "reported": self._intervals()}),
                 "population": self._population(), "registers": self._registers(),
+                "forms": Maybe(Listed(_FORM_OF_SLOT)),
                 "more": Maybe(self._uncertain()) if self.is_uncertain else Nothing(),
             },
             (_session_fits,), frozenset({"more"}),

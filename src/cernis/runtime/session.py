@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from cernis.check.forms import Form
 from cernis.check.model import FluentKind, Relation
+from cernis.check.types import Slot
 from cernis.errors import DataError
 from cernis.operators.context import Context, Memo
 from cernis.operators.profile import Timing
@@ -26,6 +28,7 @@ from cernis.runtime.memory import Admitted, Counts, Memory
 from cernis.runtime.population import Population
 from cernis.runtime.run import Window, undisturbed
 from cernis.runtime.scratch import Scratch
+from cernis.runtime.seen_forms import see_records
 from cernis.runtime.sources import Events, read_unresolved
 from cernis.tables.domains import Domains
 from cernis.tables.fluents import ending_behind
@@ -121,12 +124,13 @@ class Session:
         self.last: int | None = None
         self.version = fingerprint(plan.checked)[:12]
         self.policy = Policy(policy, self.tick)
+        self.forms = plan.forms.copy()
         self._begin()
 
     def _begin(self) -> None:
         """Begin with nothing known."""
         self.policy = type(self.policy)(self.policy.name, self.tick)
-        self._domains, self._memo = Domains(), Memo()
+        self._domains, self._memo = Domains(self.forms.arrays()), Memo()
         self._enough = GROWTH * ROOM
         template = self._context(Window(0, 0, 0), 0)
         self.spaces = Spaces(self.plan, template, has_marks=self.incremental is not False)
@@ -217,6 +221,9 @@ class Session:
             first = self.memory.first
             self.start = (first if first is not None else time) - self.tick
         window = self._window_of(time)
+        see_records(self.forms, (part for own in self.memory.pending.values() for part in own))
+        if self.forms.arrays() != self._domains.arrays:
+            self._recode()
         with undisturbed():
             context = self._context(window, self.start)
             if isinstance(self._evaluator, Scratch):
@@ -240,6 +247,12 @@ class Session:
     def codes(self) -> int:
         """How many values, and combinations of them, have codes."""
         return len(self._domains) + sum(register.count for register in self.spaces.registers)
+
+    def take_forms(self, slots: Mapping[Slot, Form]) -> None:
+        """Begin with values of these forms; the session must be empty."""
+        self.forms.see(slots)
+        if self.forms.arrays() != self._domains.arrays:
+            self._begin()
 
     def _recode(self) -> None:
         """Give codes to the values in use, and to no others: memory follows the window."""

@@ -31,6 +31,7 @@ from cernis.runtime.keeping import (
     relations,
     resume,
     standing_of,
+    take_forms,
 )
 from cernis.runtime.kinship import digests
 from cernis.runtime.plain import Layout, Tree, packed, sealed, unpacked
@@ -146,6 +147,7 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
         raise DataError("the rules have changed, and the session is over uncertain records")
     if checked.definitions.patterns or tree.get("has_patterns"):
         raise DataError("the rules have changed, and there are event patterns among them")
+    take_forms(session, own)
     session.start, session.last = own["start"], own["last"]
     given = Incoming.of(own, session.spaces)
     fill_memory(session.memory, own["memory"], given)

@@ -218,11 +218,11 @@ class _Reading:
         named = [] if self._titles.ids is None else [self._titles.ids]
         times = self._keep(times, self._filled([*columns, *named]), "a value is missing")
         shapes = self._gathering.shapes
-        kinds = zip(columns, shapes.reckoned(form), shapes.declared_text(form), strict=True)
+        kinds = zip(columns, shapes.declared_text(form), strict=True)
         read = [self._column(*each) for each in kinds]
         flags = self._flags()
         chances = self._chances()
-        ids = self._column(named[0], False) if named else None
+        ids = self._column(named[0]) if named else None
         part = RecordColumns(form, times, read, self._places, flags, chances=chances, ids=ids)
         self._gathering.add(part)
 
@@ -300,22 +300,15 @@ class _Reading:
                 found = ~gaps if found is None else found & ~gaps
         return found
 
-    def _column(self, title: str, reckoned: bool, declared_text: bool = False) -> Column:
+    def _column(self, title: str, declared_text: bool = False) -> Column:
         column = self._table.column(title)
         if self._is_text:
-            return plain_text(column) if declared_text else typed(column, reckoned)
+            return plain_text(column) if declared_text else typed(column)
         what = f"column {title} of {self._name}"
         if declared_text and (pa.types.is_temporal(column.type) or _is_text(column.type)):
             column = pc.cast(column, pa.large_string())
         read = argument_column(column, what)
-        if declared_text:
-            return as_text(read)
-        if (
-            reckoned and isinstance(read, Coded) and len(read)
-            and (isinstance(read.values, Texts) or all(isinstance(v, str) for v in read.values))
-        ):  # fmt: skip
-            raise DataError(f"{what} must hold numbers, not {column.type}")
-        return read
+        return as_text(read) if declared_text else read
 
 
 def _cell(scalar: Any) -> str:

@@ -81,7 +81,7 @@ class UncertainRun(Run):
 
         Those that statically determined fluents are made of are looked for in any case.
         """
-        workspace = self._prepared()
+        workspace = self._prepared(self.forms_of(records))
         self._enter(workspace)
         encoder = Encoder(self.checked, self.domains, self.tick)
         given = encoder.encode_records(records)

@@ -23,6 +23,7 @@ from cernis.runtime.keeping import Incoming, Outgoing
 from cernis.runtime.memory import Memory
 from cernis.runtime.plain import Tree
 from cernis.runtime.result import Summary
+from cernis.runtime.seen_forms import see_records
 from cernis.runtime.session import Session
 from cernis.runtime.sources import Events, read_unresolved
 from cernis.runtime.stores import Rows
@@ -151,11 +152,13 @@ class UncertainSession(Session):
                 records.relations[form] = part.take(~doubtful)
         return records
 
-    def keep_all(self) -> None:
+    def keep_all(self, records: Records) -> None:
         """Keep what certain fluents said before the window, for an answer over all queries.
 
-        Codes of values stay as they are then.
+        Codes of values stay as they are then; so all records must be known.
         """
+        see_records(self.forms, records.relations.values())
+        self._begin()
         self._evaluator.keeps = True
         self._enough = sys.maxsize
 

@@ -34,7 +34,6 @@ class WindowedRun:
         self._session = UncertainSession(
             plan, uncertain, chosen.window, chosen.step, None, chosen.tick, chosen.ties
         )
-        self._session.keep_all()
         self._passed: dict[Relation, list[Rows]] = {}
         self._settled: dict[Relation, list[Courses]] = {}
         self.queries = 0
@@ -58,6 +57,7 @@ class WindowedRun:
     def over(self, records: Records, start: int, end: int) -> UncertainAnswer:
         """Run over records, retractions among them, from start, exclusive, to end."""
         session = self._session
+        session.keep_all(records)
         session.start = start
         session.insert(records)
         for window in windows(start, end, self._chosen.window, self._chosen.step):

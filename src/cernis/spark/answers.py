@@ -9,8 +9,9 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.runtime.columns import Column, joined
+from cernis.runtime.inputs import encoded
 from cernis.runtime.run import Answer
-from cernis.spark.blobs import decoded, encoded, packed_column, unpacked_column
+from cernis.spark.blobs import decoded, packed_column, unpacked_column
 from cernis.tables.domains import Domain
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable

@@ -75,23 +75,6 @@ def _as_integers(values: Sequence[Value]) -> Integers | None:
     return found if int(found.min()) >= -INFINITE else None
 
 
-def encoded(column: Column, domain: Domain | None) -> Array:
-    """A column as codes of a domain; as numbers if there is none."""
-    if isinstance(column, Coded):
-        if domain is None:
-            from cernis.tables.domains import numbers
-
-            return numbers(column.values)[column.codes]
-        codes = domain.encode(column.values)  # type: ignore[arg-type]
-        return codes[column.codes] if len(codes) else np.empty(0, np.int64)
-    if domain is None:
-        return column
-    if column.dtype == np.int64:
-        return domain.encode_integers(column)  # type: ignore[arg-type]
-    distinct, inverse = np.unique(column, return_inverse=True)
-    return domain.encode(distinct.tolist())[inverse]
-
-
 # -- records -----------------------------------------------------------------------------------
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.operators.context import Context, Points
 from cernis.runtime.columns import Column, Integers, joined, taken
-from cernis.spark.blobs import decoded, encoded, packed_column, unpacked_column
+from cernis.runtime.inputs import encoded
+from cernis.spark.blobs import decoded, packed_column, unpacked_column
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.events import EventTable

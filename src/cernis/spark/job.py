@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from cernis.check.forms import Form as ValueForm
+from cernis.check.types import Slot
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan, Spare
 from cernis.runtime.anchors import are_anchored
@@ -27,7 +29,7 @@ Member = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is known of all the input: its first and last points, forms, and columns with floats.
+    """What is known of all the input: its first and last points, forms, and those of its values.
 
     `reach` is the last arrival of a retraction, matched or not.
     """
@@ -36,7 +38,7 @@ class Survey:
     last: int | None = None
     reach: int | None = None
     forms: frozenset[Form] = frozenset()
-    floats: frozenset[tuple[Form, int]] = frozenset()
+    values: Mapping[Slot, ValueForm] = field(default_factory=dict)
 
     def __add__(self, other: Survey) -> Survey:
         return Survey(
@@ -44,8 +46,17 @@ class Survey:
             _most(self.last, other.last),
             _most(self.reach, other.reach),
             self.forms | other.forms,
-            self.floats | other.floats,
+            _together(self.values, other.values),
         )
+
+
+def _together(
+    one: Mapping[Slot, ValueForm], other: Mapping[Slot, ValueForm]
+) -> Mapping[Slot, ValueForm]:
+    found = dict(one)
+    for slot, form in other.items():
+        found[slot] = found.get(slot, ValueForm.NOTHING) | form
+    return found
 
 
 def _least(one: int | None, other: int | None) -> int | None:

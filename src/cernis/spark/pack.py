@@ -16,9 +16,9 @@ from cernis.runtime.columns import (
     Kind,
     RecordColumns,
     Records,
-    has_floats,
     taken,
 )
+from cernis.runtime.seen_forms import forms_in, slots_of
 from cernis.spark.blobs import packed_column, packed_records
 from cernis.spark.components import linked_by
 from cernis.spark.job import Job, Survey
@@ -210,19 +210,13 @@ def surveyed(records: Records, job: Job) -> Survey:
 
 def _survey_of(form: Form, part: RecordColumns, job: Job) -> Survey:
     reach: int | None = None
-    floats = frozenset(
-        (form, at)
-        for at, (column, reckoned) in enumerate(
-            zip(part.columns, job.loaded.reckoned(form), strict=True)
-        )
-        if reckoned and has_floats(column)
-    )
+    values = forms_in(job.loaded.plan.forms, slots_of(form), part.columns)
     times = part.times
     if part.retracts is not None and part.retracts.any():
         reach = int(part.times[0][part.retracts].max())
         times = [time[~part.retracts] for time in times]
     if not len(times[0]):
-        return Survey(None, None, reach, frozenset([form]), floats)
+        return Survey(None, None, reach, frozenset([form]), values)
     lasts = [int(times[0].max()), int(times[1].max())]
     for ends in times[2:]:
         closed = ends[ends < INFINITE]
@@ -230,7 +224,7 @@ def _survey_of(form: Form, part: RecordColumns, job: Job) -> Survey:
     if part.gone is not None:
         gone = part.gone[part.gone < INFINITE]
         lasts += [int(gone.max())] if len(gone) else []
-    return Survey(int(times[1].min()), max(lasts), reach, frozenset([form]), floats)
+    return Survey(int(times[1].min()), max(lasts), reach, frozenset([form]), values)
 
 
 def report_of(records: Records, job: Job) -> dict[str, Any]:

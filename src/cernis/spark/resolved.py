@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cernis.runtime.columns import Booleans, RecordColumns, Records, one_below_the_other
-from cernis.runtime.gathering import NO_RECORD, alike
+from cernis.runtime.gathering import NO_RECORD
 from cernis.runtime.retractions import resolve
 from cernis.spark.job import Job
 
@@ -24,7 +24,7 @@ def enter(
 
     Retractions of nothing are set aside, if they are `mine`.
     """
-    part, unmatched = resolve(alike(one_below_the_other(parts), job.loaded.reckoned(parts[0].form)))
+    part, unmatched = resolve(one_below_the_other(parts))
     if part.retracts is not None:
         lost = part.take(unmatched)
         for row in np.flatnonzero(mine(lost)).tolist():

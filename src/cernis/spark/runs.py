@@ -8,6 +8,7 @@ import numpy as np
 
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
+from cernis.plan.forms import Forms
 from cernis.runtime.columns import Kind, RecordColumns, Records
 from cernis.runtime.history import History
 from cernis.runtime.inputs import Encoder, Input
@@ -16,7 +17,7 @@ from cernis.runtime.query import evaluate
 from cernis.runtime.run import Answer, Run, Window, undisturbed, windows
 from cernis.runtime.state import State
 from cernis.spark.found import Found, Given, Harvest, What, one_below_the_other
-from cernis.spark.job import Job
+from cernis.spark.job import Job, Survey
 from cernis.spark.owning import Owner
 from cernis.spark.slices import Sliced
 from cernis.tables.events import EventTable
@@ -28,9 +29,12 @@ FoundParts = dict[tuple[Relation, What], list[Found]]
 class StageRun(Run):
     """A run of one stage: earlier stages' tables are put in, later stages' needs taken out."""
 
-    def __init__(self, job: Job, step: int, found: FoundParts, owner: Owner) -> None:
+    def __init__(
+        self, job: Job, step: int, found: FoundParts, owner: Owner, survey: Survey
+    ) -> None:
         loaded = job.loaded
         self._owner = owner
+        self._values = survey.values
         settings = job.settings
         super().__init__(loaded.stage(step), settings.tick, settings.ties)
         self._job = job
@@ -42,6 +46,12 @@ class StageRun(Run):
             if any(relation in there for there in owned.values())
         )  # fmt: skip
         self.harvest = Harvest(frozenset(owned[step]) & frozenset(loaded.routes.onward))
+
+    def forms_of(self, records: Records) -> Forms:
+        """The forms of values in all of the input, of which these records are a part."""
+        forms = self.plan.forms.copy()
+        forms.see(self._values)
+        return forms
 
     def _context(self, given: Input, window: Window, start: int, state: State) -> Context:
         context = super()._context(given, window, start, state)
@@ -88,13 +98,15 @@ class WindowedRun(StageRun):
     Records that no window to come can see are forgotten.
     """
 
-    def __init__(self, job: Job, step: int, owner: Owner, start: int, end: int) -> None:
-        super().__init__(job, step, {}, owner)
+    def __init__(
+        self, job: Job, step: int, owner: Owner, survey: Survey, start: int, end: int
+    ) -> None:
+        super().__init__(job, step, {}, owner, survey)
         settings = job.settings
         self._start = start
         self._number = 0
         self._windows = deque(windows(start, end, settings.window, settings.step))
-        self._enter(self._prepared())
+        self._enter(self._prepared(self.forms_of(Records())))
         self._encoder = Encoder(self.checked, self.domains, self.tick)
         self._state = State(self.checked, self.domains, self.tick)
         self._history = History(self.plan)
@@ -158,13 +170,14 @@ class SlicedRun(StageRun):
     """
 
     def __init__(
-        self, job: Job, step: int, found: FoundParts, owner: Owner, parts: Sliced, start: int
-    ) -> None:
-        super().__init__(job, step, found, owner)
+        self, job: Job, step: int, found: FoundParts, owner: Owner, survey: Survey, parts: Sliced,
+        start: int,
+    ) -> None:  # fmt: skip
+        super().__init__(job, step, found, owner, survey)
         self._parts = parts
         self._start = self._edge = start
         self._conflicts = 0
-        self._enter(self._prepared())
+        self._enter(self._prepared(self.forms_of(Records())))
         self._encoder = Encoder(self.checked, self.domains, self.tick)
         self._state = State(self.checked, self.domains, self.tick)
 

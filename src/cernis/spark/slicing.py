@@ -7,7 +7,7 @@ import numpy as np
 from cernis.runtime.columns import INFINITE, Form, Kind, RecordColumns, Records
 from cernis.runtime.columns import one_below_the_other as stacked
 from cernis.runtime.run import Answer
-from cernis.spark.job import Job
+from cernis.spark.job import Job, Survey
 from cernis.spark.owning import Owner
 from cernis.spark.runs import FoundParts, SlicedRun, WindowedRun
 from cernis.spark.slices import Sliced
@@ -19,13 +19,15 @@ class Slicing:
     """The slices of a step in one bucket. Without `parts`, nothing is evaluated in it."""
 
     def __init__(
-        self, job: Job, step: int, found: FoundParts, owner: Owner, parts: Sliced | None,
-        start: int, end: int,
+        self, job: Job, step: int, found: FoundParts, owner: Owner, survey: Survey,
+        parts: Sliced | None, start: int, end: int,
     ) -> None:  # fmt: skip
         self.edge = start
         self._end = end
         self._parts = parts
-        self._run = None if parts is None else SlicedRun(job, step, found, owner, parts, start)
+        self._run: SlicedRun | None = None
+        if parts is not None:
+            self._run = SlicedRun(job, step, found, owner, survey, parts, start)
         self._lasting: Parts = {}
         self._kept: Parts = {}
 
@@ -57,9 +59,10 @@ class Windowing:
     """The slices of a step with windows in one bucket: of each, some queries are evaluated."""
 
     def __init__(
-        self, job: Job, step: int, found: FoundParts, owner: Owner, start: int, end: int
-    ) -> None:
-        self.run = WindowedRun(job, step, owner, start, end)
+        self, job: Job, step: int, found: FoundParts, owner: Owner, survey: Survey, start: int,
+        end: int,
+    ) -> None:  # fmt: skip
+        self.run = WindowedRun(job, step, owner, survey, start, end)
         self._found = found
         self._kept: Parts = {}
 

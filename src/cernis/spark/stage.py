@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from cernis.plan.builder import Plan
 from cernis.runtime.columns import Kind as Given
-from cernis.runtime.columns import RecordColumns, Records, as_floats
+from cernis.runtime.columns import RecordColumns, Records
 from cernis.runtime.recognise import account, chosen_bounds
 from cernis.runtime.run import windows
 from cernis.spark.buckets import Spread
@@ -159,7 +159,9 @@ class Step:
     def _windowing(self) -> Windowing:
         if not isinstance(self.slicing, Windowing):
             start, end = self._bounds()
-            self.slicing = Windowing(self.job, self.step, self.inbox.found, self._owner, start, end)
+            self.slicing = Windowing(
+                self.job, self.step, self.inbox.found, self._owner, self._survey, start, end
+            )
         return self.slicing
 
     def _harvested(self, run: StageRun) -> Iterator[Row]:
@@ -188,7 +190,7 @@ class Step:
         if not isinstance(self.slicing, Slicing):
             parts = self.job.loaded.sliced(self.step) if self._evaluates() else None
             self.slicing = Slicing(
-                self.job, self.step, self.inbox.found, self._owner, parts, start, end
+                self.job, self.step, self.inbox.found, self._owner, self._survey, parts, start, end
             )
         records = self._read(home, resolved) if self._evaluates() else Records()
         self.slicing.take(records, query)
@@ -251,7 +253,7 @@ class Step:
             run, answer = self.slicing.finish()
         else:
             settings = self.job.settings
-            run = StageRun(self.job, self.step, self.inbox.found, self._owner)
+            run = StageRun(self.job, self.step, self.inbox.found, self._owner, self._survey)
             answer = run.over(records, *self._bounds(), settings.window, settings.step)
         self.report |= {"queries": answer.queries, "conflicts": answer.conflicts}
         own = self._owner.answer(answer)
@@ -272,13 +274,5 @@ class Step:
         found = Records()
         for form, own in parts.items():
             if form.relation in reads:
-                found.relations[form] = _with_floats(stacked_records(own), survey)
+                found.relations[form] = stacked_records(own)
         return found
-
-
-def _with_floats(part: RecordColumns, survey: Survey) -> RecordColumns:
-    """Numbers that are floats anywhere are floats here, so that answers read alike."""
-    for at in range(len(part.columns)):
-        if (part.form, at) in survey.floats:
-            part.columns[at] = as_floats(part.columns[at])
-    return part

@@ -16,6 +16,7 @@ from cernis.runtime.feed import Feed
 from cernis.runtime.memory import Counts, Memory
 from cernis.runtime.query import Outcome
 from cernis.runtime.scratch import Scratch
+from cernis.runtime.seen_forms import see_found
 from cernis.runtime.session import Session
 from cernis.runtime.stores import Rows
 from cernis.runtime.uncertain_session import UncertainFeed, UncertainSession
@@ -112,7 +113,15 @@ class StageSession(Owned):
 
     def put_in(self, found: Iterable[Found]) -> None:
         """Take what earlier stages found, as of each query of a micro-batch."""
-        self._scratch.put_in(found)
+        given = list(found)
+        for each in given:
+            see_found(self.forms, each.relation, each.columns)
+        self._scratch.put_in(given)
+
+    def _recode(self) -> None:
+        before = self._scratch
+        super()._recode()
+        self._scratch.go_on_within(before)
 
     def taken_out(self) -> list[Found]:
         """What later stages have to know of the queries of a micro-batch, which is over."""
@@ -177,6 +186,10 @@ class StageScratch(Scratch):
         self._given: list[Given] | None = None
         self._number = 0
         self._harvest = Harvest(self._later)
+
+    def go_on_within(self, before: StageScratch) -> None:
+        """Go on with the micro-batch of another, whose values had other codes."""
+        self._found, self._number, self._harvest = before._found, before._number, before._harvest
 
     def taken_out(self) -> list[Found]:
         """What later stages have to know of these queries."""

@@ -21,10 +21,12 @@ from cernis.operators.context import Context
 from cernis.operators.heads import slot_domains
 from cernis.operators.pieces import united
 from cernis.plan.builder import Plan
+from cernis.plan.forms import Forms
 from cernis.plan.logical import parts_of
-from cernis.runtime.columns import Column, Integers, RecordColumns, joined, taken
+from cernis.runtime.columns import Column, Integers, RecordColumns, Records, joined, taken
 from cernis.runtime.inputs import Input, encoded
 from cernis.runtime.run import Window
+from cernis.runtime.seen_forms import see_found
 from cernis.runtime.uncertain import Evaluation, UncertainRun, is_by_chance, uncertain_relations
 from cernis.spark.blobs import decoded
 from cernis.spark.buckets import bucket_of
@@ -215,6 +217,14 @@ class StageRun(UncertainRun):
     stage: Stage
     found: list[Found]
     """What later stages ask for, when it has been evaluated."""
+
+    def forms_of(self, records: Records) -> Forms:
+        """The forms of values in records, and in what earlier stages found."""
+        forms = super().forms_of(records)
+        for parts in self.stage.given.values():
+            for part in parts:
+                see_found(forms, part.relation, part.columns)
+        return forms
 
     def _evaluation(self, context: Context, window: Window) -> Evaluation:
         found = _StageEvaluation(

@@ -1,7 +1,8 @@
 """Domains: the values an argument takes, numbered densely as they are met.
 
 Columns that can be compared hold codes of one domain, so that joining and grouping are about
-small integers whatever the values are. Columns that are reckoned with stay numbers.
+small integers whatever the values are. Columns of numbers of one form that rules compare or compute
+with stay numbers.
 """
 
 from __future__ import annotations
@@ -15,11 +16,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.errors import InternalError
 from cernis.kernels.codes import look_up
 from cernis.kernels.hashing import Numbering
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Value: TypeAlias = int | float | str
+
+INFINITE = frozenset({"inf", "infinite"})
+"""Texts that are numbers wherever a number is meant."""
+
+EXACT = 1 << 53
+"""Whole numbers up to this size are exact as floats."""
+
+_LARGEST = (1 << 63) - 1
 
 _DENSE = 4
 """Integers are numbered through a table if their range is at most this many times their count."""
@@ -48,6 +58,59 @@ class Texts(Sequence[Value]):
         return iter(self[:])
 
 
+NO_NUMBER, WHOLE, FRACTION, OVERFLOW = range(4)
+"""Kinds of values as numbers: none, a whole number, a float; or a whole number of too many bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers of any form, row by row: `ints` where `kinds` is WHOLE, `floats` where FRACTION.
+
+    Elsewhere `floats` is not a number.
+    """
+
+    kinds: npt.NDArray[np.uint8]
+    ints: Integers
+    floats: npt.NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def take(self, rows: npt.NDArray[Any]) -> Numbers:
+        """The numbers of some rows."""
+        return Numbers(self.kinds[rows], self.ints[rows], self.floats[rows])
+
+    def as_floats(self) -> npt.NDArray[np.float64] | None:
+        """All as floats that compare as the numbers do; None if a whole number has none."""
+        whole = self.kinds == WHOLE
+        ints = self.ints[whole]
+        if len(ints) and (int(ints.max()) > EXACT or int(ints.min()) < -EXACT):
+            return None
+        if (self.kinds == OVERFLOW).any():
+            return None
+        return np.where(whole, self.ints.astype(np.float64), self.floats)
+
+
+def numbers_of(values: Sequence[Any]) -> Numbers:
+    """Values as numbers, as far as they are such.
+
+    >>> numbers_of([2, 2.5, "inf", "red"]).kinds.tolist()
+    [1, 2, 2, 0]
+    """
+    kinds = np.fromiter(map(_kind, values), np.uint8, len(values))
+    ints = [value if kind == WHOLE else 0 for value, kind in zip(values, kinds, strict=True)]
+    floats = np.full(len(values), np.nan)
+    for at in np.flatnonzero(kinds == FRACTION).tolist():
+        floats[at] = values[at] if isinstance(values[at], float) else np.inf
+    return Numbers(kinds, np.array(ints, np.int64), floats)
+
+
+def _kind(value: Any) -> int:
+    if isinstance(value, int):
+        return WHOLE if value + 1 >= -_LARGEST and value <= _LARGEST else OVERFLOW
+    return FRACTION if isinstance(value, float) or value in INFINITE else NO_NUMBER
+
+
 @dataclass(slots=True)
 class Domain:
     """Values and their codes; codes count from 0 and never change.
@@ -69,6 +132,8 @@ class Domain:
     """The texts among the values, their codes, and how many values there were then."""
     _met: tuple[pa.LargeStringArray, Integers] | None = field(default=None, repr=False)
     """The longest list of texts so far, and its codes: tables often have the same one."""
+    _numbers: Numbers | None = field(default=None, repr=False)
+    _floats: npt.NDArray[np.float64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -181,6 +246,29 @@ class Domain:
         self._codes.update(zip(new, range(first, first + len(new)), strict=True))
         self._table[values - self._low] = np.arange(first, first + len(new))
 
+    def numbers(self) -> Numbers:
+        """The values as numbers, by their codes."""
+        known = self._numbers
+        if known is None:
+            known = self._numbers = numbers_of(self.values)
+        elif len(known) < len(self.values):
+            more = numbers_of(self.values[len(known) :])
+            known = self._numbers = Numbers(
+                np.concatenate([known.kinds, more.kinds]),
+                np.concatenate([known.ints, more.ints]),
+                np.concatenate([known.floats, more.floats]),
+            )
+        return known
+
+    def floats(self) -> npt.NDArray[np.float64] | None:
+        """The values as floats that compare as the numbers do; None if there are no such.
+
+        The array is the same as long as the domain does not grow.
+        """
+        if self._floats is None or len(self._floats) != len(self.values):
+            self._floats = self.numbers().as_floats()
+        return self._floats
+
     def decode(self, codes: Integers) -> list[Value]:
         """The values of codes."""
         values = self.values
@@ -191,6 +279,8 @@ class Domain:
 class Domains:
     """One domain for each class of slots that share their values."""
 
+    arrays: frozenset[Hashable] = frozenset()
+    """The classes that are held as arrays of numbers."""
     _domains: dict[Hashable, Domain] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -200,13 +290,19 @@ class Domains:
         """The domain of a class, made when it is first asked for."""
         return self._domains.setdefault(class_, Domain())
 
+    def encoding(self, class_: Hashable) -> Domain | None:
+        """The domain of a class; None if it is held as an array of numbers."""
+        return None if class_ in self.arrays else self.of(class_)
 
-def numbers(values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Numbers as integers if all are, else as floats."""
-    array = np.asarray(values)
-    if array.dtype.kind in "iub" or not len(array):
-        return array.astype(np.int64)
-    return array.astype(np.float64)
+
+def numbers(values: Sequence[Any]) -> npt.NDArray[Any]:
+    """Numbers of one form as an array: whole ones or floats. Others are an InternalError."""
+    kinds = set(map(type, values))
+    if kinds <= {int}:
+        return np.array(values, np.int64)
+    if kinds != {float}:
+        raise InternalError("values of several forms are held as numbers of one")
+    return np.array(values, np.float64)
 
 
 def has_gaps(values: npt.NDArray[Any]) -> bool:

@@ -1,0 +1,114 @@
+"""Forms of values: whole numbers, floats, and all else; and which of them an expression may have.
+
+A value keeps its form: 2, 2.0 and '2' are three values. What is known of a class of arguments is
+the set of forms that its values may have, which decides how the class is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from enum import IntFlag
+from typing import Final
+
+from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor
+
+
+class Form(IntFlag):
+    """The forms that values may have; none if there are no values."""
+
+    NOTHING = 0
+    INTEGER = 1
+    FLOAT = 2
+    NUMBER = 3
+    OTHER = 4
+    ANY = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Values of an expression of one rule become values of a slot or variable."""
+
+    target: Hashable
+    expression: Term
+    scope: int
+
+
+INFINITE: Final = frozenset({"inf", "infinite"})
+"""Texts that are numbers wherever a number is meant."""
+
+_WHOLE: Final = frozenset({
+    "//", "div", "mod", "rem", "gcd", ">>", "<<", "/\\", "\\/", "xor", "floor", "ceiling",
+    "round", "integer", "truncate",
+})  # fmt: skip
+_SAME: Final = frozenset({"abs", "sign", "-", "+"})
+_EITHER: Final = frozenset({"min", "max"})
+
+
+def form_of_value(value: object) -> Form:
+    """The form of one value.
+
+    >>> [form_of_value(each).name for each in (2, 2.0, "2")]
+    ['INTEGER', 'FLOAT', 'OTHER']
+    """
+    if isinstance(value, int):
+        return Form.INTEGER
+    return Form.FLOAT if isinstance(value, float) else Form.OTHER
+
+
+def form_of_term(term: Term) -> Form:
+    """The form of a ground term as a value."""
+    return form_of_value(term.value) if isinstance(term, Number) else Form.OTHER
+
+
+def form_of_expression(term: Term, of_variable: Callable[[str], Form]) -> Form:
+    """The forms that the value of an expression may have, given those of its variables.
+
+    Where a variable has no values, neither has the expression.
+    """
+    if isinstance(term, Variable):
+        return _as_number(of_variable(term.name))
+    if isinstance(term, Number):
+        return form_of_term(term)
+    if isinstance(term, Atom):
+        return Form.FLOAT
+    if isinstance(term, Duration) or not isinstance(term, Compound):
+        return Form.NUMBER
+    parts = [form_of_expression(arg, of_variable) for arg in term.args]
+    if not all(parts):
+        return Form.NOTHING
+    return _result(functor(term), term.args, parts)
+
+
+def _as_number(form: Form) -> Form:
+    """What a value is as a number: a text may be an infinite one."""
+    return (form & Form.NUMBER) | (Form.FLOAT if form & Form.OTHER else Form.NOTHING)
+
+
+def _result(name: tuple[str, int], args: tuple[Term, ...], parts: list[Form]) -> Form:
+    if name[0] in _WHOLE:
+        return Form.INTEGER
+    together = Form.NOTHING
+    for part in parts:
+        together |= part
+    if name[1] == 1:
+        return together if name[0] in _SAME else Form.FLOAT
+    if name[0] in _EITHER:
+        return together
+    if name[0] in ("+", "-", "*"):
+        return _sum(parts)
+    if name[0] in ("**", "^") and _is_natural(args[1]):
+        return parts[0]
+    if name[0] in ("/", "**", "^"):
+        return Form.NUMBER if all(part & Form.INTEGER for part in parts) else Form.FLOAT
+    return Form.FLOAT if name[0] in ("atan", "atan2", "haversine") else Form.NUMBER
+
+
+def _sum(parts: list[Form]) -> Form:
+    """Whole if all operands are, a float if one is."""
+    whole = Form.INTEGER if all(part & Form.INTEGER for part in parts) else Form.NOTHING
+    return whole | (Form.FLOAT if any(part & Form.FLOAT for part in parts) else Form.NOTHING)
+
+
+def _is_natural(term: Term) -> bool:
+    return isinstance(term, Number) and isinstance(term.value, int) and term.value >= 0
