@@ -58,7 +58,7 @@ def test_the_three_kinds_of_records(program: Program) -> None:
         (" a ", "a"),
         ("nan", "nan"), ("inf", "inf"), ("0x10", "0x10"), ("1_0", "1_0"), ("", ""), ("-", "-"),
         ("\N{ARABIC-INDIC DIGIT THREE}", "\N{ARABIC-INDIC DIGIT THREE}"),
-        ("12345678901234567890", 12345678901234567890), ("it's", "it's"), ('"q"', '"q"'),
+        ("-9223372036854775808", -(1 << 63)), ("it's", "it's"), ('"q"', '"q"'),
         ("f(X)", "f(X)"), ("f(", "f("), ("F(a)", "F(a)"),
     ],
 )  # fmt: skip
@@ -70,6 +70,20 @@ def test_a_field_is_a_number_if_it_reads_as_one(
     lines = [f"plain|1|1|{other}|x" for other in (field, *others)]
     got = rows(read_text(lines, program.checked))[1][2][0]
     assert (type(got), got) == (type(value), value)
+
+
+@pytest.mark.parametrize(
+    "field", ["9223372036854775808", "-12345678901234567890", "1e999", "f(12345678901234567890)"]
+)
+@pytest.mark.parametrize("others", [(), ("1",), ("1.5",), ("a",)])
+def test_numbers_that_are_too_large_are_set_aside(
+    program: Program, field: str, others: tuple[str, ...]
+) -> None:
+    found = read_text([f"plain|1|1|{other}|x" for other in (field, *others)], program.checked)
+    ((line, reason, text),) = [(own.line, own.reason, own.text) for own in found.set_aside]
+    assert (line, text) == (1, f"plain|1|1|{field}|x")
+    assert "more than 64 bits" in reason
+    assert found.used == len(others)
 
 
 def test_a_compound_field_is_a_term(program: Program) -> None:

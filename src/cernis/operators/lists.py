@@ -13,8 +13,8 @@ from cernis.check.model import Pair
 from cernis.errors import UnsupportedError
 from cernis.kernels.order import order_by
 from cernis.kernels.sweep import cover, maximal, subtract
-from cernis.operators.collected import ROW
 from cernis.operators.arithmetic import compared, rows_at
+from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column, recoded
 from cernis.operators.expressions import reckon
 from cernis.operators.pipeline import run_steps

@@ -16,7 +16,7 @@ from cernis.runtime.arrow import as_arrow, as_texts
 from cernis.runtime.columns import shown
 from cernis.runtime.run import Answer
 from cernis.tables.columns import Array
-from cernis.tables.domains import Domain
+from cernis.tables.domains import EXACT, Domain
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import INFINITY, FluentTable
 
@@ -156,14 +156,21 @@ def _distinct(column: Array, domain: Domain | None) -> tuple[list[Value], Intege
 
 
 def values_of(column: Array, domain: Domain | None) -> pa.Array:
-    """A column as integers, floats or text, whatever all its values are; text if they differ."""
+    """A column as integers, floats or text, whatever all its values are; text if they differ.
+
+    Whole numbers among floats are floats, if they are exact as such.
+    """
     if domain is None:
         return as_arrow(column)
     values, codes = _distinct(column, domain)
     kinds = {type(value) for value in values}
     if kinds == {int} and all(-(1 << 63) <= v < 1 << 63 for v in values):  # type: ignore[operator]
         return as_arrow(np.array(values, np.int64)).take(as_arrow(codes))
-    if kinds and kinds <= {int, float}:
+    if (
+        kinds
+        and kinds <= {int, float}
+        and all(-EXACT <= v <= EXACT for v in values if type(v) is int)
+    ):
         return as_arrow(np.array(values, np.float64)).take(as_arrow(codes))
     return as_texts(map(shown, values)).take(as_arrow(codes))
 

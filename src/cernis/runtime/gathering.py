@@ -110,17 +110,18 @@ class Gathering:
         `text` gives the text of a row as it was written, if that is known.
         """
         self.count += len(part)
+        text = text or part.text
         bad = _bad_times(part)
         if bad.any():
             for row in np.flatnonzero(bad).tolist():
                 reason = trouble_with_times(part.form, [int(time[row]) for time in part.times])
-                self._set_aside(int(part.places[row]), reason, (text or part.text)(row))
-            part, text = part.take(~bad), None
+                self._set_aside(int(part.places[row]), reason, text(row))
+            part, text = part.take(~bad), _text_of_rows(text, ~bad)
         large = _too_large(part)
         if large is not None:
             for row in np.flatnonzero(large).tolist():
-                self._set_aside(int(part.places[row]), TOO_LARGE, (text or part.text)(row))
-            part, text = part.take(~large), None
+                self._set_aside(int(part.places[row]), TOO_LARGE, text(row))
+            part, text = part.take(~large), _text_of_rows(text, ~large)
         part = self._certain(part, text)
         if len(part):
             self._parts.setdefault(part.form, []).append(part)
@@ -248,6 +249,12 @@ class Gathering:
             relations, in_order(self._aside), dict(sorted(self._ignored.items())), self.count,
             self.sources, retractions, list(self._warnings),
         )  # fmt: skip
+
+
+def _text_of_rows(text: Callable[[int], str], rows: Booleans) -> Callable[[int], str]:
+    """The texts of some rows, by their places among these."""
+    places = np.flatnonzero(rows)
+    return lambda row: text(int(places[row]))
 
 
 def _too_large(part: RecordColumns) -> Booleans | None:

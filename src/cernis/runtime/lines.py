@@ -9,8 +9,14 @@ from typing import Final
 
 from cernis.errors import ProgramError
 from cernis.knowledge.values import Value, field_value, is_ground, value
-from cernis.runtime.columns import INFINITE, Form, Kind, shown
-from cernis.runtime.gathering import NO_CHANCE, NO_TIME, Gathering, trouble_with_times
+from cernis.runtime.columns import INFINITE, Form, Kind, fits, shown
+from cernis.runtime.gathering import (
+    NO_CHANCE,
+    NO_TIME,
+    TOO_LARGE,
+    Gathering,
+    trouble_with_times,
+)
 from cernis.runtime.shapes import Shapes
 from cernis.syntax.parser import parse_term
 
@@ -88,6 +94,8 @@ def read_line(line: str, place: int, gathering: Gathering) -> None:
         gathering.ignore(head.name, 1)
     elif isinstance(found, str):
         gathering.set_aside(place, found, line)
+    elif not all(map(fits, found[2])) or (own is not None and not fits(own)):
+        gathering.set_aside(place, TOO_LARGE, line)
     else:
         gathering.add_row(*found, place, head.retracts, head.chance, own)
 
