@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from cernis.syntax.tree import Compound, Term, Variable
+from collections.abc import Iterator
+
+from cernis.syntax.tree import Compound, Term, Variable, variables
 
 from .context import Context
 from .intervals import holds_at
-from .program import fluent_of
+from .program import fluent_of, value_of
 from .terms import Env, is_ground, order_key, substitute, unify
 
 
@@ -26,6 +28,17 @@ def known_instances(context: Context, head: Term, point: int) -> list[Term]:
     envs = [_stands_for(head, pair) for pair in pairs]
     found = {substitute(head, env) for env in envs if env is not None}
     return sorted(found, key=order_key)
+
+
+def grounded_as(context: Context, head: Term, names: set[str]) -> Iterator[Env]:
+    """The values that variables of a pair take from grounding: of any value unless that is one."""
+    any_value = Compound("=", (fluent_of(head), Variable("_any")))
+    has_value = any(variable.name in names for variable in variables(value_of(head)))
+    for pair in context.domain.instances(any_value):
+        both = (head, pair) if has_value else (fluent_of(head), fluent_of(pair))
+        env = unify(*both, {})
+        if env is not None:
+            yield env
 
 
 def _remembered(context: Context, point: int) -> list[Term]:

@@ -14,7 +14,7 @@ from cernis.syntax.tree import Compound, Number, Term
 from . import inertia
 from .context import Context
 from .delays import Pending
-from .instances import known_instances
+from .instances import grounded_as, known_instances
 from .intervals import INF
 from .order import at_one_point, only_negated
 from .program import Rule
@@ -121,8 +121,7 @@ def _with_grounding(context: Context, rule: Rule, bindings: Env) -> list[Env]:
     if not names or rule.kind == "happensAt" or not context.domain.restricts(rule.head):
         return [bindings]
     found: dict[frozenset[tuple[str, Term]], Env] = {}
-    for instance in context.domain.instances(rule.head):
-        env = unify(rule.head, instance, {}) or {}
+    for env in grounded_as(context, rule.head, names):
         values = {name: substitute(env[name], env) for name in names if name in env}
         found[frozenset(values.items())] = {**bindings, **values}
     return list(found.values())

@@ -111,8 +111,8 @@ def test_bad_probabilities_of_tables_and_rows() -> None:
     table = pa.table({"occurrence": [1, 2, 3, 4], "x": ["a"] * 4,
                       "probability": [0.5, 1.5, float("nan"), None]})  # fmt: skip
     result = program.run_uncertain({"up": table, "down": []})
-    assert len(result.summary.set_aside) == 2
-    assert result.probability_text() == "probability(on(a)=true, [(2,0.5),(5,1)]).\n"
+    assert len(result.summary.set_aside) == 3
+    assert result.probability_text() == "probability(on(a)=true, [(2,0.5)]).\n"
     rows = [{"name": "up", "occurrence": 1, "args": ["a"], "probability": p} for p in (2, "x", 1)]
     assert len(program.run_uncertain(rows).summary.set_aside) == 2
     bad = table.set_column(2, "probability", pa.array(["much"] * 4))

@@ -75,11 +75,12 @@ def _by_fluent(groundings: Iterable[Grounding]) -> _ByFluent:
 
 def _change(rule: ChangeRule, groundings: _ByFluent, modes: Modes) -> Iterator[ChangeRule]:
     own = groundings.get(rule.pair.relation, [])
-    asked = named(rule.pair.args) & named(terms_in(rule.body))
-    if not own or not asked or asked <= _bound(rule.body, modes):
+    asked = named(_terms(rule.pair)) & named(terms_in(rule.body))
+    missing = asked - _bound(rule.body, modes) if own and asked else set()
+    if not missing:
         yield rule
         return
-    for goals in _instances(rule.pair, own, with_value=False):
+    for goals in _instances(rule.pair, own, with_value=bool(missing & named([rule.pair.value]))):
         added = tuple(Condition(goal, False, rule.span) for goal in goals)
         yield replace(rule, body=(*rule.body, *added))
 
