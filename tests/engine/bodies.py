@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from .left_out import is_generated
 from .vocabulary import CONSTANTS, FACTS, LETTERS, RULES, Predicate, Signature, chance
 
 ORDERS = ("<", ">", "=<", ">=", "=:=", "=\\=")
@@ -19,13 +18,9 @@ class Below:
     events: list[Signature]
     fluents: list[Signature]
     simple: list[Signature] = field(default_factory=list)
-    closed: list[Signature] = field(default_factory=list)
-    """The simple fluents whose terminations leave nothing open."""
     predicates: set[Predicate] = field(default_factory=set)
     mutual: list[Signature] = field(default_factory=list)
     """The fluents under construction themselves: what held of them may be asked for."""
-    rests: dict[str, frozenset[str]] = field(default_factory=dict)
-    """The kinds of fluents that each statically determined one is computed from."""
     tick: int = 1
     base: int = 0
     """The point before the first at which something may happen."""
@@ -100,24 +95,16 @@ class Body:
 
     def _occurrence(self, term: Callable[[str], str]) -> str:
         roll = self.random.random()
-        sure = [fluent for fluent in self.below.fluents if not self._is_unsure(fluent)]
-        if roll < 0.72 or not sure:
+        if roll < 0.72 or not self.below.fluents:
             return f"happensAt({self.entity(self.random.choice(self.below.events), term)}, T)"
-        if roll < 0.92 or not self.below.simple:
+        if roll < 0.88 or not self.below.simple:
             edge = self.random.choice(("start", "end", "start", "end", "startI", "endI"))
-            fluent = self._late(sure)
+            fluent = self._late(self.below.fluents)
             if edge == "startI" and self.below.mutual and chance(self.random, 0.5):
                 fluent = self.random.choice(self.below.mutual)
             return f"happensAt({edge}({self.entity(fluent, term)}), T)"
-        if roll < 0.96 or not self.below.closed:
-            return f"initiatedAt({self.entity(self.random.choice(self.below.simple), term)}, T)"
-        return f"terminatedAt({self.entity(self.random.choice(self.below.closed), term)}, T)"
-
-    def _is_unsure(self, fluent: Signature) -> bool:
-        """May an edge at the query time be known or not, depending on the instance?"""
-        kinds = self.below.rests.get(fluent.name, frozenset({fluent.shape}))
-        mixed = "either" in kinds or ("points" in kinds and len(kinds) > 1)
-        return mixed and not is_generated("edges_of_mixed_fluents")
+        change = "initiatedAt" if roll < 0.93 else "terminatedAt"
+        return f"{change}({self.entity(self.random.choice(self.below.simple), term)}, T)"
 
     def _held(self) -> Signature | None:
         """A fluent to ask for what held."""

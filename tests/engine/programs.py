@@ -15,7 +15,6 @@ from cernis.errors import ProgramError
 from cernis.program import Program
 
 from .bodies import Below, Body
-from .left_out import is_generated
 from .statics import RELATIONS, StaticRule
 from .vocabulary import (
     BASES,
@@ -49,11 +48,6 @@ class Text:
     def __str__(self) -> str:
         return "\n".join(self.clauses) + "\n"
 
-    @property
-    def has_growing_domains(self) -> bool:
-        """Does the input fill a domain?"""
-        return any(clause.startswith("dynamicDomain(") for clause in self.clauses)
-
 
 @dataclass
 class Author:
@@ -64,8 +58,6 @@ class Author:
     clauses: list[str] = field(default_factory=list)
     domains: dict[str, str] = field(default_factory=dict)
     constants: Mapping[str, Sequence[str]] = field(default_factory=lambda: CONSTANTS)
-    effects: dict[str, set[str]] = field(default_factory=dict)
-    """The delays of each pair that has delayed effects."""
 
     def program(self) -> Text:
         """A program of one to five definitions. It may turn out not to check."""
@@ -183,9 +175,7 @@ class Author:
             self._rule("initiatedAt", relation, open_share, denied_share=0.3 * is_grounded)
         for _ in range(self.random.randint(1 if relation.value == "truth" else 0, 2)):
             self._rule("terminatedAt", relation, 0.12, denied_share=0.3 * is_grounded)
-        # What holds initially is settled at the first query, before a domain has grown.
-        grows = is_grounded and {"dynamic", "both"} & set(self.domains.values())
-        if chance(self.random, 0.12) and not grows:
+        if chance(self.random, 0.12):
             self._initially(relation, open_share=0.5 if is_grounded else 0.0)
         if chance(self.random, 0.2):
             for _ in range(self.random.choice((1, 1, 2, 3))):
@@ -195,14 +185,6 @@ class Author:
         """Later definitions may use it."""
         self.below.fluents.append(relation)
         self.below.simple.append(relation)
-        is_closed = not self._leaves_open(relation, "terminat")
-        if is_closed or is_generated("open_terminations_asked_for"):
-            self.below.closed.append(relation)
-
-    def _leaves_open(self, relation: Signature, kind: str) -> bool:
-        """Does the head of some such rule have an open argument or value?"""
-        own = [c for c in self.clauses if c.startswith(kind) and f"{relation.name}" in c]
-        return any("_" in clause.partition(":-")[0] for clause in own)
 
     def _delay(self, relation: Signature) -> None:
         """A delayed effect, postponable now and then, with a delay that may be computed."""
@@ -216,8 +198,6 @@ class Author:
             self.below.predicates.add(FACTS[1])
             delay, computed = "R", f" :- limit({person}, N), R is (N + 2) * {self.tick}"
         pair = relation.text(args, before)
-        if not self._is_told_apart(pair, delay):
-            return
         if chance(self.random, 0.5):
             self.clauses.append(f"fi({pair}, {relation.text(args, after)}, {delay}){computed}.")
         else:
@@ -237,13 +217,6 @@ class Author:
             self.below.predicates.add(FACTS[2])
             body = f" :- adult({own[relation.slots.index('person')]})"
         return f"p({relation.text(own, value)}){body}."
-
-    def _is_told_apart(self, pair: str, delay: str) -> bool:
-        """Is it clear which effect of the pair is the shorter, for all instances alike?"""
-        others = self.effects.setdefault(pair, set())
-        clear = not others or (delay != "R" and not others & {delay, "R"})
-        others.add(delay)
-        return clear or is_generated("effects_that_compete")
 
     def _two_values(self, kind: str) -> tuple[str, str]:
         if kind == "truth":
@@ -301,23 +274,13 @@ class Author:
             rule = StaticRule(self.random, self.below, self.tick)
         relation = self._static_signature(number, rule.kinds())
         if chance(self.random, 0.1):
-            self._ground(relation, is_static=True)
+            self._ground(relation)
         self.clauses += rule.clauses(relation)
         if chance(self.random, 0.25):
             another = StaticRule(self.random, self.below, self.tick)
             if another.fits(relation):
                 self.clauses += another.clauses(relation)
-        self.below.rests[relation.name] = self._rests_on(relation)
         self.below.fluents.append(relation)
-
-    def _rests_on(self, relation: Signature) -> frozenset[str]:
-        """The kinds of fluents that a statically determined one is computed from."""
-        rules = [c for c in self.clauses if re.match(rf"(holdsFor\()?{relation.name}\b", c)]
-        kinds: frozenset[str] = frozenset()
-        for fluent in self.below.fluents:
-            if any(re.search(rf"\b{fluent.name}\b", rule) for rule in rules):
-                kinds |= self.below.rests.get(fluent.name, frozenset({fluent.shape or "simple"}))
-        return kinds
 
     def _static_signature(self, number: int, kinds: list[str]) -> Signature:
         """A fluent with room for values of all these types."""
@@ -332,27 +295,24 @@ class Author:
 
     # -- domains ----------------------------------------------------------------------------
 
-    def _ground(self, relation: Signature, is_static: bool = False) -> bool:
+    def _ground(self, relation: Signature) -> bool:
         """Grounding rules of a fluent; every argument and an open value have a domain."""
         body = Body(self.random, self.below)
         args = []
         for slot in relation.slots:
             args.append(body.fresh(slot))
-            body.literals.append(f"{self._domain(slot, is_static)}({args[-1]})")
+            body.literals.append(f"{self._domain(slot)}({args[-1]})")
         assert relation.value is not None
         value = self.random.choice(self.constants[relation.value])
         if relation.value != "truth" and chance(self.random, 0.6):
             value = body.fresh(relation.value)
-            body.literals.append(f"{self._domain(relation.value, is_static)}({value})")
+            body.literals.append(f"{self._domain(relation.value)}({value})")
         end = f" :- {', '.join(body.literals)}." if body.literals else "."
         self.clauses.append(f"grounding({relation.text(args, value)}){end}")
         return True
 
-    def _domain(self, slot: str, is_static: bool) -> str:
-        kinds = ["facts", "facts", "dynamic"]
-        if not is_static or is_generated("members_given_twice"):
-            kinds.append("both")
-        self.domains.setdefault(slot, self.random.choice(kinds))
+    def _domain(self, slot: str) -> str:
+        self.domains.setdefault(slot, self.random.choice(("facts", "facts", "dynamic", "both")))
         return f"some_{slot}"
 
     def _domains(self, given: list[Signature]) -> None:

@@ -11,7 +11,6 @@ from collections import Counter
 from random import Random
 
 from .bodies import ORDERS, Below, Body
-from .left_out import is_generated
 from .vocabulary import FACTS, RULES, Predicate, Signature, chance
 
 RELATIONS = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
@@ -37,8 +36,6 @@ class StaticRule:
 
     def _any_value(self) -> set[str]:
         """Variables of one fluent that are left to stand for any value."""
-        if not is_generated("variables_of_one_list"):
-            return set()
         counts = Counter(_NAME.findall(self.text))
         alone = sorted(name for name, count in counts.items() if count == 1)
         return {"_", *(name for name in alone if chance(self.random, 0.5))}
@@ -79,7 +76,7 @@ class StaticRule:
     def _opening(self, kind: str) -> str:
         if kind == "truth":
             return "true"
-        if is_generated("variables_of_one_list") and chance(self.random, 0.05):
+        if chance(self.random, 0.05):
             return "_"
         return self._variable(kind) if chance(self.random, 0.85) else self.body.known(kind)
 
@@ -207,19 +204,6 @@ class StaticRule:
         if numbers and chance(self.random, 0.3):
             return f"{self.random.choice(numbers)} * {2 * self.tick}"
         return str(self.random.randint(0, 7) * self.tick)
-
-
-def is_loose(rule: str) -> bool:
-    """Has an interval rule a variable that only its fluents, if they ever hold, give a value?
-
-    Not told apart where such variables are generated.
-    """
-    if " iff " not in rule and not rule.startswith("holdsFor("):
-        return False
-    if is_generated("variables_of_one_list"):
-        return False
-    head, _, body = rule.replace(" iff ", " :- ").partition(" :- ")
-    return not _asked(body) <= _given(body) | set(_NAME.findall(head))
 
 
 def fluents_of(body: str) -> list[set[str]]:

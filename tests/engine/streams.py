@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypedDict
 
-from .left_out import is_generated
 from .programs import Text
 from .vocabulary import CONSTANTS, Signature, chance
 
@@ -65,8 +64,7 @@ def random_stream(random: Random, program: Text, habits: Habits) -> tuple[str, .
     if not relations:
         return ()
     lines = [writer.record(random.choice(relations)) for _ in range(random.randint(4, 32))]
-    if not program.has_growing_domains or is_generated("members_taken_back"):
-        lines += [writer.retraction(line) for line in lines if chance(random, habits.taken_back)]
+    lines += [writer.retraction(line) for line in lines if chance(random, habits.taken_back)]
     lines += [writer.noise() for _ in lines if chance(random, habits.noise)]
     if chance(random, 0.2):
         lines.append(random.choice(lines))

@@ -11,7 +11,6 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from .compare import Scenario, difference
-from .left_out import LEFT_OUT
 from .streams import Settings
 
 
@@ -539,20 +538,6 @@ SCENARIOS = (
 )
 
 
-KNOWN = {
-    "terminatedAt_of_whatever_value": "any value equals none that is asked for",
-}
-"""What still differs, and why; each that is mended must leave this list."""
-
-
-def test_what_is_left_out_is_known() -> None:
-    assert {title for titles in LEFT_OUT.values() for title in titles} <= KNOWN.keys()
-    assert KNOWN.keys() <= {str(parameter.id) for parameter in SCENARIOS}
-
-
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_equals_the_reference(scenario: Scenario, request: pytest.FixtureRequest) -> None:
-    name = request.node.callspec.id
-    if name in KNOWN:
-        request.applymarker(pytest.mark.xfail(reason=KNOWN[name], strict=True))
+def test_equals_the_reference(scenario: Scenario) -> None:
     assert difference(scenario) == ""

@@ -1,8 +1,7 @@
 """The engine equals the reference on random programs, streams and windows.
 
 Each test takes the programs of some seeds, each on several streams. What fails is printed with
-its seed, cut down to the records, clauses and settings it takes. What is left out because the
-engine is known to differ there is listed in `left_out`.
+its seed, cut down to the records, clauses and settings it takes.
 
 `python -m tests.engine.test_random FIRST LAST` compares other seeds.
 """

@@ -26,7 +26,6 @@ from .uncertain import run_uncertain_case
 
 PENDING = frozenset(
     {
-        "terminations asked for",
         "declared types",
         "joined intervals",
         "exclusive values",

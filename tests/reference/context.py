@@ -19,7 +19,7 @@ class Context:
     """One query under way.
 
     All points behind `edge` are evaluated anew; those up to it stand. `start` is the start of
-    the run, and `first` says that this is its first query. `unsure` are the pairs that rest on
+    the run, and `from_start` says that the window begins there. `unsure` are the pairs that rest on
     point input, so that an edge of theirs at the query time may be one of the window only.
     `waiting` are pairs that were initiated up to the edge and have delayed effects still to come.
     `component` are the rules being evaluated point by point. `memory_of_rule` says how far back
@@ -33,7 +33,7 @@ class Context:
     window: Window
     edge: int
     start: int
-    first: bool
+    from_start: bool
     domain: Domain
     unsure: set[Term]
     solver: Solver = field(default_factory=lambda: Solver(()))

@@ -121,7 +121,10 @@ def evaluate(items: Sequence[Item], records: Records, settings: Settings | None 
     for window in windows:
         memory = memory_at(told_apart.counted, window, program.tick)
         edge = min(window.forgotten, previous)
-        run_query(program, memory, state, window, edge, start, not answer.queries)
+        from_start = edge <= start
+        # Before the window has moved nothing is settled, what holds initially neither.
+        state = State() if from_start else state
+        run_query(program, memory, state, window, edge, start, from_start)
         answer.queries.append((window.query, _recognised(state)))
         previous = window.query
     last = answer.queries[-1][1]

@@ -18,6 +18,7 @@ from .instances import grounded_as, known_instances
 from .intervals import INF
 from .order import at_one_point, only_negated
 from .program import Rule
+from .terminations import settled
 from .terms import Env, canonical, is_ground, substitute, unify
 
 
@@ -73,8 +74,8 @@ def _apply_group(context: Context, group: list[Rule], point: int) -> None:
 def _points(context: Context) -> set[int]:
     """The points behind the edge where something may happen, delayed effects left out.
 
-    The start of the run is one of them at the first query: what holds initially is initiated
-    there.
+    The start of the run is one of them while the window begins there: what holds initially is
+    initiated then.
     """
     state = context.state
     points = set(context.memory.events) | set(state.happened)
@@ -87,7 +88,7 @@ def _points(context: Context) -> set[int]:
         if isinstance(rule.at, Number):
             points.add(int(rule.at.value))
     behind = {point for point in points if point > context.edge}
-    return behind | {context.start} if context.first else behind
+    return behind | {context.start} if context.from_start else behind
 
 
 def _first_points(context: Context, point: int) -> set[int]:
@@ -107,7 +108,7 @@ def _apply(context: Context, rule: Rule, point: int) -> bool:
     heads = [
         substitute(rule.head, {**known, **answer})
         for known in _with_grounding(context, rule, bindings)
-        for answer in context.solver.solve(rule.body, known)
+        for answer in context.solver.solve(settled(rule.body), known)
     ]
     added = False
     for head in heads:

@@ -22,15 +22,15 @@ def run_query(
     window: Window,
     edge: int,
     start: int,
-    first: bool,
+    from_start: bool,
 ) -> None:
     """Evaluate all points behind the edge anew; what is settled up to it stands.
 
-    `start` is the start of the run, and `first` says that this is its first query.
+    `start` is the start of the run, and `from_start` says that the window begins there.
     """
     domain = Domain(program, memory.told)
     context = Context(
-        program, memory, state, window, edge, start, first, domain, set(memory.at_query)
+        program, memory, state, window, edge, start, from_start, domain, set(memory.at_query)
     )
     predicates = {
         **time_predicates(context),

@@ -41,6 +41,7 @@ from cernis.check.recursion import extend_strictly
 from cernis.check.report import Report
 from cernis.check.safety import check_clauses, check_safety, check_singletons
 from cernis.check.sliding import is_sliding, sliding
+from cernis.check.terminations import settle_terminations
 from cernis.check.types import FactColumn, Types, infer_types
 from cernis.check.validity import look_up_in_time, valid_tables
 from cernis.errors import CernisError, Diagnostic
@@ -123,6 +124,7 @@ def check(
     nothing: Needs = frozenset()
     modes = {**dict.fromkeys(tables, nothing), **infer_modes(clauses)}
     bind_by_grounding(definitions, modes, report)
+    settle_terminations(definitions, modes)
     entries, graph = _dependencies(definitions, report)
 
     check_names(entries, definitions, report)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import itemgetter
 
@@ -174,7 +174,12 @@ class _Builder:
                 # Earlier points have settled that it holds here for the first time.
                 self._depends(target, literal.pair, EdgeKind.EARLIER, literal.span)
             elif isinstance(literal, (Boundary, Changes)):
-                self._depends(target, literal.pair, EdgeKind.SAME, literal.span)
+                pair = literal.pair
+                is_ended = isinstance(literal, Changes) and self._is_defined(pair)
+                if is_ended and not self._pairs(pair):
+                    # What ends any value ends one that the fluent never has, too.
+                    pair = replace(pair, value=Variable("_"))
+                self._depends(target, pair, EdgeKind.SAME, literal.span)
                 if isinstance(literal, Boundary):
                     self.at_once.extend(
                         Edge(vertex, target, EdgeKind.SAME, literal.span)

@@ -76,7 +76,7 @@ def _by_fluent(groundings: Iterable[Grounding]) -> _ByFluent:
 def _change(rule: ChangeRule, groundings: _ByFluent, modes: Modes) -> Iterator[ChangeRule]:
     own = groundings.get(rule.pair.relation, [])
     asked = named(_terms(rule.pair)) & named(terms_in(rule.body))
-    missing = asked - _bound(rule.body, modes) if own and asked else set()
+    missing = asked - bound_by(rule.body, modes) if own and asked else set()
     if not missing:
         yield rule
         return
@@ -85,7 +85,7 @@ def _change(rule: ChangeRule, groundings: _ByFluent, modes: Modes) -> Iterator[C
         yield replace(rule, body=(*rule.body, *added))
 
 
-def _bound(body: tuple[Literal, ...], modes: Modes) -> set[str]:
+def bound_by(body: tuple[Literal, ...], modes: Modes) -> set[str]:
     """The variables that the positive literals and goals of a body bind."""
     positive = [each for each in body if not getattr(each, "negated", False)]
     over_time = [each for each in positive if isinstance(each, (Happens, Boundary, Holds, Changes))]
@@ -93,7 +93,7 @@ def _bound(body: tuple[Literal, ...], modes: Modes) -> set[str]:
     bound |= named(each.result for each in positive if isinstance(each, Collect))
     for each in positive:
         if isinstance(each, Either):
-            bound |= set.intersection(*(_bound(branch, modes) for branch in each.branches))
+            bound |= set.intersection(*(bound_by(branch, modes) for branch in each.branches))
     binder = Binder(modes, bound)
     binder.run([each.goal for each in positive if isinstance(each, Condition)])
     return binder.bound

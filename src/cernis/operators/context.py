@@ -40,7 +40,10 @@ class Background:
 
 @dataclass(slots=True)
 class Points:
-    """Initiations or terminations of a fluent: arguments, value (-1: any), times."""
+    """Initiations or terminations of a fluent: arguments, value (-1: any), times.
+
+    Of terminations that rules ask for, values below -1 are known ones that stand for any.
+    """
 
     arguments: list[Array]
     values: Array

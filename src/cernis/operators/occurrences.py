@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias, TypeGuard
+
 import numpy as np
 
-from cernis.check.model import Boundary, Changes, Event, Pair
+from cernis.check.model import Boundary, Changes, Event, Pair, Relation
+from cernis.operators.asked import as_said, of_any_value, of_said_value, of_value, of_values
 from cernis.operators.context import Context, Points, constant_column, recoded
 from cernis.plan.logical import EventAntiJoin, EventJoin, Occurrence, Scan
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain, numbers
-from cernis.tables.events import EventTable
+from cernis.tables.events import EventTable, first_rows
 from cernis.tables.fluents import INFINITY, FluentTable
+
+_Selection: TypeAlias = Callable[[Points], Points]
 
 
 def scan_exec(step: Scan, context: Context) -> Rows:
@@ -44,6 +50,8 @@ def _scanned(step: Scan, context: Context) -> Rows:
 def event_join_exec(step: EventJoin, rows: Rows, context: Context) -> Rows:
     """Rows beside what else happens at their time."""
     table, args = occurrence_table(step.occurrence, context)
+    if step.once:
+        table = table.take(first_rows([*table.arguments, table.times]))
     positions = _known(args, rows)
     wanted = [_wanted(args[at], table, at, rows) for at in positions]
     chosen, found = table.index(positions).find(wanted, rows.at)
@@ -55,7 +63,18 @@ def event_anti_join_exec(step: EventAntiJoin, rows: Rows, context: Context) -> R
     table, args = occurrence_table(step.occurrence, context)
     positions = _known(args, rows)
     wanted = [_wanted(args[at], table, at, rows) for at in positions]
+    if _is_termination(step.occurrence) and positions[-1:] == (len(args) - 1,):
+        return rows.where(~_is_terminated(step.occurrence, positions, wanted, rows, context))
     return rows.where(~table.index(positions).exists(wanted, rows.at))
+
+
+def _is_terminated(
+    changes: Changes, positions: tuple[int, ...], wanted: list[Array], rows: Rows, context: Context
+) -> Array:
+    """For each row: is the value that it knows terminated, or any value?"""
+    one, other = (_changes(changes, own, context) for own in (of_said_value, of_any_value))
+    found: Array = one.index(positions).exists(wanted, rows.at)
+    return found | other.index(positions[:-1]).exists(wanted[:-1], rows.at)
 
 
 def bound_rows(args: list[Term], table: EventTable, rows: Rows) -> Rows:
@@ -132,7 +151,31 @@ def occurrence_table(occurrence: Occurrence, context: Context) -> tuple[EventTab
     args = [*pair.args, pair.value]
     if isinstance(occurrence, Boundary):
         return _edges(occurrence, context), args
-    return _changes(occurrence, context), args
+    return _changes(occurrence, _selected(occurrence, context), context), args
+
+
+def _is_termination(occurrence: Occurrence) -> TypeGuard[Changes]:
+    return isinstance(occurrence, Changes) and not occurrence.initiates
+
+
+def _selected(changes: Changes, context: Context) -> _Selection:
+    """Which rows of a fluent's initiations or terminations a literal speaks of."""
+    value = changes.pair.value
+    if changes.initiates or changes.negated:
+        return as_said
+    if isinstance(value, Variable):
+        return as_said if value.name == "_" else of_values
+    code = _value_code(value, changes.pair.relation, context)
+    return lambda points: of_value(points, code)
+
+
+def _value_code(value: Term, relation: Relation, context: Context) -> int:
+    """The code by which a value of a fluent is told apart from others."""
+    domain = context.domain("fluent", relation, "value")
+    column = constant_column(value, domain).data
+    if domain is None:
+        column = context.domains.of(("values of", relation)).encode_numbers(column)
+    return int(column[0])
 
 
 def _edges(boundary: Boundary, context: Context) -> EventTable:
@@ -173,12 +216,13 @@ def _nothing(occurrence: Boundary | Changes, context: Context) -> EventTable:
     return EventTable([none] * len(domains), domains, none)
 
 
-def _changes(changes: Changes, context: Context) -> EventTable:
-    """The initiations or terminations of a fluent, as rules fire them."""
+def _changes(changes: Changes, select: _Selection, context: Context) -> EventTable:
+    """Initiations or terminations of a fluent, as rules fire them."""
     relation = changes.pair.relation
     found = (context.initiations if changes.initiates else context.terminations).get(relation)
     if found is None:
         return _nothing(changes, context)
+    found = select(found)
     domains = _slots(changes, context)
     if domains[-1] is None:
         # Values that are reckoned with are coded where they are told apart; here they are numbers.

@@ -15,6 +15,7 @@ from cernis.kernels.inertia import hold, hold_each
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order, order_by, placed, ranks
 from cernis.kernels.rows import Stretches, hold_rows, stretches
+from cernis.operators.asked import with_known_values
 from cernis.operators.context import Attempts, Context, Points, constant_column
 from cernis.operators.grounding import allowed, allowed_values, distinct, grounded
 from cernis.operators.grouped import grouped
@@ -83,10 +84,27 @@ class SimpleFluent:
         self.context = context
         self.domains, self.value_domain = slot_domains(relation, context)
         self.conflicts = 0
+        self._effects = self._no_points(), self._no_points()
+        """What delayed effects initiate and terminate."""
+        self._learnt = self._no_points()
+        """Initiations by effects that heads with open arguments may be about."""
 
     def evaluate(self, carried: Carried | None) -> FluentTable:
         """The intervals of the fluent in this window."""
         carried = carried or self._nothing_carried()
+        table = self._evaluated(carried)
+        while self._learns(carried):
+            table = self._evaluated(carried)
+        return table
+
+    def _learns(self, carried: Carried) -> bool:
+        """Have effects of what did not hold at the edge initiated what open heads may be about?"""
+        if not _waits(carried) or not leaves_open(self.definition)["initiation"]:
+            return False
+        before, self._learnt = self._learnt, self._effects[0]
+        return not _are_same(before, self._learnt)
+
+    def _evaluated(self, carried: Carried) -> FluentTable:
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         closed = [rule for rule in rules if not _open_arguments(rule)]
         outcomes = [(rule, self._fired(rule)) for rule in closed]
@@ -98,16 +116,20 @@ class SimpleFluent:
         first = len(initiations)
         initiations += [self._points(r, rows) for r, rows in rest if r.kind == "initiation"]
         terminations = [self._points(r, rows) for r, rows in rest if r.kind == "termination"]
+        asked = list(terminations)
         if len(closed) < len(rules):
-            known = self._instances(initiations, carried)
+            known = self._instances([*initiations, self._learnt], carried)
             is_open = [rule for rule in rules if _open_arguments(rule)]
             initiations += [self._open(r, known) for r in is_open if r.kind == "initiation"]
             ends = [rule for rule in is_open if rule.kind == "termination"]
             terminations += [self._open_end(r, known, initiations, carried) for r in ends]
+            if self.relation in self.context.watched:
+                asked += [self._open(rule, known) for rule in ends]
+        table = self._measured(marks, initiations, terminations, carried)
         if self.relation in self.context.watched:
             # What holds initially was not initiated at a point of the run.
-            self._keep(initiations[first:], terminations)
-        return self._measured(marks, initiations, terminations, carried)
+            self._keep(initiations[:first], initiations[first:], asked, carried)
+        return table
 
     def actions(
         self, known: Callable[[list[list[Array]]], list[Array]], rows: Marks | None
@@ -342,17 +364,19 @@ class SimpleFluent:
         return [[head_column(a, rows, d) for a, d in zip(args, self.domains, strict=True)]]
 
     def _open(self, rule: PointRule, instances: _Instances) -> Points:
-        """A head that leaves arguments open is about all instances that match the rest."""
-        return self._of_open(rule, run_steps(rule.steps, None, self.context).settled(), instances)
+        """A head that leaves arguments open is about all known instances that match the rest."""
+        rows = run_steps(rule.steps, None, self.context).settled()
+        return self._of_open(rule, rows, instances, is_known=True)
 
     def _of_open(
-        self, rule: PointRule, rows: Rows, instances: _Instances, ranges: _Ranges | None = None
-    ) -> Points:
+        self, rule: PointRule, rows: Rows, instances: _Instances, ranges: _Ranges | None = None,
+        is_known: bool = False,
+    ) -> Points:  # fmt: skip
         assert isinstance(rule.head, Pair)
         args, known = rule.head.args, instances.arguments
         bound = self._bound_positions(rule.head, rows)
         chosen, found = in_ranges(*(ranges or self._ranges(rule.head, rows, instances)))
-        if rule.kind == "initiation":
+        if is_known or rule.kind == "initiation":
             # Only what has been initiated before, or is there by grounding, can be so again.
             there = instances.since[found] < rows.at[chosen]
             chosen, found = chosen[there], found[there]
@@ -422,10 +446,33 @@ class SimpleFluent:
         keys = InstanceKeys(domains, [known, wanted], self.context)
         return keys.of(known, rows.length), keys.of(wanted, len(begun.times))
 
-    def _keep(self, initiations: list[Points], terminations: list[Points]) -> None:
+    def _keep(
+        self, initial: list[Points], initiations: list[Points], terminations: list[Points],
+        carried: Carried,
+    ) -> None:  # fmt: skip
         """What rules fire can be a condition of other rules at the same point."""
-        self.context.initiations[self.relation] = _stacked(initiations, self._no_points())
-        self.context.terminations[self.relation] = _stacked(terminations, self._no_points())
+        nothing, (begun, ended) = self._no_points(), self._effects
+        self.context.initiations[self.relation] = _stacked([*initiations, begun], nothing)
+        asked = _stacked([*terminations, ended], nothing)
+        if (asked.values < 0).any():
+            known = self._known_pairs([*initial, *initiations, begun], carried)
+            asked = with_known_values(asked, known, self.domains)
+        self.context.terminations[self.relation] = asked
+
+    def _known_pairs(self, initiations: list[Points], carried: Carried) -> Points:
+        """The pairs that grounding allows; without any, those that are carried or initiated."""
+        if self.definition.groundings:
+            return self._allowed_pairs()
+        held = Points(carried.arguments, carried.values, np.full(len(carried.values), _EVER))
+        return _stacked([held, *initiations], self._no_points())
+
+    def _allowed_pairs(self) -> Points:
+        *args, value = (Variable(f"<{at}>") for at in range(self.relation.arity + 1))
+        head = Pair(self.relation, tuple(args), value)
+        rows = grounded(head, self.definition.groundings, Rows(1), self.context)
+        if any(term.name not in rows.columns for term in (*args, value)):
+            return self._no_points()
+        return self._project(head, rows, np.full(rows.length, _EVER))
 
     # -- intervals --------------------------------------------------------------------------
 
@@ -495,7 +542,8 @@ class SimpleFluent:
 
         fluent = DelayedFluent(
             self._delays(), self.definition.groundings, keys.arguments, self.domains,
-            self.value_domain or self._number_domain(), self.relation in self.context.watched,
+            self.value_domain or self._number_domain(),
+            self.relation in self.context.watched or _waits(carried),
         )  # fmt: skip
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
         all_before = _with_waiting((*before, since[order]), keys, carried.waiting)
@@ -503,20 +551,8 @@ class SimpleFluent:
         found = fluent.hold(known, actions, all_before, self.context)
         groups, *attempts = found[4:8]
         self.context.begun[self.relation] = Attempts(keys.arguments(groups), *attempts)
-        if self.relation in self.context.watched:
-            self._keep_effects(keys, *found[8:11])
+        self._effects = _effects(keys, *found[8:11])
         return (*found[:4], found[11])
-
-    def _keep_effects(
-        self, keys: InstanceKeys, groups: Integers, actions: Integers, times: Integers
-    ) -> None:
-        """Effects are initiations and terminations that other rules may wait for."""
-        for initiates, kept in (
-            (True, self.context.initiations), (False, self.context.terminations),
-        ):  # fmt: skip
-            own = np.flatnonzero((actions & 1) == initiates)
-            points = Points(keys.arguments(groups[own]), actions[own] >> 1, times[own])
-            kept[self.relation] = _stacked([kept[self.relation], points], self._no_points())
 
     def _actions(self, points: Points) -> Integers:
         """Initiations; one that grounding does not allow only breaks other values."""
@@ -555,6 +591,27 @@ class SimpleFluent:
         return numbers(self._number_domain().decode(codes))
 
 
+def _effects(
+    keys: InstanceKeys, groups: Integers, actions: Integers, times: Integers
+) -> tuple[Points, Points]:
+    """Effects are initiations and terminations that other rules may wait for."""
+    parts = [np.flatnonzero((actions & 1) == initiates) for initiates in (True, False)]
+    begun, ended = (
+        Points(keys.arguments(groups[own]), actions[own] >> 1, times[own]) for own in parts
+    )
+    return begun, ended
+
+
+def _waits(carried: Carried) -> bool:
+    """Are there effects to come of what does not hold at the edge?"""
+    return carried.waiting is not None and len(carried.waiting.times) > 0
+
+
+def _are_same(one: Points, other: Points) -> bool:
+    columns = [(own.times, own.values, *own.arguments) for own in (one, other)]
+    return all(map(np.array_equal, *columns))
+
+
 def marked_event(definition: Definition) -> tuple[Relation, tuple[int, ...]] | None:
     """The event whose happenings most rules of a fluent mark, if there is one.
 
@@ -583,6 +640,17 @@ def leaves_open(definition: Definition) -> dict[str, bool]:
         if isinstance(rule, PointRule):
             found[rule.kind] |= _open_arguments(rule)
     return found
+
+
+def ends_any_value(definition: Definition) -> bool:
+    """Does a rule of a definition end whatever value there is?"""
+    rules = [rule for rule in definition.rules if isinstance(rule, PointRule)]
+    ends = [rule for rule in rules if rule.kind == "termination"]
+    values = [(rule.head.value, rule) for rule in ends if isinstance(rule.head, Pair)]
+    return any(
+        isinstance(value, Variable) and value.name in {"_", *rule.open_variables}
+        for value, rule in values
+    )
 
 
 def _open_arguments(rule: PointRule) -> bool:

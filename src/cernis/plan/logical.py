@@ -50,6 +50,8 @@ class EventJoin:
     occurrence: Occurrence
     on: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    once: bool = False
+    """Is the same to be joined once, though several rules say so, as where it is counted?"""
 
 
 @dataclass(frozen=True, slots=True)

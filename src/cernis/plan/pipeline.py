@@ -130,10 +130,14 @@ class AnswerOrder:
         if not isinstance(literal, Happens | Boundary | Changes | Holds) or literal.negated:
             return literal
         unnamed = Variable("_")
+        # What is terminated may have no value of its own to name.
+        is_ended = isinstance(literal, Changes) and not literal.initiates
+        value = literal.pair.value if isinstance(literal, Changes) and is_ended else None
         args = [
-            Variable(f"_any {next(self._numbers)}", arg.span) if arg == unnamed else arg
+            Variable(f"_any {next(self._numbers)}", arg.span)
+            if arg == unnamed and arg is not value else arg
             for arg in _arguments(literal)
-        ]
+        ]  # fmt: skip
         if isinstance(literal, Happens):
             return replace(literal, event=replace(literal.event, args=tuple(args)))
         pair = replace(literal.pair, args=tuple(args[:-1]), value=args[-1])
@@ -164,6 +168,8 @@ class Pipeline:
     numbers: Iterator[int] = field(default_factory=count)
     order: AnswerOrder | None = None
     """Where it is asked for: the columns by which answers come as they are proved one by one."""
+    is_collected: bool = False
+    """Are answers counted or listed, each once?"""
 
     def run(self, body: Iterable[Literal]) -> tuple[PointOperator, ...]:
         """Order all literals of a body and give their operators."""
@@ -184,12 +190,15 @@ class Pipeline:
                 waiting = [*expanded, *waiting]
         return tuple(self.steps)
 
-    def inside(self, body: Sequence[Literal], in_order: bool = False) -> Pipeline:
+    def inside(
+        self, body: Sequence[Literal], in_order: bool = False, is_collected: bool = False
+    ) -> Pipeline:
         """A pipeline for a body that runs once for each row so far, planned."""
         nested = self.nested or bool(self.steps)
         inner = Pipeline(
             self.knowledge, self.modes, set(self.bound), set(self.taken), nested, self.time,
             numbers=self.numbers, order=AnswerOrder(self.numbers) if in_order else None,
+            is_collected=is_collected or self.is_collected,
         )  # fmt: skip
         inner.run(body)
         self.taken |= inner.taken
@@ -300,7 +309,7 @@ class Pipeline:
             self._collect(literal)
 
     def _collect(self, literal: Collect) -> None:
-        inner = self.inside(literal.body, literal.kind in LISTS)
+        inner = self.inside(literal.body, literal.kind in LISTS, is_collected=True)
         order = () if inner.order is None else inner.order.columns()
         by = tuple(name for name in literal.by if name not in self.bound)
         result, is_known = literal.result, bool(named([literal.result]) & self.bound)
@@ -323,7 +332,8 @@ class Pipeline:
         names = _names(literal)
         if self.steps or self.bound or self.nested:
             shared = tuple(sorted(names & self.bound))
-            self.steps.append(EventJoin(occurrence, shared, literal.span))
+            once = self.is_collected and isinstance(literal, Changes)
+            self.steps.append(EventJoin(occurrence, shared, literal.span, once))
         else:
             self.steps.append(Scan(occurrence, self.time, literal.span))
             self.bound |= {self.time} if self.time else set()

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from cernis.check.model import Boundary, Event, FluentKind, Pair, Relation
+from cernis.check.model import Boundary, Changes, Event, FluentKind, Pair, Relation
+from cernis.operators.simple import ends_any_value
 from cernis.plan.logical import (
     AntiStab,
     Branches,
@@ -106,8 +107,14 @@ def causes_of(stratum: Stratum) -> list[Cause]:
     """All causes of a cycle, in the order of its rules. Raises `UnfitError`."""
     own = frozenset(stratum.relations)
     found = []
+    asked = {
+        part.pair.relation for part in parts_of(stratum.definitions)
+        if isinstance(part, Changes) and not part.initiates
+    }  # fmt: skip
     for definition in stratum.definitions:
         _check(definition)
+        if definition.relation in asked and ends_any_value(definition):
+            raise UnfitError
         for rule in definition.rules:
             if isinstance(rule, PointRule):
                 found += _alternatives(rule, definition.relation, own)

@@ -44,7 +44,7 @@ class Incremental:
         self._watched = watched_fluents(self._plan)
         self._kept = Kept(
             spaces, frozenset(memory.stores), counted=counted_events(self._plan),
-            first_points=_first_points(self._plan),
+            watched=self._watched, first_points=_first_points(self._plan),
         )  # fmt: skip
         self._enter_stores()
         self._units = [list(self._unite(at)) for at in range(len(self._plan.stages))]

@@ -13,7 +13,7 @@ from cernis.check.model import FluentKind, Grounding, Relation
 from cernis.operators.bindings import alternatives, is_local
 from cernis.operators.context import Context
 from cernis.operators.pieces import pieces, united
-from cernis.operators.simple import Carried, leaves_open
+from cernis.operators.simple import Carried, ends_any_value, leaves_open
 from cernis.plan.growing import growing
 from cernis.plan.links import Link
 from cernis.plan.logical import (
@@ -74,6 +74,8 @@ class Kept:
     """Keys of fluents that may have gone on behind the last query."""
     missed: set[Relation] = field(default_factory=set)
     """Fluents of which it matters when the window forgets an interval."""
+    watched: frozenset[Relation] = frozenset()
+    """Fluents whose initiations or terminations are conditions of rules."""
     first_points: frozenset[Relation] = frozenset()
     """Fluents of which rules ask for the first points of intervals."""
 
@@ -222,7 +224,7 @@ class Unit:
         requires = any(isinstance(part, Require) for part in parts_of(self._rules()))
         # Who can be initiated by a head that leaves that open changes with what is forgotten.
         simple = [own for own in self.definitions.values() if own.kind == FluentKind.SIMPLE]
-        is_open = any(leaves_open(own)["initiation"] for own in simple)
+        is_open = any(leaves_open(own)["initiation"] or self._tells_known(own) for own in simple)
         self.looks_back = requires or is_open or bool(LOOK_BACK & operators) or not self._is_local()
         self.is_anchored = all(
             is_anchored(rule, kept.spaces.homes[relation].positions)
@@ -230,6 +232,11 @@ class Unit:
             for rule in definition.rules
         )
         self.asked = asked_members(self.definitions.values(), kept.spaces)
+
+    def _tells_known(self, definition: Definition) -> bool:
+        """Do rules hear of terminations that are about what was initiated before?"""
+        ends = leaves_open(definition)["termination"] or ends_any_value(definition)
+        return ends and definition.relation in self.kept.watched
 
     def _rules(self) -> tuple[object, ...]:
         return tuple(rule for definition in self.definitions.values() for rule in definition.rules)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.operators.asked import ANY, one_of_any
 from cernis.operators.context import Context, Points
 from cernis.runtime.columns import Column, Integers, joined, taken
 from cernis.runtime.inputs import encoded
@@ -47,7 +48,8 @@ class Found:
     starts: Integers
     ends: Integers
     flags: Array
-    """Of fluents: does the list rest on points? Of points: is the value open?"""
+    """Of fluents: does the list rest on points? Of points: is the value open (1), or one that is
+    known where it is open (2)?"""
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -168,15 +170,16 @@ def _event(number: int, relation: Relation, table: EventTable) -> Found:
 def _points(number: int, what: What, points: Points, relation: Relation, context: Context) -> Found:
     domains = [context.domain("fluent", relation, at) for at in range(relation.arity)]
     columns = [decoded(*each) for each in zip(points.arguments, domains, strict=True)]
-    is_open = points.values < 0
+    is_open, is_known = points.values == ANY, points.values < ANY
+    codes = np.where(is_known, one_of_any(points.values), points.values)
     if is_open.all():
         # No value is told: any will do in its place.
         columns.append(np.zeros(len(is_open), np.int64))
     else:
-        some = points.values[~is_open][0]
-        codes = np.where(is_open, some, points.values)
+        codes = np.where(is_open, codes[~is_open][0], codes)
         columns.append(decoded(codes, _value_codes(relation, context)))
-    return _at_points(relation, what, number, columns, points.times, is_open)
+    flags = is_open + np.int8(2) * is_known
+    return _at_points(relation, what, number, columns, points.times, flags)
 
 
 def _value_codes(relation: Relation, context: Context) -> Domain:
@@ -233,7 +236,8 @@ class Given:
             context.events[relation] = EventTable(columns, self._domains, times, starts)
         else:
             kept = context.initiations if found.what is What.INITIATIONS else context.terminations
-            values = np.where(found.flags[low:high], -1, columns[-1])
+            flags, values = found.flags[low:high], columns[-1]
+            values = np.where(flags == 1, ANY, np.where(flags == 2, one_of_any(values), values))
             kept[relation] = Points(columns[:-1], values, found.starts[low:high])
 
     def _fluent(self, low: int, high: int, columns: list[Array], context: Context) -> None:
