@@ -86,25 +86,10 @@ class SimpleFluent:
         self.conflicts = 0
         self._effects = self._no_points(), self._no_points()
         """What delayed effects initiate and terminate."""
-        self._learnt = self._no_points()
-        """Initiations by effects that heads with open arguments may be about."""
 
     def evaluate(self, carried: Carried | None) -> FluentTable:
         """The intervals of the fluent in this window."""
         carried = carried or self._nothing_carried()
-        table = self._evaluated(carried)
-        while self._learns(carried):
-            table = self._evaluated(carried)
-        return table
-
-    def _learns(self, carried: Carried) -> bool:
-        """Have effects of what did not hold at the edge initiated what open heads may be about?"""
-        if not _waits(carried) or not leaves_open(self.definition)["initiation"]:
-            return False
-        before, self._learnt = self._learnt, self._effects[0]
-        return not _are_same(before, self._learnt)
-
-    def _evaluated(self, carried: Carried) -> FluentTable:
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         closed = [rule for rule in rules if not _open_arguments(rule)]
         outcomes = [(rule, self._fired(rule)) for rule in closed]
@@ -118,7 +103,7 @@ class SimpleFluent:
         terminations = [self._points(r, rows) for r, rows in rest if r.kind == "termination"]
         asked = list(terminations)
         if len(closed) < len(rules):
-            known = self._instances([*initiations, self._learnt], carried)
+            known = self._instances(initiations, carried)
             is_open = [rule for rule in rules if _open_arguments(rule)]
             initiations += [self._open(r, known) for r in is_open if r.kind == "initiation"]
             ends = [rule for rule in is_open if rule.kind == "termination"]
@@ -464,7 +449,8 @@ class SimpleFluent:
         if self.definition.groundings:
             return self._allowed_pairs()
         held = Points(carried.arguments, carried.values, np.full(len(carried.values), _EVER))
-        return _stacked([held, *initiations], self._no_points())
+        waiting = [] if carried.waiting is None else [carried.waiting]
+        return _stacked([held, *waiting, *initiations], self._no_points())
 
     def _allowed_pairs(self) -> Points:
         *args, value = (Variable(f"<{at}>") for at in range(self.relation.arity + 1))
@@ -542,8 +528,7 @@ class SimpleFluent:
 
         fluent = DelayedFluent(
             self._delays(), self.definition.groundings, keys.arguments, self.domains,
-            self.value_domain or self._number_domain(),
-            self.relation in self.context.watched or _waits(carried),
+            self.value_domain or self._number_domain(), self.relation in self.context.watched,
         )  # fmt: skip
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
         all_before = _with_waiting((*before, since[order]), keys, carried.waiting)
@@ -600,16 +585,6 @@ def _effects(
         Points(keys.arguments(groups[own]), actions[own] >> 1, times[own]) for own in parts
     )
     return begun, ended
-
-
-def _waits(carried: Carried) -> bool:
-    """Are there effects to come of what does not hold at the edge?"""
-    return carried.waiting is not None and len(carried.waiting.times) > 0
-
-
-def _are_same(one: Points, other: Points) -> bool:
-    columns = [(own.times, own.values, *own.arguments) for own in (one, other)]
-    return all(map(np.array_equal, *columns))
 
 
 def marked_event(definition: Definition) -> tuple[Relation, tuple[int, ...]] | None:
