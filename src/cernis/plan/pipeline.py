@@ -449,10 +449,13 @@ def _negated(goal: Term, known: set[str], span: Span) -> Literal:
 
 def _triggers(literal: Either) -> bool:
     """Does every branch wait for something to happen?"""
-    return all(
-        any(isinstance(each, (Happens, Boundary, Changes)) and not each.negated for each in branch)
-        for branch in literal.branches
-    )
+    return all(any(map(_is_trigger, branch)) for branch in literal.branches)
+
+
+def _is_trigger(literal: Literal) -> bool:
+    if isinstance(literal, Either):
+        return _triggers(literal)
+    return isinstance(literal, (Happens, Boundary, Changes)) and not literal.negated
 
 
 def _has_arrow(goal: Term) -> bool:
