@@ -12,7 +12,8 @@ from cernis.check.goals import named
 from cernis.check.model import Grounding, Pair
 from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column
-from cernis.operators.grounding import distinct, grounded
+from cernis.operators.distinct import distinct
+from cernis.operators.grounding import grounded
 from cernis.operators.heads import slot_domains
 from cernis.operators.lists import fetched, wanted_column
 from cernis.operators.pipeline import concatenated, run_steps

@@ -6,8 +6,8 @@ import numpy as np
 
 from cernis.check.model import Event, Relation
 from cernis.operators.context import Context
+from cernis.operators.distinct import distinct
 from cernis.operators.expressions import computed
-from cernis.operators.grounding import distinct
 from cernis.operators.heads import fired, head_column
 from cernis.operators.matches import starts_of
 from cernis.operators.patterns import matches

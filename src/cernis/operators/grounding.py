@@ -14,11 +14,12 @@ from cernis.kernels.hashing import Numbering
 from cernis.knowledge import Route
 from cernis.operators.collected import ROW
 from cernis.operators.context import Answers, Context, constant_column
+from cernis.operators.distinct import distinct
 from cernis.operators.pipeline import concatenated, run_steps
 from cernis.plan.logical import PointOperator
 from cernis.plan.pipeline import Pipeline, entity_names
 from cernis.syntax.tree import Compound, Term, Variable, functor
-from cernis.tables.columns import Array, Column, Rows, pack
+from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
 
 
@@ -64,54 +65,6 @@ def _filling(groundings: Sequence[Grounding], context: Context) -> int:
     """A number that is another whenever what grounding rules look at is filled anew."""
     depends = context.memo.once("filled", groundings, lambda: _filled_keys(groundings, context))
     return context.all_fillings if depends is None else sum(map(context.filling, depends))
-
-
-_TABLE = 1 << 22
-
-
-def distinct(columns: list[Array], domains: Sequence[Domain | None]) -> tuple[Array, Array]:
-    """The first row of each distinct combination of values, and for each row which one it is."""
-    sizes = [len(domain) if domain is not None else -1 for domain in domains]
-    packed = pack(columns, sizes) if min(sizes) > 0 else _packed(columns)
-    if packed is None:
-        keys = columns[0] if len(columns) == 1 else np.rec.fromarrays(columns)
-        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-        return first, which.ravel()
-    keys, size = packed
-    if size <= _TABLE and size <= 16 * len(keys) + 1024:
-        return _through_table(keys, size)
-    numbering = Numbering()
-    which = numbering.of(keys)
-    return _first_of(which, len(numbering)), which
-
-
-def _through_table(keys: Array, size: int) -> tuple[Array, Array]:
-    row_of = np.full(size, -1, np.int64)
-    row_of[keys[::-1]] = np.arange(len(keys))[::-1]
-    present = np.flatnonzero(row_of >= 0)
-    number = np.zeros(size, np.int64)
-    number[present] = np.arange(len(present))
-    return row_of[present], number[keys]
-
-
-def _first_of(which: Array, count: int) -> Array:
-    first = np.empty(count, np.int64)
-    first[which[::-1]] = np.arange(len(which))[::-1]
-    return first
-
-
-def _packed(columns: list[Array]) -> tuple[Array, int] | None:
-    """Several numbers a row as one, by the range that each has; None if that is too large."""
-    if not len(columns[0]) or any(column.dtype.kind not in "if" for column in columns):
-        return None
-    codes, sizes = [], []
-    for column in columns:
-        if column.dtype.kind == "f":
-            column = np.unique(column, return_inverse=True)[1]
-        low = int(column.min())
-        codes.append(column - low)
-        sizes.append(int(column.max()) - low + 1)
-    return pack(codes, sizes)
 
 
 def _planned(grounding: Grounding, context: Context) -> tuple[PointOperator, ...]:

@@ -12,6 +12,7 @@ from cernis.check.model import Relation
 from cernis.kernels.order import order_by
 from cernis.kernels.sweep import maximal
 from cernis.operators.context import Context
+from cernis.operators.distinct import packed_numbers
 from cernis.operators.heads import slot_domains
 from cernis.tables.columns import Array, pack
 from cernis.tables.fluents import FluentTable, empty_table
@@ -33,7 +34,7 @@ def united(pieces: Iterable[Piece], relation: Relation, context: Context) -> Flu
     ends = np.concatenate([p[3] for p in parts])
     columns = [*arguments, values]
     sizes = [len(d) if d is not None else -1 for d in (*domains, value_domain)]
-    packed = pack(columns, sizes) if min(sizes) > 0 else None
+    packed = pack(columns, sizes) if min(sizes) > 0 else packed_numbers(columns)
     keys = [packed[0]] if packed is not None else columns
     order = order_by(keys[0], starts) if len(keys) == 1 else np.lexsort((starts, *reversed(keys)))
     arguments, values = [column[order] for column in arguments], values[order]

@@ -10,6 +10,7 @@ from cernis.check.goals import named
 from cernis.knowledge import outputs
 from cernis.knowledge.values import told_apart
 from cernis.operators.context import Context
+from cernis.operators.distinct import distinct
 from cernis.plan.logical import Resolve
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
@@ -32,13 +33,12 @@ def _distinct(inputs: list[str], rows: Rows) -> tuple[Array, list[tuple[Any, ...
         return np.zeros(rows.length, np.int64), [()]
     columns = [rows.columns[name] for name in inputs]
     arrays = [column.expanded(rows.length) for column in columns]
-    keys = arrays[0] if len(arrays) == 1 else np.rec.fromarrays(arrays)
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    first, which = distinct(arrays, [column.domain for column in columns])
     picked = [
         column.domain.decode(array[first]) if column.domain is not None else array[first].tolist()
         for column, array in zip(columns, arrays, strict=True)
     ]
-    return which.ravel(), [tuple(map(told_apart, row)) for row in zip(*picked, strict=True)]
+    return which, [tuple(map(told_apart, row)) for row in zip(*picked, strict=True)]
 
 
 def _expanded(

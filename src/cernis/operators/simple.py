@@ -17,7 +17,8 @@ from cernis.kernels.order import in_order, order_by, placed, ranks
 from cernis.kernels.rows import Stretches, hold_rows, stretches
 from cernis.operators.asked import with_known_values
 from cernis.operators.context import Attempts, Context, Points, constant_column
-from cernis.operators.grounding import allowed, allowed_values, distinct, grounded
+from cernis.operators.distinct import distinct
+from cernis.operators.grounding import allowed, allowed_values, grounded
 from cernis.operators.grouped import grouped
 from cernis.operators.heads import fired, head_column, slot_domains
 from cernis.operators.keys import InstanceKeys

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from cernis.check.model import Definitions, Event, Grounding, Pair
 from cernis.operators.context import Context, recoded
-from cernis.operators.grounding import distinct
+from cernis.operators.distinct import distinct
 from cernis.runtime.inputs import Input
 from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Array, Column

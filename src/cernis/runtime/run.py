@@ -24,7 +24,7 @@ from cernis.check.model import (
     temporal,
 )
 from cernis.operators.context import Context, Memo
-from cernis.operators.grounding import distinct
+from cernis.operators.distinct import distinct
 from cernis.operators.pieces import Piece, reaching, united
 from cernis.operators.profile import Profile
 from cernis.plan.builder import Plan

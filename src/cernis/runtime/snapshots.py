@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.operators.context import Attempts, Context, Points
-from cernis.operators.grounding import distinct
+from cernis.operators.distinct import distinct
 from cernis.operators.pieces import pieces
 from cernis.operators.simple import Carried
 from cernis.runtime.spreading import EVENT, FLUENT, INITIATIONS, TERMINATIONS, Instances

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -20,6 +21,12 @@ INFINITY = int(np.iinfo(np.int64).max)
 
 _DIRECT = 1 << 22
 """A key range up to this size is looked up through a table, a larger one by bisection."""
+
+_WIDE = 1 << 31
+"""Whole numbers of a smaller range are their own codes, counted from the least."""
+
+_FAR = 2.0**62
+"""Beyond all whole numbers that have codes."""
 
 
 @dataclass(slots=True)
@@ -96,12 +103,58 @@ def empty_table(domains: list[Domain | None], value_domain: Domain | None) -> Fl
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Codes of the whole numbers from a first one on; those of a domain are such numbers."""
+
+    low: int
+    size: int
+
+    def codes(self, column: Array) -> tuple[Integers, npt.NDArray[np.bool_] | None]:
+        """The code of each number, and which have one; None if all have."""
+        if column.dtype.kind == "f":
+            whole = np.nan_to_num(np.floor(column), posinf=_FAR, neginf=-_FAR).clip(-_FAR, _FAR)
+            codes = whole.astype(np.int64) - self.low
+            return codes, (whole == column) & (codes >= 0) & (codes < self.size)
+        codes = column - self.low if self.low else column
+        if not len(codes) or (int(codes.min()) >= 0 and int(codes.max()) < self.size):
+            return codes, None
+        return codes, (codes >= 0) & (codes < self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Codes of numbers that lie far apart, or are not whole: their places in order."""
+
+    numbers: Array
+
+    @property
+    def size(self) -> int:
+        """Codes lie below this number."""
+        return max(len(self.numbers), 1)
+
+    def codes(self, column: Array) -> tuple[Integers, npt.NDArray[np.bool_] | None]:
+        """The code of each number, and which have one."""
+        at = np.minimum(np.searchsorted(self.numbers, column), self.size - 1)
+        return at, self.numbers[at] == column
+
+
+def _coding(column: Array, domain: Domain | None) -> _Range | _Listed:
+    """How the values of a column become codes."""
+    if domain is not None or not len(column):
+        return _Range(0, max(len(domain), 1) if domain is not None else 1)
+    if column.dtype.kind != "f":
+        low, high = int(column.min()), int(column.max())
+        if high - low < _WIDE:
+            return _Range(low, high - low + 1)
+    return _Listed(np.unique(column))
+
+
 class Finder:
     """Finds rows by the values of some columns: through a table of codes, by hash or bisection."""
 
     def __init__(self, columns: list[tuple[Array, Domain | None]], length: int) -> None:
-        self._domains = [domain for _, domain in columns]
-        self._sizes = [len(domain) if domain is not None else -1 for domain in self._domains]
+        self._codings = [_coding(data, domain) for data, domain in columns]
         self._own = self._keys([data for data, _ in columns], length)
         self._ordered: tuple[Array, Integers] | None = None
         self._listed: tuple[Numbering, Integers, Integers] | None = None
@@ -139,15 +192,18 @@ class Finder:
             return np.zeros(length, np.int64)
         if len(columns) == 1:
             return columns[0]
-        size = 1
-        for each in self._sizes:
-            size *= max(each, 1)
-        if min(self._sizes) >= 0 and size < 1 << 62:
-            keys = columns[0].astype(np.int64)
-            for column, width in zip(columns[1:], self._sizes[1:], strict=True):
-                keys = keys * max(width, 1) + column
-            return keys
-        return np.rec.fromarrays(columns)
+        if math.prod(own.size for own in self._codings) >= 1 << 62:
+            return np.rec.fromarrays(columns)
+        keys = np.zeros(1, np.int64)
+        unknown: list[npt.NDArray[np.bool_]] = []
+        for column, own in zip(columns, self._codings, strict=True):
+            codes, is_known = own.codes(column)
+            keys = keys * own.size + codes
+            unknown += [~is_known] if is_known is not None else []
+        for mask in unknown:
+            # A value that is not there would pass for another's key.
+            keys[mask] = -1
+        return keys
 
     def one(self, columns: list[Array], length: int) -> Integers:
         """For each row the position of the match, or -1; matches must be unique."""
@@ -168,11 +224,6 @@ class Finder:
 
     def _wanted(self, columns: list[Array], length: int) -> Array:
         keys = self._keys(columns, length)
-        if len(columns) > 1 and keys.dtype == np.int64:
-            # A value that came up only after this was built would pass for another's key.
-            for column, size in zip(columns[1:], self._sizes[1:], strict=True):
-                if length and int(column.max()) >= max(size, 1):
-                    keys = np.where(column < size, keys, -1)
         if keys.dtype != self._own.dtype and keys.dtype.kind != "V":
             return keys.astype(np.result_type(keys, self._own))
         return keys

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from cernis.check.model import Event, Relation
 from cernis.kernels.order import stable_order
 from cernis.operators.context import Context
-from cernis.operators.grounding import distinct
+from cernis.operators.distinct import distinct
 from cernis.operators.heads import head_column
 from cernis.plan.logical import Definition, PointRule
 from cernis.tables.columns import Array

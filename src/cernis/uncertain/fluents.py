@@ -11,7 +11,8 @@ from cernis.check.model import Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.kernels.hashing import Numbering
 from cernis.operators.context import Context
-from cernis.operators.grounding import allowed, distinct, grounded
+from cernis.operators.distinct import distinct
+from cernis.operators.grounding import allowed, grounded
 from cernis.operators.heads import head_column, slot_domains
 from cernis.operators.keys import InstanceKeys
 from cernis.operators.pipeline import run_steps

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from cernis.check.model import Relation
 from cernis.kernels.order import stable_order
 from cernis.operators.context import Context
-from cernis.operators.grounding import distinct
+from cernis.operators.distinct import distinct
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.events import by_entity

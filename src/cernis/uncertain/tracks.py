@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.errors import DataError
-from cernis.operators.grounding import distinct
+from cernis.operators.distinct import distinct
 from cernis.uncertain.courses import (
     MOST_POINTS,
     Courses,
