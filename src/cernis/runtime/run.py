@@ -139,6 +139,8 @@ class Run:
         self.tick = tick or self.checked.definitions.settings.tick
         self.ties = ties or self.checked.definitions.settings.ties
         self.domains, self.memo = Domains(), Memo()
+        self.queries = 0
+        self.conflicts = 0
 
     def _enter(self, workspace: _Workspace) -> None:
         self._workspace = workspace
@@ -188,32 +190,47 @@ class Run:
         last = given.last if end is None else end
         start = (first if first is not None else 1) - self.tick
         last = last if last is not None else start
-        answer = Answer(records=given.records, ignored=given.ignored)
-        state = State(self.checked, self.domains, self.tick)
-        members = Members(self.checked.definitions)
-        history = History(self.plan)
+        self.begin(start)
         with undisturbed():
             for each in windows(start, last, window, step):
-                state.advance(each.edge)
-                history.advance(each.edge)
-                context = self._context(given, each, start, state)
-                members.fill(context, given)
-                history.enter(context)
-                self.before_query(answer.queries, context)
-                outcome = evaluate(self.plan, context, state.carried())
-                history.settle(context)
-                self.after_query(answer.queries, context)
-                state.settle(context)
-                answer.queries += 1
-                answer.conflicts += outcome.conflicts
+                self.query(each, given, self.plan)
                 if on_query is not None:
-                    on_query(each, Answer(state.fluents(), state.events()))
-                if answer.queries % _QUERIES_BETWEEN == 0:
+                    on_query(each, Answer(self.state.fluents(), self.state.events()))
+                if self.queries % _QUERIES_BETWEEN == 0:
                     gc.collect(1)
-        answer.fluents = state.fluents()
-        answer.events = state.events()
-        self.leave_workspace()
+        answer = self.answer()
+        answer.records, answer.ignored = given.records, given.ignored
         return answer
+
+    def begin(self, start: int) -> None:
+        """Begin at a point of time, with nothing known of what was before."""
+        self.start = start
+        self.state = State(self.checked, self.domains, self.tick)
+        self._members = Members(self.checked.definitions)
+        self._history = History(self.plan)
+
+    def query(self, window: Window, given: Input, strata: Plan) -> None:
+        """Bring the strata of a plan up to a query, over records that the window may see."""
+        self.state.advance(window.edge)
+        self._history.advance(window.edge)
+        context = self._context(given, window, self.start, self.state)
+        self._members.fill(context, given)
+        self._history.enter(context)
+        self.before_query(self.queries, context)
+        outcome = evaluate(strata, context, self.state.carried())
+        self._history.settle(context)
+        self.after_query(self.queries, context)
+        self.state.settle(context)
+        self.queries += 1
+        self.conflicts += outcome.conflicts
+
+    def answer(self) -> Answer:
+        """What all queries since the beginning have found; it is the last that is asked."""
+        self.leave_workspace()
+        return Answer(
+            self.state.fluents(), self.state.events(), queries=self.queries,
+            conflicts=self.conflicts,
+        )  # fmt: skip
 
     def leave_workspace(self) -> None:
         """Leave what was worked out about the plan to the next run."""

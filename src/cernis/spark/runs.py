@@ -10,10 +10,7 @@ from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Context
 from cernis.plan.forms import Forms
 from cernis.runtime.columns import Kind, RecordColumns, Records
-from cernis.runtime.history import History
 from cernis.runtime.inputs import Encoder, Input
-from cernis.runtime.members import Members
-from cernis.runtime.query import evaluate
 from cernis.runtime.run import Answer, Run, Window, undisturbed, windows
 from cernis.runtime.state import State
 from cernis.spark.found import Found, Given, Harvest, What, one_below_the_other
@@ -102,15 +99,10 @@ class WindowedRun(StageRun):
         self, job: Job, step: int, owner: Owner, survey: Survey, start: int, end: int
     ) -> None:
         super().__init__(job, step, {}, owner, survey)
-        settings = job.settings
-        self._start = start
-        self._number = 0
-        self._windows = deque(windows(start, end, settings.window, settings.step))
+        self._windows = deque(windows(start, end, job.settings.window, job.settings.step))
         self._enter(self._prepared(self.forms_of(Records())))
         self._encoder = Encoder(self.checked, self.domains, self.tick)
-        self._state = State(self.checked, self.domains, self.tick)
-        self._history = History(self.plan)
-        self._conflicts = 0
+        self.begin(start)
 
     def last_before(self, time: int) -> int | None:
         """The last query before some time that has not been evaluated; None if all have been."""
@@ -127,19 +119,7 @@ class WindowedRun(StageRun):
         with undisturbed():
             given = self._encoder.encode_records(records)
             while self._windows and self._windows[0].query <= query:
-                window = self._windows.popleft()
-                self._state.advance(window.edge)
-                self._history.advance(window.edge)
-                context = self._context(given, window, self._start, self._state)
-                Members(self.checked.definitions).fill(context, given)
-                self._history.enter(context)
-                self.before_query(self._number, context)
-                outcome = evaluate(self.plan, context, self._state.carried())
-                self._history.settle(context)
-                self.after_query(self._number, context)
-                self._state.settle(context)
-                self._conflicts += outcome.conflicts
-                self._number += 1
+                self.query(self._windows.popleft(), given, self.plan)
 
     def later(self, part: RecordColumns) -> RecordColumns:
         """The records that a query to come may see."""
@@ -152,15 +132,7 @@ class WindowedRun(StageRun):
 
     def later_found(self, found: Found) -> Found:
         """What is as of queries to come."""
-        return found.take(np.flatnonzero(found.queries >= self._number))
-
-    def finish(self) -> Answer:
-        """The answer over the run."""
-        self.leave_workspace()
-        return Answer(
-            self._state.fluents(), self._state.events(), queries=self._number,
-            conflicts=self._conflicts,
-        )  # fmt: skip
+        return found.take(np.flatnonzero(found.queries >= self.queries))
 
 
 class SlicedRun(StageRun):
@@ -175,11 +147,11 @@ class SlicedRun(StageRun):
     ) -> None:  # fmt: skip
         super().__init__(job, step, found, owner, survey)
         self._parts = parts
-        self._start = self._edge = start
-        self._conflicts = 0
+        self._edge = start
+        self._whole: Answer | None = None
         self._enter(self._prepared(self.forms_of(Records())))
         self._encoder = Encoder(self.checked, self.domains, self.tick)
-        self._state = State(self.checked, self.domains, self.tick)
+        self.begin(start)
 
     def take(self, records: Records, query: int) -> None:
         """Evaluate what lies behind the last slice, up to a point.
@@ -187,33 +159,32 @@ class SlicedRun(StageRun):
         Records must tell of all that happens there. Intervals that last on must come again.
         """
         with undisturbed():
-            self._state.advance(self._edge)
             given = self._encoder.encode_records(records)
-            window = Window(self._edge, query, self._edge)
-            context = self._context(given, window, self._start, self._state)
-            outcome = evaluate(self._parts.first, context, self._state.carried())
-            self._state.settle(context)
-        self._conflicts += outcome.conflicts
+            self.query(Window(self._edge, query, self._edge), given, self._parts.first)
         self._edge = query
 
     def finish(self, records: Records, end: int) -> Answer:
         """Evaluate what needs whole intervals, over all records that it reads."""
-        first = Answer(self._state.fluents(), self._state.events())
-        state = State(self.checked, self.domains, self.tick)
+        self._whole = Answer(self.state.fluents(), self.state.events())
+        self.begin(self.start)
+        self.queries = 0
         with undisturbed():
             given = self._encoder.encode_records(records)
-            window = Window(self._start, end, self._start)
-            context = self._context(given, window, self._start, state)
-            Members(self.checked.definitions).fill(context, given)
-            self.before_query(0, context)
-            context.fluents |= {r: t for r, t in first.fluents.items() if self._is_first(r)}
-            context.events |= {r: t for r, t in first.events.items() if self._is_first(r)}
-            outcome = evaluate(self._parts.rest, context, {})
-            self.after_query(0, context)
-            state.settle(context)
-        self.leave_workspace()
-        conflicts = self._conflicts + outcome.conflicts
-        return Answer(state.fluents(), state.events(), queries=1, conflicts=conflicts)
+            self.query(Window(self.start, end, self.start), given, self._parts.rest)
+        return self.answer()
+
+    def before_query(self, number: int, context: Context) -> None:
+        """Put in what earlier stages found, and what all slices did, when whole lists are there."""
+        if self._whole is not None:
+            super().before_query(number, context)
+            fluents, events = self._whole.fluents, self._whole.events
+            context.fluents |= {r: t for r, t in fluents.items() if self._is_first(r)}
+            context.events |= {r: t for r, t in events.items() if self._is_first(r)}
+
+    def after_query(self, number: int, context: Context) -> None:
+        """Take out what later stages need, when all is there."""
+        if self._whole is not None:
+            super().after_query(number, context)
 
     def _is_first(self, relation: Relation) -> bool:
         return relation in self._parts.relations

@@ -81,7 +81,7 @@ class Windowing:
 
     def finish(self) -> tuple[WindowedRun, Answer]:
         """The run and the answer, after the last slice."""
-        return self.run, self.run.finish()
+        return self.run, self.run.answer()
 
 
 def seen_at(part: RecordColumns, end: int) -> RecordColumns:
