@@ -9,7 +9,7 @@ import numpy as np
 import cernis
 from cernis.runtime.result import as_text
 from cernis.uncertain.durations import Durations
-from cernis.uncertain.intervals import most_credible, recognise
+from cernis.uncertain.intervals import most_credible, recognise, united
 from tests.reference.cases import Case
 
 from .compare import Scenario, by_engine
@@ -50,6 +50,8 @@ def credible_text(case: Case) -> str:
         durations=known, batch=chosen.get("batches", [len(points)])[0],
         draws=np.array(chosen.get("draws", ()), np.float64),
     )  # fmt: skip
+    if "limit" in chosen:
+        found = united(found)
     if chosen.get("credible"):
         found = most_credible(found)
     pairs = zip(found.starts.tolist(), found.ends.tolist(), strict=True)

@@ -27,7 +27,6 @@ from .uncertain import run_uncertain_case
 PENDING = frozenset(
     {
         "declared types",
-        "joined intervals",
         "exclusive values",
         "probabilities of static fluents",
         "grounding as a goal",

@@ -18,7 +18,16 @@ from dataclasses import dataclass, field
 
 from cernis.syntax.tree import Item, Term
 
-from .credible import Durations, Interval, maximal_intervals, mean, most_credible, online, reported
+from .credible import (
+    Durations,
+    Interval,
+    joined,
+    maximal_intervals,
+    mean,
+    most_credible,
+    online,
+    reported,
+)
 from .uncertain import Record, Run
 
 Course = dict[int, float]
@@ -118,7 +127,7 @@ def likely(
     if limit is None:
         return maximal_intervals(series, threshold)
     points = [[chance] for chance in series]
-    return reported(online(points, threshold, limit=limit, durations=durations))
+    return joined(reported(online(points, threshold, limit=limit, durations=durations)))
 
 
 def folded(feeds: Iterable[Sequence[Mapping[str, object]]]) -> set[tuple[object, ...]]:

@@ -20,6 +20,7 @@ from cernis.uncertain.intervals import (
     maximal_intervals,
     most_credible,
     recognise,
+    united,
 )
 from tests.reference import credible as plain
 
@@ -246,6 +247,7 @@ def test_bounded_online_is_as_defined(
         assert len(after) <= limit
         assert tenth(after) == tenth(batch.memory)
     assert pairs(longest(joined(found))) == plain.reported(expected)
+    assert pairs(united(longest(joined(found)))) == plain.joined(plain.reported(expected))
 
 
 @settings(max_examples=100, deadline=None)

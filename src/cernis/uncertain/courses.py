@@ -16,7 +16,7 @@ from cernis.tables.fluents import INFINITY, FluentTable
 from cernis.uncertain.durations import Durations
 from cernis.uncertain.facts import Facts
 from cernis.uncertain.groups import Groups
-from cernis.uncertain.intervals import Intervals, Memory, most_credible, recognise
+from cernis.uncertain.intervals import Intervals, Memory, most_credible, recognise, united
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -248,7 +248,7 @@ def _recognised(part: Series, chosen: Recognition, seeds: Integers | None) -> In
         points, offsets, chosen.threshold, memory=memory, limit=chosen.limit,
         durations=chosen.durations, batch=None if chosen.limit is None else 1,
     )  # fmt: skip
-    return most_credible(found)
+    return most_credible(found if chosen.limit is None else united(found))
 
 
 def _runs(courses: Courses, first: int, count: int, tick: int) -> Series:

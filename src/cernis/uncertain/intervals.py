@@ -199,6 +199,54 @@ def longest(intervals: Intervals) -> Intervals:
     return selected(intervals, chosen)
 
 
+def united(intervals: Intervals) -> Intervals:
+    """Intervals that lie in no other, with those that touch made one: `[a,b]` and `[b+1,c]`.
+
+    In bounded memory an interval may be found in such pieces. The mean of the whole is at least the
+    threshold, as those of its pieces are.
+    """
+    heads, lasts = _chains(intervals)
+    firsts = np.flatnonzero(heads == np.arange(len(heads)))
+    if len(firsts) == len(heads):
+        return intervals
+    sums = np.zeros(len(heads), np.int64)
+    np.add.at(sums, heads, intervals.sums)
+    counts = np.searchsorted(firsts, intervals.offsets).astype(np.int64)
+    whole = Intervals(
+        counts, intervals.starts[firsts], intervals.ends[lasts[firsts]], sums[firsts],
+        intervals.threshold,
+    )  # fmt: skip
+    return longest(_by_end(whole))
+
+
+def _chains(intervals: Intervals) -> tuple[Integers, Integers]:
+    """For each interval the first and the last of those that touch one another with it.
+
+    Starts and ends ascend, so that at most one interval begins where another has ended.
+    """
+    places = np.arange(len(intervals))
+    width = int(intervals.ends.max(initial=0)) + 2
+    keys = intervals.entities * width + intervals.starts
+    wanted = intervals.entities * width + intervals.ends + 1
+    found = np.minimum(np.searchsorted(keys, wanted), max(len(places) - 1, 0))
+    heads, lasts = places.copy(), places.copy()
+    touching = np.flatnonzero(keys[found] == wanted) if len(places) else places
+    heads[found[touching]], lasts[touching] = touching, found[touching]
+    for pointers in (heads, lasts):
+        # Each step doubles how far pointers lead along a chain.
+        while not np.array_equal(pointers, pointers[pointers]):
+            pointers[:] = pointers[pointers]
+    return heads, lasts
+
+
+def _by_end(intervals: Intervals) -> Intervals:
+    order = np.lexsort((intervals.ends, intervals.entities))
+    return Intervals(
+        intervals.offsets, intervals.starts[order], intervals.ends[order], intervals.sums[order],
+        intervals.threshold,
+    )  # fmt: skip
+
+
 def selected(intervals: Intervals, chosen: npt.NDArray[np.bool_]) -> Intervals:
     """Those of intervals that a mask marks."""
     counts = np.concatenate(([0], np.cumsum(chosen)))

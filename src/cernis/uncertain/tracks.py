@@ -38,6 +38,7 @@ from cernis.uncertain.intervals import (
     most_credible,
     recognise,
     selected,
+    united,
 )
 
 Integers = npt.NDArray[np.int64]
@@ -114,7 +115,11 @@ class Tracks:
             series = self._series(count)
         every = [self._found_of(part)[0] for part in chunks(series)]
         found = _joined(self.found, every, len(self))
-        return self._shown(most_credible(longest(found)))
+        return self._shown(self._most_credible(longest(found)))
+
+    def _most_credible(self, found: Intervals) -> Intervals:
+        """The most credible intervals; in bounded memory, those that touch are one."""
+        return most_credible(found if self.how.limit is None else united(found))
 
     def _found_of(self, part: Series) -> tuple[Intervals, Memory]:
         """The intervals that end at further points of some pairs, and the memory behind these.
@@ -171,8 +176,9 @@ class Tracks:
         # Scores descend: the last start has the lowest.
         lowest = memory.scores[memory.offsets[some + 1] - 1]
         found[some] = lowest <= memory.score[some] - threshold
-        if self.how.durations is not None:
-            # Old starts are forgotten in time, and what was found becomes final.
+        if self.how.limit is not None:
+            # Old starts are forgotten in time, and nothing touches what was found any more: it
+            # becomes final.
             found[self.found.entities] = True
         return found
 
@@ -194,12 +200,14 @@ class Tracks:
         some = np.flatnonzero(np.diff(memory.offsets))
         oldest[some] = memory.points[memory.offsets[some]]
         owner = found.entities
-        new = np.append(True, (owner[1:] != owner[:-1]) | (found.starts[1:] > found.ends[:-1]))
+        # In bounded memory, what begins right after an interval belongs to it.
+        reach = found.ends if self.how.limit is None else found.ends + 1
+        new = np.append(True, (owner[1:] != owner[:-1]) | (found.starts[1:] > reach[:-1]))
         group = np.cumsum(new) - 1
         last = np.append(np.flatnonzero(new)[1:], len(owner)) - 1
-        over = (found.ends[last] < oldest[owner[last]])[group]
+        over = (reach[last] < oldest[owner[last]])[group]
         self.found = selected(found, ~over)
-        return self._shown(most_credible(selected(found, over)))
+        return self._shown(self._most_credible(selected(found, over)))
 
     def _shown(self, found: Intervals) -> Credible:
         """Intervals of pairs by their numbers, in time."""
