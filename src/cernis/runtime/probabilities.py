@@ -28,7 +28,8 @@ class Told:
 
 def lines_with_probability(text: bytes, starts: Integers) -> Booleans | None:
     """Which lines have `::` before their first bar; None if none has."""
-    if b"::" not in text:
+    # One byte is looked for much faster than two.
+    if b":" not in text or b"::" not in text:
         return None
     data = np.frombuffer(text, np.uint8)
     colons = np.flatnonzero((data[:-1] == _COLON) & (data[1:] == _COLON))

@@ -122,6 +122,8 @@ class Domain:
 
     values: list[Value] = field(default_factory=list)
     _codes: dict[Hashable, int] = field(default_factory=dict)
+    _fractions: dict[float, int] = field(default_factory=dict)
+    """The codes of floats: 3 and 3.0 are two values, though Python takes one for the other."""
     _table: Integers = field(default_factory=lambda: np.empty(0, np.int64), repr=False)
     _low: int = 0
     constants: dict[Hashable, object] = field(default_factory=dict, repr=False)
@@ -140,11 +142,10 @@ class Domain:
 
     def code(self, value: Value) -> int:
         """The code of a value, which is added if it is new."""
-        # 3 and 3.0 are two values, though Python takes one for the other.
-        key = (value,) if isinstance(value, float) else value
-        found = self._codes.get(key)
+        index: dict[Any, int] = self._fractions if isinstance(value, float) else self._codes
+        found = index.get(value)
         if found is None:
-            found = self._codes[key] = len(self.values)
+            found = index[value] = len(self.values)
             self.values.append(value)
             if type(value) is int and 0 <= value - self._low < len(self._table):
                 self._table[value - self._low] = found
@@ -155,10 +156,26 @@ class Domain:
         if isinstance(values, Texts):
             return self._encode_texts(values.array)
         given = values if isinstance(values, list) else list(values)
-        known = list(map(self._codes.get, given)) if set(map(type, given)) == {str} else [None]
-        if None not in known:
-            return np.array(known, np.int64)
-        return np.fromiter(map(self.code, given), np.int64, len(given))
+        kinds = set(map(type, given))
+        if kinds - {float} and kinds - {int, str}:
+            return np.fromiter(map(self.code, given), np.int64, len(given))
+        index = self._fractions if float in kinds else self._codes
+        codes = list(map(index.get, given))
+        if None in codes:
+            self._add([v for v, c in zip(given, codes, strict=True) if c is None], index)
+            codes = list(map(index.get, given))
+        return np.array(codes, np.int64)
+
+    def _add(self, values: list[Value], index: dict[Any, int]) -> None:
+        """Add new values of one index, each once, in this order."""
+        new, first = list(dict.fromkeys(values)), len(self.values)
+        self.values.extend(new)
+        index.update(zip(new, range(first, first + len(new)), strict=True))
+        if len(self._table):
+            low, high = self._low, self._low + len(self._table)
+            for at, value in enumerate(new, first):
+                if type(value) is int and low <= value < high:
+                    self._table[value - low] = at
 
     def _encode_texts(self, texts: pa.LargeStringArray) -> Integers:
         if self._met is not None and texts.equals(self._met[0]):
