@@ -12,6 +12,7 @@ import pytest
 import cernis
 from cernis.runtime.run import MOST_QUERIES
 from cernis.runtime.shapes import Shapes
+from cernis.spark.folder import Entry, address
 from cernis.spark.stream_input import Input, Rows, read
 from tests.runtime.support import TOY
 from tests.spark.keyed import PROGRAMS, stream
@@ -91,7 +92,8 @@ def test_rows_of_files_and_tables_tell_the_time(tmp_path: Path) -> None:
     (tmp_path / "some.clock").write_text("11\n")
     (tmp_path / "bad.clock").write_text("eleven\n")
     paths = [str(tmp_path / name) for name in ("some.jsonl", "some.txt", "some.clock", "bad.clock")]
-    found = read([pa.record_batch({"path": paths})], Input(Rows.FILES), 5, shapes)
+    entries = [Entry(address(path)).line() for path in paths]
+    found = read([pa.record_batch({"value": entries})], Input(Rows.FILES), 5, shapes)
     assert found.clock is not None
     assert sorted(found.clock.times.tolist()) == [7, 8, 9, 11]
     assert found.used == 2
@@ -192,7 +194,7 @@ def test_equal_records_of_two_readers_are_two(tmp_path: Path) -> None:
 
 
 def test_times_and_steps_as_long_as_can_be(tmp_path: Path) -> None:
-    own = stream_of(TOY, tmp_path, 1 << 62, 1 << 61, buckets=2)
+    own = stream_of(TOY, tmp_path, 1 << 61, 1 << 61, buckets=2)
     own.take([f"win_lottery|{time}|{time}|kim" for time in (-(1 << 62), 0, 1 << 62)], 1)
     assert own.told["set_aside"] == 0
     short = toy(tmp_path / "short")

@@ -69,9 +69,35 @@ def test_a_stream_of_files(
     )  # fmt: skip
     assert done.code == 0, done.err
     assert "ignored        1" in done.err
+    assert "cernis: warning: no rule mentions bad (1 record)" in done.err
     found = fold(ds.dataset(folder / "feed").to_table()).to_pylist()
     held = {(row["fluent"], row["value"], row["start"], row["end"]) for row in found}
     assert {("happy", "true", 14, 22), ("rich", "true", 14, 20)} <= held
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_stream_that_uses_few_of_its_records(
+    folder: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "_session", lambda asked: nullcontext(spark))
+    (folder / "in" / "a?b.txt").write_text(
+        "win_lotery|5|5|kim\nwin_lotery|6|6|pat\nlose_wallet|8|8|pat\n"
+    )
+    (folder / "in" / ".unfinished.txt").write_text("win_lottery|5|5|kim\n")
+    asked = ["stream", "toy.cer", "--source", "files:in", "--window", "100", "--until-done"]
+    done = run(*asked, "--checkpoint", "one")
+    assert done.code == 3, done.err
+    assert (
+        done.err.count("no rule mentions win_lotery (2 records): did you mean `win_lottery`?") == 2
+    )
+    assert "2 of 3 records are not used; --allow-unused accepts that" in done.err
+    assert "files skipped  1" in done.err
+    assert "skipped: " in done.err
+    assert ".unfinished.txt: it begins with a dot" in done.err
+    accepted = run(*asked, "--checkpoint", "two", "--allow-unused")
+    assert accepted.code == 0, accepted.err
+    assert "no rule mentions win_lotery (2 records)" in accepted.err
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")

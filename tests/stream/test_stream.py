@@ -307,6 +307,67 @@ def test_time_goes_on_without_records(kind: str, spark: SparkSession, tmp_path: 
     assert ("rich", ("kim",), "true", now - 59, None) in answer(memory(running))
 
 
+ODD = ("a#b.txt", "a?b.txt", "a b.txt", "a%20b.txt", "_a.txt", "ä.txt", "a:b.txt", "a\nb.txt")
+
+
+def test_files_of_any_name_and_age_are_read_once(spark: SparkSession, tmp_path: Path) -> None:
+    """After the first micro-batch, too, and after a restart; what is skipped is named."""
+    folder = tmp_path / "in # 50%?"
+    (folder / "_below").mkdir(parents=True)
+
+    def put(name: str, person: str, at: int, age: float = 0) -> None:
+        beside = tmp_path / "beside"
+        beside.write_text(f"win_lottery|{at}|{at}|{person}\n")
+        os.utime(beside, (time.time() - age,) * 2)
+        beside.replace(folder / name)
+
+    def start(**more: Any) -> Stream:
+        return stream(
+            TOY, files(spark, folder), checkpoint=tmp_path / "c", window=1000, step=10, start=0,
+            partitions=2, sink=sink, **more,
+        )  # fmt: skip
+
+    sink = MemorySink()
+    put("first.txt", "first", 5)
+    running = start()
+    running.catch_up()
+    for number, name in enumerate(ODD):
+        put(name, f"p{number}", 10 + number, age=number * 1e7)
+    put("_below/_old.txt", "below", 30, age=1e9)
+    (folder / ".hidden.txt").write_text("win_lottery|31|31|nobody\n")
+    (folder / "broken.parquet").write_text("this is none")
+    running.catch_up()
+    running.stop()
+    assert running.metrics.events == 2 + len(ODD)
+    assert running.metrics.skipped_files == 2
+    assert sorted(Path(each.source).name for each in running.skipped) == [
+        ".hidden.txt", "broken.parquet",
+    ]  # fmt: skip
+    put("ancient.txt", "ancient", 40, age=1.5e9)
+    running = start(until_done=True)
+    running.wait()
+    assert (running.metrics.events, running.metrics.skipped_files) == (1, 0)
+    put("last.clock", "", 0)
+    (folder / "last.clock").write_text("60")
+    running = start(until_done=True)
+    running.wait()
+    people = [f"p{number}" for number in range(len(ODD))]
+    told = {args[0] for name, args, *_ in answer(sink.changes) if name == "rich"}
+    assert told == {"first", "below", "ancient", *people}
+
+
+def test_a_checkpoint_that_has_lost_its_list_of_files(spark: SparkSession, tmp_path: Path) -> None:
+    given = Folder(tmp_path / "in")
+    given.put(["win_lottery|12|12|kim"])
+    source = files(spark, given.folder)
+    stream(TOY, source, checkpoint=tmp_path / "c", window=20, partitions=1, until_done=True).wait()
+    (tmp_path / "c" / "files" / "log").unlink()
+    with pytest.raises(DataError, match="which says what files were read"):
+        stream(TOY, source, checkpoint=tmp_path / "c", window=20, partitions=1)
+    with pytest.raises(DataError, match="there is no folder"):
+        files(spark, tmp_path / "nowhere")
+
+
 # -- what is refused -------------------------------------------------------------------------------
 
 

@@ -67,6 +67,10 @@ Future = Annotated[
 Partitions = Annotated[
     int | None, typer.Option(help="How many buckets entities are spread over; twice the cores.")
 ]
+AllowUnused = Annotated[
+    bool,
+    typer.Option("--allow-unused", help="All is well, too, if most of the records are not used."),
+]
 Port = Annotated[
     int | None,
     typer.Option(
@@ -128,6 +132,7 @@ def stream(
     until_done: Annotated[
         bool, typer.Option("--until-done", help="End when all that is there has been read.")
     ] = False,
+    allow_unused: AllowUnused = False,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
@@ -165,7 +170,9 @@ def stream(
     with _session(asked) as spark:
         with said():
             running = _started(asked, events.stream(spark))
-        _watch(running, asked.port)
+        is_over = _watch(running, asked.port)
+    if is_over and not allow_unused:
+        _conclude(running)
 
 
 def replay(
@@ -192,6 +199,7 @@ def replay(
     speed: Annotated[
         str, typer.Option(help="Units of time a second, such as 60; or max.")
     ] = "max",
+    allow_unused: AllowUnused = False,
     uncertain: Uncertain = False,
     threshold: Threshold = 0.5,
     memory: Memory = None,
@@ -214,7 +222,9 @@ def replay(
         uncertain, threshold, memory, durations, seed, relations, probabilities
     ),
         )  # fmt: skip
-        _replay(asked, inputs, slice_ or step or window, _speed(speed), Path(folder))
+        running = _replay(asked, inputs, slice_ or step or window, _speed(speed), Path(folder))
+    if running is not None and not allow_unused:
+        _conclude(running)
 
 
 def _likely(
@@ -285,17 +295,24 @@ def _session(asked: Asked) -> Iterator[Any]:
 
 
 def _started(asked: Asked, events: Any) -> Stream:
+    import logging
+
+    from cernis.spark.notices import LOGGER
     from cernis.spark.streaming import stream as start_stream
 
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("cernis: warning: %(message)s"))
+    logging.getLogger(LOGGER).handlers[:] = [handler]
     return start_stream(asked.program, events, sink=asked.sink, **asked.settings)
 
 
 def _replay(
     asked: Asked, inputs: list[Path], length: str, speed: float | None, folder: Path
-) -> None:
+) -> Stream | None:
+    """Send history through a stream; None if it was stopped before the end."""
     from cernis.runtime.settings import length as length_of
+    from cernis.spark.file_source import files
     from cernis.spark.replay import Replay, bounds, history, prepared, slices
-    from cernis.spark.stream_input import files
 
     with said():
         pieces = history(inputs)
@@ -312,7 +329,8 @@ def _replay(
         mover = Replay(target, speed, lambda rows: _until(running, rows))
         thread = threading.Thread(target=lambda: mover.run(cut, first), daemon=True)
         thread.start()
-        _watch(running, asked.port, lambda: thread.is_alive())
+        is_over = _watch(running, asked.port, lambda: thread.is_alive())
+    return running if is_over else None
 
 
 def _until(running: Stream, rows: int) -> None:
@@ -321,11 +339,14 @@ def _until(running: Stream, rows: int) -> None:
         time.sleep(0.02)
 
 
-def _watch(running: Stream, port: int | None, goes_on: Callable[[], bool] | None = None) -> None:
-    """Show how a stream goes until it ends, is stopped, or all that comes has been done."""
+def _watch(running: Stream, port: int | None, goes_on: Callable[[], bool] | None = None) -> bool:
+    """Show how a stream goes until it ends, is stopped, or all that comes has been done.
+
+    Gives whether all has been done.
+    """
     from cernis.spark.metrics import serve
 
-    server = None
+    server, is_over = None, True
     try:
         with said(), _line(running.metrics) as show:
             server = None if port is None else serve(running.metrics.prometheus, port)
@@ -335,13 +356,23 @@ def _watch(running: Stream, port: int | None, goes_on: Callable[[], bool] | None
                     running.catch_up()
                     break
     except KeyboardInterrupt:
-        pass
+        is_over = False
     finally:
         running.stop()
         if server is not None:
             server.shutdown()
             server.server_close()
     _say_end(running)
+    return is_over
+
+
+def _conclude(running: Stream) -> None:
+    """Exit with 3 if most of the records were not used, and say so."""
+    lines = running.notices.unused(running.metrics, running.set_aside)
+    if lines:
+        say(f"cernis: warning: {lines[0]}; --allow-unused accepts that", err=True)
+        say("\n".join(f"  {line}" for line in lines[1:]), err=True)
+        raise typer.Exit(3)
 
 
 def _say_end(running: Stream) -> None:
@@ -349,6 +380,7 @@ def _say_end(running: Stream) -> None:
     lines = [
         ("records", f"{own.events:,}"), ("ignored", f"{own.ignored:,}"),
         ("set aside", f"{own.set_aside:,}"), ("too late", f"{own.too_late:,}"),
+        ("files skipped", f"{own.skipped_files:,}"),
         ("queries", f"{own.queries:,}, the last at {own.query_time}"),
         ("changes", f"{own.inserted:,} inserted, {own.revised:,} deleted"),
         ("state", f"{own.state_bytes / 1e6:,.1f} MB, {own.held:,} records"),
@@ -356,6 +388,8 @@ def _say_end(running: Stream) -> None:
     ]  # fmt: skip
     for aside in running.set_aside[:5]:
         say(f"set aside: {aside}", err=True)
+    for skipped in running.skipped[:5]:
+        say(f"skipped: {skipped}", err=True)
     say_summary([(name, figure) for name, figure in lines if figure != "0"])
 
 

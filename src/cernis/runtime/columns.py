@@ -270,7 +270,10 @@ def _flags(part: RecordColumns) -> Booleans:
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A record that cannot be used: its line or row in its source, the reason, and its text."""
+    """A record that cannot be used: its line or row in its source, the reason, and its text.
+
+    Without a line, it is the whole source.
+    """
 
     line: int
     reason: str
@@ -278,6 +281,8 @@ class SetAside:
     source: str = ""
 
     def __str__(self) -> str:
+        if not self.line:
+            return f"{self.source or self.text}: {self.reason}"
         return f"{self.source or 'line'}:{self.line}: {self.reason}"
 
 
@@ -306,6 +311,8 @@ class Records:
     """What about the input is probably not meant."""
     clock: ClockTimes | None = None
     """What the input of a stream says of its clock; None if it says nothing."""
+    skipped: list[SetAside] = field(default_factory=list)
+    """Files of a stream that were not read."""
 
     @property
     def used(self) -> int:

@@ -103,6 +103,7 @@ class Gathering:
     _ignored: dict[str, int] = field(default_factory=dict)
     _warnings: dict[str, None] = field(default_factory=dict)
     _clock: list[ClockTimes] = field(default_factory=list)
+    _skipped: list[SetAside] = field(default_factory=list)
 
     def add(self, part: RecordColumns, text: Callable[[int], str] | None = None) -> None:
         """Take records in; those whose times or probabilities cannot be are set aside.
@@ -179,6 +180,10 @@ class Gathering:
         source, line = self.sources.line(place)
         self._aside.append((place, SetAside(line, reason, text, source)))
 
+    def skip(self, source: str, reason: str) -> None:
+        """A whole file is not read."""
+        self._skipped.append(SetAside(0, reason.removeprefix(f"{source}: "), "", source))
+
     def warn(self, text: str) -> None:
         """Something about the input is probably not meant; nothing is said twice."""
         if text:
@@ -228,7 +233,7 @@ class Gathering:
         return Records(
             {form: one_below_the_other(parts) for form, parts in self._parts.items()},
             in_order(self._aside), dict(sorted(self._ignored.items())), self.count, self.sources,
-            warnings=list(self._warnings), clock=self._clock_times(),
+            warnings=list(self._warnings), clock=self._clock_times(), skipped=self._skipped,
         )  # fmt: skip
 
     def records(self) -> Records:

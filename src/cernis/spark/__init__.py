@@ -4,9 +4,9 @@
 """
 
 from cernis.spark.batch import recognise
+from cernis.spark.file_source import files
 from cernis.spark.results import Recognised
 from cernis.spark.sinks import fold
-from cernis.spark.stream_input import files
 from cernis.spark.streaming import Stream, stream
 from cernis.spark.uncertain import UncertainRecognised, recognise_uncertain
 

@@ -21,6 +21,7 @@ _HELP: Final[Mapping[str, tuple[str, str]]] = {
     "events": ("counter", "Records that were read"),
     "ignored": ("counter", "Records of names that no rule mentions"),
     "set_aside": ("counter", "Records that could not be used"),
+    "skipped_files": ("counter", "Files that were not read"),
     "too_late": ("counter", "Records that arrived when their time was forgotten"),
     "duplicates": ("counter", "Records whose id was in the window already"),
     "queries": ("counter", "Queries that were answered"),
@@ -58,6 +59,7 @@ class Metrics:
     events: int = 0
     ignored: int = 0
     set_aside: int = 0
+    skipped_files: int = 0
     too_late: int = 0
     duplicates: int = 0
     queries: int = 0
@@ -141,7 +143,8 @@ class Metrics:
             parts.append(f"query {self.query_time}, {self.lag} behind")
         parts.append(f"{self.held:,} in the window, {self.open_intervals:,} intervals open")
         for name, words in (
-            ("too_late", "too late"), ("set_aside", "set aside"), ("revised", "revised"),
+            ("too_late", "too late"), ("set_aside", "set aside"),
+            ("skipped_files", "files skipped"), ("revised", "revised"),
         ):  # fmt: skip
             if getattr(self, name):
                 parts.append(f"{getattr(self, name):,} {words}")

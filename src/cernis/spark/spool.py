@@ -181,7 +181,11 @@ class Spool:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(self.folder / _LOCK)
+        self._lock = locked(
+            self.folder / _LOCK,
+            f"another process writes the spool {self.folder}: stop it, or name another folder with "
+            "the option spool",
+        )
         self._codes = {name: at for at, name in enumerate(_topics(self.folder))}
         own = segments(self.folder)
         self._segment = own[-1] if own else Segment(self.folder, 0)
@@ -254,7 +258,7 @@ def _write(stream: IO[bytes], content: bytes) -> None:
     os.fsync(stream.fileno())
 
 
-def _locked(file: Path) -> IO[bytes]:
+def locked(file: Path, otherwise: str) -> IO[bytes]:
     """Hold a file until it is closed, or the process ends; a DataError if another does."""
     stream = file.open("ab")
     deadline = time.monotonic() + _PATIENCE
@@ -264,10 +268,7 @@ def _locked(file: Path) -> IO[bytes]:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 stream.close()
-                raise DataError(
-                    f"another process writes the spool {file.parent}: stop it, or name another "
-                    "folder with the option spool"
-                ) from None
+                raise DataError(otherwise) from None
             time.sleep(0.1)
         else:
             return stream

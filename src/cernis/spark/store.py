@@ -209,6 +209,11 @@ class Checkpoint:
         """Where Spark keeps which input each micro-batch had."""
         return self.folder / "spark"
 
+    @property
+    def files(self) -> Path:
+        """Where the list of files is that were found, if the input is a folder."""
+        return self.folder / "files"
+
     def shelf(self, step: int, bucket: int) -> Shelf:
         """The state of a bucket."""
         return Shelf(self.folder / "state", step, bucket)

@@ -4,7 +4,7 @@ Rows are of one of four kinds:
 
 - records, with a column `name`, as tables have them;
 - text, in a column `value`: lines of text records, as from Kafka, MQTT or text files;
-- files, in a column `path`: workers read them, whatever their format;
+- files, in a column `value`, as a feeder tells of them: workers read them, whatever their format;
 - records of several DataFrames, each with its relation: one column of structures for each.
 
 What has the name `$clock` is no record: it says that all that arrived up to its time has come. So
@@ -17,9 +17,9 @@ import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from errno import EACCES, EISDIR, ENOENT, ENOTDIR, EPERM
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,16 +34,16 @@ from cernis.runtime.sources import read_file
 from cernis.runtime.tabular import add_mixed_table, add_table
 from cernis.runtime.times import Unusable, time_point
 from cernis.runtime.titles import CLOCK_TIMES, NAMES
+from cernis.spark.folder import Entry, path_of
 from cernis.spark.frames import Frame, wanted_columns
 from cernis.spark.places import first_place
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 CLOCK_ENDING: Final = ".clock"
 """The ending of files that only tell the time."""
 
-_FILES: Final = "path string, modificationTime timestamp, length bigint, content binary"
 _LINE: Final = f"{CLOCK}|"
 _TIME: Final = "clock"
 
@@ -70,26 +70,7 @@ class Input:
     """May records have probabilities?"""
 
 
-def files(
-    spark: SparkSession, folder: str | Path, pattern: str = "*", at_once: int | None = None
-) -> DataFrame:
-    """A stream of the files that appear in a folder, of any format that a run can read.
-
-    Files must appear as wholes (write them elsewhere and move them), and stay until they have been
-    read. `at_once` is how many a micro-batch takes at most; the oldest come first.
-    """
-    reader = spark.readStream.format("binaryFile").schema(_FILES)
-    reader = reader.option("pathGlobFilter", pattern).option("recursiveFileLookup", "true")
-    if at_once is not None:
-        reader = reader.option("maxFilesPerTrigger", at_once)
-    place = str(folder) if urlparse(str(folder)).scheme else str(Path(folder).absolute())
-    # Without the content, Spark opens no file.
-    return reader.load(place).select("path", "length", "modificationTime")
-
-
-def input_of(
-    events: Any, shapes: Shapes, mappings: Mappings | None = None, ids: str | None = None
-) -> tuple[Input, DataFrame]:
+def input_of(events: Any, shapes: Shapes, ids: str | None = None) -> tuple[Input, DataFrame]:
     """What a stream's rows are, and the rows as one DataFrame; else a DataError."""
     from pyspark.sql import DataFrame
 
@@ -100,13 +81,12 @@ def input_of(
     titles = events.columns
     if any(title in titles for title in NAMES):
         return Input(Rows.RECORDS, ids=ids), events
-    if "path" in titles and "length" in titles:
-        return Input(Rows.FILES, mappings=mappings, ids=ids), events.select("path")
     if "value" in titles:
         return Input(Rows.TEXT, ids=ids), events.selectExpr("cast(value as string) as value")
     raise DataError(
-        "the rows of a stream must have a column name (records), value (text records) or path "
-        f"(files); there are {', '.join(titles)}. Give a DataFrame a relation: {{'go_to': df}}"
+        "the rows of a stream must have a column name (records) or value (text records), or be "
+        f"`files(spark, folder)`; there are {', '.join(titles)}. Give a DataFrame a relation: "
+        "{'go_to': df}"
     )
 
 
@@ -163,7 +143,7 @@ def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes
     if what.kind is Rows.TEXT:
         _add_text(table["value"], gathering)
     elif what.kind is Rows.FILES:
-        _add_files(table["path"].to_pylist(), what, gathering)
+        _add_files(table["value"].to_pylist(), what, gathering)
     elif what.kind is Rows.RECORDS:
         add_mixed_table(table, gathering, "")
     else:
@@ -180,16 +160,41 @@ def _add_frames(table: pa.Table, what: Input, gathering: Gathering) -> None:
         add_table(name, _flat(own), gathering, name)
 
 
-def _add_files(paths: list[str], what: Input, gathering: Gathering) -> None:
-    for path in paths:
-        if path.startswith(_LINE):
-            _tell_clock(path.removeprefix(_LINE), gathering)
+def _add_files(lines: list[str], what: Input, gathering: Gathering) -> None:
+    """Take in files by their entries; those that cannot be read are skipped, and named."""
+    for line in filter(str.strip, lines):
+        if line.startswith(_LINE):
+            _tell_clock(line.removeprefix(_LINE), gathering)
             continue
-        file = local(path)
-        if file.suffix == CLOCK_ENDING:
-            _tell_clock(file.read_text("utf-8", "replace"), gathering, str(file))
-        else:
-            read_file(file, gathering, what.mappings or Mappings())
+        path, skipped, _ = Entry.of(line)
+        file = Path(path_of(path))
+        try:
+            if skipped is None:
+                _add_file(file, what, gathering)
+        except DataError as error:
+            if _may_pass(error):
+                raise
+            skipped = str(error)
+        if skipped is not None:
+            gathering.skip(str(file), skipped)
+
+
+def _add_file(file: Path, what: Input, gathering: Gathering) -> None:
+    if file.suffix == CLOCK_ENDING:
+        try:
+            text = file.read_text("utf-8", "replace")
+        except OSError as error:
+            raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+        _tell_clock(text, gathering, str(file))
+    else:
+        read_file(file, gathering, what.mappings or Mappings())
+
+
+def _may_pass(error: DataError) -> bool:
+    """Is it the system that cannot read a file now, and may another time?"""
+    cause = error.__cause__
+    number = cause.errno if isinstance(cause, OSError) else None
+    return number not in (None, ENOENT, EACCES, EPERM, EISDIR, ENOTDIR)
 
 
 def _tell_clock(text: str, gathering: Gathering, source: str = "") -> None:
@@ -224,11 +229,3 @@ def _flat(column: pa.ChunkedArray) -> pa.Table:
     ]
     schema = pa.schema(list(column.type))
     return pa.Table.from_batches(parts, schema)
-
-
-def local(path: str) -> Path:
-    """The file that Spark calls by an address; a DataError if workers cannot open it as a file."""
-    address = urlparse(path)
-    if address.scheme not in ("", "file"):
-        raise DataError(f"{path}: workers read files of a file system that they all see")
-    return Path(unquote(address.path) if address.scheme else path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -103,8 +104,9 @@ def packed(records: Records, job: StreamJob) -> Iterator[Row]:
     for bucket in range(job.job.buckets):
         yield Row(bucket, job.steps[0], Kind.SURVEY, told)
     yield Row(0, LAST, Kind.REPORT, {
-        "events": records.count, "ignored": sum(records.ignored.values()),
-        "unread": [*records.set_aside, *ahead],
+        "events": records.count, "ignored": Counter(records.ignored),
+        "warnings": records.warnings,
+        "unread": [*records.set_aside, *ahead], "skipped": records.skipped,
     })  # fmt: skip
 
 

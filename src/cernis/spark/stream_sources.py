@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote, urlparse
 
 from cernis.errors import DataError
-from cernis.spark.stream_input import files
+from cernis.spark.file_source import FolderSource, files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +26,7 @@ class Source:
     format: str
     options: dict[str, str]
 
-    def stream(self, spark: SparkSession) -> DataFrame:
+    def stream(self, spark: SparkSession) -> DataFrame | FolderSource:
         """The stream."""
         if self.format == _FILES:
             most = self.options.get("at_once")
@@ -54,7 +54,8 @@ def source_of(given: str, spool: Path) -> Source:
         return _broker(given, spool)
     if kind == "spark" and rest:
         return Source(*_parted(rest))
-    path, options = _parted(rest if kind == "files" else given)
+    named = rest if kind == "files" else given
+    path, options = (named, {}) if Path(named).is_dir() else _parted(named)
     if not path or not Path(path).is_dir():
         raise DataError(f"there is no folder {path or given}; a source is {SHAPES}")
     unknown = sorted(set(options) - {"pattern", "at_once"})

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from inspect import signature
@@ -33,15 +34,17 @@ from cernis.runtime.uncertain_session import UncertainSession
 from cernis.runtime.uncertain_settings import UncertainSettings, uncertain_settings
 from cernis.spark.blobs import loads
 from cernis.spark.domains import foreign_domains
+from cernis.spark.file_source import Feeder, FolderSource
 from cernis.spark.job import Job, job_of
 from cernis.spark.metrics import GAUGES, Metrics, MetricsListener
+from cernis.spark.notices import Notices
 from cernis.spark.places import FIRST_LINES
 from cernis.spark.rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.session import cores_of
 from cernis.spark.sinks import Sink, sink_of, stream_name
 from cernis.spark.source import partition_number
 from cernis.spark.store import Checkpoint
-from cernis.spark.stream_input import Input, input_of, read, with_heartbeat
+from cernis.spark.stream_input import Input, Rows, input_of, read, with_heartbeat
 from cernis.spark.stream_job import StreamJob, packed
 from cernis.spark.stream_stage import evaluate
 from cernis.spark.trouble import explained
@@ -102,13 +105,18 @@ def stream(
         None if future is None else length(future, "future"),
         likely_of(uncertain, loaded),
     )  # fmt: skip
-    given, frame = _input(loaded.plan, events, mapping, ids)
+    folder = Checkpoint(Path(checkpoint).absolute())
+    feeder = None
+    if isinstance(events, FolderSource):
+        _see_files(folder)
+        feeder = events.feeder(folder.files)
+    rows = events if feeder is None else events.frame(feeder)
+    given, frame = _input(loaded.plan, rows, mapping, ids, are_files=feeder is not None)
     given = replace(given, uncertain=how.likely is not None)
     if heartbeat is not None:
         frame = with_heartbeat(given, frame, length(heartbeat, "heartbeat"))
-    folder = Checkpoint(Path(checkpoint).absolute())
     target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
-    made = Stream(_job(loaded.plan, how, given, frame, folder, partitions), target)
+    made = Stream(_job(loaded.plan, how, given, frame, folder, partitions), target, feeder)
     made.begin(frame, every, until_done)
     return made
 
@@ -129,10 +137,13 @@ class _How:
 
 
 def _input(
-    plan: Plan, events: Any, mapping: str | Path | Mapping[str, Any] | None, ids: str | None
-) -> tuple[Input, DataFrame]:
-    mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
-    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, mappings, ids)
+    plan: Plan, events: Any, mapping: str | Path | Mapping[str, Any] | None, ids: str | None,
+    are_files: bool,
+) -> tuple[Input, DataFrame]:  # fmt: skip
+    if are_files:
+        mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
+        return Input(Rows.FILES, mappings=mappings, ids=ids), events
+    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, ids)
     if not frame.isStreaming:
         raise DataError("events must come from readStream; for what is at rest, use recognise")
     if getattr(frame.sparkSession, "_sc", None) is None:
@@ -213,6 +224,15 @@ def _partitions_before(folder: Checkpoint) -> int | None:
     return int(before["partitions"]) if "partitions" in before else None
 
 
+def _see_files(folder: Checkpoint) -> None:
+    """Refuse a checkpoint that does not say which files were read: all would be read again."""
+    if (folder.spark / "offsets").is_dir() and not (folder.files / "log").is_file():
+        raise DataError(
+            f"the checkpoint {folder.folder} has no {folder.files / 'log'}, which says what files "
+            "were read: restore it, or start with a new checkpoint"
+        )
+
+
 def _see_whole(folder: Checkpoint) -> None:
     """Refuse a checkpoint that has lost Spark's part: numbers of micro-batches would begin anew."""
     if folder.last() >= 0 and not (folder.spark / "offsets").is_dir():
@@ -228,10 +248,19 @@ class Stream:
 
     job: StreamJob
     sink: Sink
+    feeder: Feeder | None = None
+    """What looks for files, if the input is a folder."""
     metrics: Metrics = field(default_factory=Metrics)
     set_aside: list[SetAside] = field(default_factory=list)
     """Records that were not used, with the reason; the last thousand."""
+    skipped: list[SetAside] = field(default_factory=list)
+    """Files that were not read, with the reason; the last thousand."""
+    notices: Notices = field(init=False)
+    """What about the input is probably not meant, names among it that no rule mentions."""
     query: StreamingQuery = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.notices = Notices(self.job.job.loaded.plan.checked.catalogue)
 
     def begin(self, frame: DataFrame, every: str | None, until_done: bool) -> None:
         """Start it."""
@@ -247,8 +276,14 @@ class Stream:
         folder = self.job.checkpoint
         before = folder.committed(folder.last()) or {}
         self.metrics.resume(before.get("gauges", {}))
+        if self.feeder is not None:
+            self.feeder.look()
         self.query = writer.start()
         self._listener.run = str(self.query.runId)
+        if self.feeder is not None and until_done:
+            self.feeder.stop()
+        elif self.feeder is not None:
+            self.feeder.begin(lambda: self.query.isActive, self.query.stop)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the stream ends; if it failed, raise why. Has it ended?"""
@@ -257,18 +292,28 @@ class Stream:
                 self.query.awaitTermination(seconds)  # type: ignore[arg-type]
         finally:
             if not self.query.isActive:
-                self._streams.removeListener(self._listener)
+                self._end()
+        if self.feeder is not None:
+            self.feeder.see_trouble()
         return not self.query.isActive
+
+    def _end(self) -> None:
+        self._streams.removeListener(self._listener)
+        if self.feeder is not None:
+            self.feeder.stop()
 
     def catch_up(self) -> None:
         """Wait until all is done that the source has by now."""
+        if self.feeder is not None:
+            self.feeder.see_trouble()
+            self.feeder.look()
         with explained():
             self.query.processAllAvailable()
 
     def stop(self) -> None:
         """Stop it; a micro-batch under way will be done again."""
         self.query.stop()
-        self._streams.removeListener(self._listener)
+        self._end()
 
     # -- a micro-batch ----------------------------------------------------------------------
 
@@ -293,8 +338,11 @@ class Stream:
         self._count(told, changes, time.perf_counter() - began)
 
     def _count(self, told: dict[str, Any], changes: pa.Table, seconds: float) -> None:
-        aside = told.pop("aside")
+        aside, skipped, ignored = (told.pop(name) for name in ("aside", "skipped", "ignored"))
         self.set_aside = [*self.set_aside, *aside][-_KEPT:]
+        self.skipped = [*self.skipped, *skipped][-_KEPT:]
+        self.notices.take(ignored, skipped, told.pop("warnings"))
+        told |= {"ignored": ignored.total(), "skipped_files": len(skipped)}
         kinds = changes["change"].to_pylist()
         told["inserted"] = kinds.count("insert")
         told["revised"] = kinds.count("delete")
@@ -351,7 +399,10 @@ _LATEST: Final = ("clock", "query_time", "queries")
 
 def _together(reports: list[dict[str, Any]]) -> dict[str, Any]:
     """What all tasks report: sums, but for what all buckets agree on."""
-    found: dict[str, Any] = {"aside": [], "clock": None, "query_time": None}
+    found: dict[str, Any] = {
+        "aside": [], "clock": None, "query_time": None, "skipped": [], "warnings": [],
+        "ignored": Counter(),
+    }  # fmt: skip
     for report in reports:
         for key, value in report.items():
             if key in _LATEST:
