@@ -52,6 +52,8 @@ def main() -> None:
         app()
     except CernisError as error:
         stop(str(error))
+    except MemoryError as error:
+        stop(f"there is not enough memory: {error}; --profile shows which rule gives most rows")
     except OSError as error:
         # Commands see to the files they read and write: this is the output itself.
         drop(sys.stdout)

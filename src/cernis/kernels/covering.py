@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels import bounds
 from cernis.kernels.compile import body, kernel
 
 Integers = npt.NDArray[np.int64]
@@ -17,7 +18,7 @@ Booleans = npt.NDArray[np.bool_]
 
 @body
 def _sweep(
-    writing: bool, keys: Integers, points: Integers, offsets: Integers, starts: Integers,
+    most: int, writing: bool, keys: Integers, points: Integers, offsets: Integers, starts: Integers,
     ends: Integers, begun: Integers, rows: Integers, places: Integers,
 ) -> int:  # fmt: skip
     """Go through the points once, with the intervals that have begun and not yet ended."""
@@ -41,27 +42,29 @@ def _sweep(
                     places[count] = place
                 count += 1
         size = kept
+        if count > most:
+            break
     return count
 
 
-@kernel("integers integers integers integers integers writable-integers", "integer")
+@kernel("integer integers integers integers integers integers writable-integers", "integer")
 def _count(
-    keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
-    begun: Integers,
+    most: int, keys: Integers, points: Integers, offsets: Integers, starts: Integers,
+    ends: Integers, begun: Integers,
 ) -> int:  # fmt: skip
-    return _sweep(False, keys, points, offsets, starts, ends, begun, begun, begun)
+    return _sweep(most, False, keys, points, offsets, starts, ends, begun, begun, begun)
 
 
 @kernel(
-    "integers integers integers integers integers writable-integers writable-integers "
+    "integer integers integers integers integers integers writable-integers writable-integers "
     "writable-integers",
     "integer",
 )
 def _fill(
-    keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
-    begun: Integers, rows: Integers, places: Integers,
+    most: int, keys: Integers, points: Integers, offsets: Integers, starts: Integers,
+    ends: Integers, begun: Integers, rows: Integers, places: Integers,
 ) -> int:  # fmt: skip
-    return _sweep(True, keys, points, offsets, starts, ends, begun, rows, places)
+    return _sweep(most, True, keys, points, offsets, starts, ends, begun, rows, places)
 
 
 def covering(
@@ -73,9 +76,10 @@ def covering(
     the points, the intervals and the pairs, and not of all combinations.
     """
     begun = np.empty(len(starts), np.int64)
-    count = _count(keys, points, offsets, starts, ends, begun)
+    most = bounds.MOST_PAIRS
+    count = bounds.bounded(_count(most, keys, points, offsets, starts, ends, begun))
     rows, places = np.empty(count, np.int64), np.empty(count, np.int64)
-    _fill(keys, points, offsets, starts, ends, begun, rows, places)
+    _fill(most, keys, points, offsets, starts, ends, begun, rows, places)
     return rows, places
 
 

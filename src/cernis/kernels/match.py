@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels import bounds
 from cernis.kernels.compile import kernel, part
 
 Integers = npt.NDArray[np.int64]
@@ -98,12 +99,12 @@ def _reach(relation: int, limit: int, least: int, c: int, d: int) -> tuple[int, 
 
 
 @kernel(
-    "integer integer integers integers integers integers integers integers integers "
+    "integer integer integer integers integers integers integers integers integers integers "
     "writable-integers writable-integers",
     "integer",
 )
 def _count(
-    relation: int, limit: int, groups: Integers, starts: Integers, ends: Integers,
+    most: int, relation: int, limit: int, groups: Integers, starts: Integers, ends: Integers,
     least: Integers, offsets: Integers, other_starts: Integers, other_ends: Integers,
     lows: Integers, counts: Integers,
 ) -> int:  # fmt: skip
@@ -124,6 +125,8 @@ def _count(
             place += 1
         counts[row] = count
         total += count
+        if total > most:
+            break
     return total
 
 
@@ -161,9 +164,10 @@ def pairs(
     """
     lows, counts = np.empty(len(groups), np.int64), np.empty(len(groups), np.int64)
     total = _count(
-        relation, limit, groups, starts, ends, least, offsets, other_starts, other_ends, lows,
-        counts,
+        bounds.MOST_PAIRS, relation, limit, groups, starts, ends, least, offsets, other_starts,
+        other_ends, lows, counts,
     )  # fmt: skip
+    bounds.bounded(total)
     others, triggers = np.empty(total, np.int64), np.empty(total, np.int64)
     _fill(relation, limit, starts, ends, lows, counts, other_starts, other_ends, others, triggers)
     return others, triggers

@@ -5,12 +5,74 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.compile import kernel
+from cernis.kernels import bounds
+from cernis.kernels.compile import body, kernel
 
 Integers = npt.NDArray[np.int64]
 
 
-@kernel("integers integers integers integers", "integers integers")
+@body
+def _sweep(
+    most: int, writing: bool, starts1: Integers, ends1: Integers, starts2: Integers,
+    ends2: Integers, open1: Integers, open2: Integers, first: Integers, second: Integers,
+) -> int:  # fmt: skip
+    """Go through time once, with the intervals of both lists that have begun and not yet ended."""
+    count, i, j, many1, many2 = 0, 0, 0, 0, 0
+    while (i < len(starts1) or j < len(starts2)) and count <= most:
+        kept = 0
+        if j >= len(starts2) or (i < len(starts1) and starts1[i] <= starts2[j]):
+            for at in range(many2):
+                other = open2[at]
+                if ends2[other] > starts1[i]:
+                    open2[kept] = other
+                    kept += 1
+                    if writing:
+                        first[count] = i
+                        second[count] = other
+                    count += 1
+            many2 = kept
+            open1[many1] = i
+            many1 += 1
+            i += 1
+        else:
+            for at in range(many1):
+                other = open1[at]
+                if ends1[other] > starts2[j]:
+                    open1[kept] = other
+                    kept += 1
+                    if writing:
+                        first[count] = other
+                        second[count] = j
+                    count += 1
+            many1 = kept
+            open2[many2] = j
+            many2 += 1
+            j += 1
+    return count
+
+
+@kernel(
+    "integer integers integers integers integers writable-integers writable-integers", "integer"
+)
+def _count(
+    most: int, starts1: Integers, ends1: Integers, starts2: Integers, ends2: Integers,
+    open1: Integers, open2: Integers,
+) -> int:  # fmt: skip
+    return _sweep(most, False, starts1, ends1, starts2, ends2, open1, open2, open1, open2)
+
+
+@kernel(
+    "integer integers integers integers integers writable-integers writable-integers "
+    "writable-integers writable-integers",
+    "integer",
+)
+def _fill(
+    most: int, starts1: Integers, ends1: Integers, starts2: Integers, ends2: Integers,
+    open1: Integers, open2: Integers, first: Integers, second: Integers,
+) -> int:  # fmt: skip
+    return _sweep(most, True, starts1, ends1, starts2, ends2, open1, open2, first, second)
+
+
 def overlaps(
     starts1: Integers, ends1: Integers, starts2: Integers, ends2: Integers
 ) -> tuple[Integers, Integers]:
@@ -20,50 +82,11 @@ def overlaps(
     and not ended, and those that have ended are dropped on the way; so the cost follows the pairs
     found, whatever the number of intervals. The sweep is made twice, to count and to write.
     """
-    first = np.empty(0, np.int64)
-    second = np.empty(0, np.int64)
-    open1 = np.empty(len(starts1), np.int64)
-    open2 = np.empty(len(starts2), np.int64)
-    for writing in range(2):
-        count = 0
-        i = 0
-        j = 0
-        many1 = 0
-        many2 = 0
-        while i < len(starts1) or j < len(starts2):
-            if j >= len(starts2) or (i < len(starts1) and starts1[i] <= starts2[j]):
-                kept = 0
-                for at in range(many2):
-                    other = open2[at]
-                    if ends2[other] > starts1[i]:
-                        open2[kept] = other
-                        kept += 1
-                        if writing:
-                            first[count] = i
-                            second[count] = other
-                        count += 1
-                many2 = kept
-                open1[many1] = i
-                many1 += 1
-                i += 1
-            else:
-                kept = 0
-                for at in range(many1):
-                    other = open1[at]
-                    if ends1[other] > starts2[j]:
-                        open1[kept] = other
-                        kept += 1
-                        if writing:
-                            first[count] = other
-                            second[count] = j
-                        count += 1
-                many1 = kept
-                open2[many2] = j
-                many2 += 1
-                j += 1
-        if not writing:
-            first = np.empty(count, np.int64)
-            second = np.empty(count, np.int64)
+    most, lists = bounds.MOST_PAIRS, (starts1, ends1, starts2, ends2)
+    begun = np.empty(len(starts1), np.int64), np.empty(len(starts2), np.int64)
+    count = bounds.bounded(_count(most, *lists, *begun))
+    first, second = np.empty(count, np.int64), np.empty(count, np.int64)
+    _fill(most, *lists, *begun, first, second)
     return first, second
 
 

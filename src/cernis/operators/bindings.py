@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cernis.check.goals import named
 from cernis.check.model import Grounding, Pair
+from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column
 from cernis.operators.distinct import distinct
@@ -254,11 +255,14 @@ def _match(pair: Pair, rows: Rows, context: Context, meets: Pair | None = None) 
         if not isinstance(term, Variable) or term.name in rows.columns
     )  # fmt: skip
     connected = any(isinstance(terms[at], Variable) for at in bound)
-    if meets is not None and not connected and rows.length > 1:
-        chosen, found = _meeting(pair, meets, rows, fluent, context)
-    else:
-        wanted = [wanted_column(terms[at], columns[at][1], rows) for at in bound]
-        chosen, found = fluent.finder(bound).all(wanted, rows.length)
+    try:
+        if meets is not None and not connected and rows.length > 1:
+            chosen, found = _meeting(pair, meets, rows, fluent, context)
+        else:
+            wanted = [wanted_column(terms[at], columns[at][1], rows) for at in bound]
+            chosen, found = fluent.finder(bound).all(wanted, rows.length)
+    except TooManyPairs as error:
+        raise context.too_many(error, pair.span) from None
     more: dict[str, Column] = {}
     keep = np.ones(len(chosen), np.bool_)
     for at, term in enumerate(terms):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cernis.errors import KnowledgeError, UnsupportedError
+from cernis.kernels.bounds import bounded
 from cernis.knowledge.knowledge import UNCERTAIN
 from cernis.knowledge.values import label
 from cernis.operators.arithmetic import Mask
@@ -326,6 +327,7 @@ def _with_constants(args: tuple[Term, ...], rows: Rows, table: Background, match
 
 
 def _crossed(length: int, matches: Array) -> tuple[Array, Array]:
+    bounded(length * len(matches))
     return np.repeat(np.arange(length), len(matches)), np.tile(matches, length)
 
 

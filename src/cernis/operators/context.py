@@ -14,11 +14,14 @@ from cernis.check.catalogue import Catalogue
 from cernis.check.goals import Modes
 from cernis.check.model import Relation
 from cernis.check.types import Types
+from cernis.errors import DataError
+from cernis.kernels.bounds import TooManyPairs
 from cernis.kernels.hashing import Numbering
 from cernis.knowledge import Knowledge
 from cernis.knowledge.values import Value as KnownValue
 from cernis.knowledge.values import value
 from cernis.operators.profile import Profile, Timing
+from cernis.source import Sources, Span
 from cernis.syntax.tree import Duration, Term
 from cernis.tables.columns import Array, Column, Rows, constant
 from cernis.tables.domains import Domain, Domains, Value, numbers
@@ -168,6 +171,16 @@ class Context:
     timing: Timing | None = None
     """Where the time of strata is entered, if someone wants to know it."""
     memo: Memo = field(default_factory=Memo)
+    sources: Sources = field(default_factory=Sources)
+    """The texts of the program, in which places are named."""
+
+    def too_many(self, error: TooManyPairs, span: Span) -> DataError:
+        """The error that says which literal gives too many pairs."""
+        place, text = self.sources.place(span), " ".join(self.sources.text(span).split())
+        return DataError(
+            f"{f'{place}: ' if place else ''}{text[:200]} matches too often: {error}; let it share "
+            "an argument with what comes before it, or bound the time between them"
+        )
 
     def timed(self, relations: tuple[Relation, ...]) -> AbstractContextManager[None]:
         """Measures the evaluation of some relations, if someone wants to know."""

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from cernis.check.model import Preference
 from cernis.check.validity import START
 from cernis.kernels import match, queues
+from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.collected import ROW
 from cernis.operators.context import Context
 from cernis.operators.expressions import identity
@@ -88,6 +89,16 @@ def joined(
     refine: Refining,
 ) -> list[Rows]:  # fmt: skip
     """The matches of a step with two inputs."""
+    try:
+        return _joined(step, left, right, absent, context, refine)
+    except TooManyPairs as error:
+        raise context.too_many(error, step.span) from None
+
+
+def _joined(
+    step: Join, left: list[Rows], right: list[Rows], absent: list[Rows], context: Context,
+    refine: Refining,
+) -> list[Rows]:  # fmt: skip
     plain = not step.around and (step.absent is None or _is_bound(step.absent, right))
     plain = plain and _is_usual(step.preference, [*left, *right])
     if step.consumption == "unrestricted":

@@ -8,6 +8,7 @@ import numpy as np
 
 from cernis.check.model import Event, Pair
 from cernis.errors import OverflowFault
+from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.arithmetic import Numeric
 from cernis.operators.collected import LISTED, ROW, listed, sorted_rows
 from cernis.operators.conditions import (
@@ -105,7 +106,10 @@ def _run_step(step: PointOperator, rows: Rows | None, context: Context) -> Rows:
         rows = Rows(1)
     if type(step) not in _MASKABLE:
         rows = rows.settled()
-    return _EXECS[type(step)](step, rows, context)
+    try:
+        return _EXECS[type(step)](step, rows, context)
+    except TooManyPairs as error:
+        raise context.too_many(error, step.span) from None
 
 
 def _numbered(rows: Rows) -> Rows:

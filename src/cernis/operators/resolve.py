@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cernis.check.goals import named
+from cernis.kernels.bounds import bounded
 from cernis.knowledge import outputs
 from cernis.knowledge.values import told_apart
 from cernis.operators.context import Context
@@ -47,8 +48,9 @@ def _expanded(
     counts = np.array([len(own) for own in answers], np.int64)
     begins = np.cumsum(counts) - counts
     flat = [answer for own in answers for answer in own]
-    chosen = np.repeat(np.arange(rows.length), counts[which])
     own = counts[which]
+    bounded(int(own.sum()))
+    chosen = np.repeat(np.arange(rows.length), own)
     behind = np.cumsum(own) - own
     places = np.arange(len(chosen)) - np.repeat(behind, own) + np.repeat(begins[which], own)
     more: dict[str, Column] = {}

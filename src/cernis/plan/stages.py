@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from itertools import chain, combinations, islice, product
 from typing import TypeVar
 
 from cernis.check.catalogue import pattern_head, pattern_parts, pattern_uses
@@ -41,6 +41,9 @@ V = TypeVar("V")
 
 _LONGEST_KEY = 3
 """Keys of more arguments than this are not looked for: the relation's rows are too few then."""
+
+_MOST_KEYS = 1000
+"""How many keys are tried: all of relations with up to 18 arguments, the shortest of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +312,9 @@ def _candidates(relation: Relation, stage: StageDraft) -> Iterator[Key]:
         yield stage.keys[relation]
         return
     lengths = [len(stage.key)] if stage.key else range(1, min(relation.arity, _LONGEST_KEY) + 1)
-    for length in lengths:
-        yield from combinations(range(relation.arity), length)
+    positions = range(relation.arity)
+    every = chain.from_iterable(combinations(positions, length) for length in lengths)
+    yield from islice(every, _MOST_KEYS)
 
 
 def _carry(use: Event | Pair, wanted: list[Term], draft: StageDraft) -> bool:

@@ -186,6 +186,7 @@ def context_of(
         start, window.edge, window.query,
     )  # fmt: skip
     context.memo = memo
+    context.sources = checked.sources
     return context
 
 

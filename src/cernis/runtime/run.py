@@ -257,6 +257,7 @@ class Run:
         )  # fmt: skip
         context.watched = self.watched
         context.memo = self.memo
+        context.sources = checked.sources
         context.remembered = state.remembered()
         context.profile = self.profile
         for relation, events in given.events.items():

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels.bounds import bounded
 from cernis.kernels.hashing import Numbering, RowTable, time_keys
 from cernis.kernels.order import (
     ascending,
@@ -210,6 +211,7 @@ class TimeIndex:
             return rows, places if self._order is None else self._order[places]
         low = self._first[found]
         counts = np.where(found >= 0, self._first[found + 1] - low, 0)
+        bounded(int(counts.sum()))
         rows = np.repeat(np.arange(len(times)), counts)
         behind = np.cumsum(counts) - counts
         places = np.arange(len(rows)) + np.repeat(low - behind, counts)

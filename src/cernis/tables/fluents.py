@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels.bounds import bounded
 from cernis.kernels.hashing import Numbering, RowTable
 from cernis.kernels.order import placed, ranks
 from cernis.tables.columns import Array
@@ -264,10 +265,12 @@ class Finder:
 
 def in_ranges(first: Integers, counts: Integers, order: Integers) -> tuple[Integers, Integers]:
     """Each row as often as it has matches, and these; what `Finder.ranges` tells, written out."""
-    return np.repeat(np.arange(len(counts)), counts), order[expanded(first, counts)]
+    places = expanded(first, counts)
+    return np.repeat(np.arange(len(counts)), counts), order[places]
 
 
 def expanded(first: Integers, counts: Integers) -> Integers:
     """The places of ranges that begin somewhere and are so long, one range after the other."""
     before = np.cumsum(counts) - counts
-    return np.repeat(first - before, counts) + np.arange(int(counts.sum()))
+    total = bounded(int(counts.sum()))
+    return np.repeat(first - before, counts) + np.arange(total)
