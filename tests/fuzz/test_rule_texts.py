@@ -44,3 +44,25 @@ def test_operators_inside_of_brackets_count_as_levels(name: str) -> None:
 def test_times_and_lengths_beyond_all_bounds_are_errors(rule: str) -> None:
     with pytest.raises(ProgramError, match="C0(44|64|66)"):
         load(f"initiatedAt(f(X)=true, T) :- happensAt(e(X), T).\n{rule}\n")
+
+
+MANY = ", ".join(f"A{n}" for n in range(70))
+FOUND = (
+    "d <- not(o(Y))[e(X), end(X=V)] within 1.",
+    "initiatedAt(h=e, T) :- T, \\+ [[holdsAt(e, T)]].",
+    "e(X) <- a(X) where '='(X, 1, 2).",
+    ":- memory(1e309).",
+    "terminates(go(X), f(X)=true, T) :- "
+    + "findall(X, (p(X), " * 40 + "happensAt(e(X), T)" + "), L)" * 40 + ".",
+    f"initiatedAt(f({MANY})=true, T) :- happensAt(e(A1), T).\n"
+    f"terminatedAt(f({MANY})=true, T) :- happensAt(g(A2), T).",
+    "".join(f"e{n}(X) <- e{n + 1}(X).\n" for n in range(1000)),
+    "".join(f"p{n}(X, Y) :- Z is X + 1, p{n + 1}(Z, Y).\n" for n in range(1000)) + "p1000(X, X).",
+)  # fmt: skip
+"""Texts that once crashed a command or kept it busy without end."""
+
+
+@pytest.mark.parametrize("text", FOUND, ids=range(len(FOUND)))
+def test_texts_that_were_found(text: str) -> None:
+    failure = failure_of(text, seconds=60)
+    assert failure is None, failure

@@ -2,7 +2,10 @@ import pickle
 import subprocess
 import sys
 
-from cernis.knowledge import Knowledge, Route
+import pytest
+
+import cernis
+from cernis.knowledge import Knowledge, Route, classify, inline
 from cernis.knowledge.facts import table_of_rows
 from cernis.syntax import parse_term
 from tests.knowledge.programs import answers, clauses, knowledge
@@ -67,3 +70,27 @@ def test_importing_pulls_in_nothing_heavy() -> None:
     loaded = set(done.stdout.split())
     assert "cernis.knowledge" in loaded
     assert not loaded & {"numpy", "pyarrow", "difflib", "csv"}
+
+
+CHAINS = {
+    "calls": ("p{0}(X) :- p{1}(X).", "p{0}(a)."),
+    "computes": ("p{0}(X) :- p{1}(Y), X is Y + 1.", "p{0}(1)."),
+    "denies": ("p{0}(X) :- q(X), \\+ p{1}(X).", "p{0}(a). q(a)."),
+    "cuts": ("p{0}(X) :- X = b, !. p{0}(X) :- p{1}(X).", "p{0}(a)."),
+    "collects": ("p{0}(X) :- findall(Y, p{1}(Y), L), member(X, L).", "p{0}(a)."),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_long_chains_of_predicates(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Few are expanded in one another, so that a chain has as many tables as a very long one.
+    if name != "cuts":
+        monkeypatch.setattr(classify, "DEEPEST", 1)
+        monkeypatch.setattr(inline, "DEEPEST", 1)
+    link, last = CHAINS[name]
+    count = 500
+    clauses = [link.format(at, at + 1) for at in range(count)]
+    rule = "initiatedAt(f(X)=true, T) :- happensAt(e(X), T), p0(X)."
+    program = cernis.load("\n".join([*clauses, last.format(count), rule, ""]))
+    value = "501" if name == "computes" else "a"
+    assert len(program.run(f"e|1|1|{value}\n").intervals) == 1

@@ -16,6 +16,7 @@ from cernis.syntax.tree import (
     conjuncts,
     functor,
     variables,
+    walk,
 )
 
 Needs = frozenset[frozenset[int]]
@@ -207,22 +208,33 @@ def infer_modes(clauses: Mapping[Relation, list[Clause]]) -> dict[Relation, Need
     """What each predicate needs bound, from the clauses that define it.
 
     Starts from needing nothing and adds what some clause cannot do without, until that is all:
-    the smallest needs, so recursion asks for no more than its other clauses do.
+    the smallest needs, so recursion asks for no more than its other clauses do. A predicate is
+    looked at again only when the needs of one that it calls have grown.
     """
     modes: dict[Relation, Needs] = dict.fromkeys(clauses, frozenset())
     with_bodies = {
         relation: [clause for clause in own if clause.body or _open(clause)]
         for relation, own in clauses.items()
     }
-    changed = True
-    while changed:
-        changed = False
-        for relation, own in with_bodies.items():
-            needs = modes[relation].union(*(_needs(clause, modes) for clause in own))
-            if needs != modes[relation]:
-                modes[relation] = needs
-                changed = True
+    callers = _callers(with_bodies)
+    waiting = dict.fromkeys(reversed(with_bodies))
+    while waiting:
+        relation, _ = waiting.popitem()
+        needs = modes[relation].union(*(_needs(clause, modes) for clause in with_bodies[relation]))
+        if needs != modes[relation]:
+            modes[relation] = needs
+            waiting.update(dict.fromkeys(callers.get(relation.name, ())))
     return modes
+
+
+def _callers(clauses: Mapping[Relation, list[Clause]]) -> dict[str, list[Relation]]:
+    """For each name, the predicates whose bodies mention it in any place."""
+    found: dict[str, dict[Relation, None]] = {}
+    for relation, own in clauses.items():
+        goals = (goal for clause in own for goal in clause.body)
+        for name in {functor(node)[0] for goal in goals for node in walk(goal)}:
+            found.setdefault(name, {})[relation] = None
+    return {name: list(relations) for name, relations in found.items()}
 
 
 def _open(clause: Clause) -> bool:

@@ -7,7 +7,7 @@ by a rule over time-points, is a point.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -24,6 +24,7 @@ from cernis.syntax.tree import (
     PatternRule,
     Where,
     Within,
+    event_atoms,
 )
 
 Lengths: TypeAlias = tuple[float, float]
@@ -40,8 +41,30 @@ def check_lengths(definitions: Definitions, report: Report) -> None:
         rules.setdefault(pattern_head(rule).relation, []).append(rule)
     points = {rule.event.relation for rule in definitions.events}
     lengths = _Measuring(rules, points, report)
-    for relation in rules:
+    for relation in _callees_first(rules):
         lengths.of_event(relation)
+
+
+def _callees_first(rules: Mapping[Relation, list[PatternRule]]) -> Iterator[Relation]:
+    """Each event after those that its patterns are made of, as far as there is no recursion."""
+    asked: set[Relation] = set()
+    for root in rules:
+        stack = [root]
+        while stack:
+            relation = stack[-1]
+            below = [] if relation in asked else _events_in(rules[relation])
+            asked.add(relation)
+            waiting = [each for each in below if each in rules and each not in asked]
+            stack += waiting
+            if not waiting:
+                yield stack.pop()
+
+
+def _events_in(rules: Iterable[PatternRule]) -> list[Relation]:
+    """The events that patterns are made of."""
+    atoms = (atom for rule in rules for atom in event_atoms(rule.pattern))
+    meant = [pattern_atom(atom.term, atom.span) for atom in atoms]
+    return [atom.relation for atom in meant if isinstance(atom, Event)]
 
 
 @dataclass(slots=True)

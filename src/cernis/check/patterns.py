@@ -8,7 +8,7 @@ from cernis.check.amounts import FARTHEST, amount, is_length
 from cernis.check.catalogue import pattern_head
 from cernis.check.functions import check_expression
 from cernis.check.match_conditions import COMPARING, EQUATING, HOLDING
-from cernis.check.model import Consumption, Definitions
+from cernis.check.model import EDGES, Consumption, Definitions
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.report import Report
 from cernis.check.sliding import is_sliding, sliding
@@ -124,6 +124,8 @@ def _atom(part: Pattern, report: Report) -> None:
     if not isinstance(part, EventAtom):
         return
     term = part.term
+    if isinstance(term, Compound) and functor(term) in EDGES:
+        term = term.args[0] if functor(term.args[0]) == ("=", 2) else term
     about = term.args[0] if isinstance(term, Compound) and functor(term) == ("=", 2) else term
     if not isinstance(about, (Atom, Compound)):
         report.error("C062", f"{show(term)} is neither an event nor a fluent", part.span,

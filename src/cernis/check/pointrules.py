@@ -192,6 +192,12 @@ class _Body:
             return None
         if not is_temporal(goal):
             return self._condition(goal)
+        if not isinstance(goal, Compound):
+            self._fail(
+                "C060", f"{show(goal)} is no condition", goal.span,
+                "write the literals one after the other, with commas between them",
+            )  # fmt: skip
+            return None
         return self._compound(goal)
 
     def _condition(self, goal: Term) -> Literal | None:

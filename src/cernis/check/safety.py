@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from cernis.check.goals import Binder, Modes, Needs, named
 from cernis.check.model import (
@@ -118,18 +119,28 @@ def _unsafe_head(variable: Term, report: Report, advice: str) -> None:
 
 # -- bodies over time-points -----------------------------------------------------------------
 
+_DEEPEST: Final = 8
+"""How deep inside of disjunctions, negations and collections a body is looked at twice."""
 
-def _body(body: Sequence[Literal], bound: set[str], modes: Modes, report: Report) -> set[str]:
-    """The variables a body binds; unsafe ones are reported."""
+
+def _body(
+    body: Sequence[Literal], bound: set[str], modes: Modes, report: Report, depth: int = 0
+) -> set[str]:
+    """The variables a body binds; unsafe ones are reported.
+
+    What stands inside of a literal may need what stands beside it, and the other way round: so
+    the inside is looked at twice. Very deep inside, where that would never end, it is once.
+    """
     bound = bound | _positive(body)
     goals = [
         literal.goal for literal in body if isinstance(literal, Condition) and not literal.negated
     ]
-    bound = _inside(body, bound, modes, report, quiet=True)
+    if goals and depth < _DEEPEST:
+        bound = _inside(body, bound, modes, Report(), depth)
     bound = _background(goals, bound, modes, report)
-    bound = _inside(body, bound, modes, report, quiet=False)
+    bound = _inside(body, bound, modes, report, depth)
     for literal in body:
-        _negative(literal, bound, modes, report)
+        _negative(literal, bound, modes, report, depth)
     return bound
 
 
@@ -144,17 +155,16 @@ def _positive(body: Iterable[Literal]) -> set[str]:
 
 
 def _inside(
-    body: Iterable[Literal], bound: set[str], modes: Modes, report: Report, quiet: bool
+    body: Iterable[Literal], bound: set[str], modes: Modes, report: Report, depth: int
 ) -> set[str]:
     """What disjunctions and collections bind, after what stands beside them."""
     for literal in body:
-        sink = Report() if quiet else report
         if isinstance(literal, Either):
-            branches = [_body(branch, bound, modes, sink) for branch in literal.branches]
+            branches = [_body(own, bound, modes, report, depth + 1) for own in literal.branches]
             bound = bound | set.intersection(*branches)
         elif isinstance(literal, Collect):
-            inside = _body(literal.body, bound, modes, sink)
-            _collected(literal, inside, sink)
+            inside = _body(literal.body, bound, modes, report, depth + 1)
+            _collected(literal, inside, report)
             bound = bound | named([literal.result]) | set(literal.by)
     return bound
 
@@ -170,14 +180,14 @@ def _collected(literal: Collect, bound: set[str], report: Report) -> None:
             )  # fmt: skip
 
 
-def _negative(literal: Literal, bound: set[str], modes: Modes, report: Report) -> None:
+def _negative(literal: Literal, bound: set[str], modes: Modes, report: Report, depth: int) -> None:
     if isinstance(literal, (Happens, Holds, Boundary, Changes)) and literal.negated:
         entity = literal.event if isinstance(literal, Happens) else literal.pair
         _all_bound(entity.term, bound, report)
     elif isinstance(literal, Condition) and literal.negated:
         _all_bound(literal.goal, bound | _local(literal.goal), report)
     elif isinstance(literal, Unless):
-        _body(literal.body, bound, modes, report)
+        _body(literal.body, bound, modes, report, depth + 1)
 
 
 def _local(goal: Term) -> set[str]:

@@ -12,7 +12,7 @@ from typing import Final
 from cernis.knowledge.builtins import BUILTINS, Mode
 from cernis.knowledge.facts import FactTable
 from cernis.knowledge.graph import calls, components, leaves
-from cernis.knowledge.inline import CUT, Expansion, Known, NotInline
+from cernis.knowledge.inline import CUT, DEEPEST, Expansion, Known, NotInline
 from cernis.knowledge.modes import group_modes, names
 from cernis.knowledge.rules import NotDatalog, Rule, read_rules
 from cernis.knowledge.terms import conjunction
@@ -119,6 +119,7 @@ class _Classifier:
         self._modes: dict[Key, Mode] = {}
         self._inlined: dict[Key, Sequence[Clause]] = {}
         self._rows: set[Key] = set()
+        self._depths: dict[Key, int] = {}
 
     def all(self) -> dict[Key, Predicate]:
         rest: dict[Key, list[Key]] = {}
@@ -140,6 +141,8 @@ class _Classifier:
             self._rows.add(key)
         elif predicate.route is Route.INLINE:
             self._inlined[key] = predicate.clauses
+        if predicate.route is not Route.INLINE:
+            self._depths.pop(key, None)
 
     def _is_table(self, key: Key) -> bool:
         return all(map(_is_ground_fact, self._clauses.get(key, ())))
@@ -214,6 +217,8 @@ class _Classifier:
         key = predicate.key
         if predicate.table is not None:
             raise NotInline("has rows and rules")
+        if self._nested(key) > DEEPEST:
+            raise NotInline(f"its expansion goes more than {DEEPEST} definitions deep")
         if len(predicate.clauses) > MOST_INLINE_CLAUSES:
             raise NotInline(f"has more than {MOST_INLINE_CLAUSES} clauses")
         needs = {*predicate.needs, *_guarded(predicate)}
@@ -229,6 +234,13 @@ class _Classifier:
         reason = f"{how}, cuts made exclusive branches" if cut else how
         binds = tuple(at for at in predicate.binds if at not in needs)
         return [_with(predicate, Route.INLINE, reason, needs=tuple(sorted(needs)), binds=binds)]
+
+    def _nested(self, key: Key) -> int:
+        """How many definitions deep the expansion of a predicate goes."""
+        called = (calls(clause, self._clauses) for clause in self._clauses[key])
+        depths = self._depths
+        depths[key] = 1 + max((depths.get(each, 0) for each in chain(*called)), default=0)
+        return depths[key]
 
     def _materialised(self, base: Mapping[Key, Predicate]) -> list[Predicate]:
         done = []

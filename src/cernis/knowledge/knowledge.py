@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from cernis.errors import KnowledgeError
 from cernis.knowledge.builtins import BUILTINS, Mode
@@ -19,10 +19,14 @@ from cernis.knowledge.materialise import materialise
 from cernis.knowledge.modes import names
 from cernis.knowledge.relations import Relation
 from cernis.knowledge.resolve import Resolver
+from cernis.knowledge.rules import looked_up
 from cernis.knowledge.unknown import unknown
 from cernis.knowledge.values import Key, Row, label
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Clause, Term, functor, walk
+
+_MOST_LEVELS: Final = 20
+"""So many predicates may wait for one another's rows."""
 
 UNCERTAIN = (
     "has facts with a probability; only rules over time that look them up can use them, in a run "
@@ -77,6 +81,7 @@ class Knowledge:
         self._modes = {key: Mode(each.needs, each.binds) for key, each in self.predicates.items()}
         self._found: dict[Key, FactTable] = {}
         self._relations: dict[Key, Relation] = {}
+        self._below, self._levels = _layers(self._predicates)
         self._resolver = Resolver(self._database(), self._limits)
 
     def __reduce__(self) -> tuple[type[Knowledge], tuple[Any, ...]]:
@@ -170,6 +175,29 @@ class Knowledge:
         return lambda: self.table(*key).rows()
 
     def _relation(self, key: Key) -> Relation:
+        """The rows of a predicate; those of others are asked for where its rules need them.
+
+        Below a long chain of predicates, some are worked out beforehand, from the bottom up: each
+        link takes some calls, and there is a limit to how many may be open.
+        """
+        for below in self._landings(key) if key not in self._relations else ():
+            self._rows_at(below)
+        return self._rows_at(key)
+
+    def _landings(self, key: Key) -> list[Key]:
+        """Every so many levels below a predicate, those that are materialised, lowest first."""
+        if self._levels.get(key, 0) <= _MOST_LEVELS:
+            return []
+        seen, stack = {key}, [key]
+        while stack:
+            for below in self._below[stack.pop()]:
+                if below not in seen and below not in self._relations:
+                    seen.add(below)
+                    stack.append(below)
+        found = [each for each in seen - {key} if not self._levels[each] % _MOST_LEVELS]
+        return sorted(found, key=self._levels.__getitem__)
+
+    def _rows_at(self, key: Key) -> Relation:
         if key not in self._relations:
             predicate = self._predicates[key]
             if predicate.chances is not None:
@@ -184,7 +212,24 @@ class Knowledge:
         members = [self._predicates[key] for key in group]
         rules = [rule for member in members for rule in member.rules]
         given = {each.key: each.table.rows() for each in members if each.table is not None}
-        return materialise(group, rules, given, self._relation, self._limits)
+        return materialise(group, rules, given, self._rows_at, self._limits)
+
+
+def _layers(
+    predicates: Mapping[Key, Predicate],
+) -> tuple[dict[Key, list[Key]], dict[Key, int]]:
+    """For each materialised predicate: those its rules look up, and how many lie below another."""
+    below: dict[Key, list[Key]] = {}
+    levels: dict[Key, int] = {}
+    # Predicates come after those they call, and a group that calls itself is on one level.
+    for key, predicate in predicates.items():
+        if predicate.route is Route.MATERIALISE:
+            group = [predicates[each] for each in predicate.group]
+            rules = (rule for member in group for rule in member.rules)
+            asked = {each for rule in rules for each in looked_up(rule.parts)}
+            below[key] = [each for each in asked if each in below and each not in predicate.group]
+            levels[key] = 1 + max((levels[each] for each in below[key]), default=0)
+    return below, levels
 
 
 def _by_route(predicates: Mapping[Key, Predicate]) -> dict[Route, list[Key]]:

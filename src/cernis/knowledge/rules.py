@@ -7,7 +7,7 @@ left-to-right resolution and bottom-up evaluation mean the same by it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final, TypeAlias
@@ -95,6 +95,15 @@ class Rule:
             at for at, part in enumerate(self.parts)
             if isinstance(part, Literal) and part.key in keys
         ]  # fmt: skip
+
+
+def looked_up(parts: Iterable[Part]) -> Iterator[Key]:
+    """The predicates whose rows parts ask for."""
+    for part in parts:
+        if isinstance(part, Literal):
+            yield part.key
+        elif isinstance(part, Absent):
+            yield from looked_up(part.parts)
 
 
 def needed(part: Part) -> frozenset[str]:

@@ -14,6 +14,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from cernis.check.forms import Flow, Form, form_of_expression
 from cernis.check.types import Slot, Types
 from cernis.plan.logical import Stage
+from cernis.syntax.tree import variables
 
 ARRAYS = (Form.NOTHING, Form.INTEGER, Form.FLOAT)
 """The forms of classes that may be held as arrays of numbers."""
@@ -30,6 +31,7 @@ class Forms:
         self._forms = types.forms()
         self._sources |= self._forms.keys()
         self._input: dict[Slot, Form] = {}
+        self._readers = _readers(types)
         self._spread()
 
     def copy(self) -> Forms:
@@ -37,6 +39,7 @@ class Forms:
         other = Forms.__new__(Forms)
         other._types, other._numeric, other._sources = self._types, self._numeric, self._sources
         other._forms, other._input = dict(self._forms), dict(self._input)
+        other._readers = self._readers
         return other
 
     def see(self, slots: Mapping[Slot, Form]) -> None:
@@ -72,11 +75,12 @@ class Forms:
 
     def _spread(self) -> None:
         """Follow expressions from the forms of their variables to what they give values to."""
-        is_new = True
-        while is_new:
-            is_new = False
-            for flow in self._types.flows:
-                is_new |= self._add(flow.target, self._result(flow))
+        waiting = dict.fromkeys(range(len(self._types.flows)))
+        while waiting:
+            at, _ = waiting.popitem()
+            flow = self._types.flows[at]
+            if self._add(flow.target, self._result(flow)):
+                waiting.update(dict.fromkeys(self._readers.get(self._types.find(flow.target), ())))
 
     def _result(self, flow: Flow) -> Form:
         def of_variable(name: str) -> Form:
@@ -85,6 +89,15 @@ class Forms:
             return self.of(leader) if leader in self._sources else Form.ANY
 
         return form_of_expression(flow.expression, of_variable)
+
+
+def _readers(types: Types) -> dict[Hashable, list[int]]:
+    """For each class, the flows whose expressions read a variable of it, by their places."""
+    found: dict[Hashable, list[int]] = {}
+    for at, flow in enumerate(types.flows):
+        for name in {variable.name for variable in variables(flow.expression)}:
+            found.setdefault(types.find((flow.scope, name)), []).append(at)
+    return found
 
 
 def _numeric_classes(types: Types) -> frozenset[Hashable]:

@@ -253,6 +253,17 @@ def _parts(node: Term | Pattern) -> tuple[Term | Pattern, ...]:
     return () if isinstance(node, TimePoint) else children(node)
 
 
+def event_atoms(pattern: Pattern) -> Iterator[EventAtom]:
+    """The events that a pattern is made of, in any order."""
+    stack: list[Term | Pattern] = [pattern]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, EventAtom):
+            yield node
+        elif isinstance(node, Where | Within | Binary | Absence):
+            stack.extend(_parts(node))
+
+
 def variables(term: Term) -> Iterator[Variable]:
     """Every occurrence of a variable, in reading order, `_` included."""
     return (node for node in walk(term) if isinstance(node, Variable))
