@@ -8,9 +8,12 @@ in all of the input.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from cernis.check.model import (
     Collect,
@@ -26,14 +29,20 @@ from cernis.check.model import (
 )
 from cernis.knowledge.values import Value
 from cernis.plan.builder import Plan
-from cernis.runtime.columns import Column, Kind, RecordColumns, Records, coded
+from cernis.runtime.columns import INFINITE, Kind, RecordColumns, Records, coded, taken
 from cernis.runtime.run import Window
+from cernis.spark.job import Member, Spans
 from cernis.spark.pack import distinct_rows
 from cernis.spark.routes import Positions, Routes, Way
 from cernis.syntax.tree import Term, Variable, children, functor, walk
 
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+FOREVER: Final = math.inf
+"""After every query."""
+
 Key = tuple[str, int]
-Members = dict[Key, dict[tuple[Value, ...], int]]
+Members = dict[Key, dict[Member, Spans]]
 
 
 def foreign_domains(plan: Plan, routes: Routes) -> set[Key]:
@@ -141,21 +150,42 @@ def _goals(body: tuple[Literal, ...]) -> Iterator[Term]:
 def members_of(
     records: Records, definitions: Definitions, keys: set[Key], queries: list[Window], tick: int
 ) -> Members:
-    """The members that resolved records make, and the number of the first query that sees each."""
+    """The members that resolved records make, and as of which queries they are members.
+
+    A member is one from the first query that sees a record of it, until that is taken back.
+    """
     found: Members = {key: {} for key in keys}
     for part in records.relations.values():
-        first = _first_query(part, queries, tick)
+        first, last = _queries_of(part, queries, tick)
         for key in keys:
             for grounding, goal in _groundings(definitions, key):
                 if _relation(grounding) == part.form.relation:
-                    _enter(found[key], grounding, goal, part, first)
+                    _enter(found[key], grounding, goal, part, first, last)
     return found
 
 
-def _first_query(
+def members_at(members: Mapping[Member, Spans], query: int) -> list[tuple[Value, ...]]:
+    """Who is a member as of a query, in an order that is always the same."""
+    there = [
+        tuple(value for _, value in member)
+        for member, spans in members.items()
+        if any(first <= query < last for first, last in spans)
+    ]
+    return sorted(there, key=repr)
+
+
+def join_spans(members: dict[Member, Spans], member: Member, spans: Spans) -> None:
+    """Let somebody be a member as of further queries."""
+    known = (*members.get(member, ()), *spans)
+    lasting = min((first for first, last in known if last == FOREVER), default=FOREVER)
+    before = {own for own in known if own[1] != FOREVER and own[0] < lasting}
+    members[member] = (*sorted(before), *([(int(lasting), FOREVER)] if lasting < FOREVER else []))
+
+
+def _queries_of(
     part: RecordColumns, queries: list[Window], tick: int
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The first query that sees each record, -1 if none does.
+) -> tuple[Integers, npt.NDArray[np.float64]]:
+    """The first query that sees each record, -1 if none does, and the one that takes it back.
 
     If a record is forgotten or taken back at the first query after it, it is so at later ones.
     """
@@ -168,14 +198,16 @@ def _first_query(
         seen = part.times[2] > edges[at] + tick
     else:
         seen = start > edges[at]
+    last = np.full(len(part), FOREVER)
     if part.gone is not None:
         seen &= part.gone > times[at]
-    return np.where((first < len(times)) & seen, first, -1)
+        last = np.where(part.gone < INFINITE, np.searchsorted(times, part.gone), FOREVER)
+    return np.where((first < len(times)) & seen, first, -1), last
 
 
 def _enter(
-    members: dict[tuple[Value, ...], int], grounding: Grounding, goal: Term, part: RecordColumns,
-    first: np.ndarray[tuple[int], np.dtype[np.int64]],
+    members: dict[Member, Spans], grounding: Grounding, goal: Term, part: RecordColumns,
+    first: Integers, last: npt.NDArray[np.float64],
 ) -> None:  # fmt: skip
     entity = grounding.entity
     terms = [entity.value, *entity.args] if isinstance(entity, Pair) else [*entity.args]
@@ -185,20 +217,14 @@ def _enter(
         if isinstance(term, Variable)
     }
     args = children(goal)
-    if not all(isinstance(arg, Variable) and arg.name in columns for arg in args):
+    if not args or not all(isinstance(arg, Variable) and arg.name in columns for arg in args):
         return
-    rows = np.flatnonzero(first >= 0)
-    order = rows[np.argsort(first[rows], kind="stable")]
-    chosen = [_taken(columns[arg.name], order) for arg in args if isinstance(arg, Variable)]
-    if not chosen or not len(order):
-        return
-    for row in distinct_rows(chosen).tolist():
-        member = tuple(column.values[int(column.codes[row])] for column in map(coded, chosen))
-        since = int(first[order[row]])
-        members[member] = min(members.get(member, since), since)
-
-
-def _taken(column: Column, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Column:
-    from cernis.runtime.columns import taken
-
-    return coded(taken(column, rows))
+    chosen = [coded(columns[arg.name]) for arg in args if isinstance(arg, Variable)]
+    # Of records that are never taken back, the first of each member tells all.
+    lasting = np.flatnonzero((first >= 0) & (last == FOREVER))
+    lasting = lasting[np.argsort(first[lasting], kind="stable")]
+    rows = lasting[distinct_rows([taken(column, lasting) for column in chosen])]
+    for row in (*rows.tolist(), *np.flatnonzero((first >= 0) & (last < FOREVER)).tolist()):
+        values = [column.values[int(column.codes[row])] for column in chosen]
+        member = tuple((type(value).__name__, value) for value in values)
+        join_spans(members, member, ((int(first[row]), float(last[row])),))

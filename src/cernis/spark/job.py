@@ -24,7 +24,10 @@ from cernis.spark.components import Components
 from cernis.spark.routes import Routes, find_routes
 from cernis.spark.slices import Sliced, sliced
 
-Member = tuple[Value, ...]
+Member = tuple[tuple[str, Value], ...]
+"""The values of a member of a domain, each with its type: Python takes 3 for 3.0."""
+Spans = tuple[tuple[int, float], ...]
+"""From which query to before which one somebody is a member, each counted from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class Job:
     buckets: int
     survey: Survey | None = None
     """What a survey of the input found, where one was needed beforehand."""
-    members: Mapping[tuple[str, int], Mapping[Member, int]] | None = None
+    members: Mapping[tuple[str, int], Mapping[Member, Spans]] | None = None
     """Domains that the input fills: since which query each member is there."""
     components: Mapping[int, Components] = field(default_factory=dict)
     """By step: which bucket linked entities belong to."""

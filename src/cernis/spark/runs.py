@@ -13,6 +13,7 @@ from cernis.runtime.columns import Kind, RecordColumns, Records
 from cernis.runtime.inputs import Encoder, Input
 from cernis.runtime.run import Answer, Run, Window, undisturbed, windows
 from cernis.runtime.state import State
+from cernis.spark.domains import members_at
 from cernis.spark.found import Found, Given, Harvest, What, one_below_the_other
 from cernis.spark.job import Job, Survey
 from cernis.spark.owning import Owner
@@ -67,8 +68,7 @@ class StageRun(Run):
             given.enter(number, context)
         if self._job.members is not None:
             for key, own in self._job.members.items():
-                there = [member for member, since in own.items() if since <= number]
-                context.fill(key, sorted(there, key=repr), number + 1)
+                context.fill(key, members_at(own, number), number + 1)
 
     def _enter_nothing(self, relation: Relation, context: Context) -> None:
         fluent = self.checked.catalogue.fluents.get(relation)

@@ -12,7 +12,7 @@ from cernis.runtime.columns import Records
 from cernis.runtime.recognise import chosen_bounds
 from cernis.runtime.run import windows
 from cernis.spark.components import Linked, distinct, spread, warn_of_giants
-from cernis.spark.domains import Key, Members, foreign_domains, members_of
+from cernis.spark.domains import Key, Members, foreign_domains, join_spans, members_of
 from cernis.spark.inbox import Inbox
 from cernis.spark.job import Job, Survey
 from cernis.spark.pack import surveyed
@@ -48,9 +48,8 @@ def together(found: Iterable[tuple[Survey, Members]], keys: set[Key]) -> tuple[S
     for own, theirs in found:
         survey += own
         for key, more in theirs.items():
-            for member, since in more.items():
-                known = members[key].get(member, since)
-                members[key][member] = min(known, since)
+            for member, spans in more.items():
+                join_spans(members[key], member, spans)
     return survey, members
 
 
