@@ -118,6 +118,27 @@ def test_terminations_asked_for(seed: int) -> None:
     assert not told(scenario), f"seed {seed}\n{shrunk(scenario, tell=told)}"
 
 
+@pytest.mark.parametrize("seed", range(500, 560))
+def test_uncertain_terminations_asked_for(seed: int) -> None:
+    """Records that may be uncertain, and are not, have the answer of certain ones."""
+    scenario = drawn(seed)
+    clauses = [clause for clause in scenario.clauses if not clause.startswith(("fi", "ft"))]
+    ties = "initiation" if ":- ties(initiation)." in clauses else "break"
+    program = cernis.load("\n".join(clauses))
+    expected = program.run(list(scenario.lines), start=0, end=26)
+    given = [r.name for r, event in program.checked.catalogue.events.items() if event.is_input]
+    found = program.run_uncertain(list(scenario.lines), start=0, end=26, ties=ties, uncertain=given)
+    rows = [row for row in found.probabilities.to_pylist() if row["probability"] > 0]
+    assert {row["probability"] for row in rows} <= {1.0}
+    held = expected.intervals.to_pylist()
+    assert _told(rows) == _told(held), f"seed {seed}\n{scenario}"
+
+
+def _told(rows: list[dict[str, object]]) -> list[str]:
+    return sorted(str([row[key] for key in ("fluent", "args", "value", "start", "end")])
+                  for row in rows)  # fmt: skip
+
+
 def main(first: int, last: int) -> None:
     """Compare the seeds from the first to the last, and tell all that differ."""
     for seed in range(first, last + 1):

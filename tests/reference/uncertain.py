@@ -21,7 +21,7 @@ Not defined under uncertainty, and refused: statically determined fluents, delay
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -148,9 +148,11 @@ class Run:
         given = {
             ("given_event", 2): self._events, ("given_fluent", 2): self._fluents,
             ("known fluent", 1): self._known_fluents, ("known pair", 1): self._known_pairs,
+            ("ended", 1): self._ended,
         }  # fmt: skip
         bridges = [item for item in parse(BRIDGES).items if isinstance(item, Clause)]
-        plain = [_over_known(clause) for clause in self.clauses if clause.probability is None]
+        certain = [clause for clause in self.clauses if clause.probability is None]
+        plain = [_over_known(_over_ended(clause)) for clause in certain]
         self.solver = Solver([*plain, *self._domains(), *bridges], given)
 
     @staticmethod
@@ -211,6 +213,11 @@ class Run:
         held = (pair for pair, chance in self.carried.items() if chance > 0)
         for pair in sorted({*held, *self.initiated}, key=compact):
             yield Compound(goal.functor, (pair,))
+
+    def _ended(self, goal: Term) -> Iterator[Term]:
+        """A pair that is terminated, if it is ground; else the known ones that it stands for."""
+        assert isinstance(goal, Compound)
+        return iter([goal]) if is_ground(goal) else self._known_pairs(goal)
 
     def _known_fluents(self, goal: Term) -> Iterator[Term]:
         assert isinstance(goal, Compound)
@@ -340,6 +347,22 @@ def _modern(clause: Clause) -> Clause:
     if (name, arity) in (("initiatedAt", 4), ("terminatedAt", 4)):
         return Clause(Compound(name, (args[0], args[2])), clause.body)
     return clause
+
+
+def _over_ended(clause: Clause) -> Clause:
+    """A clause in which a value that a termination leaves open is one that is known.
+
+    So it is for each termination in the body whose value stands elsewhere, too.
+    """
+    counts = Counter(v.name for term in (clause.head, *clause.body) for v in variables(term))
+    body: list[Term] = []
+    for goal in clause.body:
+        body.append(goal)
+        if isinstance(goal, Compound) and functor(goal) == ("terminatedAt", 2):
+            value = goal.args[0].args[1] if isinstance(goal.args[0], Compound) else None
+            if isinstance(value, Variable) and counts[value.name] > 1:
+                body.append(Compound("ended", (goal.args[0],)))
+    return Clause(clause.head, tuple(body), clause.probability)
 
 
 def _over_known(clause: Clause) -> Clause:

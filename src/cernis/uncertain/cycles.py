@@ -86,6 +86,7 @@ class _Cycle:
                 for initiates in (True, False):
                     told = changes_relation(definition.relation, initiates)
                     self._no_happenings(told, definition)
+                UncertainFluent(definition, self._context, self._uncertainty).tell_nothing()
         known: list[Outcome] | None = None
         while True:
             outcomes = self._round(known)

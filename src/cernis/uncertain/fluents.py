@@ -10,12 +10,13 @@ import numpy.typing as npt
 from cernis.check.model import Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.kernels.hashing import Numbering
-from cernis.operators.context import Context
+from cernis.operators.context import Context, Points
 from cernis.operators.distinct import distinct
 from cernis.operators.grounding import allowed, grounded
 from cernis.operators.heads import head_column, slot_domains
 from cernis.operators.keys import InstanceKeys
 from cernis.operators.pipeline import run_steps
+from cernis.operators.simple import ends_any_value
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
@@ -23,6 +24,7 @@ from cernis.tables.domains import Domain, numbers
 from cernis.tables.fluents import Finder
 from cernis.uncertain.circuits import Circuits
 from cernis.uncertain.courses import Courses, Pairs, courses_of, with_facts
+from cernis.uncertain.ended import Ended
 from cernis.uncertain.events import put_happenings
 from cernis.uncertain.facts import Conjunctions, stacked
 from cernis.uncertain.groups import Actions, carried, grouped
@@ -31,6 +33,7 @@ from cernis.uncertain.proofs import (
     Segments,
     Uncertainty,
     changes_relation,
+    with_literals,
 )
 
 Integers = npt.NDArray[np.int64]
@@ -93,15 +96,19 @@ class UncertainFluent:
         initial = self._initial()
         found = {kind: [self._points(rule) for rule in closed if rule.kind == kind]
                  for kind in ("initiation", "termination")}  # fmt: skip
+        asked = list(found["termination"])
+        is_watched = self.relation in self._uncertainty.watched
         if len(closed) < len(rules):
             known = self._instances(found["initiation"], initial)
             for rule in rules:
                 if _is_open(rule):
                     found[rule.kind].append(self._open_points(rule, *known))
+                if _is_open(rule) and rule.kind == "termination" and is_watched:
+                    asked.append(self._open_points(rule, *known, is_known=True))
         initiations, terminations = (self._stacked(found[k]) for k in found)
-        if self.relation in self._uncertainty.watched:
+        if is_watched:
             self._tell(initiations, True)
-            self._tell(terminations, False)
+            self._tell_terminations(self._stacked(asked), initiations, initial)
         return self._sorted(initiations, terminations, initial)
 
     # -- points -----------------------------------------------------------------------------
@@ -192,6 +199,73 @@ class UncertainFluent:
             self._uncertainty,
         )  # fmt: skip
 
+    def tell_nothing(self) -> None:
+        """Nothing is terminated, as far as is known yet."""
+        nothing = self._stacked([])
+        self._tell_terminations(nothing, nothing, self._nothing())
+
+    def _tell_terminations(self, points: _Points, begun: _Points, initial: _Initial) -> None:
+        """Terminations that are conditions of other rules, each as it may be asked for."""
+        if not ends_any_value(self._definition):
+            self._tell(points, False)
+            return
+        self._uncertainty.ended.add(self.relation)
+        is_any = points.values == _ANY
+        said = _taken(points, np.flatnonzero(~is_any))
+        self._tell_ended(Ended.WHATEVER, points)
+        self._tell_ended(Ended.ANY, _taken(points, np.flatnonzero(is_any)))
+        self._tell_ended(Ended.SAID, said)
+        each = self._stacked([said, self._of_known_values(points, begun, initial)])
+        self._tell_ended(Ended.EACH, each)
+
+    def _tell_ended(self, kind: Ended, points: _Points) -> None:
+        columns, domains = list(points.arguments), list(self._domains)
+        if kind.has_value:
+            columns.append(self._shown(points.values))
+            domains.append(self._value_domain)
+        relation = kind.of(self.relation)
+        self._uncertainty.events.add(relation)
+        put_happenings(
+            with_literals(relation), columns, domains, points.times, points.proofs, self._context,
+            self._uncertainty,
+        )  # fmt: skip
+
+    def _of_known_values(self, points: _Points, begun: _Points, initial: _Initial) -> _Points:
+        """Terminations of any value as those of each value known at an earlier point."""
+        rows = np.flatnonzero(points.values == _ANY)
+        known = self._known_pairs(begun, initial)
+        pairs = zip(known.arguments, self._domains, strict=True)
+        finder = Finder(list(pairs), len(known.times))
+        wanted = [column[rows] for column in points.arguments]
+        chosen, found = finder.all(wanted, len(rows))
+        before = known.times[found] < points.times[rows[chosen]]
+        rows, found = rows[chosen[before]], found[before]
+        arguments = [column[found] for column in known.arguments]
+        proofs = points.proofs.take(rows)
+        return _Points(arguments, known.values[found], points.times[rows], proofs)
+
+    def _known_pairs(self, begun: _Points, initial: _Initial) -> Points:
+        """The pairs that grounding allows; without any, those there were, and since when."""
+        if self._definition.groundings:
+            return self._allowed_pairs()
+        columns = [np.concatenate(o) for o in zip(begun.arguments, initial.arguments, strict=True)]
+        values = np.concatenate([begun.values, initial.values])
+        times = np.concatenate([begun.times, np.full(len(initial.values), _EVER)])
+        first, which = distinct([*columns, values], [*self._domains, self._coded])
+        since = np.full(len(first), _NEVER)
+        np.minimum.at(since, which, times)
+        return Points([column[first] for column in columns], values[first], since)
+
+    def _allowed_pairs(self) -> Points:
+        *args, value = (Variable(f"<{at}>") for at in range(self.relation.arity + 1))
+        head = Pair(self.relation, tuple(args), value)
+        rows = grounded(head, self._definition.groundings, Rows(1), self._context)
+        if any(term.name not in rows.columns for term in (*args, value)):
+            none = np.empty(0, np.int64)
+            return Points([none] * self.relation.arity, none, none)
+        arguments, values = self._projected(head, rows)
+        return Points(arguments, values, np.full(rows.length, _EVER))
+
     # -- heads that leave arguments open ----------------------------------------------------
 
     def _instances(
@@ -213,10 +287,12 @@ class UncertainFluent:
         return [column[first] for column in columns], since
 
     def _named(self) -> list[list[Array]]:
-        """The instances that grounding names, for initiations that range over them."""
+        """The instances that grounding names, which heads may leave open to range over."""
         rules = [rule for rule in self._definition.rules if isinstance(rule, PointRule)]
         begins = any(_is_open(rule) and rule.kind == "initiation" for rule in rules)
-        if not self._definition.groundings or not begins:
+        # To end what never began is nothing, unless another rule waits for it.
+        is_asked = begins or self.relation in self._uncertainty.watched
+        if not self._definition.groundings or not is_asked:
             return []
         args = tuple(Variable(f"<{at}>") for at in range(self.relation.arity))
         head = Pair(self.relation, args, Variable("<value>"))
@@ -225,7 +301,9 @@ class UncertainFluent:
             return []
         return [[head_column(a, rows, d) for a, d in zip(args, self._domains, strict=True)]]
 
-    def _open_points(self, rule: PointRule, known: list[Array], since: Integers) -> _Points:
+    def _open_points(
+        self, rule: PointRule, known: list[Array], since: Integers, is_known: bool = False
+    ) -> _Points:
         """A head that leaves arguments open is about all instances that match the rest."""
         assert isinstance(rule.head, Pair)
         proofs = Prover(self._uncertainty, self._context).run(rule.steps)
@@ -235,7 +313,7 @@ class UncertainFluent:
         finder = Finder([(known[at], self._domains[at]) for at in bound], len(since))
         wanted = [head_column(args[at], rows, self._domains[at]) for at in bound]
         chosen, found = finder.all(wanted, rows.length)
-        if rule.kind == "initiation":
+        if is_known or rule.kind == "initiation":
             # Only what has been initiated before, or is there by grounding, can be so again.
             there = since[found] < rows.at[chosen]
             chosen, found = chosen[there], found[there]
@@ -316,6 +394,11 @@ def _actions(
     columns = list(zip(*parts, strict=True))
     pairs, times, breaks = (np.concatenate(own) for own in columns[:3])
     return Actions(pairs, times, breaks, stacked(list(columns[3])))
+
+
+def _taken(points: _Points, rows: Integers) -> _Points:
+    arguments = [column[rows] for column in points.arguments]
+    return _Points(arguments, points.values[rows], points.times[rows], points.proofs.take(rows))
 
 
 def _is_open(rule: PointRule) -> bool:

@@ -42,6 +42,7 @@ from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Column, Rows
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import FluentTable
+from cernis.uncertain.ended import asked, of_value, of_whatever
 from cernis.uncertain.facts import FALSE, TRUE, Conjunctions, Facts, conjunctions
 from cernis.uncertain.worlds import Worlds
 
@@ -109,6 +110,8 @@ class Uncertainty:
     """Background predicates whose facts have probabilities; as of a fluent that always holds."""
     watched: set[Relation] = field(default_factory=set)
     """Uncertain fluents whose initiations and terminations are tables of their own."""
+    ended: set[Relation] = field(default_factory=set)
+    """Those of them some rule of which ends any value."""
     held: Mapping[Relation, Pairs] | None = None
     """What held right behind the edge of the window, by what was derived before; None at first."""
     memo: Memo = field(default_factory=Memo)
@@ -194,6 +197,7 @@ class Prover:
     def _run(self, steps: Sequence[PointOperator], rows: Rows | None) -> Rows:
         plain: list[PointOperator] = []
         for step in steps:
+            step = self._asked(step)
             if not self._uncertainty.is_about(step):
                 plain.append(step)
             elif isinstance(step, Scan | EventJoin):
@@ -206,13 +210,35 @@ class Prover:
             rows = run_steps(plain, rows, self._context)
         return rows
 
+    def _asked(self, step: PointOperator) -> PointOperator:
+        """A step that asks for terminations, among which are some of any value, as it is meant."""
+        if not isinstance(step, Scan | EventJoin) or not self._asks_for_ended(step.occurrence):
+            return step
+        found: PointOperator = self._uncertainty.memo.once("ended", step, lambda: asked(step))
+        return found
+
+    def _asks_for_ended(self, occurrence: Occurrence) -> bool:
+        if not isinstance(occurrence, Changes) or occurrence.initiates:
+            return False
+        return occurrence.pair.relation in self._uncertainty.ended
+
+    def _denied(self, step: EventAntiJoin, rows: Rows) -> PointOperator:
+        """The step that a negation is about."""
+        positive = EventJoin(step.occurrence, (), step.span)
+        if not self._asks_for_ended(step.occurrence):
+            return positive
+        assert isinstance(step.occurrence, Changes)
+        value = step.occurrence.pair.value
+        is_known = not isinstance(value, Variable) or value.name in rows.columns
+        return of_value(positive) if is_known else of_whatever(positive)
+
     def _step(self, step: PointOperator, rows: Rows) -> Rows:
         if isinstance(step, Stab):
             return self._stab(step, rows)
         if isinstance(step, AntiStab):
             return self._unless(self._once(step, Stab(step.pair, (), step.span)), rows)
         if isinstance(step, EventAntiJoin):
-            return self._unless(self._once(step, EventJoin(step.occurrence, (), step.span)), rows)
+            return self._unless(self._once(step, self._denied(step, rows)), rows)
         if isinstance(step, Except):
             return self._unless(step.body, rows)
         if isinstance(step, Lookup):
