@@ -394,8 +394,9 @@ class ClauseParser:
         return self.values[at] == "(" and self.spans[at][0] == self.spans[at - 1][1]
 
     def _ends_argument(self, at: int) -> bool:
-        """Is there what may follow an argument: `compare(>, X, 2)`, `[<, >]`, `(<)`?"""
-        return self.kinds[at] == PUNCTUATION and self.values[at] in (",", ")", "]", "|")
+        """Is there what may follow an argument: `compare(>, X, 2)`, `[<, >]`, `(<)`, or nothing?"""
+        kind = self.kinds[at]
+        return not kind or (kind == PUNCTUATION and self.values[at] in (",", ")", "]", "|"))
 
     def _has_comma(self, opening: int) -> bool:
         """Does the bracket opened here hold more than one argument?"""
