@@ -39,13 +39,18 @@ def _distinct(inputs: list[str], rows: Rows) -> tuple[Array, list[tuple[Any, ...
         column.domain.decode(array[first]) if column.domain is not None else array[first].tolist()
         for column, array in zip(columns, arrays, strict=True)
     ]
-    return which, [tuple(map(told_apart, row)) for row in zip(*picked, strict=True)]
+    return which, list(zip(*map(_forms_told_apart, picked), strict=True))
+
+
+def _forms_told_apart(values: list[Any]) -> list[Any]:
+    """Values of which none is equal to one of another form; mostly there are no floats."""
+    return list(map(told_apart, values)) if float in set(map(type, values)) else values
 
 
 def _expanded(
     step: Resolve, inputs: list[str], rows: Rows, which: Array, answers: list[Any]
 ) -> Rows:
-    counts = np.array([len(own) for own in answers], np.int64)
+    counts = np.array(list(map(len, answers)), np.int64)
     begins = np.cumsum(counts) - counts
     flat = [answer for own in answers for answer in own]
     own = counts[which]

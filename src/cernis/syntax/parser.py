@@ -49,6 +49,9 @@ from cernis.syntax.tree import (
     is_deeper,
 )
 
+_MANY_OBJECTS = 50_000
+"""Of a program with more objects than this the collector takes note before it runs."""
+
 LABEL = "'rule:'"
 """What stands between the name of a pattern rule and the rule."""
 
@@ -109,7 +112,8 @@ def collector_paused() -> Iterator[None]:
     """Let the collector of unreachable objects wait while a program is read.
 
     A tree has no cycles for the collector to find, and its passes over the growing tree would
-    take more than half of the time.
+    take more than half of the time. After a large one it makes the one pass that is due at once,
+    and not in the midst of the next run.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -118,6 +122,8 @@ def collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+            if gc.get_count()[0] > _MANY_OBJECTS:
+                gc.collect()
 
 
 def _parse_source(source: Source, sources: Sources) -> Parsed:
