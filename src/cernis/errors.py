@@ -100,18 +100,19 @@ class KnowledgeError(CernisError):
 
 
 class OverflowFault(CernisError):
-    """A rule computes a whole number of more than 64 bits."""
+    """A rule computes a whole number of more than 64 bits; `rule` says where it stands."""
 
-    def __init__(self, expression: str, rule: str = "") -> None:
+    def __init__(self, expression: str, span: Span = NOWHERE, rule: str = "") -> None:
         self.expression = expression
+        self.span = span
         self.rule = rule
-        super().__init__(expression, rule)
+        super().__init__(expression, span, rule)
 
     def __str__(self) -> str:
-        where = f"the rule for {self.rule}: " if self.rule else ""
+        where = f"{self.rule}: " if self.rule else ""
         return (
             f"{where}`{self.expression}` needs more than 64 bits for a whole number; "
-            "compute with floats, or leave out such values before"
+            "compute with floats, or leave such values out by a condition before it"
         )
 
 

@@ -54,7 +54,11 @@ def simplified(numbers: Numbers) -> Numeric:
     found = set(np.unique(numbers.kinds).tolist())
     if found == {WHOLE}:
         return numbers.ints
-    return numbers.floats if found <= {FRACTION, NO_NUMBER} else numbers
+    if NO_NUMBER not in found:
+        return numbers.floats if found <= {FRACTION} else numbers
+    floats = np.where(numbers.kinds == FRACTION, numbers.floats, np.nan)
+    is_one_form = found <= {FRACTION, NO_NUMBER}
+    return floats if is_one_form else Numbers(numbers.kinds, numbers.ints, floats)
 
 
 def applied(operation: Operation, values: Sequence[Numeric]) -> Numeric:

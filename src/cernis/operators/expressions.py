@@ -25,9 +25,20 @@ from cernis.operators.arithmetic import (
     simplified,
 )
 from cernis.operators.context import constant_column, recoded
+from cernis.source import NOWHERE
 from cernis.syntax.printer import show
 from cernis.syntax.tokens import DURATION_UNITS
-from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor, variables
+from cernis.syntax.tree import (
+    Atom,
+    Compound,
+    Duration,
+    Number,
+    Term,
+    Variable,
+    functor,
+    variables,
+    walk,
+)
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import (
     FRACTION,
@@ -111,12 +122,18 @@ def reckon(term: Term, rows: Rows) -> Numeric:
     return result
 
 
+def overflow(what: str, term: Term | None) -> OverflowFault:
+    """What is told of a whole number of more than 64 bits, and where it is computed."""
+    spans = [part.span for part in walk(term)] if term is not None else []
+    return OverflowFault(what, next((span for span in spans if span != NOWHERE), NOWHERE))
+
+
 def _refuse_overflow(term: Term, found: Numbers, rows: Rows) -> None:
     over = np.broadcast_to(found.kinds == OVERFLOW, rows.length)
     if rows.mask is not None:
         over = over & rows.mask
     if over.any():
-        raise OverflowFault(show(term))
+        raise overflow(show(term), term)
 
 
 def _reckoned(term: Term, rows: Rows) -> Numeric:

@@ -19,7 +19,7 @@ from cernis.operators.conditions import (
     lookup_exec,
 )
 from cernis.operators.context import Context
-from cernis.operators.expressions import as_column, compare, reckon, shared
+from cernis.operators.expressions import as_column, compare, overflow, reckon, shared
 from cernis.operators.fluents import anti_stab_exec, stab_exec
 from cernis.operators.occurrences import event_anti_join_exec, event_join_exec, scan_exec
 from cernis.operators.resolve import resolve_exec
@@ -60,7 +60,40 @@ def run_steps(
     """The rows that come out of a pipeline; without rows to begin with, it makes its own.
 
     Where nothing but `keep` is asked of them, computed columns of other names may be missing.
+
+    Conditions are decided as soon as they can be. If one of them computes a number that is too
+    large, they are decided in the order of the text: another may rule out such rows before.
     """
+    try:
+        return _run_all(steps, rows, context, keep)
+    except OverflowFault:
+        later = _in_text_order(steps)
+        if later == tuple(steps):
+            raise
+    return _run_all(later, rows, context, None)
+
+
+def _in_text_order(steps: Sequence[PointOperator]) -> tuple[PointOperator, ...]:
+    """The steps with conditions after those that stand before them in the text."""
+    found = list(steps)
+    for at in reversed(range(len(found))):
+        step = found[at]
+        if not isinstance(step, Filter | Compute):
+            continue
+        place = at
+        for after in range(at + 1, len(found)):
+            if isinstance(step, Compute) and step.variable in names_in(found[after]):
+                break
+            if found[after].span[0] < step.span[0]:
+                place = after
+        found.insert(place, found.pop(at))
+    return tuple(found)
+
+
+def _run_all(
+    steps: Sequence[PointOperator], rows: Rows | None, context: Context,
+    keep: frozenset[str] | None,
+) -> Rows:  # fmt: skip
     at = 0
     while at < len(steps):
         step = steps[at]
@@ -189,7 +222,7 @@ def aggregated(step: Aggregate, rows: Rows, inner: Rows) -> Rows:
     chosen, values = with_values(reckon(step.template, inner), inner.length)
     found = totals(step.kind, own[chosen], values, rows.length)
     if has_overflow(found):
-        raise OverflowFault(f"{step.kind} of {show(step.template)}")
+        raise overflow(f"{step.kind} of {show(step.template)}", step.template)
     return _with_numbers(step.result, found, rows)
 
 
@@ -212,15 +245,15 @@ def _counts(step: Aggregate, rows: Rows, context: Context) -> Array:
 
 
 def _with_numbers(result: Term, found: Numeric, rows: Rows) -> Rows:
-    """The rows that have a number, with it."""
+    """The rows that have a number, with it: as the result's value, or equal to it."""
     column, valid = as_column(found, rows.length)
     if isinstance(result, Variable) and result.name not in rows.columns:
         rows = rows.with_columns({result.name: column})
-    else:
-        wanted = rows.with_columns({_FOUND: column})
-        equal = compare(Compound("==", (Variable(_FOUND), result)), wanted)
-        rows = rows.where(np.broadcast_to(equal, rows.length))
-    return rows if valid is None else rows.where(valid).settled()
+        return rows if valid is None else rows.where(valid).settled()
+    wanted = rows.with_columns({_FOUND: column})
+    equal = compare(Compound("==", (Variable(_FOUND), result)), wanted)
+    equal = np.broadcast_to(equal, rows.length)
+    return rows.where(equal if valid is None else equal & valid)
 
 
 _MASKABLE = frozenset({Filter, Compute, Lookup, Exclude, Except})

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.check.validity import END
-from cernis.errors import OverflowFault, UnsupportedError
+from cernis.errors import UnsupportedError
 from cernis.kernels.slide import GREATEST, LEAST, SUM, lows_of_span, slide, turns
 from cernis.operators.arithmetic import Numeric, rows_at
 from cernis.operators.collected import ROW
 from cernis.operators.context import Context
-from cernis.operators.expressions import as_column, numbers_in, reckon
+from cernis.operators.expressions import as_column, numbers_in, overflow, reckon
 from cernis.operators.matches import Ordered, arriving, shared_groups
 from cernis.operators.pipeline import run_steps
 from cernis.operators.totals import as_list, can_be_added, has_overflow, one_by_one, with_values
@@ -49,7 +49,8 @@ def slide_exec(step: Slide, rows: Rows, names: Sequence[str], context: Context) 
     firsts = matches.offsets[matches.groups]
     found = _aggregated(step, firsts, _lows(step, firsts, matches), values, context)
     if has_overflow(found):
-        raise OverflowFault(f"{step.kind} of {show(step.value)}" if step.value else step.kind)
+        assert step.value is not None
+        raise overflow(f"{step.kind} of {show(step.value)}", step.value)
     return rows.with_columns({step.result: as_column(found, rows.length)[0]})
 
 

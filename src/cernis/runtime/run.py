@@ -31,6 +31,7 @@ from cernis.plan.builder import Plan
 from cernis.plan.forms import Forms
 from cernis.plan.logical import Match
 from cernis.plan.steps import Occurrences, Slide, parts_below, steps_of
+from cernis.runtime.fault_places import told_where
 from cernis.runtime.history import History
 from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent, read_tables
 from cernis.runtime.members import Members
@@ -217,7 +218,8 @@ class Run:
         self._members.fill(context, given)
         self._history.enter(context)
         self.before_query(self.queries, context)
-        outcome = evaluate(strata, context, self.state.carried())
+        with told_where(self.plan):
+            outcome = evaluate(strata, context, self.state.carried())
         self._history.settle(context)
         self.after_query(self.queries, context)
         self.state.settle(context)

@@ -21,6 +21,7 @@ from cernis.plan.builder import Plan
 from cernis.runtime.anchors import are_anchored
 from cernis.runtime.columns import Records
 from cernis.runtime.evaluator import Changed, Spaces, Standing, context_of
+from cernis.runtime.fault_places import told_where
 from cernis.runtime.feed import Feed, Policy
 from cernis.runtime.incremental import Incremental
 from cernis.runtime.kinship import fingerprint
@@ -224,7 +225,7 @@ class Session:
         see_records(self.forms, (part for own in self.memory.pending.values() for part in own))
         if self.forms.arrays() != self._domains.arrays:
             self._recode()
-        with undisturbed():
+        with undisturbed(), told_where(self.plan):
             context = self._context(window, self.start)
             if isinstance(self._evaluator, Scratch):
                 self._evaluator.pass_edge(window.edge)

@@ -18,6 +18,7 @@ from cernis.operators.simple import Carried
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, InitialPoints, Stratum, parts_of
 from cernis.runtime.columns import Records
+from cernis.runtime.fault_places import told_where
 from cernis.runtime.inputs import Encoder, Input, InputEvents, InputFluent
 from cernis.runtime.members import Members
 from cernis.runtime.query import evaluate_definition, evaluate_stratum, refuse
@@ -89,7 +90,7 @@ class UncertainRun(Run):
             for relation in uncertain_relations(self.plan, self.chosen.uncertain):
                 _declare(relation, given, encoder)
         window = Window(start, end, start)
-        with undisturbed():
+        with undisturbed(), told_where(self.plan):
             state = State(self.checked, self.domains, self.tick)
             context = self._context(self._certain(given), window, start, state)
             Members(self.checked.definitions).fill(context, given)

@@ -129,6 +129,9 @@ def first_rows(columns: Sequence[Array]) -> Integers:
             column = np.unique(column, return_inverse=True)[1].ravel()
         low = int(column.min(initial=0))
         width = int(column.max(initial=0)) - low + 1
+        if width >= _MOST:
+            column = np.unique(column, return_inverse=True)[1].ravel()
+            low, width = 0, int(column.max(initial=0)) + 1
         if size * width >= _MOST:
             numbering = Numbering()
             key = numbering.of(key)
