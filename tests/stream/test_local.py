@@ -11,6 +11,7 @@ import pytest
 
 from cernis.runtime.session import Session
 from tests.engine.patterns import Drawing, random_records
+from tests.engine.test_terminations import drawn
 from tests.spark.keyed import PROGRAMS, stream
 
 from .local import LocalStream, stream_of
@@ -104,6 +105,34 @@ def test_random_patterns(seed: int, tmp_path: Path) -> None:
         told = f"seed {seed}: micro-batch {own.batch}\n{rules}" + "\n".join(lines)
         assert as_changes(own.take(batch)) == as_changes(there.take(batch)), told
     assert own.told["kept"] == 0 or there.session.kept > 0
+
+
+HEADS = """
+happensAt(first(X, V), T) :- happensAt(startI(lamp(X)=V), T).
+initiatedAt(lit(X)=true, T) :- happensAt(startI(lamp(X)=red), T).
+terminatedAt(lit(_)=true, T) :- happensAt(endI(lamp(_)=red), T).
+grounding(deck(X)=V) :- member(X, [a, b]), member(V, [on, off]).
+initially(deck(_)=off).
+initiatedAt(deck(X)=on, T) :- happensAt(look(X), T), \\+ happensAt(cut(X), T).
+initiatedAt(deck(X)=off, T) :- happensAt(all, T), \\+ happensAt(look(X), T).
+"""
+"""First points of intervals, open initially, head variables of negations."""
+
+
+@pytest.mark.parametrize("seed", range(1000, 1016))
+def test_random_terminations_and_heads(seed: int, tmp_path: Path) -> None:
+    random, scenario = Random(seed), drawn(seed)
+    own = stream_of(
+        scenario.rules + HEADS, tmp_path, random.choice((4, 8, 30)), random.choice((2, 4, 10)),
+        buckets=1 if "dynamicDomain" in scenario.rules else random.choice((1, 2, 3)),
+        lateness=random.choice((0, 2)), start=0,
+    )  # fmt: skip
+    known = {relation.name for relation in own.program.checked.catalogue.events}
+    lines = [line for line in scenario.lines if line.split("|")[0] in known]
+    there = InProcess(own)
+    for batch in [*pieces(lines, random), ["$clock|40"]]:
+        told = f"seed {seed}: micro-batch {own.batch}\n{scenario}"
+        assert as_changes(own.take(batch)) == as_changes(there.take(batch)), told
 
 
 def arrival(line: str) -> int:
