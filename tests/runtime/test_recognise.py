@@ -200,3 +200,23 @@ def test_a_tick_and_ties_can_be_set(program: Program) -> None:
     assert "location" not in program.run(both).text()
     assert program.run(both).summary.conflicts == 1
     assert "location" in program.run(both, ties="initiation").text()
+
+
+DISTANCES = """
+initiatedAt(moving(P)=true, T) :- happensAt(walking(P), T), holdsAt(distance(P)=far, T).
+near(P)=true iff distance(P)=close, orientation(P)=same.
+"""
+MISSING = "rules read distance/1, orientation/1, which nothing defines and no record is of"
+
+
+def test_fluents_that_rules_read_and_nothing_brings_are_named() -> None:
+    program = cernis.load(DISTANCES)
+    events = "walking|1|1|ann\n"
+    assert program.run(events).summary.remarks == (MISSING,)
+    assert program.run_uncertain(f"0.5::{events}").summary.remarks == (MISSING,)
+    assert program.run_uncertain(f"0.5::{events}", window=5).summary.remarks == (MISSING,)
+    more = program.run(f"{events}distance|1|1|far|ann\n").summary.remarks
+    assert more == (MISSING.replace("distance/1, ", ""),)
+    assert not program.run(
+        f"{events}distance|1|1|far|ann\norientation|1|1|5|same|ann\n"
+    ).summary.remarks

@@ -85,3 +85,11 @@ def test_random_programs(seed: int) -> None:
             continue
         found = same(program, list(scenario.lines), dict(scenario.settings), random)  # type: ignore[arg-type]
         assert not found, f"seed {seed}\n{scenario}\n{found}"
+
+
+def test_fluents_that_nothing_brings_are_named_as_in_process() -> None:
+    program = cernis.load("near(P)=true iff distance(P)=close, orientation(P)=same.\n")
+    lines = ["distance|1|1|close|ann", "distance|2|2|close|bob"]
+    told = run(program, lines, Settings(), 2).summary
+    assert told.remarks == program.run("\n".join(lines) + "\n").summary.remarks
+    assert told.remarks == ("rules read orientation/1, which nothing defines and no record is of",)

@@ -85,7 +85,7 @@ def run(
             for bucket in range(buckets)
             for batch in evaluate(arrived[bucket], job, step, places)
         ]
-    return outcome(rows)
+    return outcome(rows, program)
 
 
 def packed(parts: Iterable[Records], job: Job, home: bool) -> Batches:
@@ -116,12 +116,12 @@ def linked(job: Job, parts: list[Records]) -> Job:
         return with_components(job, ((row.step, row.content) for row in rows))
 
 
-def outcome(rows: Batches) -> Outcome:
+def outcome(rows: Batches, program: Program) -> Outcome:
     answers, reports = [], []
     for row in pa.Table.from_batches(rows, SCHEMA).to_pylist():
         assert row["step"] == LAST
         (answers if row["kind"] == Kind.ANSWER else reports).append(loads(row["blob"]))
-    return Outcome(as_text(answer_of(answers)), summary_of(reports))
+    return Outcome(as_text(answer_of(answers)), summary_of(reports, program.checked.catalogue))
 
 
 Runner = Callable[[Program, Sequence[str], Settings], str]

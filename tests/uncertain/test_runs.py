@@ -380,8 +380,8 @@ def test_no_records() -> None:
     ({"thresholds": [0.95]}, "thresholds are given by fluent"),
     ({"durations": {"x": (3, 1)}, "memory": 2}, "durations of x: there is no such fluent"),
     ({"durations": [3, 1], "memory": 2}, "durations are a file, or are given by fluent"),
-    ({"tick": 1 << 63}, "the tick must be a whole number above 0 and below 2"),
-    ({"tick": "5"}, "the tick must be a whole number"),
+    ({"tick": 1 << 63}, "the tick must be a positive whole number below 2"),
+    ({"tick": "5"}, "the tick must be a positive whole number"),
 ])  # fmt: skip
 def test_settings_that_make_no_sense(settings: dict[str, Any], said: str) -> None:
     program = cernis.load("initiatedAt(alarm(X)=true, T) :- happensAt(smoke(X), T).\n")

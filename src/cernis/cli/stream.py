@@ -390,6 +390,7 @@ def _say_end(running: Stream) -> None:
         say(f"set aside: {aside}", err=True)
     for skipped in running.skipped[:5]:
         say(f"skipped: {skipped}", err=True)
+    lines += [("note", text) for text in running.notices.missing()]
     say_summary([(name, figure) for name, figure in lines if figure != "0"])
 
 

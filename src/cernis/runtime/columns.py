@@ -315,6 +315,12 @@ class Records:
     """Files of a stream that were not read."""
 
     @property
+    def fluents(self) -> frozenset[Relation]:
+        """The fluents that there are records of."""
+        given = self.relations.items()
+        return frozenset(f.relation for f, own in given if f.kind is not Kind.EVENT and len(own))
+
+    @property
     def used(self) -> int:
         """How many records the program gets to see."""
         return sum(len(own) for own in self.relations.values())

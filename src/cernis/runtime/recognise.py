@@ -31,6 +31,7 @@ from cernis.runtime.sources import (
     read_unresolved,
     refuse_set_aside,
 )
+from cernis.runtime.unused import missing_fluents
 
 if TYPE_CHECKING:
     from cernis.runtime.uncertain_result import UncertainResult
@@ -125,9 +126,9 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
 
 
 def remarks(records: Records, plan: Plan) -> list[str]:
-    """Remarks on the input: where there is text in columns that rules compute with."""
+    """Remarks on the input: where there is text in columns that rules compute with, and more."""
     shapes = Shapes(plan.checked)
-    found = []
+    found = missing_fluents(records.fluents, plan.checked.catalogue)
     for form, own in records.relations.items():
         names = [] if form.kind is Kind.EVENT else ["the value"]
         names += [f"argument {at + 1}" for at in range(form.relation.arity)]

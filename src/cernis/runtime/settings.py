@@ -43,7 +43,7 @@ def settings(
 ) -> Settings:  # fmt: skip
     """Settings from what users write."""
     if tick is not None and not (isinstance(tick, int) and is_length(tick, 1)):
-        raise DataError(f"the tick must be a whole number above 0 and below 2**62, not {tick}")
+        raise DataError(f"the tick must be a positive whole number below 2**62, not {tick}")
     if ties not in (None, "break", "initiation"):
         raise DataError(f"ties are settled by break or initiation, not by {ties}")
     chosen = Settings(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from cernis.check.catalogue import Catalogue
-from cernis.check.model import FluentKind
+from cernis.check.model import FluentKind, Relation
 from cernis.check.report import near
 from cernis.errors import InputWarning
 
@@ -54,6 +54,22 @@ def unknown_names(ignored: Mapping[str, int], known: Iterable[str]) -> Iterator[
         yield f"no rule mentions {name or 'records without a name'} ({records}){question}"
     if len(by_count) > _SHOWN:
         yield f"and {len(by_count) - _SHOWN} more names that no rule mentions"
+
+
+def missing_fluents(given: Collection[Relation], catalogue: Catalogue) -> list[str]:
+    """A sentence about the fluents that rules read, nothing defines, and no record is of.
+
+    Nothing that rests on them can hold, which an input that lacks them does not show otherwise.
+    """
+    read = [
+        relation for relation, entry in catalogue.fluents.items()
+        if entry.kind is FluentKind.INPUT and entry.uses and relation not in given
+    ]  # fmt: skip
+    if not read:
+        return []
+    names = ", ".join(map(str, sorted(read)[:_SHOWN]))
+    more = f" and {len(read) - _SHOWN} more" if len(read) > _SHOWN else ""
+    return [f"rules read {names}{more}, which nothing defines and no record is of"]
 
 
 def reasons_counted(reasons: Iterable[str]) -> Iterator[str]:

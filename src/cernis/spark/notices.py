@@ -9,8 +9,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from cernis.check.catalogue import Catalogue
+from cernis.check.model import Relation
 from cernis.runtime.columns import SetAside
-from cernis.runtime.unused import input_names, is_mostly_unused, reasons_counted, unknown_names
+from cernis.runtime.unused import (
+    input_names,
+    is_mostly_unused,
+    missing_fluents,
+    reasons_counted,
+    unknown_names,
+)
 from cernis.spark.metrics import Metrics
 
 LOGGER: Final = "cernis.stream"
@@ -27,6 +34,8 @@ class Notices:
     catalogue: Catalogue
     unknown: Counter[str] = field(default_factory=Counter)
     """How many records there were of each name that no rule mentions."""
+    fluents: set[Relation] = field(default_factory=set)
+    """Those that there were records of."""
     _said: set[str] = field(default_factory=set)
     _reasons: set[str] = field(default_factory=set)
     """Why files were skipped: the first of each reason is named in the log."""
@@ -51,6 +60,10 @@ class Notices:
         if text not in self._said and len(self._said) < _MOST:
             self._said.add(text)
             logging.getLogger(LOGGER).warning("%s", text)
+
+    def missing(self) -> list[str]:
+        """A sentence about fluents that rules read and that the stream has not brought so far."""
+        return missing_fluents(self.fluents, self.catalogue)
 
     def unused(self, metrics: Metrics, set_aside: Iterable[SetAside]) -> list[str]:
         """Sentences about a stream that had little use for its records; none if it used most."""

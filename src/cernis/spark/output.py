@@ -67,7 +67,7 @@ def _written(result: Recognised, beside: Path) -> Written:
     counts: list[dict[str, Any]] = []
     for row in result.written_into(str(beside)).select("kind", "blob").collect():
         (reports if row.kind == Kind.REPORT else counts).append(loads(row.blob))
-    summary = summary_of(reports)
+    summary = summary_of(reports, result.plan.checked.catalogue)
     intervals: dict[str, int] = {}
     for own in counts:
         for name, count in own["intervals"].items():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.check.catalogue import Catalogue
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import CernisError
 from cernis.plan.builder import Plan
@@ -18,7 +19,7 @@ from cernis.runtime.columns import SetAside
 from cernis.runtime.frames import all_happenings, all_intervals
 from cernis.runtime.result import Result, Summary
 from cernis.runtime.run import Answer
-from cernis.runtime.unused import warn_of_input
+from cernis.runtime.unused import missing_fluents, warn_of_input
 from cernis.spark.answers import answer_of
 from cernis.spark.blobs import loads
 from cernis.spark.exchanged import Exchanged, exchanged
@@ -168,7 +169,7 @@ class Recognised:
         reports: list[Any] = []
         for row in self.rows.select("kind", "blob").collect():
             (answers if row.kind == Kind.ANSWER else reports).append(loads(row.blob))
-        summary = summary_of(reports, seconds)
+        summary = summary_of(reports, self.plan.checked.catalogue, seconds)
         answer = self._complete(answer_of(answers))
         return Result(answer, self.plan.checked.catalogue, summary), exchanged(reports)
 
@@ -180,8 +181,9 @@ class Recognised:
                 yield batch.filter(pc.equal(batch.column(2), str(Kind.REPORT)))
 
         rows = self.through(run, DDL).select("blob").collect()
-        summary = summary_of([loads(row.blob) for row in rows])
-        warn_of_input(summary, self.plan.checked.catalogue)
+        catalogue = self.plan.checked.catalogue
+        summary = summary_of([loads(row.blob) for row in rows], catalogue)
+        warn_of_input(summary, catalogue)
         return summary
 
     def _complete(self, answer: Answer) -> Answer:
@@ -274,24 +276,29 @@ class _Sums:
     too_late: list[SetAside] = field(default_factory=list)
     texts: dict[Any, tuple[int, int]] = field(default_factory=dict)
     warnings: dict[str, None] = field(default_factory=dict)
+    fluents: set[Relation] = field(default_factory=set)
+    """Those that there are records of."""
 
 
-def summary_of(reports: Iterable[Mapping[str, Any]], seconds: float = 0.0) -> Summary:
+def summary_of(
+    reports: Iterable[Mapping[str, Any]], catalogue: Catalogue, seconds: float = 0.0
+) -> Summary:
     """The reports of all tasks as one summary."""
     sums = _Sums()
     for report in reports:
         _add(sums, report)
-    remarks = tuple(
+    remarks = missing_fluents(sums.fluents, catalogue)
+    remarks += [
         f"{title_of(form, at)} of {form.relation} is text in {count} of {total} records, where "
         "rules compare it as a number"
         for (form, at), (count, total) in sums.texts.items()
         if count
-    )
+    ]
     by_place = lambda each: (each.source, each.line)  # noqa: E731 - used twice, here only
     return Summary(
         sums.records, sums.used, dict(sorted(sums.ignored.items())),
         tuple(sorted(sums.set_aside, key=by_place)), tuple(sorted(sums.too_late, key=by_place)),
-        sums.outside, remarks, *sums.bounds, sums.queries, sums.conflicts, seconds,
+        sums.outside, tuple(remarks), *sums.bounds, sums.queries, sums.conflicts, seconds,
         tuple(sums.warnings),
     )  # fmt: skip
 
@@ -309,6 +316,7 @@ def _add(sums: _Sums, report: Mapping[str, Any]) -> None:
     sums.set_aside += report.get("set_aside", ())
     sums.too_late += report.get("too_late", ())
     sums.warnings |= dict.fromkeys(report.get("warnings", ()))
+    sums.fluents |= report.get("fluents", frozenset())
     for key, (count, total) in report.get("texts", {}).items():
         known = sums.texts.get(key, (0, 0))
         sums.texts[key] = known[0] + count, known[1] + total

@@ -105,7 +105,7 @@ def packed(records: Records, job: StreamJob) -> Iterator[Row]:
         yield Row(bucket, job.steps[0], Kind.SURVEY, told)
     yield Row(0, LAST, Kind.REPORT, {
         "events": records.count, "ignored": Counter(records.ignored),
-        "warnings": records.warnings,
+        "warnings": records.warnings, "fluents": list(records.fluents),
         "unread": [*records.set_aside, *ahead], "skipped": records.skipped,
     })  # fmt: skip
 

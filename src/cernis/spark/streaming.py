@@ -342,6 +342,7 @@ class Stream:
         self.set_aside = [*self.set_aside, *aside][-_KEPT:]
         self.skipped = [*self.skipped, *skipped][-_KEPT:]
         self.notices.take(ignored, skipped, told.pop("warnings"))
+        self.notices.fluents.update(told.pop("fluents"))
         told |= {"ignored": ignored.total(), "skipped_files": len(skipped)}
         kinds = changes["change"].to_pylist()
         told["inserted"] = kinds.count("insert")
@@ -401,7 +402,7 @@ def _together(reports: list[dict[str, Any]]) -> dict[str, Any]:
     """What all tasks report: sums, but for what all buckets agree on."""
     found: dict[str, Any] = {
         "aside": [], "clock": None, "query_time": None, "skipped": [], "warnings": [],
-        "ignored": Counter(),
+        "ignored": Counter(), "fluents": [],
     }  # fmt: skip
     for report in reports:
         for key, value in report.items():

@@ -30,7 +30,7 @@ from cernis.runtime.shapes import Shapes
 from cernis.runtime.tabular import add_mixed_table, add_table
 from cernis.runtime.uncertain_result import CREDIBLE, PROBABILITIES, UncertainResult
 from cernis.runtime.uncertain_settings import UncertainSettings, uncertain_settings
-from cernis.runtime.unused import warn_of_input
+from cernis.runtime.unused import missing_fluents, warn_of_input
 from cernis.spark.blobs import loads, packed_records
 from cernis.spark.frames import is_listed
 from cernis.spark.places import sources_of
@@ -108,9 +108,10 @@ class UncertainRecognised:
         answer = united([loads(row.blob) for row in given])
         answer.circuits = told.circuits
         start, end = self.job.bounds
+        remarks = tuple(missing_fluents(told.fluents, self.job.plan.checked.catalogue))
         summary = Summary(
             told.records, told.used, dict(sorted(told.ignored.items())), _sorted(told.set_aside),
-            _sorted(told.too_late), told.outside, (), start, end, told.queries, told.conflicts,
+            _sorted(told.too_late), told.outside, remarks, start, end, told.queries, told.conflicts,
             time.perf_counter() - began, told.warnings,
         )  # fmt: skip
         warn_of_input(summary, self.job.plan.checked.catalogue)

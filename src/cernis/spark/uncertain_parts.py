@@ -63,6 +63,8 @@ class Told:
     conflicts: int = 0
     circuits: int = 0
     warnings: tuple[str, ...] = ()
+    fluents: frozenset[Relation] = frozenset()
+    """Those that there are records of."""
 
     def __add__(self, other: Told) -> Told:
         firsts = [each for each in (self.first, other.first) if each is not None]
@@ -78,6 +80,7 @@ class Told:
             max(self.queries, other.queries),
             self.conflicts + other.conflicts, max(self.circuits, other.circuits),
             tuple(dict.fromkeys((*self.warnings, *other.warnings))),
+            self.fluents | other.fluents,
         )  # fmt: skip
 
 
@@ -102,6 +105,7 @@ def told_of(records: Records, tick: int) -> Told:
         records.first, records.last(tick), records.count, used, records.ignored,
         records.set_aside, uncertain=frozenset(relations_in(records)),
         retracts=any(part.retracts is not None for part in parts), warnings=tuple(records.warnings),
+        fluents=records.fluents,
     )  # fmt: skip
 
 
