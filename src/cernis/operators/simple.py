@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -10,11 +9,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.model import Event, Pair, Relation
+from cernis.check.model import Pair, Relation
 from cernis.kernels.inertia import hold, hold_each
-from cernis.kernels.merge import merge
-from cernis.kernels.order import in_order, order_by, placed, ranks
+from cernis.kernels.order import order_by
 from cernis.kernels.rows import Stretches, hold_rows, stretches
+from cernis.operators.actions import (
+    SortedActions,
+    all_of,
+    merged_actions,
+    sorted_actions,
+    with_waiting,
+)
 from cernis.operators.asked import with_known_values
 from cernis.operators.context import Attempts, Context, Points, constant_column
 from cernis.operators.distinct import distinct
@@ -24,8 +29,9 @@ from cernis.operators.heads import fired, head_column, slot_domains
 from cernis.operators.keys import InstanceKeys
 from cernis.operators.marks import Marked, Marks, marked
 from cernis.operators.open_ends import first_ends
+from cernis.operators.open_heads import leaves_arguments_open
 from cernis.operators.pipeline import run_steps
-from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule, Scan
+from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain
@@ -92,7 +98,7 @@ class SimpleFluent:
         """The intervals of the fluent in this window."""
         carried = carried or self._nothing_carried()
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
-        closed = [rule for rule in rules if not _open_arguments(rule)]
+        closed = [rule for rule in rules if not leaves_arguments_open(rule)]
         outcomes = [(rule, self._fired(rule)) for rule in closed]
         # Rows that are marked are not looked at one by one, as where others may own them.
         asks = self.context.owned is not None
@@ -105,7 +111,7 @@ class SimpleFluent:
         asked = list(terminations)
         if len(closed) < len(rules):
             known = self._instances(initiations, carried)
-            is_open = [rule for rule in rules if _open_arguments(rule)]
+            is_open = [rule for rule in rules if leaves_arguments_open(rule)]
             initiations += [self._open(r, known) for r in is_open if r.kind == "initiation"]
             ends = [rule for rule in is_open if rule.kind == "termination"]
             terminations += [self._open_end(r, known, initiations, carried) for r in ends]
@@ -128,8 +134,8 @@ class SimpleFluent:
         """
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
-        is_open = [rule for rule in rules if _open_arguments(rule)]
-        outcomes = [(rule, self._fired(rule)) for rule in rules if not _open_arguments(rule)]
+        is_open = [rule for rule in rules if leaves_arguments_open(rule)]
+        outcomes = [(rule, self._fired(rule)) for rule in rules if not leaves_arguments_open(rule)]
         marks, rest = (None, outcomes) if rows is None else self._marks(outcomes, rows)
         parts: dict[str, list[Points]] = {
             "initiation": [self._initial(rule) for rule in initial], "termination": []
@@ -168,7 +174,7 @@ class SimpleFluent:
         given = [fired.arguments, *_all_carried(carried)]
         keys = InstanceKeys(self.domains, given, self.context)
         own = keys.of(fired.arguments, len(fired.times))
-        actions = _sorted(own, fired.times, fired.actions, keys.size)
+        actions = sorted_actions(own, fired.times, fired.actions, keys.size)
         instances, values, starts, ends = self._held(keys, fired.marks, actions, carried)
         return keys.arguments(instances), self._shown(values), starts, ends
 
@@ -196,7 +202,7 @@ class SimpleFluent:
         """The rules that mark rows of the largest table, or given ones, and the others."""
         # Rules whose points others ask for, or that leave instances open, need them written out.
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
-        whole = self.relation in self.context.watched or any(map(_open_arguments, rules))
+        whole = self.relation in self.context.watched or any(map(leaves_arguments_open, rules))
         if self.context.ties != "break" or whole or self._delays():
             return None, outcomes
         found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
@@ -337,7 +343,7 @@ class SimpleFluent:
     def _grounded(self) -> list[list[Array]]:
         """The instances that grounding names, which heads may leave open to range over."""
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
-        is_open = [rule for rule in rules if _open_arguments(rule)]
+        is_open = [rule for rule in rules if leaves_arguments_open(rule)]
         # To end what never began is nothing, unless another rule waits for it.
         begins = any(rule.kind == "initiation" for rule in is_open)
         if not self.definition.groundings or not (begins or self.relation in self.context.watched):
@@ -472,14 +478,14 @@ class SimpleFluent:
         lists = []
         for points in initiations:
             own = keys.of(points.arguments, len(points.times))
-            lists.append(_sorted(own, points.times, self._actions(points), keys.size))
+            lists.append(sorted_actions(own, points.times, self._actions(points), keys.size))
         for points in terminations:
             own = keys.of(points.arguments, len(points.times))
-            lists.append(_sorted(own, points.times, points.values * 2, keys.size))
-        return self._table(keys, *self._held(keys, marks, _merged(lists), carried))
+            lists.append(sorted_actions(own, points.times, points.values * 2, keys.size))
+        return self._table(keys, *self._held(keys, marks, merged_actions(lists), carried))
 
     def _held(
-        self, keys: InstanceKeys, marks: Marks | None, actions: _Actions, carried: Carried
+        self, keys: InstanceKeys, marks: Marks | None, actions: SortedActions, carried: Carried
     ) -> list[Integers]:
         """Instances, values, starts and ends of intervals, from sorted actions."""
         held = keys.of(carried.arguments, len(carried.values))
@@ -520,7 +526,7 @@ class SimpleFluent:
         return rows, times, marks.flags if order is None else marks.flags[order]
 
     def _delayed(
-        self, keys: InstanceKeys, actions: _Actions, before: _Actions, carried: Carried,
+        self, keys: InstanceKeys, actions: SortedActions, before: SortedActions, carried: Carried,
         order: Integers,
     ) -> tuple[Any, ...]:  # fmt: skip
         """Intervals with delayed effects; keeps the initiations that later windows count from."""
@@ -532,8 +538,8 @@ class SimpleFluent:
             self.value_domain or self._number_domain(), self.relation in self.context.watched,
         )  # fmt: skip
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
-        all_before = _with_waiting((*before, since[order]), keys, carried.waiting)
-        known = _all_of(actions[0], all_before[0])
+        all_before = with_waiting((*before, since[order]), keys, carried.waiting)
+        known = all_of(actions[0], all_before[0])
         found = fluent.hold(known, actions, all_before, self.context)
         groups, *attempts = found[4:8]
         self.context.begun[self.relation] = Attempts(keys.arguments(groups), *attempts)
@@ -588,54 +594,6 @@ def _effects(
     return begun, ended
 
 
-def marked_event(definition: Definition) -> tuple[Relation, tuple[int, ...]] | None:
-    """The event whose happenings most rules of a fluent mark, if there is one.
-
-    With it come its arguments that are those of the fluent.
-    """
-    rules = [rule for rule in definition.rules if isinstance(rule, PointRule)]
-    if any(isinstance(rule, Delay) for rule in definition.rules):
-        return None
-    if not definition.relation.arity or any(map(_open_arguments, rules)):
-        return None
-    counts: Counter[tuple[Relation, tuple[int, ...]]] = Counter()
-    for rule in rules:
-        step = rule.steps[0]
-        if isinstance(step, Scan) and isinstance(step.occurrence, Event):
-            args = step.occurrence.args
-            if all(isinstance(arg, Variable) and arg in args for arg in rule.head.args):
-                positions = tuple(args.index(arg) for arg in rule.head.args)
-                counts[step.occurrence.relation, positions] += 1
-    return counts.most_common(1)[0][0] if counts else None
-
-
-def leaves_open(definition: Definition) -> dict[str, bool]:
-    """Do rules of a definition leave arguments open, by kind of rule?"""
-    found = {"initiation": False, "termination": False}
-    for rule in definition.rules:
-        if isinstance(rule, PointRule):
-            found[rule.kind] |= _open_arguments(rule)
-    return found
-
-
-def ends_any_value(definition: Definition) -> bool:
-    """Does a rule of a definition end whatever value there is?"""
-    rules = [rule for rule in definition.rules if isinstance(rule, PointRule)]
-    ends = [rule for rule in rules if rule.kind == "termination"]
-    values = [(rule.head.value, rule) for rule in ends if isinstance(rule.head, Pair)]
-    return any(
-        isinstance(value, Variable) and value.name in {"_", *rule.open_variables}
-        for value, rule in values
-    )
-
-
-def _open_arguments(rule: PointRule) -> bool:
-    """Does the head leave an argument open, and not only its value?"""
-    assert isinstance(rule.head, Pair)
-    names = {arg.name for arg in rule.head.args if isinstance(arg, Variable)}
-    return bool(names & set(rule.open_variables)) or "_" in names
-
-
 def _stacked(parts: list[Points], nothing: Points) -> Points:
     if not parts:
         return nothing
@@ -650,60 +608,3 @@ def _all_carried(carried: Carried) -> list[list[Array]]:
     """The arguments of what is carried: of what holds, and of what only has effects to come."""
     waiting = carried.waiting
     return [carried.arguments] if waiting is None else [carried.arguments, waiting.arguments]
-
-
-def _with_waiting(
-    before: tuple[Integers, Integers, Integers, Integers], keys: InstanceKeys,
-    waiting: Points | None,
-) -> tuple[Integers, Integers, Integers, Integers]:  # fmt: skip
-    """What holds at the edge, and what only has effects to come, sorted by instance."""
-    if waiting is None or not len(waiting.times):
-        return before
-    own = keys.of(waiting.arguments, len(waiting.times))
-    more = own, waiting.values, np.full(len(own), _NEVER), waiting.times
-    instances, values, starts, since = (
-        np.concatenate(both) for both in zip(before, more, strict=True)
-    )
-    order = np.argsort(instances, kind="stable")
-    return instances[order], values[order], starts[order], since[order]
-
-
-def _all_of(one: Integers, other: Integers) -> Integers:
-    """The different instances of two sorted lists, sorted."""
-    both = np.concatenate([one, other]) if len(other) else one
-    if len(other):
-        both.sort()
-    new = np.ones(len(both), np.bool_)
-    new[1:] = both[1:] != both[:-1]
-    return both[new]
-
-
-_Actions = tuple[Integers, Integers, Integers]
-
-
-def _sorted(groups: Integers, times: Integers, actions: Integers, size: int) -> _Actions:
-    """Actions sorted by group, of which there are so many, and time."""
-    groups, times = np.ascontiguousarray(groups), np.ascontiguousarray(times)
-    if in_order(groups, times):
-        return groups, times, np.ascontiguousarray(actions)
-    if size <= 4 * len(groups) + 65_536:
-        # The actions of a group are mostly in the order of time already.
-        rank, _ = ranks(groups, size)
-        groups, times, actions = (placed(column, rank) for column in (groups, times, actions))
-        if in_order(groups, times):
-            return groups, times, actions
-    order = order_by(groups, times)
-    return groups[order], times[order], actions[order]
-
-
-def _merged(lists: list[_Actions]) -> _Actions:
-    """All actions in order; short lists are merged first."""
-    waiting = sorted((own for own in lists if len(own[0])), key=lambda own: len(own[0]))
-    if not waiting:
-        none = np.empty(0, np.int64)
-        return none, none, none
-    while len(waiting) > 1:
-        first, second = waiting.pop(0), waiting.pop(0)
-        waiting.append(merge(*first, *second))
-        waiting.sort(key=lambda own: len(own[0]))
-    return waiting[0]

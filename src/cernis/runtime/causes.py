@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cernis.check.model import Boundary, Changes, Event, FluentKind, Pair, Relation
-from cernis.operators.simple import ends_any_value
+from cernis.operators.open_heads import ends_any_value
 from cernis.plan.logical import (
     AntiStab,
     Branches,

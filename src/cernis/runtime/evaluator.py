@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cernis.check.model import FluentKind, Relation
 from cernis.operators.context import Attempts, Context, Memo
 from cernis.operators.heads import slot_domains
-from cernis.operators.simple import marked_event
+from cernis.operators.open_heads import marked_event
 from cernis.plan.builder import Plan
 from cernis.plan.links import Home, Link, homes, links
 from cernis.runtime.changes import differing

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from cernis.check.model import Boundary, FluentKind, Relation
 from cernis.operators.context import Context
+from cernis.operators.open_heads import leaves_open
 from cernis.operators.remembered import needed_later
-from cernis.operators.simple import leaves_open
 from cernis.plan.builder import Plan
 from cernis.plan.links import Link
 from cernis.plan.logical import Delay, PointRule, Stratum, parts_of

@@ -14,7 +14,8 @@ from cernis.kernels.stretches import cut as cut_by
 from cernis.kernels.stretches import lie_in
 from cernis.operators.context import Context
 from cernis.operators.marks import Marks
-from cernis.operators.simple import Carried, Fired, SimpleFluent, leaves_open, marked_event
+from cernis.operators.open_heads import leaves_open, marked_event
+from cernis.operators.simple import Carried, Fired, SimpleFluent
 from cernis.plan.logical import Stratum
 from cernis.runtime.dirt import Dirt, joined
 from cernis.runtime.evaluator import told_apart

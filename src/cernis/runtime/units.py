@@ -12,8 +12,9 @@ import numpy.typing as npt
 from cernis.check.model import FluentKind, Grounding, Relation
 from cernis.operators.bindings import alternatives, is_local
 from cernis.operators.context import Context
+from cernis.operators.open_heads import ends_any_value, leaves_open
 from cernis.operators.pieces import pieces, united
-from cernis.operators.simple import Carried, ends_any_value, leaves_open
+from cernis.operators.simple import Carried
 from cernis.plan.growing import growing
 from cernis.plan.links import Link
 from cernis.plan.logical import (

@@ -15,8 +15,8 @@ from cernis.operators.distinct import distinct
 from cernis.operators.grounding import allowed, grounded
 from cernis.operators.heads import head_column, slot_domains
 from cernis.operators.keys import InstanceKeys
+from cernis.operators.open_heads import ends_any_value
 from cernis.operators.pipeline import run_steps
-from cernis.operators.simple import ends_any_value
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows

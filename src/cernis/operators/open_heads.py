@@ -1,0 +1,57 @@
+"""What the rules of a simple fluent leave open, and which event most of them mark."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from cernis.check.model import Event, Pair, Relation
+from cernis.plan.logical import Definition, Delay, PointRule, Scan
+from cernis.syntax.tree import Variable
+
+
+def marked_event(definition: Definition) -> tuple[Relation, tuple[int, ...]] | None:
+    """The event whose happenings most rules of a fluent mark, if there is one.
+
+    With it come its arguments that are those of the fluent.
+    """
+    rules = [rule for rule in definition.rules if isinstance(rule, PointRule)]
+    if any(isinstance(rule, Delay) for rule in definition.rules):
+        return None
+    if not definition.relation.arity or any(map(leaves_arguments_open, rules)):
+        return None
+    counts: Counter[tuple[Relation, tuple[int, ...]]] = Counter()
+    for rule in rules:
+        step = rule.steps[0]
+        if isinstance(step, Scan) and isinstance(step.occurrence, Event):
+            args = step.occurrence.args
+            if all(isinstance(arg, Variable) and arg in args for arg in rule.head.args):
+                positions = tuple(args.index(arg) for arg in rule.head.args)
+                counts[step.occurrence.relation, positions] += 1
+    return counts.most_common(1)[0][0] if counts else None
+
+
+def leaves_open(definition: Definition) -> dict[str, bool]:
+    """Do rules of a definition leave arguments open, by kind of rule?"""
+    found = {"initiation": False, "termination": False}
+    for rule in definition.rules:
+        if isinstance(rule, PointRule):
+            found[rule.kind] |= leaves_arguments_open(rule)
+    return found
+
+
+def ends_any_value(definition: Definition) -> bool:
+    """Does a rule of a definition end whatever value there is?"""
+    rules = [rule for rule in definition.rules if isinstance(rule, PointRule)]
+    ends = [rule for rule in rules if rule.kind == "termination"]
+    values = [(rule.head.value, rule) for rule in ends if isinstance(rule.head, Pair)]
+    return any(
+        isinstance(value, Variable) and value.name in {"_", *rule.open_variables}
+        for value, rule in values
+    )
+
+
+def leaves_arguments_open(rule: PointRule) -> bool:
+    """Does the head leave an argument open, and not only its value?"""
+    assert isinstance(rule.head, Pair)
+    names = {arg.name for arg in rule.head.args if isinstance(arg, Variable)}
+    return bool(names & set(rule.open_variables)) or "_" in names
