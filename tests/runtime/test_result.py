@@ -34,7 +34,7 @@ def test_all_intervals_in_one_table(result: Result) -> None:
          "open": True},
     ]  # fmt: skip
     assert result.happenings.to_pylist() == [
-        {"event": "party", "args": ["chris"], "occurrence": 13}
+        {"event": "party", "args": ["chris"], "start": None, "occurrence": 13}
     ]
     assert repr(result) == "<Result: 5 intervals of 3 fluents, 1 happenings of 1 events>"
 

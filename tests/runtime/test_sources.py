@@ -265,6 +265,19 @@ def test_results_can_be_input_again(program: Program) -> None:
     assert later.run([result.intervals, result.happenings], end=30).text() == wanted
 
 
+def test_occurrences_of_patterns_can_be_input_again() -> None:
+    """As events at their ends, beside happenings that have no start."""
+    found = cernis.load("e(X) <- a(X) seq b(X).\nhappensAt(d(X), T) :- happensAt(a(X), T).").run(
+        [("a", 1, 1, "x"), ("b", 3, 3, "x")]
+    )
+    assert found.happenings["start"].to_pylist() == [None, 1]
+    later = cernis.load("happensAt(f(X), T) :- happensAt(e(X), T).\n"
+                        "happensAt(g(X), T) :- happensAt(d(X), T).\n")  # fmt: skip
+    wanted = "happensAt(f(x), [3]).\nhappensAt(g(x), [1]).\n"
+    assert later.run(found.happenings).text() == wanted
+    assert later.run({"e": found.event("e"), "d": found.event("d")}).text() == wanted
+
+
 def test_retractions_in_tables_and_mappings(program: Program) -> None:
     table = pa.table({
         "arrival": [1, 2, 3], "occurrence": [1, 2, 1], "who": ["a", "b", "a"],

@@ -29,9 +29,11 @@ INTERVALS: Final = pa.schema([
 """All intervals of all fluents. Arguments and values are text; the end is null while open."""
 
 HAPPENINGS: Final = pa.schema([
-    ("event", pa.string()), ("args", pa.list_(pa.string())), ("occurrence", pa.int64()),
+    ("event", pa.string()), ("args", pa.list_(pa.string())), ("start", pa.int64()),
+    ("occurrence", pa.int64()),
 ])  # fmt: skip
-"""All happenings of all derived events."""
+"""All happenings of all derived events. Only occurrences of patterns have a start; they end when
+they happen."""
 
 
 def fluent_frame(relation: Relation, table: FluentTable, catalogue: Catalogue) -> pa.Table:
@@ -100,7 +102,12 @@ def all_happenings(answer: Answer) -> pa.Table:
 def happening_columns(table: EventTable) -> dict[str, pa.Array]:
     """The columns of `HAPPENINGS` but the event's name, in the order of the table."""
     arguments = list(zip(table.arguments, table.domains, strict=True))
-    return {"args": lists_of(arguments, len(table)), "occurrence": as_arrow(table.times)}
+    starts = table.starts
+    return {
+        "args": lists_of(arguments, len(table)),
+        "start": pa.nulls(len(table), pa.int64()) if starts is None else as_arrow(starts),
+        "occurrence": as_arrow(table.times),
+    }
 
 
 def argument_titles(names: tuple[str, ...]) -> list[str]:

@@ -38,7 +38,7 @@ Step = Callable[[Batches], Batches]
 _INTERVALS: Final = (
     "fluent string, args array<string>, value string, start bigint, end bigint, open boolean"
 )
-_HAPPENINGS: Final = "event string, args array<string>, occurrence bigint"
+_HAPPENINGS: Final = "event string, args array<string>, start bigint, occurrence bigint"
 _SET_ASIDE: Final = "source string, line bigint, reason string, text string"
 
 
@@ -110,7 +110,10 @@ class Recognised:
 
     @property
     def events(self) -> DataFrame:
-        """All happenings of derived events: `event, args, occurrence`, in no order."""
+        """All happenings of derived events: `event, args, start, occurrence`, in no order.
+
+        Only occurrences of patterns have a start.
+        """
         return self._answers(all_happenings, _HAPPENINGS)
 
     def fluent(self, name: str) -> DataFrame:
