@@ -348,7 +348,8 @@ def _whole_with_float(name: str, ints: Array, floats: Array) -> Mask:
     near = np.where(inside, whole, 0).astype(np.int64)
     signs = (ints > near).astype(np.int8) - (ints < near)
     # Of numbers with the same whole part the float's fraction decides.
-    signs = np.where(signs == 0, -np.sign(np.where(inside, floats - whole, 0)), signs)
+    fractions = np.where(inside, floats, 0) - np.where(inside, whole, 0)
+    signs = np.where(signs == 0, -np.sign(fractions), signs)
     signs = np.where(inside, signs, -np.sign(floats))
     result: Mask = ORDER[name](signs, 0) & ~np.isnan(floats)
     return result

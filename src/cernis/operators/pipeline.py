@@ -74,20 +74,26 @@ def run_steps(
 
 
 def _in_text_order(steps: Sequence[PointOperator]) -> tuple[PointOperator, ...]:
-    """The steps with conditions after those that stand before them in the text."""
-    found = list(steps)
-    for at in reversed(range(len(found))):
-        step = found[at]
-        if not isinstance(step, Filter | Compute):
-            continue
-        place = at
-        for after in range(at + 1, len(found)):
-            if isinstance(step, Compute) and step.variable in names_in(found[after]):
-                break
-            if found[after].span[0] < step.span[0]:
-                place = after
-        found.insert(place, found.pop(at))
+    """The steps in the order of the text, as far as each still comes after what it builds upon."""
+    left = [(step, _binds(step), frozenset(names_in(step))) for step in steps]
+    found: list[PointOperator] = []
+    while left:
+        free = [
+            at for at, (_, _, names) in enumerate(left)
+            if not any(isinstance(step, Scan) or binds & names for step, binds, _ in left[:at])
+        ]  # fmt: skip
+        chosen = min(free, key=lambda at: left[at][0].span[0])
+        found.append(left.pop(chosen)[0])
     return tuple(found)
+
+
+def _binds(step: PointOperator) -> frozenset[str]:
+    """The variables that a step may give a value."""
+    if isinstance(step, Compute):
+        return frozenset([step.variable])
+    if isinstance(step, Filter | EventAntiJoin | AntiStab | Exclude | Except):
+        return frozenset()
+    return frozenset(names_in(step))
 
 
 def _run_all(

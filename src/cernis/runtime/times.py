@@ -10,7 +10,7 @@ import numpy as np
 
 NO_TIME: Final = "a time must be a whole number"
 
-_WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
+_WHOLE: Final = re.compile(r"-?[0-9]{1,19}")
 _FRACTION: Final = re.compile(r"[.,][0-9]*[1-9]")
 
 
