@@ -24,6 +24,7 @@ from cernis.runtime.columns import (
 )
 from cernis.runtime.fields import plain_text, typed
 from cernis.runtime.gathering import NO_TIME, Gathering
+from cernis.runtime.lines import time_of
 from cernis.runtime.shapes import Shapes
 from cernis.runtime.times import SubSecond, has_fraction, seconds_of
 from cernis.runtime.titles import (
@@ -39,6 +40,8 @@ from cernis.runtime.titles import (
 )
 from cernis.tables.domains import Texts, has_gaps
 
+_PLAIN_DIGITS: Final = 18
+"""A whole number of so many digits always fits into 64 bits."""
 _CHANCE: Final = r"^\s*[+]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 _NUMBERS: Final = (
     pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal, pa.types.is_null,
@@ -419,19 +422,27 @@ def _whole_floats(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, B
     return near.astype(np.int64), known & (floats == np.floor(floats))
 
 
+def _far_time(text: str) -> int | None:
+    """A whole number of many digits as a time; one that is too far away stays so."""
+    time = time_of(text) if len(text) > _PLAIN_DIGITS else None
+    return None if time is None else max(min(time, FARTHEST + 1), -FARTHEST - 1)
+
+
 def _written(column: pa.ChunkedArray, known: Booleans, what: str) -> tuple[Integers, Booleans]:
     """Times written as whole numbers, or else as dates or times of ISO 8601.
 
     A fraction of a second is a DataError, if it is said what the column is called.
     """
     texts = pc.utf8_trim_whitespace(pc.cast(column, pa.string())).combine_chunks()
-    plain = pc.match_substring_regex(texts, "^-?[0-9]{1,18}$").to_numpy(zero_copy_only=False)
+    plain = pc.match_substring_regex(texts, f"^-?[0-9]{{1,{_PLAIN_DIGITS}}}$").to_numpy(
+        zero_copy_only=False
+    )
     found = pc.cast(pc.if_else(pa.array(plain), texts, "0"), pa.int64()).to_numpy()
     if plain.all():
         return found, known
     coded = texts.dictionary_encode()
     spelled = coded.dictionary.to_pylist()
-    read = [seconds_of(text) for text in spelled]
+    read = [_far_time(text) or seconds_of(text) for text in spelled]
     fraction = next((text for text in spelled if what and has_fraction(text)), None)
     if fraction is not None:
         raise DataError(f"column {what}: {SubSecond(fraction)}")
