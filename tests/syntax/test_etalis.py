@@ -129,6 +129,7 @@ def test_a_file_that_says_no_policy_is_told_the_usual_one(tmp_path: Path) -> Non
         ("e <- a \\/ b.", "`\\/`", "write or"),
         ("e(X) :- a(X) 'seq' b(X).", "`seq`", "write <-"),
         ("e <- db(p).", "db(...)", "where p(X)"),
+        ("db(X).", "holds no fact", "p(1, 2)"),
     ],
 )
 def test_what_cannot_be_is_said_by_name(text: str, word: str, replacement: str) -> None:

@@ -182,7 +182,10 @@ def _adapted(item: Item, windows: dict[str, Term]) -> Item:
         return _directive(item)
     if functor(item.head) in _FACTS and not item.body:
         assert isinstance(item.head, Compound)
-        return replace(item, head=item.head.args[0])
+        fact = item.head.args[0]
+        if not isinstance(fact, (Atom, Compound)):
+            _refuse(f"{item.head.functor}(...) holds no fact", fact.span, "write the fact: p(1, 2)")
+        return replace(item, head=fact)
     return item
 
 
