@@ -52,7 +52,8 @@ class Pending:
         if self.context.program.is_rtec and point == self.context.start:
             return added
         for pair in self.context.state.initiated.get(point, ()):
-            if self.context.domain.allows(pair):
+            is_refused = point <= self.context.edge and (point, pair) in self.context.state.refused
+            if self.context.domain.allows(pair) and not is_refused:
                 for when, effect in self._effects(pair, point):
                     if when > self.context.edge:
                         self.due[when].append(effect)

@@ -46,3 +46,14 @@ def run_query(
             evaluate_static(context, component[0])
         else:
             evaluate_component(context, component)
+    _refuse(context)
+
+
+def _refuse(context: Context) -> None:
+    """Note the initiations that the window sees, and that grounding does not allow."""
+    state = context.state
+    state.refused = {each for each in state.refused if each[0] <= context.edge}
+    for point, pairs in state.initiated.items():
+        if point > context.edge or context.from_start:
+            refused = (pair for pair in pairs if not context.domain.allows(pair))
+            state.refused |= {(point, pair) for pair in refused}

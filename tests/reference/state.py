@@ -21,7 +21,8 @@ class State:
     `initiated` and `terminated` say what rules and delayed effects did at each point; a
     termination may have variables left, which stand for all instances. `happened` are the
     derived events. `simple`, `static` and `given` are the intervals of simple fluents, of
-    statically determined ones, and of input.
+    statically determined ones, and of input. `refused` are initiations of pairs that grounding did
+    not allow when the window saw them last: later members of domains do not change that.
     """
 
     initiated: Points = field(default_factory=dict)
@@ -30,6 +31,7 @@ class State:
     simple: dict[Term, Intervals] = field(default_factory=dict)
     static: dict[Term, Intervals] = field(default_factory=dict)
     given: dict[Term, Intervals] = field(default_factory=dict)
+    refused: set[tuple[int, Term]] = field(default_factory=set)
 
     def intervals(self, pair: Term) -> Intervals:
         """The maximal intervals of a ground pair, of whatever kind; empty if it never holds."""
