@@ -23,8 +23,7 @@ class Context:
     point input, so that an edge of theirs at the query time may be one of the window only.
     `waiting` are pairs that were initiated up to the edge and have delayed effects still to come.
     `component` are the rules being evaluated point by point. `memory_of_rule` says how far back
-    from the window the rule over intervals sees that is being evaluated. `settled` are the
-    statically determined pairs for which, in the dialect rtec, a rule has succeeded.
+    from the window the rule over intervals sees that is being evaluated.
     """
 
     program: Program
@@ -40,7 +39,6 @@ class Context:
     waiting: list[Term] = field(default_factory=list)
     component: list[Rule] = field(default_factory=list)
     memory_of_rule: float = 0
-    settled: set[Term] = field(default_factory=set)
     _owned: dict[Term, bool] = field(default_factory=dict)
 
     @property

@@ -44,9 +44,8 @@ def evaluate_static(context: Context, rule: Rule) -> None:
     state = context.state
     bound = context.edge + context.tick
     context.memory_of_rule = context.program.memory if _relates(rule) else 0
-    settled: set[Term] = set()
     for instance in _instances(context, rule):
-        for answer in _answers(context, rule, instance, settled):
+        for answer in _answers(context, rule, instance):
             known = {**instance, **answer}
             pair = substitute(rule.head, known)
             found = lists.from_term(substitute(rule.at, known)) if rule.at else None
@@ -57,26 +56,32 @@ def evaluate_static(context: Context, rule: Rule) -> None:
             if context.domain.allows(pair):
                 new = lists.from_on(found, bound)
                 state.static[pair] = lists.union_all([state.static.get(pair, []), new])
-    context.settled |= settled
 
 
-def _answers(context: Context, rule: Rule, instance: Env, settled: set[Term]) -> Iterator[Env]:
-    """The answers to the body; in the dialect rtec, `settled` learns for which pair it counts."""
+def _answers(context: Context, rule: Rule, instance: Env) -> Iterator[Env]:
+    """The answers to the body; in the dialect rtec only where no earlier rule succeeds."""
     if not context.program.is_rtec:
         yield from context.solver.solve(rule.body, instance)
         return
     pair = substitute(rule.head, instance)
-    if pair in context.settled:
+    rules = [each for each in context.program.rules if each.kind == "holdsFor"]
+    if any(_succeeds(context, earlier, pair) for earlier in rules[: rules.index(rule)]):
         return
     cut = rule.committed or 0
     for committed in context.solver.solve(rule.body[:cut], instance):
-        if rule.committed is not None:
-            settled.add(pair)
         for answer in context.solver.solve(rule.body[cut:], {**instance, **committed}):
-            settled.add(pair)
             yield {**committed, **answer}
         if rule.committed is not None:
             return
+
+
+def _succeeds(context: Context, rule: Rule, pair: Term) -> bool:
+    """Does a rule give a list for a pair, an empty one or not, or come to its cut?"""
+    env = unify(rule.head, pair, {})
+    if env is None:
+        return False
+    asked = rule.body if rule.committed is None else rule.body[: rule.committed]
+    return any(True for _ in context.solver.solve(asked, env))
 
 
 def _relates(rule: Rule) -> bool:
