@@ -21,6 +21,8 @@ from .rtec import Answer, Rtec, Windows, cernis_answer, clipped, folder
 
 SAME = "identical"
 BY_WINDOW = "RTEC's answer depends on the windows; cernis says what RTEC does in one window"
+DEADLINES = "RTEC loses or keeps deadlines at the edges of windows; cernis says as in one window"
+RELATIONS = "relations between intervals: partners before the window's edge"
 OUTSIDE = "RTEC finds a value outside a cycle of deadlines before the effects that break it"
 IN_CYCLE = "RTEC takes an initiation that a termination at its point cancels for one, in a cycle"
 UNLIKE = "different"
@@ -82,12 +84,14 @@ class Comparison:
             if one.get(pair) != other.get(pair):
                 whole = clipped(self._whole(windows, query), 0, query + 1)
                 kind = self._kind(pair, clipped(whole, *seen), other, [one, whole])
+                if kind == UNLIKE and self.scenario.has_relations and not windows.is_one:
+                    kind = RELATIONS
             yield Outcome(kind, windows, query, pair, one.get(pair), other.get(pair))
 
     def _kind(self, pair: str, whole: Answer, ours: Answer, theirs: list[Answer]) -> str:
         """What a difference is due to, as far as that can be told."""
         if whole.get(pair) == ours.get(pair):
-            return BY_WINDOW
+            return DEADLINES if "\nfi(" in self.scenario.rules else BY_WINDOW
         if self.scenario.has_values_outside or any(_overlaps(pair, each) for each in theirs):
             return OUTSIDE
         return IN_CYCLE if self.scenario.has_ties_in_cycles else UNLIKE

@@ -10,6 +10,11 @@ from .rtec import Windows
 
 UNITS = ("a", "b", "c")
 VALUES = ("low", "mid", "high")
+RELATIONS = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
+MODES = (
+    "source", "target", "union", "intersection", "relative_complement",
+    "relative_complement_inverse",
+)  # fmt: skip
 END = 60
 
 
@@ -24,6 +29,8 @@ class Scenario:
     """May a fluent of a cycle be initiated and terminated at one point?"""
     has_values_outside: bool
     """Has a fluent with deadlines values that no deadline is about?"""
+    has_relations: bool
+    """Are there relations between intervals?"""
 
     def __str__(self) -> str:
         return f"{self.rules}\n" + "\n".join(self.records)
@@ -41,7 +48,10 @@ def drawn(seed: int) -> Scenario:
         Windows(END, max(long, step), random.choice((step, 5))),
     )  # fmt: skip
     records = _records(random, author.has_stays, is_late)
-    return Scenario(rules, records, windows, author.has_ties_in_cycles, author.has_values_outside)
+    return Scenario(
+        rules, records, windows, author.has_ties_in_cycles, author.has_values_outside,
+        author.has_relations,
+    )  # fmt: skip
 
 
 def _records(random: Random, has_stays: bool, is_late: bool) -> tuple[str, ...]:
@@ -76,6 +86,7 @@ class _Author:
     has_stays: bool = False
     has_ties_in_cycles: bool = False
     has_values_outside: bool = False
+    has_relations: bool = False
 
     def program(self) -> str:
         random = self.random
@@ -205,11 +216,13 @@ class _Author:
             lists.append(f"I{at}")
         if random.random() < 0.15:
             body.append(f"\\+ {lists[0]}=[]")
-        first, all_ = lists[0], ", ".join(lists)
-        body.append(random.choice((
-            f"union_all([{all_}], I)", f"intersect_all([{all_}], I)",
-            f"relative_complement_all({first}, [{', '.join(lists[1:]) or first}], I)",
-        )))  # fmt: skip
+        first = lists[0]
+        if Random("".join((*self.clauses, *body))).random() < 0.3:
+            self.has_relations = True
+            relation, mode = random.choice(RELATIONS), random.choice(MODES)
+            body.append(f"{relation}({first}, {lists[-1]}, {mode}, I)")
+        else:
+            body.append(self._operation(first, lists))
         self.clauses.append(f"holdsFor({name}(X)=true, I) :- {', '.join(body)}.")
         if random.random() < 0.1:
             fluent, values = random.choice(self.fluents)
@@ -218,3 +231,10 @@ class _Author:
             )
         self._grounding(name, ("true",))
         self.fluents.append((name, ("true",)))
+
+    def _operation(self, first: str, lists: list[str]) -> str:
+        all_ = ", ".join(lists)
+        return self.random.choice((
+            f"union_all([{all_}], I)", f"intersect_all([{all_}], I)",
+            f"relative_complement_all({first}, [{', '.join(lists[1:]) or first}], I)",
+        ))  # fmt: skip

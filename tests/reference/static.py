@@ -248,12 +248,16 @@ def _operate(context: Context, goal: Compound) -> Intervals | None:
     return _allen(context, name, args[:3])
 
 
-def _allen(context: Context, relation: str, args: tuple[Term, ...]) -> Intervals:
+def _allen(context: Context, relation: str, args: tuple[Term, ...]) -> Intervals | None:
+    """What a relation gives; in the dialect rtec it fails, None, if no pair is in it."""
     mode = functor(args[2])[0]
     if relation not in lists.RELATIONS or mode not in {*lists.MODES, *lists.OTHER_NAMES}:
         raise KnowledgeError("allen/5", f"no relation {relation} or no mode {mode}")
     closed_by = context.tick if context.program.is_rtec else None
-    return lists.allen(relation, _one(args[0]), _one(args[1]), mode, closed_by)
+    one, other = _one(args[0]), _one(args[1])
+    if context.program.is_rtec and not lists.allen(relation, one, other, "source", closed_by):
+        return None
+    return lists.allen(relation, one, other, mode, closed_by)
 
 
 def _one(term: Term) -> Intervals:

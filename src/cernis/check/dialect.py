@@ -10,7 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cernis.check.clause_order import note_cuts, obey_clause_order, without_empty_clauses
-from cernis.check.model import Definitions, IntervalOperation, StaticLiteral
+from cernis.check.model import (
+    Definitions,
+    IntervalOperation,
+    NotEmpty,
+    StaticLiteral,
+    StaticRule,
+)
 from cernis.check.open_values import separate_open_values
 from cernis.check.report import Report
 from cernis.syntax.tree import Atom
@@ -23,6 +29,7 @@ def read_in_dialect(definitions: Definitions, dialect: str, report: Report) -> N
     """Let the definitions say what they mean in a dialect."""
     definitions.settings = replace(definitions.settings, dialect=dialect)
     if dialect == "rtec":
+        definitions.statics = [_with_failing_relations(rule) for rule in definitions.statics]
         obey_clause_order(definitions, report)
     else:
         note_cuts(definitions, report)
@@ -38,6 +45,30 @@ def _as_rtec(definitions: Definitions) -> None:
         replace(rule, body=tuple(map(_closed, rule.body))) for rule in definitions.statics
     ]
     separate_open_values(definitions)
+
+
+def _with_failing_relations(rule: StaticRule) -> StaticRule:
+    """A relation that no pair of intervals is in fails, and its clause with it."""
+    body: list[StaticLiteral] = []
+    cut = rule.cut
+    for at, literal in enumerate(rule.body):
+        more = _some_pair(literal)
+        body += [literal, *more]
+        if rule.cut is not None and cut is not None and at < rule.cut:
+            cut += len(more)
+    return replace(rule, body=tuple(body), cut=cut)
+
+
+def _some_pair(literal: StaticLiteral) -> list[StaticLiteral]:
+    """That some pair is in a relation: if so, there are intervals of the source that are."""
+    if not isinstance(literal, IntervalOperation) or literal.operator != "allen":
+        return []
+    relation, mode = literal.parameters
+    if mode in (Atom("source"), Atom("target"), Atom("union")):
+        return [NotEmpty(literal.output, literal.span)]
+    name = f"source of {literal.output}"
+    source = replace(literal, output=name, parameters=(relation, Atom("source")))
+    return [source, NotEmpty(name, literal.span)]
 
 
 def _closed(literal: StaticLiteral) -> StaticLiteral:
