@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -195,14 +196,25 @@ def load(
     """Load and check a program from a file or from its text.
 
     A `Path`, or a string of one line that ends like a rule file, is read as a file; any other
-    string is the program itself. Raises one ProgramError with all diagnostics if there is an
+    string is the program itself; if it is none, and looks like the name of a file, the error says
+    how to give that. Raises one ProgramError with all diagnostics if there is an
     error among them. The dialect, `cernis` or `rtec`, says how the text is read; without one, a
     directive in the text does, else a file ending in `.prolog` is read as `rtec`.
     """
     checked = check_source(source, facts, dialect)
     if checked.has_errors:
-        raise ProgramError(checked.diagnostics, checked.sources)
+        raise ProgramError((*checked.diagnostics, *_file_meant(source)), checked.sources)
     return Program(checked)
+
+
+def _file_meant(source: str | Path) -> Iterator[Diagnostic]:
+    """What to say of a text that cannot be read, and that looks like the name of a file."""
+    is_text = isinstance(source, str) and not _is_file_name(source)
+    if is_text and re.fullmatch(r"[\w./\\~ -]{1,255}(?<!\.)", str(source)):
+        yield Diagnostic(
+            "C007", Severity.ERROR,
+            f"{source!r} was read as rules; for the file of that name, give Path({source!r})",
+        )  # fmt: skip
 
 
 def check_source(

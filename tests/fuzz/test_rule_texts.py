@@ -57,6 +57,7 @@ FOUND = (
     f"initiatedAt(f({MANY})=true, T) :- happensAt(e(A1), T).\n"
     f"terminatedAt(f({MANY})=true, T) :- happensAt(g(A2), T).",
     "".join(f"e{n}(X) <- e{n + 1}(X).\n" for n in range(1000)),
+    "holdsFor(f(X)=V, I) :- holdsFor(h(X)=V, I), p(X), \\+ I = [].\n" * 60,
     "".join(f"p{n}(X, Y) :- Z is X + 1, p{n + 1}(Z, Y).\n" for n in range(1000)) + "p1000(X, X).",
 )  # fmt: skip
 """Texts that once crashed a command or kept it busy without end."""

@@ -374,3 +374,20 @@ def test_no_events_at_all(program: Program) -> None:
         result = program.run(events)
         assert (result.text(), result.summary.records) == ("", 0)
         assert result.intervals.num_rows == result.happenings.num_rows == 0
+
+
+def test_a_record_of_one_line_needs_no_line_end(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = cernis.load("initiatedAt(f(X)=true, T) :- happensAt(e(X), T).")
+    assert len(program.run("e|1|1|ann").intervals) == 1
+    Path("e|1|1|ann").write_text("e|1|1|bob\n", "utf-8")
+    assert "bob" in program.run("e|1|1|ann").text()
+    with pytest.raises(DataError, match="there is no such file .* a text record has fields with"):
+        program.run("events.txt")
+    with pytest.raises(DataError, match="is no name of a file"):
+        program.run("a" * 5000)
+
+
+def test_rules_that_are_the_name_of_a_file() -> None:
+    with pytest.raises(cernis.ProgramError, match=r"read as rules.* give Path\('my rules.txt'\)"):
+        cernis.load("my rules.txt")

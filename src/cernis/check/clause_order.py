@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import product
-from typing import TypeAlias
+from math import prod
+from typing import Final, TypeAlias
 
 from cernis.check.goals import named
 from cernis.check.model import (
@@ -32,6 +33,9 @@ from cernis.syntax.tree import Compound, Term, Variable
 
 Literals: TypeAlias = tuple[StaticLiteral, ...]
 
+_MOST_WAYS: Final = 1000
+"""In so many ways the earlier clauses of a pair may fail: each is a clause of its own."""
+
 
 def obey_clause_order(definitions: Definitions, report: Report) -> None:
     """Let of several clauses of one pair the first count that succeeds."""
@@ -41,6 +45,14 @@ def obey_clause_order(definitions: Definitions, report: Report) -> None:
             _failures(earlier, rule.pair, number, report)
             for number, earlier in enumerate(definitions.statics[:at])
         ]
+        if prod(map(len, ways)) > _MOST_WAYS:
+            report.error(
+                "C010", f"the clauses of {rule.pair} before this one can fail in too many ways "
+                "to say which is the first that succeeds", rule.span,
+                help="write fewer clauses, or read the file in the dialect cernis, which unites "
+                "them",
+            )  # fmt: skip
+            continue
         done += [
             replace(rule, body=(*rule.body, *(each for way in chosen for each in way)))
             for chosen in product(*ways)

@@ -47,7 +47,8 @@ def read_events(
     Events are one of
 
     - a file or several: text records, Parquet, JSON lines, CSV (`-` is standard input);
-    - text records themselves: a string of several lines, or lines one by one;
+    - text records themselves: a string of several lines, or lines one by one; a string of one line
+      is a record if it has a `|` in it and there is no file of that name;
     - an Arrow table or a data frame with a column `name`, or a mapping from names to such tables
       without it;
     - tuples `(name, arrival, occurrence, ...)` or mappings by title, one a record; or a mapping
@@ -112,7 +113,7 @@ class _Reader:
         elif isinstance(events, Mapping):
             for name, own in events.items():
                 self._add_relation(str(name), own)
-        elif isinstance(events, str) and "\n" in events:
+        elif isinstance(events, str) and ("\n" in events or _is_record(events)):
             read_stream(io.BytesIO(events.encode()), "", self.gathering, self._progress)
         elif isinstance(events, str | Path):
             self.add_file(Path(events))
@@ -208,12 +209,28 @@ class _Reader:
                 )
 
 
+def _is_record(text: str) -> bool:
+    """Is a string of one line a text record, and not the name of a file?"""
+    try:
+        return "|" in text and not Path(text).exists()
+    except (OSError, ValueError):
+        # No file can have this name.
+        return True
+
+
 def see(file: Path) -> None:
     """Raise a DataError unless it is a file."""
-    if file.is_dir():
-        raise DataError(f"{file}: is a directory; name files of it")
-    if not file.exists():
-        raise DataError(f"{file}: there is no such file (looked in {file.parent.absolute()})")
+    try:
+        if file.is_dir():
+            raise DataError(f"{file}: is a directory; name files of it")
+        if file.exists():
+            return
+    except (OSError, ValueError) as error:
+        raise DataError(f"{str(file)[:100]!r} is no name of a file: {error}") from None
+    raise DataError(
+        f"{file}: there is no such file (looked in {file.parent.absolute()}); a text record has "
+        "fields with | between them: name|arrival|occurrence|..."
+    )
 
 
 def _opened(file: Path) -> BinaryIO:

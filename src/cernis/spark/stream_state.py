@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Final
+from zlib import crc32
 
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
@@ -94,9 +95,18 @@ class BucketState:
         if not self._places:
             return Standing()
         with _Told(self._step, self._bucket):
-            found = Standing.of(self._read(_STANDING, STANDING))
+            tree = self._read(_STANDING, STANDING)
+            self._see_parts(tree)
+            found = Standing.of(tree)
             self._see_clock(found.clock)
             return found
+
+    def _see_parts(self, tree: Tree) -> None:
+        """Refuse parts that are not those that were left; states of old do not list them."""
+        there = {name: own.check for name, own in self._places.items() if name != _STANDING}
+        for name in sorted(there.keys() | tree.get("parts", there).keys()):
+            if there.get(name) != tree.get("parts", there).get(name):
+                raise DataError(f"its part {name} is not the one that was left")
 
     def _see_clock(self, clock: Clock) -> None:
         """Refuse a clock that is not the stream's."""
@@ -198,7 +208,9 @@ class BucketState:
 
     def leave(self, standing: Standing) -> dict[str, int]:
         """Write it down; gives how large it is, and how much of that is new."""
-        self._put(_STANDING, standing.tree())
+        kept = {name: place.check for name, place in self._kept.items() if name != _STANDING}
+        parts = kept | {name: crc32(part.content) for name, part in self._new.items()}
+        self._put(_STANDING, {**standing.tree(), "parts": parts})
         places = self._shelf.write(self._job.batch, self._new, self._kept)
         self._shelf.forget((self._job.previous, self._job.batch))
         return {
