@@ -3,6 +3,7 @@ import time
 import pyarrow as pa
 import pytest
 
+import cernis
 from cernis.errors import KnowledgeError
 from cernis.knowledge import ColumnType, Value
 from cernis.knowledge.facts import FactTable, column_type, table_of_facts, table_of_rows
@@ -84,3 +85,12 @@ def test_facts_of_a_text_become_a_table() -> None:
     found = knowledge(lines).table("p", 2)
     assert len(found) == 5_000
     assert parse(lines).items[3] == Clause(parse("p(3, a3).").items[0].head)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("use", ["D > 5", "d(D)", "X \\= D"])
+def test_facts_beyond_64_bits_are_errors(use: str) -> None:
+    program = cernis.load(
+        f"d(9223372036854775808).\ninitiatedAt(f(X)=D, T) :- happensAt(e(X), T), d(D), {use}.\n"
+    )
+    with pytest.raises(KnowledgeError, match="d/1: 9223372036854775808 is a whole number of more"):
+        program.run("e|1|1|a\n")

@@ -14,7 +14,7 @@ from cernis.check.catalogue import Catalogue
 from cernis.check.goals import Modes
 from cernis.check.model import Relation
 from cernis.check.types import Types
-from cernis.errors import DataError
+from cernis.errors import DataError, KnowledgeError
 from cernis.kernels.bounds import TooManyPairs
 from cernis.kernels.hashing import Numbering
 from cernis.knowledge import Knowledge
@@ -248,7 +248,7 @@ class Context:
         """Fill a table of background knowledge."""
         values = list(zip(*rows, strict=True)) if rows else [()] * key[1]
         domains = self.slots_of(key)
-        self.filled[key] = [_encoded(*each) for each in zip(values, domains, strict=True)]
+        self.filled[key] = _encoded_rows(key, values, domains)
         self.fillings[key] = filling
 
     def slots_of(self, key: tuple[str, int]) -> list[Domain | None]:
@@ -266,7 +266,7 @@ class Context:
             columns: list[Array] = [np.empty(0, np.int64)] * key[1]
         else:
             given = [tuple(column.values) for column in table.columns]
-            columns = [_encoded(*each) for each in zip(given, domains, strict=True)]
+            columns = _encoded_rows(key, given, domains)
         filled = self.filled.get(key)
         if filled:
             count += len(filled[0])
@@ -275,6 +275,22 @@ class Context:
                 for both in zip(columns, filled, strict=True)
             ]
         return Background(columns, domains, count)
+
+
+def _encoded_rows(
+    key: tuple[str, int], columns: Sequence[tuple[KnownValue, ...]],
+    domains: Sequence[Domain | None],
+) -> list[Array]:  # fmt: skip
+    """The columns of a predicate; whole numbers of more than 64 bits are an error."""
+    try:
+        return [_encoded(*each) for each in zip(columns, domains, strict=True)]
+    except OverflowError:
+        far = next(v for own in columns for v in own if isinstance(v, int) and v.bit_length() > 63)
+        raise KnowledgeError(
+            f"{key[0]}/{key[1]}",
+            f"{far} is a whole number of more than 64 bits; write it with a "
+            "decimal point if it is one to compute with, or in quotes if it is a name",
+        ) from None
 
 
 def _encoded(values: tuple[KnownValue, ...], domain: Domain | None) -> Array:
