@@ -281,3 +281,9 @@ def test_checked_keeps_the_modes() -> None:
         "r(X, Y) :- Y is X + 1. initiatedAt(f(Y)=1, T) :- happensAt(e(X), T), r(X, Y)."
     )
     assert result.modes[Relation("r", 2)] == frozenset({frozenset({0})})
+
+
+def test_a_choice_may_need_what_a_later_one_gives() -> None:
+    rule = r"""happensAt(d, T) :- (\+ holdsAt(f(N)=true, T) ; holdsAt(k=1, T)),
+        (happensAt(a(N), T) ; happensAt(b(N), T))."""
+    assert errors(rule) == set()

@@ -129,13 +129,15 @@ def _body(
     """The variables a body binds; unsafe ones are reported.
 
     What stands inside of a literal may need what stands beside it, and the other way round: so
-    the inside is looked at twice. Very deep inside, where that would never end, it is once.
+    the inside is looked at twice, where there is more than one of them. Very deep inside, where
+    that would never end, it is once.
     """
     bound = bound | _positive(body)
     goals = [
         literal.goal for literal in body if isinstance(literal, Condition) and not literal.negated
     ]
-    if goals and depth < _DEEPEST:
+    insides = [literal for literal in body if isinstance(literal, (Either, Collect))]
+    if insides and len(insides) + len(goals) > 1 and depth < _DEEPEST:
         bound = _inside(body, bound, modes, Report(), depth)
     bound = _background(goals, bound, modes, report)
     bound = _inside(body, bound, modes, report, depth)
