@@ -51,6 +51,9 @@ ENDINGS = (".cer", ".prolog", ".pl", ".event")
 MOST_SECONDS = 5.0
 """How long one text may keep all commands busy together."""
 
+LONG = 100_000
+"""For each so many characters of a text there is as much time again."""
+
 MOST_CHARACTERS = 20_000
 """Longer files are cut before they are altered: many short texts find more than a few long ones."""
 
@@ -382,7 +385,8 @@ def failure_of(text: str, seconds: float = MOST_SECONDS) -> Failure | None:
     """What goes wrong with a text, if anything does: errors that say so are right."""
     command = ""
     try:
-        with limited(seconds):
+        # Some alterations make a text very long.
+        with limited(seconds * max(len(text) / LONG, 1)):
             for command, run in commands(text):
                 try:
                     run()
