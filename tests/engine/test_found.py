@@ -535,6 +535,17 @@ SCENARIOS = (
         ping|2305843009213693951|2305843009213693951|ann
         near|2305843009213693954|2305843009213693954|2305843009213693963|true|ann|1""",
     ),
+    found(
+        "memories reach back from the edge of the window where steps are longer",
+        """:- memory(9).
+        collectIntervals(near(_)=_).
+        holdsFor(again(P)=true, I) :- holdsFor(near(P)=true, J), before(J, J, target, I).""",
+        """near|18|16|18|true|ann
+        near|38|36|38|true|ann
+        near|20|18|20|true|bob
+        near|38|36|38|true|bob""",
+        {"start": 0, "end": 40, "window": 5, "step": 20},
+    ),
 )
 
 

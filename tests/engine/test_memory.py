@@ -31,7 +31,7 @@ def scenario(random: Random) -> Scenario:
         clauses.append(_rule(number, random.choice(known[:2]), random.choice(known), tick, random))
         known.append(f"found{number}(X)=true")
     size = random.randint(2, 14)
-    settings = {"window": tick * size, "step": tick * random.randint(1, size)}
+    settings = {"window": tick * size, "step": tick * random.randint(1, 2 * size)}
     lines = tuple(_line(tick, random) for _ in range(random.randint(4, 14)))
     return Scenario(tuple(clauses), lines, settings)  # type: ignore[arg-type]
 
@@ -89,7 +89,7 @@ def test_with_all_of_the_past_every_window_finds_partners_that_came_before(
 
 @pytest.mark.parametrize("value", ["-1", "1.5", "soon", "f(x)"])
 def test_a_memory_is_a_length_of_time(value: str) -> None:
-    with pytest.raises(ProgramError, match="C064 a memory is a whole number from 0 on, or inf"):
+    with pytest.raises(ProgramError, match="C064 a memory is a whole number from 0 to 2"):
         cernis.load(f":- memory({value}).\ninitiatedAt(a(X)=true, T) :- happensAt(e(X), T).")
 
 

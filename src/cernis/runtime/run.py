@@ -212,7 +212,7 @@ class Run:
 
     def query(self, window: Window, given: Input, strata: Plan) -> None:
         """Bring the strata of a plan up to a query, over records that the window may see."""
-        self.state.advance(window.edge)
+        self.state.advance(window.edge, window.forgotten)
         self._history.advance(window.edge)
         context = self._context(given, window, self.start, self.state)
         self._members.fill(context, given)

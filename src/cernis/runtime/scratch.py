@@ -60,7 +60,7 @@ class Scratch:
     ) -> Outcome:  # fmt: skip
         """Bring the answer up to a query, whatever came and went."""
         state = self._state
-        state.advance(window.edge)
+        state.advance(window.edge, window.forgotten)
         self._fill(window, context)
         found = self._evaluated(context)
         state.settle(context)

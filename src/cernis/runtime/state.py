@@ -42,12 +42,16 @@ class State:
         self._remembered: dict[Relation, FluentTable] = {}
         self._context: Context | None = None
 
-    def advance(self, edge: int) -> None:
-        """Forget what the next query evaluates anew: all behind its edge."""
+    def advance(self, edge: int, forgotten: int) -> None:
+        """Forget what the next query evaluates anew: all behind its edge.
+
+        `forgotten` is the edge of its window, which memories reach back from. It comes after the
+        edge of what is evaluated anew where steps are longer than windows.
+        """
         bound = edge + self._tick
         self._before, self._carried, self._lately = {}, {}, {}
         for relation, table in self._seen.items():
-            self._remember(relation, table, edge)
+            self._remember(relation, table, edge, forgotten)
         for relation, table in self._live.items():
             simple = self._checked.catalogue.fluents[relation].kind is FluentKind.SIMPLE
             if simple:
@@ -67,7 +71,7 @@ class State:
             self._past.setdefault(happened, []).append(events.take(past))
         self._live, self._happened = {}, {}
 
-    def _remember(self, relation: Relation, table: FluentTable, edge: int) -> None:
+    def _remember(self, relation: Relation, table: FluentTable, edge: int, forgotten: int) -> None:
         """Keep what a table says of points up to an edge, if it ended not too long before.
 
         What goes on behind the edge is cut there: the table of the next query has it whole.
@@ -78,7 +82,7 @@ class State:
         parts = [chosen(part, part[2] < bound) for part in parts]
         parts = [(part[0], part[1], part[2], np.minimum(part[3], bound)) for part in parts]
         if self._memory is not None:
-            least = bound - self._memory
+            least = forgotten + self._tick - self._memory
             parts = [chosen(part, part[3] > least) for part in parts]
         self._remembered[relation] = united(parts, relation, self._context)
 

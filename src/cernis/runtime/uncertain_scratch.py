@@ -74,7 +74,7 @@ class UncertainScratch(Scratch):
         members: Mapping[Predicate, list[list[Array]]],
     ) -> Outcome:  # fmt: skip
         """Bring the answer up to a query, whatever came and went."""
-        self._state.advance(window.edge)
+        self._state.advance(window.edge, window.forgotten)
         held = self._settle(window.edge + context.tick)
         self._fill(window, context)
         self.history.enter(context)
