@@ -244,3 +244,21 @@ def test_what_may_go_on_after_a_query_is_known_to_later_stages(tmp_path: Path) -
         for batch in (["mode|10|10|on|p", "$clock|10"], ["mode|20|20|on|p", "mode|20|20|on|q"],
                       ["mode|21|21|on|p", "mode|30|30|on|q", "$clock|50"]):  # fmt: skip
             assert as_changes(own.take(batch)) == as_changes(there.take(batch)), buckets
+
+
+def test_a_literal_about_a_value_that_no_rule_gives_does_not_ask_a_later_stage(
+    tmp_path: Path,
+) -> None:
+    rules = """
+    holdsFor(taken(A, B, P)=1, I) :-
+        holdsFor(dose(P)=A, J), holdsFor(dose(P)=B, K), union_all([J, K], I).
+    initiatedAt(seen(P)=true, T) :-
+        happensAt(ping(_), T),
+        (pal(P), \\+ holdsAt(taken(0.5, red, P)=2, T) ; happensAt(ping(P), T)).
+    pal(bob).
+    """
+    own = stream_of(rules, tmp_path, 30, 30, buckets=2, start=0)
+    found = own.take(["dose|20|10|20|red|bob", "ping|15|15|ann", "$clock|40"])
+    assert sorted((row["fluent"], row["args"], row["start"]) for row in found) == [
+        ("seen", ["ann"], 16), ("seen", ["bob"], 16), ("taken", ["red", "red", "bob"], 10),
+    ]  # fmt: skip

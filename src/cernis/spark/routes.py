@@ -166,6 +166,10 @@ class _Search:
             for component in draft.components
             for vertex in component.vertices
         }
+        self._first_stage_of: dict[Relation, int] = {}
+        for number, draft in enumerate(drafts, 1):
+            for relation in draft.relations:
+                self._first_stage_of.setdefault(relation, number)
         self._routes = Routes(
             linked={n: d.links for n, d in enumerate(drafts, 1) if d.links is not None}
         )
@@ -199,6 +203,11 @@ class _Search:
     # -- what each stage reads --------------------------------------------------------------
 
     def _uses_of(self, number: int) -> Iterator[_Use]:
+        """The literals about what comes from elsewhere.
+
+        Stages go by values: a literal about a relation that only later stages define asks for a
+        value that it never has.
+        """
         draft = self._drafts[number - 1]
         for rule in self._rules:
             head, own = head_of(rule)
@@ -207,7 +216,7 @@ class _Search:
             wanted = [own[at] for at in draft.keys[head]] if draft.key else []
             drivers = tuple(self._drivers(rule, wanted)) if draft.key else ()
             for relation, args in uses_of(rule):
-                if self._stage_of.get(relation) == number:
+                if self._stage_of.get(relation) == number or self._is_later(relation, number):
                     continue
                 carried = tuple(
                     (component, args.index(term))
@@ -215,6 +224,9 @@ class _Search:
                     if term in args
                 )
                 yield _Use(relation, carried, drivers)
+
+    def _is_later(self, relation: Relation, number: int) -> bool:
+        return self._first_stage_of.get(relation, 0) > number
 
     def _drivers(
         self, rule: Rule | PatternRule, wanted: list[Term]
