@@ -525,6 +525,21 @@ SCENARIOS = (
         {"start": 21},
     ),
     found(
+        "dialect rtec: a named value that is initiated breaks others and terminates none",
+        """:- dialect(rtec).
+        initiatedAt(f(P)=N, T) :- happensAt(order(P, N), T).
+        initiatedAt(f(P)=5, T) :- happensAt(ping(P), T).
+        terminatedAt(f(P)=N, T) :- happensAt(gauge(P, N), T).
+        initiatedAt(g(P, N)=true, T) :- terminatedAt(f(P)=N, T).
+        initiatedAt(h(P)=true, T) :- happensAt(ping(P), T), not terminatedAt(f(P)=_, T).""",
+        """order|2|2|ann|3
+        ping|4|4|ann
+        order|6|6|ann|7
+        ping|8|8|ann
+        gauge|8|8|ann|7""",
+        {"start": 0, "end": 12},
+    ),
+    found(
         "large and negative times",
         """:- tick(3).
         initiatedAt(f(P)=N, T) :- happensAt(ping(P), T), N is T mod 5.

@@ -291,6 +291,8 @@ class ChangeRule:
     time: str
     body: tuple[Literal, ...]
     span: Span = field(default=NOWHERE, compare=False)
+    is_break: bool = False
+    """It ends a pair as an initiation of another value does: no body hears of a termination."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ class _OpenValues:
         whole = self._whole()
         named_value = replace(whole, relation=self._by_events, value=Variable("_", whole.span))
         body = (Changes(True, named_value, False, whole.span),)
-        return ChangeRule(False, self._valued(whole), "T", body, whole.span)
+        return ChangeRule(False, self._valued(whole), "T", body, whole.span, is_break=True)
 
     def _of_whole(self, rule: StaticRule) -> StaticRule:
         return replace(rule, pair=replace(rule.pair, relation=self._relation))

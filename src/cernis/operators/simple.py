@@ -107,8 +107,9 @@ class SimpleFluent:
                        if isinstance(r, InitialPoints)]  # fmt: skip
         first = len(initiations)
         initiations += [self._points(r, rows) for r, rows in rest if r.kind == "initiation"]
-        terminations = [self._points(r, rows) for r, rows in rest if r.kind == "termination"]
-        asked = list(terminations)
+        ended = [(r, self._points(r, rows)) for r, rows in rest if r.kind == "termination"]
+        terminations = [points for _, points in ended]
+        asked = [points for rule, points in ended if not rule.is_break]
         if len(closed) < len(rules):
             known = self._instances(initiations, carried)
             is_open = [rule for rule in rules if leaves_arguments_open(rule)]
@@ -116,7 +117,7 @@ class SimpleFluent:
             ends = [rule for rule in is_open if rule.kind == "termination"]
             terminations += [self._open_end(r, known, initiations, carried) for r in ends]
             if self.relation in self.context.watched:
-                asked += [self._open(rule, known) for rule in ends]
+                asked += [self._open(rule, known) for rule in ends if not rule.is_break]
         table = self._measured(marks, initiations, terminations, carried)
         if self.relation in self.context.watched:
             # What holds initially was not initiated at a point of the run.

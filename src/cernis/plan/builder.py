@@ -242,7 +242,7 @@ class _Builder:
         steps = pipeline.run(rule.body)
         unbound = tuple(sorted(entity_names(rule.pair) - pipeline.bound))
         kind = "initiation" if rule.initiates else "termination"
-        return PointRule(kind, rule.pair, steps, unbound, rule.span)
+        return PointRule(kind, rule.pair, steps, unbound, rule.span, rule.is_break)
 
     def _event(self, rule: EventRule) -> PointRule:
         steps = self._pipeline(entity_names(rule.event), rule.time).run(rule.body)

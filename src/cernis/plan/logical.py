@@ -231,6 +231,8 @@ class PointRule:
     steps: tuple[PointOperator, ...]
     open_variables: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    is_break: bool = False
+    """A termination that other rules do not hear of: see `ChangeRule`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,16 +94,18 @@ class UncertainFluent:
         rules = [rule for rule in self._definition.rules if isinstance(rule, PointRule)]
         closed = [rule for rule in rules if not _is_open(rule)]
         initial = self._initial()
-        found = {kind: [self._points(rule) for rule in closed if rule.kind == kind]
+        points = [(rule, self._points(rule)) for rule in closed]
+        found = {kind: [own for rule, own in points if rule.kind == kind]
                  for kind in ("initiation", "termination")}  # fmt: skip
-        asked = list(found["termination"])
+        asked = [own for rule, own in points if rule.kind == "termination" and not rule.is_break]
         is_watched = self.relation in self._uncertainty.watched
         if len(closed) < len(rules):
             known = self._instances(found["initiation"], initial)
             for rule in rules:
                 if _is_open(rule):
                     found[rule.kind].append(self._open_points(rule, *known))
-                if _is_open(rule) and rule.kind == "termination" and is_watched:
+                is_end = rule.kind == "termination" and not rule.is_break
+                if _is_open(rule) and is_end and is_watched:
                     asked.append(self._open_points(rule, *known, is_known=True))
         initiations, terminations = (self._stacked(found[k]) for k in found)
         if is_watched:
