@@ -561,6 +561,15 @@ SCENARIOS = (
         near|38|36|38|true|bob""",
         {"start": 0, "end": 40, "window": 5, "step": 20},
     ),
+    found(
+        "rules with bounds of the window say the same between two windows as others",
+        """initiatedAt(f(P)=on, T) :- happensAt(ping(P), T).
+        fi(f(P)=on, f(P)=off, 8).
+        initiatedAt(g(P)=true, T1, T, T2) :- happensAt(end(f(P)=on), T), T1 =< T, T < T2.
+        initiatedAt(h(P)=true, T) :- happensAt(end(f(P)=on), T).""",
+        "ping|18|18|ann",
+        {"start": 0, "end": 40, "window": 5, "step": 20},
+    ),
 )
 
 

@@ -129,10 +129,14 @@ def _with_grounding(context: Context, rule: Rule, bindings: Env) -> list[Env]:
 
 
 def _bindings(context: Context, rule: Rule, point: int) -> Env | None:
+    """The time, and the bounds of the four-argument forms: of all points that are evaluated.
+
+    Those between two windows are among them, so that a rule says the same in all its forms.
+    """
     bindings: Env | None = {} if rule.at is None else unify(rule.at, Number(point), {})
     if bindings is None or rule.window is None:
         return bindings
-    first = Number(context.window.forgotten + context.tick)
+    first = Number(context.edge + context.tick)
     last = Number(context.window.query + context.tick)
     return unify(Compound("", rule.window), Compound("", (first, last)), bindings)
 
