@@ -540,6 +540,24 @@ SCENARIOS = (
         {"start": 0, "end": 12},
     ),
     found(
+        "dialect rtec: open arguments range over what grounding allows with any value",
+        """:- dialect(rtec).
+        grounding(f(of(P))=C) :- person(P), colour(C).
+        grounding(g(P)=red) :- person(P).
+        grounding(g(P)=C) :- guest(P), colour(C).
+        initiatedAt(f(of(_))=C, T) :- happensAt(sell(C), T).
+        initiatedAt(g(_)=C, T) :- happensAt(sell(C), T).
+        initiatedAt(h(P)=true, T) :- initiatedAt(f(of(P))=C, T).
+        initiatedAt(k(P, C)=true, T) :- initiatedAt(g(P)=C, T).
+        person('Far Out').
+        guest(bob).
+        colour(green).""",
+        """sell|4|4|blue
+        sell|6|6|green
+        sell|8|8|red""",
+        {"start": -10, "end": 9},
+    ),
+    found(
         "large and negative times",
         """:- tick(3).
         initiatedAt(f(P)=N, T) :- happensAt(ping(P), T), N is T mod 5.

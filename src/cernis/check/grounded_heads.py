@@ -31,6 +31,7 @@ from cernis.check.model import (
     Literal,
     Pair,
     Postponable,
+    Relation,
     StaticRule,
 )
 from cernis.check.parts import pair_of, show_fluent
@@ -46,8 +47,9 @@ def bind_by_grounding(definitions: Definitions, modes: Modes, report: Report) ->
     """Write the conditions that grounding adds to rules into the rules."""
     groundings = _by_fluent(definitions.groundings)
     definitions.changes = [
-        each for rule in definitions.changes for each in _change(rule, groundings, modes)
-    ]
+        each for rule in definitions.changes
+        for each in _change(rule, groundings, modes, definitions.valued_by)
+    ]  # fmt: skip
     definitions.statics = [
         each for rule in definitions.statics for each in _static(rule, groundings, modes, report)
     ]
@@ -73,14 +75,23 @@ def _by_fluent(groundings: Iterable[Grounding]) -> _ByFluent:
 # -- open variables of heads -----------------------------------------------------------------
 
 
-def _change(rule: ChangeRule, groundings: _ByFluent, modes: Modes) -> Iterator[ChangeRule]:
-    own = groundings.get(rule.pair.relation, [])
-    asked = named(_terms(rule.pair)) & named(terms_in(rule.body))
+def _change(
+    rule: ChangeRule, groundings: _ByFluent, modes: Modes, valued_by: dict[Relation, Relation]
+) -> Iterator[ChangeRule]:
+    whole = valued_by.get(rule.pair.relation) if rule.initiates else None
+    own = groundings.get(whole or rule.pair.relation, [])
+    pair, asked = rule.pair, named(_terms(rule.pair)) & named(terms_in(rule.body))
+    if whole is not None and own:
+        # Grounding of whatever value says what the other arguments range over.
+        rule = replace(rule, pair=_with_names(rule.pair))
+        *args, value = rule.pair.args
+        pair = replace(pair, relation=whole, args=tuple(args), value=value)
+        asked |= named(args)
     missing = asked - bound_by(rule.body, modes) if own and asked else set()
     if not missing:
         yield rule
         return
-    for goals in _instances(rule.pair, own, with_value=bool(missing & named([rule.pair.value]))):
+    for goals in _instances(pair, own, with_value=bool(missing & named([pair.value]))):
         added = tuple(Condition(goal, False, rule.span) for goal in goals)
         yield replace(rule, body=(*rule.body, *added))
 
