@@ -588,6 +588,18 @@ SCENARIOS = (
         "ping|18|18|ann",
         {"start": 0, "end": 40, "window": 5, "step": 20},
     ),
+    found(
+        "numbers that are too large count only for instances that there are",
+        """holdsFor(s(P, N, Q)=true, I) :- holdsFor(grip(P, N)=true, I1), old(P),
+            M is N + 1, holdsFor(near(P, Q)=true, I2), M > 0, union_all([I1, I2], I).
+        old(ann).
+        old(bob).""",
+        """grip|5|5|true|ann|9223372036854775807
+        grip|5|5|true|bob|3
+        grip|5|5|true|eve|9223372036854775807
+        near|5|5|9|true|bob|cat
+        near|5|5|9|true|eve|cat""",
+    ),
 )
 
 

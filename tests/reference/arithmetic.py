@@ -22,6 +22,10 @@ SECONDS = {
 }  # fmt: skip
 
 
+class TooLarge(KnowledgeError):
+    """A whole number needs more than 64 bits."""
+
+
 class NoValue(Exception):
     """The expression has no value: not a number, a division by zero, a root of -1, ..."""
 
@@ -157,7 +161,7 @@ def _with_number(term: Term) -> Term:
 def exact(value: Numeric) -> Numeric:
     """The value, unless it is a whole number of more than 64 bits."""
     if isinstance(value, int) and not LEAST <= value <= GREATEST:
-        raise KnowledgeError("is/2", f"{value} needs more than 64 bits")
+        raise TooLarge("is/2", f"{value} needs more than 64 bits")
     return value
 
 

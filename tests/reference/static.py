@@ -15,7 +15,7 @@ from cernis.errors import KnowledgeError
 from cernis.syntax.tree import Compound, Term, functor, variables
 
 from . import intervals as lists
-from .arithmetic import NoValue, evaluate
+from .arithmetic import NoValue, TooLarge, evaluate
 from .context import Context
 from .intervals import INF, Intervals
 from .program import Rule
@@ -118,9 +118,10 @@ def _instances(context: Context, rule: Rule) -> list[Env]:
     for pair in asked:
         partial = _distinct([*partial, *_matches(context, pair, partial)])
     background = _background(rule)
+    given = needed - _only_in_background(rule, background)
     complete = []
     for env in partial:
-        for known in _solutions(context, background, env):
+        for known in _solutions(context, background, env, given <= env.keys()):
             if all(name in known for name in needed):
                 complete.append(known)
     names = needed | {variable.name for goal in background for variable in variables(goal)}
@@ -171,11 +172,26 @@ def _background(rule: Rule) -> list[Term]:
     return [goal for goal in rest if not about & {name.name for name in variables(goal)}]
 
 
-def _solutions(context: Context, background: list[Term], env: Env) -> Iterator[Env]:
-    """The ways to make the background literals true; none if they cannot be evaluated so far."""
+def _only_in_background(rule: Rule, background: list[Term]) -> set[str]:
+    """The variables that background literals alone give values."""
+    names = {variable.name for goal in background for variable in variables(goal)}
+    return names - {variable.name for pair in _fluents(rule) for variable in variables(pair)}
+
+
+def _solutions(
+    context: Context, background: list[Term], env: Env, is_instance: bool
+) -> Iterator[Env]:
+    """The ways to make the background literals true; none if they cannot be evaluated so far.
+
+    A number that is too large counts only where fluents and grounding say that there is such an
+    instance.
+    """
     try:
         for answer in context.solver.solve(background, env):
             yield {**env, **answer}
+    except TooLarge:
+        if is_instance:
+            raise
     except KnowledgeError:
         return
 

@@ -154,6 +154,16 @@ def test_more_than_64_bits_are_an_error_that_names_the_rule(
     assert "a rule of m/1" in str(error.value)
 
 
+@pytest.mark.parametrize("use", ["s(P, N)", "s(P, M)"])
+def test_instances_of_intervals_that_compute_too_much_are_an_error(use: str) -> None:
+    program = cernis.load(
+        f"holdsFor({use}=true, I) :- holdsFor(near(P)=true, J), holdsFor(grip(P, N)=true, K), "
+        "next(N, M), complement_all([J, K], I).\nnext(N, M) :- M is N + 1.\n"
+    )
+    with pytest.raises(OverflowFault, match=r"`N \+ 1` needs more than 64 bits"):
+        program.run(f"grip|5|5|true|ann|{MOST}\n")
+
+
 def test_a_condition_before_rules_out_what_is_too_large() -> None:
     program = cernis.load(
         "happensAt(m(Y), T) :- happensAt(v(A), T), \\+ happensAt(stop(A), T), Y is A + 1.\n"

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cernis.check.goals import named
 from cernis.check.model import Grounding, Pair
+from cernis.errors import OverflowFault
 from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.collected import ROW
 from cernis.operators.context import Context, constant_column
@@ -139,6 +140,7 @@ def instances(
     complete = []
     for each in partial:
         each, left = _apply(waiting, each, context)
+        _refuse_overflow(left, wanted, each, context)
         if wanted <= each.columns.keys() and not left:
             complete.append(each)
     if not complete:
@@ -163,14 +165,35 @@ def _important(rule: IntervalRule) -> set[str]:
 def _apply(
     conditions: Sequence[IntervalOperator], rows: Rows, context: Context
 ) -> tuple[Rows, list[IntervalOperator]]:
-    """Run the conditions whose variables are bound, and look-ups; gives those that must wait."""
-    waiting = list(conditions)
+    """Run the conditions whose variables are bound, and look-ups; gives those that must wait.
+
+    One that computes a number that is too large waits, too: others may rule out such rows, and a
+    row is no instance yet.
+    """
+    waiting, too_large = list(conditions), list[IntervalOperator]()
     while True:
-        ready = next((step for step in waiting if _is_ready(step, rows, context)), None)
+        able = (step for step in waiting if step not in too_large)
+        ready = next((step for step in able if _is_ready(step, rows, context)), None)
         if ready is None:
             return rows, waiting
-        waiting.remove(ready)
-        rows = run_steps([ready], rows, context).settled()  # type: ignore[list-item]
+        try:
+            rows = run_steps([ready], rows, context).settled()  # type: ignore[list-item]
+        except OverflowFault:
+            too_large.append(ready)
+        else:
+            waiting.remove(ready)
+            too_large.clear()
+
+
+def _refuse_overflow(
+    left: Sequence[IntervalOperator], wanted: set[str], rows: Rows, context: Context
+) -> None:
+    """Raise what kept conditions waiting on rows that have all else that an instance needs."""
+    computed = {step.variable for step in left if isinstance(step, Compute)}
+    if wanted <= rows.columns.keys() | computed:
+        for step in left:
+            if _is_ready(step, rows, context):
+                run_steps([step], rows, context)  # type: ignore[list-item]
 
 
 def _is_ready(step: IntervalOperator, rows: Rows, context: Context) -> bool:
