@@ -233,6 +233,10 @@ class Unit:
             for rule in definition.rules
         )
         self.asked = asked_members(self.definitions.values(), kept.spaces)
+        self._hears_of_all_keys = self.is_anchored and all(
+            self._store(link.relation).register is self.register
+            for link in self.links if len(link.pairs) == self.register.width
+        )  # fmt: skip
 
     def _tells_known(self, definition: Definition) -> bool:
         """Do rules hear of terminations that are about what was initiated before?"""
@@ -295,8 +299,31 @@ class Unit:
             wanted = tuple(at for _, at in asked.pairs)
             for columns in update.members[asked.predicate]:
                 given = [columns[own] for own, _ in asked.pairs]
-                _, groups = self.register.matching(wanted, given, len(given[0]))
-                yield Dirt.whole(groups, update.window.edge)
+                yield self._of_members(wanted, given, update)
+
+    def _of_members(self, wanted: tuple[int, ...], given: list[Array], update: Update) -> Dirt:
+        """The keys that new members are about.
+
+        What was there before may have been evaluated for all keys at once, so that keys which
+        grounding did not allow have not come up yet.
+        """
+        if len(wanted) == self.register.width:
+            groups = self._entered(wanted, given, len(given[0]), update)
+        elif self._hears_of_all_keys:
+            _, groups = self.register.matching(wanted, given, len(given[0]))
+        else:
+            return Dirt.all()
+        return Dirt.whole(groups, update.window.edge)
+
+    def _entered(
+        self, wanted: tuple[int, ...], given: list[Array], length: int, update: Update
+    ) -> Integers:
+        """Whole keys as groups; those that came up for the first time are noted."""
+        order = np.argsort(wanted)
+        groups, fresh = self.register.enter([given[at] for at in order], length)
+        if len(fresh):
+            update.fresh.setdefault(self.stage, []).append(fresh)
+        return groups
 
     def by_change(self, update: Update, relations: frozenset[Relation]) -> Iterator[Dirt]:
         """What changes of some relations affect."""
@@ -329,10 +356,7 @@ class Unit:
         wanted = tuple(at for _, at in pairs)
         given = [column for column, _ in pairs]
         if len(pairs) == self.register.width:
-            order = np.argsort(wanted)
-            groups, fresh = self.register.enter([given[at] for at in order], len(dirt.groups))
-            if len(fresh):
-                update.fresh.setdefault(self.stage, []).append(fresh)
+            groups = self._entered(wanted, given, len(dirt.groups), update)
             return Dirt.of(groups, dirt.starts, dirt.ends)
         if not pairs or not self.is_anchored:
             return Dirt.all()
