@@ -480,8 +480,8 @@ class Definitions:
     """Fluents and events that phrases are made of; they are no part of a program's results."""
     declared_values: list[Pair] = field(default_factory=list)
     """Pairs that `simpleFluent` declares: RTEC takes their values for those that end others."""
-    valued_by: dict[Relation, Relation] = field(default_factory=dict)
-    """Fluents whose last argument is a value of another fluent, and that fluent."""
+    part_of: dict[Relation, Relation] = field(default_factory=dict)
+    """Fluents with some values of another, as last argument if they have one more; and that."""
     declared_strictly: set[str] = field(default_factory=set)
     dynamic: set[Relation] = field(default_factory=set)
     tables: list[tuple[Relation, str, Span]] = field(default_factory=list)

@@ -69,8 +69,9 @@ class _OpenValues:
 
     def separate(self) -> None:
         definitions = self._definitions
-        definitions.auxiliary |= {self._by_events, self._by_value}
-        definitions.valued_by[self._by_value] = self._relation
+        parts = (self._by_events, self._by_value)
+        definitions.auxiliary |= {*parts}
+        definitions.part_of |= dict.fromkeys(parts, self._relation)
         definitions.changes = [
             each for rule in definitions.changes
             for each in (self._changes(rule) if rule.pair.relation == self._relation else [rule])
