@@ -9,13 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.check.model import FluentKind, Grounding, Relation
+from cernis.check.model import FluentKind, Relation
 from cernis.operators.bindings import alternatives, is_local
 from cernis.operators.context import Context
 from cernis.operators.open_heads import ends_any_value, leaves_open
 from cernis.operators.pieces import pieces, united
 from cernis.operators.simple import Carried
-from cernis.plan.growing import growing
 from cernis.plan.links import Link
 from cernis.plan.logical import (
     Combine,
@@ -31,6 +30,7 @@ from cernis.plan.logical import (
     Stratum,
     parts_of,
 )
+from cernis.runtime.asked_domains import AskedDomain, asked_domains
 from cernis.runtime.carrying import carried_at
 from cernis.runtime.cycles import Cycle
 from cernis.runtime.dirt import Dirt, joined
@@ -41,7 +41,6 @@ from cernis.runtime.run import Window, once
 from cernis.runtime.splicing import behind, exchanged, widened
 from cernis.runtime.spreading import literals
 from cernis.runtime.stores import Places, Rows, Store, event_table, fluent_table
-from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Array
 from cernis.tables.events import EventTable
 from cernis.tables.fluents import INFINITY, FluentTable
@@ -150,18 +149,6 @@ class Update:
         return self.window.edge + self.context.tick
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A domain that grows, as a definition asks for it: which of its arguments are in the key.
-
-    Without such arguments a new member may affect everything. Without a predicate, it is asked for
-    by way of others.
-    """
-
-    predicate: Predicate | None
-    pairs: tuple[tuple[int, int], ...]
-
-
 def is_anchored(rule: object, key: tuple[int, ...]) -> bool:
     """Does something that must happen or hold for a rule carry all of the key?
 
@@ -178,26 +165,6 @@ def is_anchored(rule: object, key: tuple[int, ...]) -> bool:
     wanted = [rule.head.args[at] for at in key]
     steps = [step for step in rule.steps if isinstance(step, (Scan, EventJoin, Stab))]
     return any(set(wanted) <= set(own.terms) for own in literals(steps))
-
-
-def asked_members(definitions: Iterable[Definition], spaces: Spaces) -> tuple[Asked, ...]:
-    """How definitions ask for the members of domains that grow."""
-    names = growing(spaces.plan)
-    domains = {(r.name, r.arity) for r, _ in spaces.plan.checked.definitions.domains}
-    found: dict[Asked, None] = {}
-    for definition in definitions:
-        key = spaces.homes[definition.relation].positions
-        for part in (*definition.rules, *definition.groundings):
-            head = part.entity if isinstance(part, Grounding) else getattr(part, "head", None)
-            terms = [head.args[at] for at in key] if head is not None else []
-            for goal in parts_of(part):
-                if isinstance(goal, Compound) and goal.functor in names:
-                    predicate = functor(goal)
-                    pairs = tuple((goal.args.index(t), at) for at, t in enumerate(terms)
-                                  if isinstance(t, Variable) and t in goal.args)  # fmt: skip
-                    is_straight = predicate in domains
-                    found[Asked(predicate, pairs) if is_straight else Asked(None, ())] = None
-    return tuple(found)
 
 
 class Unit:
@@ -232,7 +199,7 @@ class Unit:
             for relation, definition in self.definitions.items()
             for rule in definition.rules
         )
-        self.asked = asked_members(self.definitions.values(), kept.spaces)
+        self.asked = asked_domains(self.definitions.values(), kept.spaces)
         self._hears_of_all_keys = self.is_anchored and all(
             self._store(link.relation).register is self.register
             for link in self.links if len(link.pairs) == self.register.width
@@ -268,7 +235,7 @@ class Unit:
             return True
         return any(not asked.pairs for asked in self._asked_now(update))
 
-    def _asked_now(self, update: Update) -> list[Asked]:
+    def _asked_now(self, update: Update) -> list[AskedDomain]:
         """What the unit asks of domains whose members have changed."""
         return [
             asked for asked in self.asked
