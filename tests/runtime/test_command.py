@@ -183,7 +183,7 @@ def run_raising(*args: str) -> str:
         (["-i", "toy.txt", "--step", "0"], "step must be a positive whole number"),
         (["-i", "toy.txt", "--start", "soon"], "start must be a whole number, or a time like"),
         (["-i", "toy.txt", "--start", "9", "--end", "2"], "the run ends at 2, before it starts"),
-        (["-i", "toy.txt", "--tick", "0"], "the tick must be a whole number above 0"),
+        (["-i", "toy.txt", "--tick", "0"], "the tick must be a positive whole number"),
         (["-i", "toy.txt", "-o", "toy.txt", "--overwrite"], "toy.txt is a file, not a folder"),
         (["-i", "toy.txt", "--engine", "steam"], "--engine"),
         ([], "--input"),

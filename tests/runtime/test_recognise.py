@@ -71,7 +71,7 @@ def test_wrong_points_are_told(given: Any) -> None:
 def test_settings_that_cannot_be_are_told() -> None:
     with pytest.raises(DataError, match="the run ends at 2, before it starts at 9"):
         settings(start=9, end=2)
-    with pytest.raises(DataError, match="the tick must be a whole number above 0"):
+    with pytest.raises(DataError, match="the tick must be a positive whole number"):
         settings(tick=0)
     with pytest.raises(DataError, match="ties are settled by break or initiation"):
         settings(ties="toss")

@@ -92,7 +92,7 @@ def run(program: Program, lines: list[str], chosen: Settings, random: Random) ->
             rows = [row for own in arrived for row in forward(own, job)]
         arrived = exchange(rows, job.buckets, random)
         rows = [row for own in arrived for row in evaluate(own, job, number, places)]
-    return outcome(rows)
+    return outcome(rows, program)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -158,8 +158,9 @@ def test_what_is_not_defined_is_refused_before_it_starts(
 
 
 def test_settings_and_lines() -> None:
-    assert likely_of(False) is None
-    assert likely_of(True) == uncertain_settings()
+    program = cernis.load(KEYED)
+    assert likely_of(False, program) is None
+    assert likely_of(True, program) == uncertain_settings()
     row = {"change": "insert", "fluent": "on", "args": ["a"], "value": "true", "start": 3,
            "end": None, "query_time": 9, "probability": 0.75}  # fmt: skip
     assert line_of(row) == "+ on(a)=true [3,inf) 0.750 at 9"
