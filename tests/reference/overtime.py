@@ -108,12 +108,27 @@ def _apply(context: Context, rule: Rule, point: int) -> bool:
     heads = [
         substitute(rule.head, {**known, **answer})
         for known in _with_grounding(context, rule, bindings)
-        for answer in context.solver.solve(settled(rule.body), known)
+        for answer in _answers(context, rule, known)
     ]
     added = False
     for head in heads:
         added |= _add(context, rule, head, point)
     return added
+
+
+def _answers(context: Context, rule: Rule, known: Env) -> list[Env]:
+    """The answers to a body.
+
+    Terminations that it asks for wait for what later goals give. Where such a goal needs the value
+    of the termination itself, there is no other order than the one that is written.
+    """
+    waiting = settled(rule.body)
+    try:
+        return list(context.solver.solve(waiting, known))
+    except KnowledgeError:
+        if waiting == rule.body:
+            raise
+        return list(context.solver.solve(rule.body, known))
 
 
 def _with_grounding(context: Context, rule: Rule, bindings: Env) -> list[Env]:

@@ -1,10 +1,10 @@
 """What grounding says inside rules: open variables of heads, and `grounding(F=V)` as a goal.
 
 A variable of a head that nothing in the body binds ranges over the instances of its fluent. Where
-the body speaks of it too, in a negation or a comparison, and in `initially`, the goals of the
-grounding rules that bind it become conditions of the rule. A rule for a statically determined
-fluent, or for what holds initially, that no grounding rule is about, and whose head has an open
-variable, says nothing of anybody: it is left out.
+the body speaks of it too, in a negation or a comparison, where it is the value that is initiated,
+and in `initially`, the goals of the grounding rules that bind it become conditions of the rule. A
+rule for a statically determined fluent, or for what holds initially, that no grounding rule is
+about, and whose head has an open variable, says nothing of anybody: it is left out.
 """
 
 from __future__ import annotations
@@ -83,13 +83,17 @@ def _change(
     whole = whole if whole and whole.arity < rule.pair.relation.arity else None
     own = groundings.get(whole or rule.pair.relation, [])
     pair, asked = rule.pair, named(_terms(rule.pair)) & named(terms_in(rule.body))
+    if own and rule.initiates and named([pair.value]) - bound_by(rule.body, modes, {rule.time}):
+        # What is initiated has a value: one that grounding allows for its arguments.
+        rule = replace(rule, pair=_with_names(rule.pair))
+        pair, asked = rule.pair, asked | named(_terms(rule.pair))
     if whole is not None and own:
         # Grounding of whatever value says what the other arguments range over.
         rule = replace(rule, pair=_with_names(rule.pair))
         *args, value = rule.pair.args
         pair = replace(pair, relation=whole, args=tuple(args), value=value)
         asked |= named(args)
-    missing = asked - bound_by(rule.body, modes) if own and asked else set()
+    missing = asked - bound_by(rule.body, modes, {rule.time}) if own and asked else set()
     if not missing:
         yield rule
         return
@@ -111,7 +115,7 @@ def _warn_of_parts(
         if whole is None or not rule.initiates or whole in groundings or rule.span in warned:
             continue
         args = rule.pair.args[: whole.arity]
-        bound = bound_by(rule.body, modes)
+        bound = bound_by(rule.body, modes, {rule.time})
         if any(v.name not in bound for arg in args for v in variables(arg)):
             warned.add(rule.span)
             report.warn(
@@ -121,15 +125,18 @@ def _warn_of_parts(
             )  # fmt: skip
 
 
-def bound_by(body: tuple[Literal, ...], modes: Modes) -> set[str]:
-    """The variables that the positive literals and goals of a body bind."""
+def bound_by(body: tuple[Literal, ...], modes: Modes, known: set[str]) -> set[str]:
+    """The variables that the positive literals and goals of a body bind, and those known before.
+
+    The time of a rule is known: a goal may compute with it.
+    """
     positive = [each for each in body if not getattr(each, "negated", False)]
     over_time = [each for each in positive if isinstance(each, (Happens, Boundary, Holds, Changes))]
-    bound = named(terms_in(over_time))
+    bound = known | named(terms_in(over_time))
     bound |= named(each.result for each in positive if isinstance(each, Collect))
     for each in positive:
         if isinstance(each, Either):
-            bound |= set.intersection(*(bound_by(branch, modes) for branch in each.branches))
+            bound |= set.intersection(*(bound_by(own, modes, known) for own in each.branches))
     binder = Binder(modes, bound)
     binder.run([each.goal for each in positive if isinstance(each, Condition)])
     return binder.bound

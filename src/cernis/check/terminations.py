@@ -38,26 +38,28 @@ def settle_terminations(definitions: Definitions, modes: Modes) -> None:
     if not ended:
         return
     for at, change in enumerate(definitions.changes):
-        body = _settled(change.pair, change.body, ended, modes)
+        body = _settled(change.pair, change.body, change.time, ended, modes)
         definitions.changes[at] = replace(change, body=body)
     for at, event in enumerate(definitions.events):
-        body = _settled(event.event, event.body, ended, modes)
+        body = _settled(event.event, event.body, event.time, ended, modes)
         definitions.events[at] = replace(event, body=body)
 
 
 def _ends_any(rule: ChangeRule, modes: Modes) -> bool:
     value = rule.pair.value
-    is_open = isinstance(value, Variable) and value.name not in bound_by(rule.body, modes)
+    is_open = isinstance(value, Variable) and value.name not in bound_by(
+        rule.body, modes, {rule.time}
+    )
     return not rule.initiates and is_open
 
 
 def _settled(
-    head: Pair | Event, body: tuple[Literal, ...], ended: set[Relation], modes: Modes
+    head: Pair | Event, body: tuple[Literal, ...], time: str, ended: set[Relation], modes: Modes
 ) -> tuple[Literal, ...]:
     terms: list[Term] = [*head.args, *([head.value] if isinstance(head, Pair) else [])]
     counts = Counter(v.name for term in (*terms, *terms_in(body)) for v in variables(term))
     alone = {name for name, count in counts.items() if count == 1}
-    return _Settling(ended, modes, alone).body(body, set())
+    return _Settling(ended, modes, time, alone).body(body, set())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class _Settling:
 
     ended: set[Relation]
     modes: Modes
+    time: str
     alone: set[str]
     """The variables that stand in one place of the rule."""
 
@@ -99,7 +102,7 @@ class _Settling:
         """
         at = next(at for at, each in enumerate(body) if each is literal)
         later = [each for each in body[at + 1 :] if not self._is_asked(each)]
-        return bound_by((*body[:at], *later), self.modes)
+        return bound_by((*body[:at], *later), self.modes, {self.time})
 
     def _is_asked(self, literal: Literal) -> bool:
         return isinstance(literal, Changes) and not literal.initiates
