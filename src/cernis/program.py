@@ -64,7 +64,7 @@ class Program:
         """How it is evaluated."""
         from cernis.plan import make_plan
 
-        with collector_paused():
+        with collector_paused(to_be_run=True):
             return make_plan(self.checked)
 
     def run(
@@ -235,7 +235,7 @@ def check_source(
     else:
         parsed = load_text(source, facts=texts)
     tables, troubles = _tables(file for file in files if file.suffix in TABLE_ENDINGS)
-    with collector_paused():
+    with collector_paused(to_be_run=True):
         return check(_with(parsed, troubles), tables, dialect, usual, facts_follow)
 
 

@@ -108,12 +108,12 @@ def parse_source(source: Source, sources: Sources) -> Parsed:
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def collector_paused(to_be_run: bool = False) -> Iterator[None]:
     """Let the collector of unreachable objects wait while a program is read.
 
     A tree has no cycles for the collector to find, and its passes over the growing tree would
-    take more than half of the time. After a large one it makes the one pass that is due at once,
-    and not in the midst of the next run.
+    take more than half of the time. After a large program that is to be run it makes the one pass
+    that is due at once, and not in the midst of the run.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -122,7 +122,7 @@ def collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-            if gc.get_count()[0] > _MANY_OBJECTS:
+            if to_be_run and gc.get_count()[0] > _MANY_OBJECTS:
                 gc.collect()
 
 
