@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 import cernis  # noqa: E402
-from cernis.runtime.session import Session  # noqa: E402
-from cernis.runtime.settings import settings  # noqa: E402
+from cernis.session.session import Session  # noqa: E402
+from cernis.session.settings import settings  # noqa: E402
 from tests.spark import without  # noqa: E402
 from tests.stream.local import LocalStream  # noqa: E402
 

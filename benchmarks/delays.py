@@ -28,11 +28,11 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 import cernis  # noqa: E402
-from cernis.kernels.delays import NO_ACTION, NO_EFFECT, Effects, hold_delayed  # noqa: E402
-from cernis.operators.profile import Cost, Profile  # noqa: E402
+from cernis.evaluate.windowed_run import Run  # noqa: E402
+from cernis.kernels.inertia.delays import NO_ACTION, NO_EFFECT, Effects, hold_delayed  # noqa: E402
+from cernis.operators.measuring import Cost, Profile  # noqa: E402
 from cernis.plan import Plan  # noqa: E402
 from cernis.plan.logical import Scan, parts_of  # noqa: E402
-from cernis.runtime.run import Run  # noqa: E402
 from cernis.source import Span  # noqa: E402
 
 ENTITIES = {"netbill": 20_000, "voting": 20_000, "feedback": 20_000}

@@ -72,7 +72,7 @@ def main() -> None:
 def run(folder: Path, master: str, likely: Likely) -> None:
     """Run the stream to its end; in a process that may be killed."""
     from cernis.spark import files, stream
-    from cernis.spark.session import session
+    from cernis.spark.spark_session import session
 
     spark = session(master, {"spark.log.level": "OFF", "spark.executor.memory": "512m"})
     running = stream(

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT))
 import cernis  # noqa: E402
 from benchmarks.maritime import sort_time  # noqa: E402
 from cernis.plan import Plan  # noqa: E402
-from cernis.runtime.session import Session  # noqa: E402
+from cernis.session.session import Session  # noqa: E402
 from examples.fleet import generate as fleet  # noqa: E402
 from examples.maritime import generate as maritime  # noqa: E402
 from examples.maritime.vessels import FIRST_VESSEL  # noqa: E402

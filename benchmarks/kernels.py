@@ -22,14 +22,14 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels.codes import look_up
 from cernis.kernels.hashing import Numbering, RowTable
-from cernis.kernels.inertia import hold, hold_each
+from cernis.kernels.inertia.marked_rows import hold_rows, mark, stretches
+from cernis.kernels.inertia.plain_inertia import hold, hold_each
+from cernis.kernels.integer_codes import look_up
+from cernis.kernels.intervals.list_operations import Lists, cover, maximal, subtract
+from cernis.kernels.intervals.stab import stab
 from cernis.kernels.merge import merge
 from cernis.kernels.order import ascending, in_order, placed, ranks
-from cernis.kernels.rows import hold_rows, mark, stretches
-from cernis.kernels.stab import stab
-from cernis.kernels.sweep import Lists, cover, maximal, subtract
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Work: TypeAlias = Callable[[], object]

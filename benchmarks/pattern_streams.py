@@ -23,7 +23,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
 
 from benchmarks.stream import Batch, History, Watch, batches, listen, show  # noqa: E402
 from cernis.spark import files, stream  # noqa: E402
-from cernis.spark.session import session  # noqa: E402
+from cernis.spark.spark_session import session  # noqa: E402
 
 KEYS: Final = 10_000
 A_SECOND: Final = 100

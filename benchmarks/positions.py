@@ -33,7 +33,7 @@ from cernis.geo.events import motion_events  # noqa: E402
 from cernis.geo.parameters import Parameters  # noqa: E402
 from cernis.geo.proximity import near_pairs  # noqa: E402
 from cernis.spark import recognise  # noqa: E402
-from cernis.spark.output import write as write_result  # noqa: E402
+from cernis.spark.batch.answer_files import write as write_result  # noqa: E402
 from cernis.spark.positions import write_events  # noqa: E402
 from examples.maritime.recognised import areas_of, program_for  # noqa: E402
 from examples.maritime.simulate import Simulation, simulate  # noqa: E402

@@ -33,10 +33,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
 import cernis  # noqa: E402
 from benchmarks.spark import TIMES  # noqa: E402
 from benchmarks.stream import RULES, History  # noqa: E402
-from cernis.runtime.keeping import left  # noqa: E402
-from cernis.runtime.plain import packed  # noqa: E402
-from cernis.runtime.session import Session  # noqa: E402
-from cernis.runtime.session_file import LAYOUT  # noqa: E402
+from cernis.session.saved.plain_trees import packed  # noqa: E402
+from cernis.session.saved.saved_state import left  # noqa: E402
+from cernis.session.saved.session_file import LAYOUT  # noqa: E402
+from cernis.session.session import Session  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
 
 LEAST = 227_000_000
@@ -149,8 +149,8 @@ def resident() -> float:
 
 def on_spark(folder: Path, given: Any) -> None:
     from cernis.spark import files, stream
-    from cernis.spark.session import session
     from cernis.spark.sinks import ParquetSink
+    from cernis.spark.spark_session import session
 
     spark = session("local[2]", {"spark.log.level": "OFF"})
     target, running = folder / "in", None

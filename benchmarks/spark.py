@@ -37,19 +37,19 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
 
 import cernis  # noqa: E402
+from cernis.answers.writers import OutputFormat  # noqa: E402
+from cernis.answers.writers import write as write_here  # noqa: E402
 from cernis.plan import Plan  # noqa: E402
-from cernis.runtime.settings import Settings  # noqa: E402
-from cernis.runtime.writers import OutputFormat  # noqa: E402
-from cernis.runtime.writers import write as write_here  # noqa: E402
-from cernis.spark.batch import recognise_plan  # noqa: E402
-from cernis.spark.exchanged import Exchanged  # noqa: E402
-from cernis.spark.job import job_of  # noqa: E402
-from cernis.spark.output import write  # noqa: E402
-from cernis.spark.pack import pack  # noqa: E402
-from cernis.spark.pipeline import exchange  # noqa: E402
-from cernis.spark.rows import DDL  # noqa: E402
-from cernis.spark.session import session  # noqa: E402
-from cernis.spark.source import Source, source_of  # noqa: E402
+from cernis.session.settings import Settings  # noqa: E402
+from cernis.spark.batch.answer_files import write  # noqa: E402
+from cernis.spark.batch.batch_run import recognise_plan  # noqa: E402
+from cernis.spark.batch.spark_pipeline import exchange  # noqa: E402
+from cernis.spark.exchange.batch_job import job_of  # noqa: E402
+from cernis.spark.exchange.exchange_rows import DDL  # noqa: E402
+from cernis.spark.exchange.exchange_stats import Exchanged  # noqa: E402
+from cernis.spark.exchange.pack import pack  # noqa: E402
+from cernis.spark.input.batch_input import Source, source_of  # noqa: E402
+from cernis.spark.spark_session import session  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
 
 TIMES = ("arrival", "occurrence", "start", "end")

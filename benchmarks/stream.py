@@ -31,8 +31,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
 from benchmarks.spark import TIMES, processors  # noqa: E402
 from cernis.spark import Stream, files, stream  # noqa: E402
 from cernis.spark.metrics import Metrics  # noqa: E402
-from cernis.spark.session import session  # noqa: E402
 from cernis.spark.sinks import ParquetSink  # noqa: E402
+from cernis.spark.spark_session import session  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
 
 RULES = ROOT / "examples" / "maritime" / "rules.cer"

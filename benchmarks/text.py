@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 
 import cernis
+from cernis.answers.result import Result
+from cernis.answers.writers import OutputFormat, write
 from cernis.program import Program
-from cernis.runtime.columns import Records
-from cernis.runtime.recognise import recognise
-from cernis.runtime.result import Result
-from cernis.runtime.settings import Settings
-from cernis.runtime.sources import read_events
-from cernis.runtime.writers import OutputFormat, write
+from cernis.records.record_columns import Records
+from cernis.records.record_sources import read_events
+from cernis.session.recognise import recognise
+from cernis.session.settings import Settings
 
 SEED = 20
 TOY = Path(__file__).parents[1] / "examples" / "toy"

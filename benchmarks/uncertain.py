@@ -25,19 +25,23 @@ import numpy as np
 import pyarrow as pa
 
 import cernis
+from cernis.answers.accuracy import compare
+from cernis.answers.noise import gamma_confidences, spurious_records
+from cernis.answers.scores import Score
+from cernis.evaluate.probabilities.credible_intervals import (
+    maximal_intervals,
+    most_credible,
+    recognise,
+)
+from cernis.evaluate.probabilities.durations import Durations, learned
+from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer, UncertainRun
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.program import Program
+from cernis.records.record_sources import read_events, read_unresolved
 from cernis.report.chart import chart
-from cernis.runtime.accuracy import compare
-from cernis.runtime.recognise import bounds
-from cernis.runtime.settings import Settings, settings
-from cernis.runtime.sources import read_events, read_unresolved
-from cernis.runtime.uncertain import UncertainAnswer, UncertainRun
-from cernis.runtime.uncertain_settings import UncertainSettings
-from cernis.runtime.uncertain_windows import WindowedRun, relations_in
-from cernis.uncertain.durations import Durations, learned
-from cernis.uncertain.intervals import maximal_intervals, most_credible, recognise
-from cernis.uncertain.noise import gamma_confidences, spurious_records
-from cernis.uncertain.scores import Score
+from cernis.session.recognise import bounds
+from cernis.session.settings import Settings, settings
+from cernis.session.uncertain_windows import WindowedRun, relations_in
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))

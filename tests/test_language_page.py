@@ -10,8 +10,8 @@ from cernis.check import check
 from cernis.check.declarations import _ACCEPTED, _DIRECTIVES, CLAUSES, TYPES
 from cernis.check.lower import _HANDLERS
 from cernis.check.staticrules import ALLEN_MODES, ALLEN_RELATIONS
-from cernis.knowledge.arithmetic import FUNCTIONS
-from cernis.knowledge.builtins import BUILTINS
+from cernis.knowledge.resolution.builtins import BUILTINS
+from cernis.knowledge.resolution.prolog_arithmetic import FUNCTIONS
 from cernis.syntax.load import load_text
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import PATTERN_OPERATORS, PatternRule

@@ -1,10 +1,13 @@
-"""Imports point one way: each layer of the package imports only the layers below it.
+"""Imports point one way, rooms are small, and every module has a name of its own.
+
+Each layer of the package imports only the layers below it.
 
 A layer is a folder, or a single module, directly under `cernis`. The tables are the rule. An
 import counts wherever it stands: at the top of a module, in a function, or for types only.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "src" / "cernis"
 
 ANYTHING = None
+MOST_MODULES = 22
 
 # layer: what it may import of cernis, a whole layer or one module of it. Itself always.
 LAYERS: Mapping[str, frozenset[str] | None] = {
@@ -22,27 +26,37 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
     "knowledge": frozenset({"source", "errors", "syntax"}),
     "check": frozenset({"source", "errors", "syntax", "knowledge"}),
     "plan": frozenset({"source", "errors", "syntax", "knowledge", "check"}),
-    "program": frozenset({"source", "errors", "syntax", "knowledge", "check", "plan", "runtime"}),
     "kernels": frozenset(),
     "tables": frozenset({"errors", "kernels"}),
     "operators": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}
     ),
-    "uncertain": frozenset(
-        {"source", "errors", "syntax", "check", "plan", "kernels", "tables", "operators"}
+    "records": frozenset(
+        {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}
     ),
-    "runtime": frozenset(
+    "evaluate": frozenset(
+        {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}
+        | {"operators", "records"}
+    ),
+    "answers": frozenset(
+        {"errors", "syntax", "knowledge", "check", "tables", "records", "evaluate"}
+    ),
+    "session": frozenset(
+        {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}
+        | {"operators", "records", "evaluate", "answers"}
+    ),
+    "program": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan"}
-        | {"kernels", "tables", "operators", "uncertain"}
+        | {"records", "evaluate", "answers", "session"}
     ),
     # From positions to events: it knows nothing of rules.
     "geo": frozenset({"errors", "kernels"}),
     "spark": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan", "program"}
-        | {"kernels", "tables", "operators", "uncertain", "runtime", "geo"}
+        | {"kernels", "tables", "operators", "records", "evaluate", "answers", "session", "geo"}
     ),
     "report": frozenset(
-        {"source", "errors", "syntax", "check", "plan", "program", "tables", "runtime"}
+        {"source", "errors", "syntax", "check", "plan", "program", "tables", "session"}
     ),
     "cli": ANYTHING,
     # `cernis/__init__.py` offers what the layers have; tests/test_import.py keeps it light.
@@ -55,7 +69,8 @@ FOREIGN: Mapping[str, frozenset[str]] = {
     "pyspark": frozenset({"spark"}),
     "numba": frozenset({"kernels"}),
     "pyarrow": frozenset(
-        {"knowledge", "tables", "operators", "uncertain", "runtime", "geo", "spark"}
+        {"knowledge", "tables", "operators", "records", "evaluate", "answers", "session"}
+        | {"geo", "spark"}
         | {"report", "cli"}
     ),
 }
@@ -128,6 +143,20 @@ def test_no_module_imports_what_its_layer_may_not() -> None:
     assert not wrong, "\n" + "\n".join(wrong)
 
 
+def test_no_folder_has_more_modules_than_a_reader_can_survey() -> None:
+    sizes = Counter(str(own.parent.relative_to(PACKAGE)) for own in _modules())
+    assert {folder: size for folder, size in sizes.items() if size > MOST_MODULES} == {}
+
+
+def test_no_two_modules_share_a_name() -> None:
+    names = Counter(own.stem for own in _modules())
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def _modules() -> list[Path]:
+    return [own for own in PACKAGE.rglob("*.py") if own.name != "__init__.py"]
+
+
 def test_the_table_has_no_cycle() -> None:
     below = {
         layer: {each.split(".")[0] for each in allowed}
@@ -150,8 +179,8 @@ def test_the_tables_name_known_layers_only() -> None:
 @pytest.mark.parametrize(
     ("module", "text"),
     [
-        ("cernis.kernels.sweep", "from cernis.plan import Union"),
-        ("cernis.kernels.sweep", "import pyarrow as pa"),
+        ("cernis.kernels.intervals.list_operations", "from cernis.plan import Union"),
+        ("cernis.kernels.intervals.list_operations", "import pyarrow as pa"),
         ("cernis.syntax.parser", "import cernis.check.types"),
         ("cernis.syntax.parser", "from cernis import check"),
         ("cernis.syntax.parser", "from .. import check"),
@@ -160,9 +189,12 @@ def test_the_tables_name_known_layers_only() -> None:
         ("cernis.source", "from cernis.errors import Note"),
         ("cernis.errors", "from cernis.syntax import parse"),
         ("cernis.errors", "from cernis.syntax.tree import Term"),
-        ("cernis.runtime.session", "import pyspark.sql"),
+        ("cernis.session.session", "import pyspark.sql"),
         ("cernis.operators.union", "def f():\n    from numba import njit"),
-        ("cernis.plan.strata", "if TYPE_CHECKING:\n    from cernis.runtime.state import State"),
+        (
+            "cernis.plan.strata",
+            "if TYPE_CHECKING:\n    from cernis.evaluate.columns.state import State",
+        ),
         ("cernis.plans.strata", ""),
     ],
 )
@@ -177,8 +209,8 @@ def test_a_wrong_import_is_found(module: str, text: str) -> None:
         ("cernis.syntax.parser", "from . import tree"),
         ("cernis.errors", "from cernis.source import Place"),
         ("cernis.check.safety", "from ..syntax.tree import Term"),
-        ("cernis.spark.batch", "from pyspark.sql import DataFrame"),
-        ("cernis.kernels.sweep", "from numba import njit\nimport numpy as np"),
+        ("cernis.spark.batch.batch_run", "from pyspark.sql import DataFrame"),
+        ("cernis.kernels.intervals.list_operations", "from numba import njit\nimport numpy as np"),
         ("cernis.cli.main", "import cernis\nfrom cernis.spark import batch"),
     ],
 )

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import cernis
+from cernis.answers.result import Result
 from cernis.program import Program
-from cernis.runtime.result import Result
 from tests.engine.compare import Scenario, by_engine
 from tests.fuzz.mixed_programs import stream_difference
 from tests.reference.cases import PENDING, Case, read_cases

@@ -8,11 +8,11 @@ from pathlib import Path
 import shapely
 
 import cernis
+from cernis.answers.result import Result
 from cernis.geo.areas import Areas
 from cernis.geo.events import positions_to_events
 from cernis.geo.parameters import Parameters
 from cernis.program import Program
-from cernis.runtime.result import Result
 from examples.maritime.simulate import Simulation
 
 RULES = Path(__file__).parent / "rules.cer"

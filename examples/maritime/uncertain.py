@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from cernis.answers.noise import distance_confidences
 from cernis.geo.events import positions_to_events
 from cernis.geo.sphere import distances
-from cernis.uncertain.noise import distance_confidences
 from examples.maritime.recognised import areas_of
 from examples.maritime.simulate import Simulation
 from examples.maritime.voyages import METRES_A_DEGREE

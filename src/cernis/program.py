@@ -13,21 +13,21 @@ from cernis.check.catalogue import EventEntry, FluentEntry
 from cernis.check.checker import Checked, check
 from cernis.check.model import DIALECTS, Relation
 from cernis.errors import CernisError, DataError, Diagnostic, ProgramError, Severity
-from cernis.knowledge.facts import FactTable
+from cernis.knowledge.fact_tables import FactTable
 from cernis.knowledge.rdf import RDF_ENDINGS, Triple, rdf_tables, read_rdf
-from cernis.knowledge.tables import read_table
+from cernis.knowledge.table_files import read_table
 from cernis.source import Sources
 from cernis.syntax.load import ENDINGS, load_files, load_text
 from cernis.syntax.parser import Parsed, collector_paused
 
 if TYPE_CHECKING:
+    from cernis.answers.result import Result
+    from cernis.answers.uncertain_result import UncertainResult
     from cernis.plan import Plan
-    from cernis.runtime.result import Result
-    from cernis.runtime.session import Session
-    from cernis.runtime.settings import Length, Point
-    from cernis.runtime.sources import Events
-    from cernis.runtime.uncertain_result import UncertainResult
-    from cernis.runtime.uncertain_session import UncertainSession
+    from cernis.records.record_sources import Events
+    from cernis.session.session import Session
+    from cernis.session.settings import Length, Point
+    from cernis.session.uncertain_session import UncertainSession
 
 TABLE_ENDINGS = (".csv", ".parquet", *RDF_ENDINGS)
 """Endings of fact files that are tables, one predicate each, named after the file; or RDF."""
@@ -76,16 +76,16 @@ class Program:
         """Recognise: when did what hold, given these events?
 
         Events are tables (Arrow, pandas, polars), lists of tuples or mappings, files, or text
-        records: see `cernis.runtime.sources.read_events`. With a window, a query sees only what
-        happened within it, and there is a query every step; without, one query sees all. A run
+        records: see `cernis.records.record_sources.read_events`. With a window, a query sees only
+        what happened within it, and there is a query every step; without, one query sees all. A run
         goes from start, exclusive, to end; by default from just before the first record to the
         last. `mapping` says which columns of files are what, as `cernis.toml` does. A record that
         cannot be used is set aside, or is a DataError if `strict`. Input that is probably not what
         was meant, of which most records are not used, say, is an InputWarning.
         """
-        from cernis.runtime.recognise import recognise
-        from cernis.runtime.settings import settings
-        from cernis.runtime.unused import warn_of_input
+        from cernis.answers.unused_records import warn_of_input
+        from cernis.session.recognise import recognise
+        from cernis.session.settings import settings
 
         chosen = settings(window, step, start, end, tick, ties)
         result = recognise(
@@ -107,8 +107,8 @@ class Program:
         one another: one that comes again is ignored, and one is taken back by its id. A record that
         arrives or occurs more than `future` behind a query is set aside at that query.
         """
-        from cernis.runtime.session import Session
-        from cernis.runtime.settings import length, settings
+        from cernis.session.session import Session
+        from cernis.session.settings import length, settings
 
         chosen = settings(window, step, start, None, tick, ties)
         return Session(
@@ -130,7 +130,7 @@ class Program:
         `session.revision` tells what that changes. If it cannot be found so, because it rests on
         records that are forgotten, it is a DataError that says what has changed.
         """
-        from cernis.runtime.session_file import restore
+        from cernis.session.saved.session_file import restore
 
         return restore(self.plan, path)
 
@@ -146,9 +146,9 @@ class Program:
         `uncertain` names the relations of the input whose records may have a probability; all may,
         if none are named. The rest is as in `run_uncertain` and `session`.
         """
-        from cernis.runtime.settings import settings
-        from cernis.runtime.uncertain_session import UncertainSession
-        from cernis.runtime.uncertain_settings import uncertain_settings
+        from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
+        from cernis.session.settings import settings
+        from cernis.session.uncertain_session import UncertainSession
 
         chosen = settings(window, step, start, None, tick, ties)
         likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
@@ -176,10 +176,10 @@ class Program:
         `uncertain` names relations of the input to be taken as uncertain even if no record of
         theirs is. The rest is as in `run`.
         """
-        from cernis.runtime.recognise import recognise_uncertain
-        from cernis.runtime.settings import settings
-        from cernis.runtime.uncertain_settings import uncertain_settings
-        from cernis.runtime.unused import warn_of_input
+        from cernis.answers.unused_records import warn_of_input
+        from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
+        from cernis.session.recognise import recognise_uncertain
+        from cernis.session.settings import settings
 
         chosen = settings(window, step, start, end, tick, ties)
         likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)

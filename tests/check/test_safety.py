@@ -2,7 +2,7 @@
 
 import pytest
 
-from cernis.check.goals import Binder, infer_modes
+from cernis.check.goal_checks import Binder, infer_modes
 from cernis.check.model import Relation
 from cernis.syntax import parse, parse_term
 from cernis.syntax.tree import Clause, Compound, conjuncts

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 import cernis
-from cernis.check.phrases import expanded_text
+from cernis.check.rewrites.phrase_rules import expanded_text
 from cernis.program import check_source
 from cernis.syntax import parse, show
 from cernis.syntax.formatter import format_text
-from cernis.syntax.phrases import PHRASES, is_phrase
+from cernis.syntax.phrase_parser import PHRASES, is_phrase
 from cernis.syntax.tree import Clause, Compound, Item, Term, walk
 from tests.syntax.programs import Grower
 

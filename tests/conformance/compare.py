@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import cernis
-from cernis.runtime.result import as_text
+from cernis.answers.result import as_text
 
 from .programs import Scenario, drawn
 from .rtec import Answer, Rtec, Windows, cernis_answer, clipped, folder

@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 import cernis
-from cernis.runtime.result import as_text
+from cernis.answers.result import as_text
 
 from .rtec import Rtec, Windows, cernis_answer, clipped, folder, needs_rtec
 

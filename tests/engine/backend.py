@@ -7,9 +7,9 @@ import re
 import numpy as np
 
 import cernis
-from cernis.runtime.result import as_text
-from cernis.uncertain.durations import Durations
-from cernis.uncertain.intervals import most_credible, recognise, united
+from cernis.answers.result import as_text
+from cernis.evaluate.probabilities.credible_intervals import most_credible, recognise, united
+from cernis.evaluate.probabilities.durations import Durations
 from tests.reference.cases import Case
 
 from .compare import Scenario, by_engine

@@ -9,9 +9,9 @@ from random import Random
 from typing import cast
 
 import cernis
+from cernis.answers.result import Result, Summary, as_text
 from cernis.errors import CernisError, ProgramError
 from cernis.program import Program
-from cernis.runtime.result import Result, Summary, as_text
 from cernis.syntax import parse, show
 from cernis.syntax.tree import Clause
 from tests import reference

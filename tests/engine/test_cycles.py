@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.answers.result import as_text
 from cernis.errors import CernisError
-from cernis.runtime import cycles
-from cernis.runtime.changes import differing, differing_plain, earliest
-from cernis.runtime.result import as_text
+from cernis.evaluate.changes.differences import differing, differing_plain, earliest
+from cernis.evaluate.columns import cycle_rounds as cycles
 from tests.reference.cases import Case, read_cases
 
 from .backend import FEATURES, engine_text

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import cernis
-from cernis.operators.profile import Profile
+from cernis.evaluate.windowed_run import Run
+from cernis.operators.measuring import Profile
 from cernis.plan import Plan
 from cernis.plan.logical import Scan, Stratum, parts_of
-from cernis.runtime.run import Run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

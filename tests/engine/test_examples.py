@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import cernis
+from cernis.answers.result import as_text
+from cernis.evaluate.windowed_run import Answer, Run
 from cernis.program import Program
-from cernis.runtime.result import as_text
-from cernis.runtime.run import Answer, Run
 from examples.records import lines
 
 from .compare import Scenario, by_engine, by_reference

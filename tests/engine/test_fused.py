@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cernis.answers.result import as_text
 from cernis.errors import CernisError
-from cernis.operators import pipeline
-from cernis.runtime.result import as_text
+from cernis.operators import rule_pipeline as pipeline
 from tests.reference.cases import Case, read_cases
 
 from .backend import FEATURES, engine_text

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 import cernis
+from cernis.answers.result import as_text
 from cernis.check.model import FluentKind, Relation
+from cernis.evaluate.windowed_run import Answer, Run
 from cernis.knowledge.scope import COLLECTIONS
 from cernis.program import Program
-from cernis.runtime.result import as_text
-from cernis.runtime.run import Answer, Run
 from cernis.syntax import parse, show
 from cernis.syntax.tree import Clause, Term, functor, walk
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 import cernis
-from cernis.runtime import cycles
+from cernis.evaluate.columns import cycle_rounds as cycles
 from tests.session.feeds import difference as feed_difference
 
 from .compare import Scenario, by_engine, difference

@@ -8,7 +8,8 @@ import time
 import pytest
 
 import cernis
-from cernis.operators import fluents, simple
+from cernis.operators import fluent_lookups as fluents
+from cernis.operators.definitions import simple_fluents as simple
 
 MISSED = "happensAt(missed(X, Y), T) :- happensAt(no call(X, _Z) within 10 after call(X, Y), T)."
 UNANSWERED = (

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 import cernis
+from cernis.answers.result import as_text
 from cernis.check.model import Relation
 from cernis.errors import CernisError
-from cernis.operators.context import Context
-from cernis.operators.simple import Carried
+from cernis.evaluate.columns import cycle_rounds as cycles
+from cernis.evaluate.columns.cycle_instances import Instances
+from cernis.evaluate.columns.time_walk import in_order
+from cernis.operators.definitions.simple_fluents import Carried
+from cernis.operators.query_context import Context
+from cernis.plan.cycle_causes import UnfitError
 from cernis.plan.logical import Stratum
 from cernis.program import Program
-from cernis.runtime import cycles
-from cernis.runtime.causes import UnfitError
-from cernis.runtime.instances import Instances
-from cernis.runtime.ordered import in_order
-from cernis.runtime.result import as_text
 from cernis.tables.domains import Domain
 from tests.reference.cases import Case, read_cases
 

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import cernis
 from cernis.cli.main import app
+from cernis.knowledge.ground_values import term_of
 from cernis.knowledge.rdf import rdf_tables, read_rdf
-from cernis.knowledge.values import term_of
-from cernis.runtime.feed import FEED
+from cernis.session.feed import FEED
 from cernis.spark.sinks import fold
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound

@@ -8,7 +8,7 @@ import pytest
 
 import cernis
 from cernis.errors import KnowledgeError, ProgramError
-from cernis.operators import pairing
+from cernis.operators.patterns import pairing
 
 from .patterns import Drawing, by_reference, random_records, with_preference
 

@@ -1,7 +1,7 @@
 """Random alterations of saved states whose checksums are computed anew.
 
-A saved state is a tree of plain data (`cernis.runtime.plain`). It is altered as a tree, as the JSON
-text that its arrays are written beside, or in the head that lists the arrays.
+A saved state is a tree of plain data (`cernis.session.saved.plain_trees`). It is altered as a
+tree, as the JSON text that its arrays are written beside, or in the head that lists the arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.errors import DataError
-from cernis.runtime.plain import Layout, packed, sealed, unpacked
+from cernis.session.saved.plain_trees import Layout, packed, sealed, unpacked
 
 Tree = Any
 Key = str | int

@@ -22,15 +22,15 @@ from random import Random
 from typing import Any
 
 import cernis
+from cernis.answers.result import Result, as_text
 from cernis.errors import CernisError, OverflowFault
+from cernis.evaluate.windowed_run import windows
 from cernis.program import Program
-from cernis.runtime.recognise import bounds
-from cernis.runtime.result import Result, as_text
-from cernis.runtime.run import windows
-from cernis.runtime.settings import settings
-from cernis.runtime.sources import read_events
-from cernis.spark.domains import foreign_domains
-from cernis.spark.job import job_of
+from cernis.records.record_sources import read_events
+from cernis.session.recognise import bounds
+from cernis.session.settings import settings
+from cernis.spark.exchange.batch_job import job_of
+from cernis.spark.input.bucket_domains import foreign_domains
 from tests.engine import compare
 from tests.engine.compare import Scenario, Skip, by_engine, shrunk
 from tests.engine.programs import Text, random_program
@@ -305,7 +305,7 @@ def main(first: int, last: int, every: int = 0, is_short: bool = False) -> int:
 
 
 def _by_spark(seeds: Sequence[int]) -> Counter[str]:
-    from cernis.spark.session import session
+    from cernis.spark.spark_session import session
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)

@@ -26,12 +26,12 @@ from random import Random
 from types import FrameType
 
 from cernis.check.checker import Checked
-from cernis.check.phrases import expanded_text
+from cernis.check.rewrites.phrase_rules import expanded_text
 from cernis.errors import CernisError
 from cernis.plan import explain
 from cernis.program import Program, check_source
+from cernis.report.dependency_graph import as_dot, as_svg
 from cernis.report.diagnostics import as_github, as_json, as_text
-from cernis.report.graph import as_dot, as_svg
 from cernis.syntax import parse, show
 from cernis.syntax.formatter import format_text
 from tests.check.programs import Author

@@ -30,10 +30,10 @@ from zlib import crc32
 import cernis
 from cernis.errors import DataError
 from cernis.program import Program
-from cernis.runtime import session_file
-from cernis.runtime.session import Session
-from cernis.spark import stream_state
-from cernis.spark.store import Part, Shelf
+from cernis.session.saved import session_file
+from cernis.session.session import Session
+from cernis.spark.streaming import stream_state
+from cernis.spark.streaming.bucket_store import Part, Shelf
 from tests.fuzz.alterations import altered, altered_tree
 from tests.session.feeds import rows
 from tests.stream.local import LocalStream

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cernis.errors import DataError
-from cernis.runtime import session_file
-from cernis.runtime.plain import packed, sealed, unpacked
+from cernis.session.saved import session_file
+from cernis.session.saved.plain_trees import packed, sealed, unpacked
 from tests.fuzz.saved_states import KINDS, saved, session_outcome, stream_outcome
 
 SEEDS = range(100, 150)

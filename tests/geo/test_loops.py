@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cernis.geo import loops
+from cernis.geo import track_loops as loops
 from cernis.geo.nearby import list_near, list_near_plain
 from cernis.geo.sphere import METRES_A_DEGREE
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    from cernis.spark.session import session
+    from cernis.spark.spark_session import session
 
     # Workers find the package where this process does; they inherit it when the JVM starts.
     source = str(Path(cernis.__file__).parents[1])
@@ -113,7 +113,7 @@ def test_planted_behaviours_are_found_on_spark(
 
 
 def test_sentences(spark: SparkSession, tmp_path: Path) -> None:
-    from cernis.spark.ais import read_ais
+    from cernis.spark.ais_files import read_ais
     from cernis.spark.positions import positions_to_events
 
     folder = tmp_path / "ais"

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from cernis.kernels.inertia import INFINITY
-from cernis.kernels.sweep import Lists, pack
+from cernis.kernels.inertia.plain_inertia import INFINITY
+from cernis.kernels.intervals.list_operations import Lists, pack
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Pairs: TypeAlias = list[tuple[int, int]]

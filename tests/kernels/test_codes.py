@@ -5,7 +5,7 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.codes import look_up, look_up_plain
+from cernis.kernels.integer_codes import look_up, look_up_plain
 
 from .drawn import bases, integers
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.covering import covered, covered_plain, covering, covering_plain
-from cernis.kernels.inertia import INFINITY
+from cernis.kernels.inertia.plain_inertia import INFINITY
+from cernis.kernels.intervals.covering import covered, covered_plain, covering, covering_plain
 
 from .drawn import bases, integers, sized
 

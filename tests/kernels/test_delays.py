@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.delays import NO_ACTION, NO_EFFECT, Effects, hold_delayed
-from cernis.kernels.inertia import INFINITY, hold, hold_each
+from cernis.kernels.inertia.delays import NO_ACTION, NO_EFFECT, Effects, hold_delayed
+from cernis.kernels.inertia.plain_inertia import INFINITY, hold, hold_each
 
 from .drawn import Integers, actions, bases, carried, integers, rows
 

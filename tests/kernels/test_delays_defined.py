@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.delays import (
+from cernis.kernels.inertia.delays import (
     ALL,
     NEVER,
     NO_ACTION,
@@ -27,7 +27,7 @@ from cernis.kernels.delays import (
     Effects,
     hold_delayed,
 )
-from cernis.kernels.inertia import INFINITY
+from cernis.kernels.inertia.plain_inertia import INFINITY
 
 from .drawn import actions, bases, carried, integers, rows
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.inertia import (
+from cernis.kernels.inertia.plain_inertia import (
     INFINITY,
     Held,
     hold,

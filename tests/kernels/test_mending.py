@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cernis.kernels.mending import Pool, mend, mend_plain, write_marks
+from cernis.kernels.intervals.mending import Pool, mend, mend_plain, write_marks
 from cernis.tables.shelves import Shelf
 
 CODES = np.array([1, 0, 3, -2], np.int64)

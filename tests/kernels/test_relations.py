@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.allen import RELATIONS, related, related_plain
-from cernis.kernels.inertia import INFINITY
-from cernis.kernels.overlap import overlaps, overlaps_plain
-from cernis.kernels.sweep import Lists, pack
+from cernis.kernels.inertia.plain_inertia import INFINITY
+from cernis.kernels.intervals.allen import RELATIONS, related, related_plain
+from cernis.kernels.intervals.list_operations import Lists, pack
+from cernis.kernels.intervals.overlap import overlaps, overlaps_plain
 
 from .drawn import Integers, bases, collections, integers, sized, unpacked
 

@@ -7,8 +7,7 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.inertia import hold
-from cernis.kernels.rows import (
+from cernis.kernels.inertia.marked_rows import (
     MOST_ACTIONS,
     Stretches,
     hold_rows,
@@ -18,6 +17,7 @@ from cernis.kernels.rows import (
     stretches,
     stretches_plain,
 )
+from cernis.kernels.inertia.plain_inertia import hold
 
 from .drawn import Integers, actions, bases, carried, integers, rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cernis.kernels.stretches import cut, cut_plain, lie_in
+from cernis.kernels.intervals.stretches import cut, cut_plain, lie_in
 from cernis.tables.shelves import Shelf
 
 Row = tuple[float, ...]

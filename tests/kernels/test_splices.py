@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cernis.kernels.splices import splice, splice_plain
-from cernis.kernels.stretches import are_apart, unite, unite_plain
+from cernis.kernels.intervals.splices import splice, splice_plain
+from cernis.kernels.intervals.stretches import are_apart, unite, unite_plain
 from cernis.tables.shelves import Shelf
 
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.inertia import INFINITY
-from cernis.kernels.stab import stab, stab_plain
-from cernis.kernels.sweep import pack
+from cernis.kernels.inertia.plain_inertia import INFINITY
+from cernis.kernels.intervals.list_operations import pack
+from cernis.kernels.intervals.stab import stab, stab_plain
 
 from .drawn import Pairs, bases, collections, groups, integers, intervals, sized
 

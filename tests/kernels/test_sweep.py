@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.kernels.inertia import INFINITY
-from cernis.kernels.sweep import (
+from cernis.kernels.inertia.plain_inertia import INFINITY
+from cernis.kernels.intervals.list_operations import (
     Lists,
     cover,
     cover_plain,

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from cernis.kernels import unfold as walk
-from cernis.kernels.delays import ALL, NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
+from cernis.kernels.inertia import unfold as walk
+from cernis.kernels.inertia.delays import ALL, NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
+from cernis.kernels.inertia.unfold import Causes, Unfolded, unfold
 from cernis.kernels.linked import linked, linked_plain
-from cernis.kernels.unfold import Causes, Unfolded, unfold
 
 Integers = npt.NDArray[np.int64]
 VALUES = 3

@@ -2,8 +2,8 @@
 
 from cernis.knowledge import Knowledge, Limits, Value, value
 from cernis.knowledge.classify import grouped
-from cernis.knowledge.database import Database
-from cernis.knowledge.resolve import Resolver
+from cernis.knowledge.resolution.database import Database
+from cernis.knowledge.resolution.resolution_engine import Resolver
 from cernis.syntax import parse, parse_term, show
 from cernis.syntax.tree import Clause
 

@@ -4,7 +4,7 @@ import pytest
 
 import cernis
 from cernis.errors import KnowledgeError
-from cernis.knowledge.arithmetic import EARTH, FUNCTIONS
+from cernis.knowledge.resolution.prolog_arithmetic import EARTH, FUNCTIONS
 from tests.knowledge.programs import answers, resolver
 
 NOTHING = resolver("")

@@ -5,7 +5,7 @@ import pytest
 
 from cernis.errors import KnowledgeError
 from cernis.knowledge import FactTable, Knowledge
-from cernis.knowledge.facts import table_of_rows
+from cernis.knowledge.fact_tables import table_of_rows
 from cernis.syntax import parse_term
 from tests.knowledge.programs import answers, clauses, knowledge, resolver
 

@@ -1,8 +1,8 @@
 from cernis.knowledge import BUILTINS, Kind, builtin
-from cernis.knowledge.arithmetic import COMPARISONS
-from cernis.knowledge.gather import COLLECTIONS
-from cernis.knowledge.library import ANSWERS, TESTS
-from cernis.knowledge.prelude import PRELUDE, prelude
+from cernis.knowledge.resolution.gather import COLLECTIONS
+from cernis.knowledge.resolution.library import ANSWERS, TESTS
+from cernis.knowledge.resolution.prelude import PRELUDE, prelude
+from cernis.knowledge.resolution.prolog_arithmetic import COMPARISONS
 
 CONTROL = {key for key, known in BUILTINS.items() if known.kind is Kind.CONTROL}
 SIMPLE = {("=", 2), ("is", 2)}

@@ -1,7 +1,7 @@
 import pytest
 
 from cernis.knowledge import Knowledge, Route
-from cernis.knowledge.facts import table_of_rows
+from cernis.knowledge.fact_tables import table_of_rows
 from tests.knowledge.programs import answers, clauses, knowledge
 
 FACTS = "linked(1, 2). linked(2, 3). vessel(a, tug). vessel(b, pilot).\n"

@@ -6,7 +6,7 @@ import pytest
 import cernis
 from cernis.errors import KnowledgeError
 from cernis.knowledge import ColumnType, Value
-from cernis.knowledge.facts import FactTable, column_type, table_of_facts, table_of_rows
+from cernis.knowledge.fact_tables import FactTable, column_type, table_of_facts, table_of_rows
 from cernis.syntax import parse
 from cernis.syntax.tree import Clause, Compound, functor
 from tests.knowledge.programs import clauses, knowledge

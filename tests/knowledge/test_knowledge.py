@@ -6,7 +6,7 @@ import pytest
 
 import cernis
 from cernis.knowledge import Knowledge, Route, classify, inline
-from cernis.knowledge.facts import table_of_rows
+from cernis.knowledge.fact_tables import table_of_rows
 from cernis.syntax import parse_term
 from tests.knowledge.programs import answers, clauses, knowledge
 

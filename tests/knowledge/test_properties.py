@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cernis.errors import KnowledgeError
 from cernis.knowledge import Knowledge, Route
 from cernis.knowledge.modes import names
-from cernis.knowledge.resolve import Resolver
+from cernis.knowledge.resolution.resolution_engine import Resolver
 from cernis.syntax import parse_term, show
 from cernis.syntax.tree import Variable
 from tests.knowledge import naive

@@ -1,7 +1,7 @@
 import pytest
 
 from cernis.knowledge import Value, term_of, value
-from cernis.knowledge.values import canonical, field_value, same
+from cernis.knowledge.ground_values import canonical, field_value, same
 from cernis.syntax import parse_term
 from cernis.syntax.tree import Atom, Number, Sequence
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cernis
-from cernis.plan.linking import Linker
+from cernis.plan.entity_links import Linker
 
 CYCLE = """
 initiatedAt(a(X)=true, T) :- happensAt(e(X, Y), T), holdsAt(b(Y)=true, T).

@@ -15,7 +15,7 @@ import pytest
 
 from cernis.check import Checked
 from cernis.program import load
-from cernis.report.graph import as_dot, as_svg
+from cernis.report.dependency_graph import as_dot, as_svg
 from tests.plan.golden import programs
 
 ROOT = Path(__file__).parents[2]
@@ -187,7 +187,8 @@ def test_svg_leaves_the_input_out() -> None:
 
 def test_pictures_do_not_depend_on_the_order_of_hashes() -> None:
     code = (
-        "import sys; from cernis.program import load; from cernis.report.graph import *\n"
+        "import sys; from cernis.program import load\n"
+        "from cernis.report.dependency_graph import *\n"
         "checked = load(sys.argv[1], sys.argv[2:]).checked\n"
         "print(as_dot(checked.dependencies, checked.catalogue))\n"
         "print(as_svg(checked.dependencies, checked.catalogue))\n"

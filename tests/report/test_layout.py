@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.report.layout import LANE, ROW, Lane, Spot, chain, rows
+from cernis.report.layered_rows import LANE, ROW, Lane, Spot, chain, rows
 
 Levels = dict[int, int]
 Edges = list[tuple[int, int]]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from cernis.cli.main import app
-from cernis.operators.profile import Cost
-from cernis.report.profile import as_text
+from cernis.operators.measuring import Cost
+from cernis.report.profile_table import as_text
 from cernis.source import Sources
 
 TOY = Path(__file__).parents[2] / "examples/toy"

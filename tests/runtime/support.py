@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import cernis
-from cernis.knowledge.values import Value
+from cernis.knowledge.ground_values import Value
 from cernis.program import Program
-from cernis.runtime.columns import INFINITE, Records, cell
-from cernis.runtime.records import read_text
+from cernis.records.record_columns import INFINITE, Records, cell
+from cernis.records.text_records import read_text
 
 TOY = """\
 initiatedAt(rich(X)=true, T)  :- happensAt(win_lottery(X), T).

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cernis
+from cernis.answers import answer_lines
+from cernis.answers.answer_lines import argument_text, template, text_blocks, value_text
 from cernis.check.model import Relation, flatten
-from cernis.knowledge.values import Value, term_of, value
-from cernis.runtime import answer_lines
-from cernis.runtime.answer_lines import argument_text, template, text_blocks, value_text
-from cernis.runtime.run import Answer
+from cernis.evaluate.windowed_run import Answer
+from cernis.knowledge.ground_values import Value, term_of, value
 from cernis.syntax import parse_term, show
 from cernis.syntax.tree import Compound, Term
 from cernis.tables.domains import Domain
-from cernis.tables.events import EventTable
-from cernis.tables.fluents import INFINITY, FluentTable
+from cernis.tables.event_tables import EventTable
+from cernis.tables.interval_tables import INFINITY, FluentTable
 
 ODD = [
     "a", "b", "ab", "a_b", "aB", "a1", "Far out", "it's", "not", "mod", "is", "where", "seq", "a,b",

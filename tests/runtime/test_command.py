@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cernis
-from cernis.cli import run as command
+from cernis.cli import run_command as command
 from tests.cli.command import ROOT, environment, run, start
 from tests.cli.test_process import on_terminal
 
@@ -260,9 +260,9 @@ def test_a_run_on_text_does_without_pandas() -> None:
 def test_the_first_run_says_why_it_takes_long(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import cernis.operators.fluents
-    import cernis.operators.simple
-    import cernis.operators.static  # noqa: F401 - these compile the kernels, if need be
+    import cernis.operators.definitions.simple_fluents
+    import cernis.operators.fluent_lookups
+    import cernis.operators.intervals.static_fluents  # noqa: F401 - these compile the kernels, if need be
 
     assert command.kernels_are_compiled()
     command.tell_of_compilation()

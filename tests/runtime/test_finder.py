@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 
 from cernis.tables.domains import Domain
-from cernis.tables.fluents import Finder
+from cernis.tables.interval_tables import Finder
 
 Array = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import cernis
+from cernis.answers.result import Summary
 from cernis.errors import DataError
 from cernis.program import Program
-from cernis.runtime.gathering import NO_RECORD
-from cernis.runtime.result import Summary
-from cernis.runtime.settings import length, point, settings
+from cernis.records.gathering import NO_RECORD
+from cernis.session.settings import length, point, settings
 from tests.reference.cases import Case, read_cases
 
 from .support import TOY_ANSWER, TOY_RECORDS, toy

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import cernis
+from cernis.answers.answer_tables import INTERVALS
+from cernis.answers.result import Result
+from cernis.answers.writers import OutputFormat, claim, file_names, write
 from cernis.check.model import Relation
 from cernis.errors import CernisError, DataError
-from cernis.runtime.frames import INTERVALS
-from cernis.runtime.result import Result
-from cernis.runtime.writers import OutputFormat, claim, file_names, write
 
 from .support import TOY_ANSWER, TOY_RECORDS, toy
 

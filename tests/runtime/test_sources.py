@@ -16,8 +16,8 @@ import pytest
 import cernis
 from cernis.errors import DataError
 from cernis.program import Program
-from cernis.runtime.columns import Records
-from cernis.runtime.sources import read_events
+from cernis.records.record_columns import Records
+from cernis.records.record_sources import read_events
 
 from .support import TOY_ANSWER, TOY_RECORDS, asides, kinds, rows, toy
 

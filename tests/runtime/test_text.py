@@ -9,12 +9,12 @@ import pytest
 
 import cernis
 from cernis.program import Program
-from cernis.runtime import records as text_reader
-from cernis.runtime.columns import INFINITE, Kind, Records
-from cernis.runtime.gathering import Gathering
-from cernis.runtime.lines import field_of, read_line
-from cernis.runtime.records import read_stream, read_text
-from cernis.runtime.shapes import Shapes
+from cernis.records import text_records as text_reader
+from cernis.records.gathering import Gathering
+from cernis.records.record_columns import INFINITE, Kind, Records
+from cernis.records.record_shapes import Shapes
+from cernis.records.text_lines import field_of, read_line
+from cernis.records.text_records import read_stream, read_text
 
 from .support import asides, kinds, read, rows, toy
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import cernis
-from cernis.check.forms import Form
+from cernis.answers.result import Result
+from cernis.check.value_forms import Form
 from cernis.errors import CernisError, OverflowFault
-from cernis.operators.arithmetic import OPERATIONS, applied, as_numbers, compared
+from cernis.operators.column_arithmetic import OPERATIONS, applied, as_numbers, compared
 from cernis.program import Program
-from cernis.runtime.feed import Feed
-from cernis.runtime.result import Result
-from cernis.runtime.session import Session
+from cernis.session.feed import Feed
+from cernis.session.session import Session
 from cernis.tables.domains import Domain, numbers_of
 
 WAYS = pytest.mark.parametrize("incremental", [False, True], ids=["scratch", "changes"])
@@ -237,7 +237,7 @@ def _compared(name: str, a: Any, b: Any) -> bool:
 
 @pytest.mark.parametrize("name", ["+", "-", "*", "/", "//", "mod", "min", "max", "**"])
 def test_operations_on_several_forms_are_those_of_background_knowledge(name: str) -> None:
-    from cernis.knowledge.arithmetic import Fault, apply
+    from cernis.knowledge.resolution.prolog_arithmetic import Fault, apply
 
     values: list[Any] = [0, 1, 2, -3, 7, 0.5, 2.0, -1.5, 2**40, 2**53 + 1, 10**18]
     pairs = [(a, b) for a in values for b in values if name != "**" or abs(b) < 100]

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from cernis.answers.answer_tables import all_intervals, lists_of
+from cernis.answers.result import Result
+from cernis.evaluate.windowed_run import Answer, Window, windows
 from cernis.program import Program
-from cernis.runtime.frames import all_intervals, lists_of
-from cernis.runtime.recognise import bounds
-from cernis.runtime.result import Result
-from cernis.runtime.run import Answer, Window, windows
-from cernis.runtime.session import Session
-from cernis.runtime.settings import settings
-from cernis.runtime.sources import read_events
+from cernis.records.record_sources import read_events
+from cernis.session.recognise import bounds
+from cernis.session.session import Session
+from cernis.session.settings import settings
 from tests.engine.compare import Scenario
 
 Rows = Counter[tuple[object, ...]]

@@ -10,7 +10,7 @@ import pytest
 
 import cernis
 from cernis.program import Program
-from cernis.runtime.session import Session
+from cernis.session.session import Session
 from examples.fleet import generate as fleet
 from examples.maritime import generate as maritime
 from tests.session.feeds import Sum

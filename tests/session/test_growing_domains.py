@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cernis
-from cernis.runtime.session import Session
+from cernis.session.session import Session
 from tests.engine.compare import Scenario, by_engine
 from tests.reference.cases import read_case
 from tests.session import feeds

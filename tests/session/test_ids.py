@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import cernis
-from cernis.runtime import ids as ids_module
-from cernis.runtime.session import Session
+from cernis.evaluate import record_ids as ids_module
+from cernis.session.session import Session
 from tests.session.feeds import Sum, rows
 
 RULES = """

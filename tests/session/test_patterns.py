@@ -11,7 +11,7 @@ import pytest
 import cernis
 from cernis.errors import KnowledgeError
 from cernis.program import Program
-from cernis.runtime.session import Session
+from cernis.session.session import Session
 from tests.engine.compare import Scenario, by_engine
 from tests.engine.patterns import Drawing, by_reference, random_records
 from tests.spark.keyed import PROGRAMS, stream

@@ -11,11 +11,11 @@ import pytest
 
 import cernis
 from cernis.errors import DataError
+from cernis.plan.definition_diff import digests, fact_digests, fingerprint
 from cernis.program import Program
-from cernis.runtime import session_file
-from cernis.runtime.feed import Feed
-from cernis.runtime.kinship import digests, fact_digests, fingerprint
-from cernis.runtime.session import Session
+from cernis.session.feed import Feed
+from cernis.session.saved import session_file
+from cernis.session.session import Session
 from tests.engine.compare import scenarios
 from tests.session.feeds import Fed, Sum, rows
 

@@ -10,8 +10,8 @@ import pytest
 
 import cernis
 from cernis.errors import DataError
-from cernis.runtime import session as session_module
-from cernis.runtime.session import Session
+from cernis.session import session as session_module
+from cernis.session.session import Session
 from tests.engine.compare import Scenario, by_engine, scenarios
 from tests.engine.compare import difference as engine_difference
 from tests.engine.streams import Settings

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import cernis
-from cernis.runtime import session as session_module
-from cernis.runtime.anchors import are_anchored
-from cernis.runtime.keeping import left
-from cernis.runtime.plain import packed
-from cernis.runtime.session import Session
-from cernis.runtime.session_file import LAYOUT
+from cernis.evaluate.domain_retention import are_anchored
+from cernis.session import session as session_module
+from cernis.session.saved.plain_trees import packed
+from cernis.session.saved.saved_state import left
+from cernis.session.saved.session_file import LAYOUT
+from cernis.session.session import Session
 
 RULES = """
 dynamicDomain(ship(_)).

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session of two cores. The workers find the package and the tests in this tree."""
-    from cernis.spark.session import session
+    from cernis.spark.spark_session import session
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])

@@ -16,7 +16,7 @@ def main(kind: str, events: str) -> None:
     from pyspark.sql import SparkSession
 
     from cernis.spark import recognise
-    from cernis.spark.session import session
+    from cernis.spark.spark_session import session
 
     if kind == "connect":
         spark = SparkSession.builder.remote("local[2]").getOrCreate()

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import cernis
+from cernis.answers.result import as_text
 from cernis.errors import CernisError, DataError, ProgramError
-from cernis.runtime.result import as_text
 from cernis.spark import recognise
-from cernis.spark.answers import answer_of
-from cernis.spark.blobs import loads
-from cernis.spark.rows import Kind
-from cernis.spark.trouble import explained
+from cernis.spark.exchange.blobs import loads
+from cernis.spark.exchange.exchange_rows import Kind
+from cernis.spark.exchange.packed_answers import answer_of
+from cernis.spark.worker_errors import explained
 from tests.engine.backend import FEATURES
 from tests.runtime.support import TOY, TOY_ANSWER, TOY_RECORDS
 from tests.test_cases import CASES

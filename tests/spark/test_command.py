@@ -13,11 +13,11 @@ import pyarrow.dataset as ds
 import pytest
 
 import cernis
-from cernis.cli import spark as command
+from cernis.cli import spark_command as command
 from cernis.errors import DataError
-from cernis.spark import output as writing
 from cernis.spark import recognise
-from cernis.spark.exchanged import skew
+from cernis.spark.batch import answer_files as writing
+from cernis.spark.exchange.exchange_stats import skew
 from tests.cli.command import environment, run
 from tests.runtime.support import TOY, TOY_ANSWER, TOY_RECORDS
 

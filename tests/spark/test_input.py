@@ -12,8 +12,8 @@ import pytest
 import cernis
 from cernis.errors import DataError, InputWarning
 from cernis.spark import recognise
-from cernis.spark.trouble import explained
-from cernis.spark.uncertain import recognise_uncertain
+from cernis.spark.batch.uncertain_batch import recognise_uncertain
+from cernis.spark.worker_errors import explained
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

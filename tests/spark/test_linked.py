@@ -12,14 +12,20 @@ import pytest
 
 import cernis
 from cernis.check.model import Relation
-from cernis.runtime.columns import Coded
-from cernis.runtime.settings import Settings
+from cernis.plan.routes import Way
+from cernis.records.record_columns import Coded
+from cernis.session.settings import Settings
 from cernis.spark import recognise
-from cernis.spark.components import Linked, distinct, entities_of, spread, warn_of_giants
-from cernis.spark.job import Job, job_of
-from cernis.spark.pack import pack_links
-from cernis.spark.routes import Way
-from cernis.spark.survey import with_components
+from cernis.spark.exchange.batch_job import Job, job_of
+from cernis.spark.exchange.entity_components import (
+    Linked,
+    distinct,
+    entities_of,
+    spread,
+    warn_of_giants,
+)
+from cernis.spark.exchange.pack import pack_links
+from cernis.spark.input.survey import with_components
 
 from . import linked
 from .keyed import PROGRAMS, settings, stream

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cernis
-from cernis.runtime.result import as_text
+from cernis.answers.result import as_text
 from cernis.spark import recognise
 from tests.fuzz.mixed_programs import spark_differences
 from tests.test_cases import CASES

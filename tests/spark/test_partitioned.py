@@ -15,25 +15,25 @@ import pytest
 import cernis
 from cernis.errors import DataError
 from cernis.program import Program
-from cernis.runtime.columns import Records, cell
-from cernis.runtime.settings import Settings
+from cernis.records.record_columns import Records, cell
+from cernis.session.settings import Settings
 from cernis.spark import recognise
-from cernis.spark.blobs import loads
-from cernis.spark.clock import Clock
-from cernis.spark.domains import foreign_domains
-from cernis.spark.job import Job, job_of
-from cernis.spark.layout import found_layout, said_layout
-from cernis.spark.pack import arguments_at
-from cernis.spark.partitioned import (
+from cernis.spark.batch.batch_stage import evaluate
+from cernis.spark.exchange.batch_job import Job, job_of
+from cernis.spark.exchange.blobs import loads
+from cernis.spark.exchange.pack import arguments_at
+from cernis.spark.exchange.record_places import Places
+from cernis.spark.input.bucket_domains import foreign_domains
+from cernis.spark.input.partition_layout import found_layout, said_layout
+from cernis.spark.input.partitioned_input import (
     can_be_partitioned,
     evaluated_part,
     forward,
     look_at,
     put_together,
 )
-from cernis.spark.places import Places
-from cernis.spark.splits import splits_of
-from cernis.spark.stage import evaluate
+from cernis.spark.input.splits import splits_of
+from cernis.spark.task_times import Clock
 
 from .keyed import PROGRAMS, settings, stream
 from .without import Batches, Outcome, exchange, linked, outcome, parts_of

@@ -12,8 +12,8 @@ import pytest
 
 import cernis
 from cernis.errors import DataError, KnowledgeError
-from cernis.spark.session import SparkError, java_version, need_java
-from cernis.spark.trouble import explained, explanation
+from cernis.spark.spark_session import SparkError, java_version, need_java
+from cernis.spark.worker_errors import explained, explanation
 
 from .conftest import ROOT
 from .keyed import PROGRAMS, stream

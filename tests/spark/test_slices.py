@@ -12,11 +12,11 @@ import pytest
 import cernis
 from cernis.errors import CernisError, DataError
 from cernis.program import Program
-from cernis.runtime.columns import Records
-from cernis.runtime.settings import Settings
+from cernis.records.record_columns import Records
+from cernis.session.settings import Settings
 from cernis.spark import recognise
-from cernis.spark.job import Loaded
-from cernis.spark.runs import FoundParts, SlicedRun, WindowedRun
+from cernis.spark.batch.bucket_runs import FoundParts, SlicedRun, WindowedRun
+from cernis.spark.exchange.batch_job import Loaded
 from tests.engine.compare import scenarios
 
 from .keyed import PROGRAMS as KEYED

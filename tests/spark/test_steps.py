@@ -10,10 +10,10 @@ from random import Random
 import pytest
 
 import cernis
+from cernis.answers.result import Summary
 from cernis.errors import CernisError
 from cernis.program import Program
-from cernis.runtime.result import Summary
-from cernis.runtime.settings import Settings
+from cernis.session.settings import Settings
 from tests.engine.backend import FEATURES
 from tests.engine.compare import scenarios
 from tests.test_cases import CASES

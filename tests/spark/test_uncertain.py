@@ -10,7 +10,7 @@ import pytest
 
 import cernis
 from cernis.errors import DataError
-from cernis.spark.uncertain import recognise_uncertain
+from cernis.spark.batch.uncertain_batch import recognise_uncertain
 from tests.cli.command import run
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def test_what_cannot_be_spread_runs_in_one_partition(spark: SparkSession, tmp_pa
 
 
 def test_the_command(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cernis.spark.session.session", lambda *given: spark)
+    monkeypatch.setattr("cernis.spark.spark_session.session", lambda *given: spark)
     monkeypatch.setattr(type(spark), "stop", lambda self: None)
     (tmp_path / "rules.cer").write_text(RULES)
     (tmp_path / "all.txt").write_text("\n".join(lines(4)) + "\n")

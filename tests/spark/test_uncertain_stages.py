@@ -15,16 +15,16 @@ import pyarrow.compute as pc
 import pytest
 
 import cernis
+from cernis.answers.uncertain_result import UncertainResult
+from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
 from cernis.program import Program
-from cernis.runtime.recognise import chosen_bounds
-from cernis.runtime.settings import settings
-from cernis.runtime.sources import read_unresolved
-from cernis.runtime.uncertain_result import UncertainResult
-from cernis.runtime.uncertain_settings import uncertain_settings
-from cernis.runtime.uncertain_windows import relations_in
-from cernis.spark.blobs import loads, packed_records
-from cernis.spark.uncertain_job import UncertainJob
-from cernis.spark.uncertain_parts import LAST, SCHEMA, batch_of, row, united
+from cernis.records.record_sources import read_unresolved
+from cernis.session.recognise import chosen_bounds
+from cernis.session.settings import settings
+from cernis.session.uncertain_windows import relations_in
+from cernis.spark.batch.uncertain_job import UncertainJob
+from cernis.spark.batch.uncertain_parts import LAST, SCHEMA, batch_of, row, united
+from cernis.spark.exchange.blobs import loads, packed_records
 from examples.maritime.simulate import simulate
 from examples.maritime.uncertain import days_in_turn
 from tests.cli.command import MARITIME

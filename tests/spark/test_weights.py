@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import cernis
-from cernis.runtime.settings import Settings
-from cernis.spark.buckets import SLOTS, Spread, hashes_of
-from cernis.spark.job import Job, job_of
-from cernis.spark.splits import splits_of
-from cernis.spark.weights import dealt, loads, sampled, spread_by_weight
+from cernis.session.settings import Settings
+from cernis.spark.exchange.batch_job import Job, job_of
+from cernis.spark.exchange.buckets import SLOTS, Spread, hashes_of
+from cernis.spark.input.splits import splits_of
+from cernis.spark.input.weights import dealt, loads, sampled, spread_by_weight
 
 from .keyed import PROGRAMS, settings, stream
 from .without import run
@@ -118,7 +118,7 @@ def test_no_answer_depends_on_it(name: str) -> None:
 
 def test_hashes_are_wide() -> None:
     # 32 bits would not do: of 200,000 texts, some would share theirs.
-    from cernis.runtime.columns import column_of
+    from cernis.records.record_columns import column_of
 
     texts = [f"vessel {n}" for n in range(200_000)]
     assert len(np.unique(hashes_of([column_of(texts)], len(texts)))) == len(texts)

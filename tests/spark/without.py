@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cernis.answers.result import Summary, as_text
 from cernis.program import Program
-from cernis.runtime.columns import Records
-from cernis.runtime.gathering import Gathering
-from cernis.runtime.records import read_stream
-from cernis.runtime.result import Summary, as_text
-from cernis.runtime.settings import Settings
-from cernis.spark.answers import answer_of
-from cernis.spark.blobs import loads
-from cernis.spark.buckets import Spread
-from cernis.spark.domains import foreign_domains
-from cernis.spark.job import Job, job_of
-from cernis.spark.pack import pack, pack_links
-from cernis.spark.places import Places, sources_of
-from cernis.spark.results import summary_of
-from cernis.spark.rows import LAST, SCHEMA, Kind, batches
-from cernis.spark.stage import evaluate
-from cernis.spark.survey import survey_step, together, with_components
+from cernis.records.gathering import Gathering
+from cernis.records.record_columns import Records
+from cernis.records.text_records import read_stream
+from cernis.session.settings import Settings
+from cernis.spark.batch.batch_stage import evaluate
+from cernis.spark.batch.spark_results import summary_of
+from cernis.spark.exchange.batch_job import Job, job_of
+from cernis.spark.exchange.blobs import loads
+from cernis.spark.exchange.buckets import Spread
+from cernis.spark.exchange.exchange_rows import LAST, SCHEMA, Kind, batches
+from cernis.spark.exchange.pack import pack, pack_links
+from cernis.spark.exchange.packed_answers import answer_of
+from cernis.spark.exchange.record_places import Places, sources_of
+from cernis.spark.input.bucket_domains import foreign_domains
+from cernis.spark.input.survey import survey_step, together, with_components
 
 Batches = list[pa.RecordBatch]
 

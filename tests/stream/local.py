@@ -10,16 +10,16 @@ from typing import Any
 import pyarrow as pa
 
 import cernis
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.program import Program
-from cernis.runtime.settings import settings
-from cernis.runtime.uncertain_settings import UncertainSettings
-from cernis.spark.job import job_of
-from cernis.spark.rows import SCHEMA, batches
-from cernis.spark.store import Checkpoint
-from cernis.spark.stream_input import Input, Rows, read
-from cernis.spark.stream_job import StreamJob, packed
-from cernis.spark.stream_stage import evaluate
-from cernis.spark.streaming import outcome_of
+from cernis.session.settings import settings
+from cernis.spark.exchange.batch_job import job_of
+from cernis.spark.exchange.exchange_rows import SCHEMA, batches
+from cernis.spark.streaming.bucket_store import Checkpoint
+from cernis.spark.streaming.stream_input import Input, Rows, read
+from cernis.spark.streaming.stream_job import StreamJob, packed
+from cernis.spark.streaming.stream_query import outcome_of
+from cernis.spark.streaming.stream_stage import evaluate
 
 
 @dataclass

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import cernis
-from cernis.runtime.run import MOST_QUERIES
-from cernis.runtime.shapes import Shapes
-from cernis.spark.folder import Entry, address
-from cernis.spark.stream_input import Input, Rows, read
+from cernis.evaluate.windowed_run import MOST_QUERIES
+from cernis.records.record_shapes import Shapes
+from cernis.spark.streaming.folder import Entry, address
+from cernis.spark.streaming.stream_input import Input, Rows, read
 from tests.runtime.support import TOY
 from tests.spark.keyed import PROGRAMS, stream
 
@@ -174,7 +174,7 @@ def test_as_many_queries_as_a_run_may_have(tmp_path: Path) -> None:
     job = own.job
     found = read([pa.record_batch({"value": [f"win_lottery|{near}|{near}|a"]})], job.input, 0,
                  job.job.loaded.shapes)  # fmt: skip
-    from cernis.spark.stream_clock import Clock, trusted
+    from cernis.spark.streaming.stream_clock import Clock, trusted
 
     told, aside = trusted(found, job)
     assert aside == []

@@ -13,10 +13,10 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from cernis.cli import stream as commands
+from cernis.cli import stream_command as commands
 from cernis.errors import DataError
-from cernis.spark.replay import Replay, bounds, history, slices
 from cernis.spark.sinks import fold
+from cernis.spark.streaming.replay import Replay, bounds, history, slices
 from tests.cli.command import environment, run
 from tests.runtime.support import TOY, TOY_RECORDS
 

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 
 from cernis.errors import DataError
-from cernis.spark import spool
-from cernis.spark.file_source import Feeder
-from cernis.spark.folder import (
+from cernis.spark.streaming import spool
+from cernis.spark.streaming.file_source import Feeder
+from cernis.spark.streaming.folder import (
     HIDDEN,
     NO_FILE,
     Bundles,
@@ -221,7 +221,7 @@ def test_bundles_are_later_than_those_before_whatever_the_clock_says(
     (first,) = own.bundles.folder.iterdir()
     first.unlink()
     with monkeypatch.context() as patch:
-        patch.setattr("cernis.spark.folder.time.time_ns", lambda: 10**18)
+        patch.setattr("cernis.spark.streaming.folder.time.time_ns", lambda: 10**18)
         put(tmp_path / "in", "b")
         again = feeder(tmp_path)
         again.look()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cernis.runtime.session import Session
+from cernis.session.session import Session
 from tests.engine.patterns import Drawing, random_records
 from tests.engine.test_terminations import drawn
 from tests.spark.keyed import PROGRAMS, stream

@@ -10,7 +10,7 @@ import pytest
 
 from cernis.errors import DataError
 from cernis.spark.metrics import Metrics, serve
-from cernis.spark.stream_sources import source_of
+from cernis.spark.streaming.stream_sources import source_of
 
 
 def test_totals_grow_and_states_are_replaced() -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cernis.errors import DataError
-from cernis.spark import spool
 from cernis.spark.mqtt import Listener, MqttReader, options_of, register
-from cernis.spark.spool import Message, Spool
+from cernis.spark.streaming import spool
+from cernis.spark.streaming.spool import Message, Spool
 
 from .broker import Broker
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import cernis
-from cernis.runtime.columns import SetAside
+from cernis.records.record_columns import SetAside
 from cernis.spark.metrics import Metrics
-from cernis.spark.notices import LOGGER, Notices
+from cernis.spark.streaming.notices import LOGGER, Notices
 from tests.runtime.support import TOY
 
 

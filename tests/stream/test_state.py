@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cernis.errors import DataError
-from cernis.spark import stream_state
+from cernis.spark.streaming import stream_state
 from tests.stream.local import LocalStream, stream_of
 from tests.stream.test_local import as_changes
 

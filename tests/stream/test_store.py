@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cernis.errors import DataError
-from cernis.spark.store import Checkpoint, Part, Shelf
+from cernis.spark.streaming.bucket_store import Checkpoint, Part, Shelf
 
 
 def shelf(folder: Path) -> Shelf:
@@ -78,7 +78,7 @@ def test_damage_names_the_bucket(tmp_path: Path, where: str) -> None:
 def test_a_format_of_the_future(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = shelf(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("cernis.spark.store.FORMAT", 99)
+        patch.setattr("cernis.spark.streaming.bucket_store.FORMAT", 99)
         own.write(0, {"live": Part(b"x")}, {})
     with pytest.raises(DataError, match="has format 99; this version reads format 1"):
         content(own, 0)

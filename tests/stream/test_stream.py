@@ -19,8 +19,8 @@ import cernis
 from cernis.errors import DataError
 from cernis.spark import Stream, files, fold, stream
 from cernis.spark.sinks import MemorySink, ParquetSink
-from cernis.spark.store import Checkpoint
-from cernis.spark.trouble import explained
+from cernis.spark.streaming.bucket_store import Checkpoint
+from cernis.spark.worker_errors import explained
 from tests.runtime.support import TOY
 from tests.session.feeds import occurrences
 from tests.spark.keyed import PROGRAMS
@@ -483,7 +483,7 @@ def test_errors_of_sinks_are_told(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_from_a_broker_that_goes_away(spark: SparkSession, tmp_path: Path) -> None:
-    from cernis.spark.stream_sources import source_of
+    from cernis.spark.streaming.stream_sources import source_of
 
     from .test_mqtt import until
 

@@ -11,11 +11,11 @@ import pytest
 
 import cernis
 from cernis.errors import DataError, UnsupportedError
-from cernis.runtime.uncertain_session import UncertainSession
-from cernis.runtime.uncertain_settings import uncertain_settings
+from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
+from cernis.session.uncertain_session import UncertainSession
 from cernis.spark import files, fold, stream
 from cernis.spark.sinks import MemorySink, line_of
-from cernis.spark.streaming import likely_of
+from cernis.spark.streaming.stream_query import likely_of
 
 from .local import stream_of
 from .test_local import InProcess, arrival, pieces

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import cernis
+from cernis.answers.accuracy import compare, learn_durations
+from cernis.answers.noise import gamma_confidences
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.program import Program
-from cernis.runtime.accuracy import compare, learn_durations
-from cernis.runtime.uncertain_settings import UncertainSettings
-from cernis.uncertain.noise import gamma_confidences
 from examples.surveillance.generate import TICK, generate
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import cernis
-from cernis.runtime.recognise import recognise_uncertain
-from cernis.runtime.settings import settings
-from cernis.runtime.uncertain_result import UncertainResult
-from cernis.runtime.uncertain_settings import UncertainSettings
+from cernis.answers.uncertain_result import UncertainResult
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+from cernis.session.recognise import recognise_uncertain
+from cernis.session.settings import settings
 from tests.engine.backend import uncertain_text
 from tests.reference.cases import Case, read_cases
 

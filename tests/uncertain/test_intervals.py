@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cernis.uncertain.durations import Durations, deletion_probabilities, learned
-from cernis.uncertain.intervals import (
+from cernis.evaluate.probabilities.credible_intervals import (
     Intervals,
     Memory,
     longest,
@@ -22,6 +21,7 @@ from cernis.uncertain.intervals import (
     recognise,
     united,
 )
+from cernis.evaluate.probabilities.durations import Durations, deletion_probabilities, learned
 from tests.reference import credible as plain
 
 CASES = Path(__file__).parents[1] / "cases"

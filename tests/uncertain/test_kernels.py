@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cernis.kernels.circuits import locate, picked, picked_plain, saying, saying_plain
-from cernis.uncertain.circuits import Circuits, TooLarge
-from cernis.uncertain.facts import FALSE, TRUE, Conjunctions, Facts, conjunctions, stacked
-from cernis.uncertain.groups import Actions, carried, carried_together, grouped
+from cernis.evaluate.probabilities.circuits import Circuits, TooLarge
+from cernis.evaluate.probabilities.proof_groups import Actions, carried, carried_together, grouped
+from cernis.evaluate.probabilities.uncertain_facts import (
+    FALSE,
+    TRUE,
+    Conjunctions,
+    Facts,
+    conjunctions,
+    stacked,
+)
+from cernis.kernels.circuit_values import locate, picked, picked_plain, saying, saying_plain
 
 Row = tuple[int, int, int, list[int]]
 """Pair, time, whether it breaks, and literals."""

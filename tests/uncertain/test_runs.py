@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import cernis
 from cernis.errors import CernisError, DataError, UnsupportedError
-from cernis.uncertain.circuits import Circuits
+from cernis.evaluate.probabilities.circuits import Circuits
 from tests.reference import credible as plain
 
 SWITCH = """
@@ -341,7 +341,7 @@ def test_too_many_possible_worlds_are_refused() -> None:
 
 def test_a_large_circuit_names_its_fluent(monkeypatch: pytest.MonkeyPatch) -> None:
     small = functools.partial(Circuits, most=3)
-    monkeypatch.setattr("cernis.runtime.uncertain.Circuits", small)
+    monkeypatch.setattr("cernis.evaluate.probabilities.uncertain_run.Circuits", small)
     rules = "initiatedAt(f=true, T) :- happensAt(a(X), T), happensAt(b(X), T)."
     text = "".join(f"0.5::{name}|1|1|{x}\n" for name in "ab" for x in range(6))
     with pytest.raises(CernisError, match="f/0: at one point its rules rest on 12 uncertain"):

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cernis.answers.accuracy import read_intervals
+from cernis.answers.noise import distance_confidences, gamma_confidences, spurious_records
+from cernis.answers.noisy_text import Noise, with_noise
+from cernis.answers.scores import Score, Spans, by_interval, by_point
 from cernis.errors import DataError
 from cernis.report.chart import chart
-from cernis.runtime.accuracy import read_intervals
-from cernis.runtime.noisy import Noise, with_noise
-from cernis.uncertain.noise import distance_confidences, gamma_confidences, spurious_records
-from cernis.uncertain.scores import Score, Spans, by_interval, by_point
 from tests.cli.command import run as command
 
 RULES = """

@@ -24,7 +24,7 @@ from cernis.check.model import (
     flatten,
     temporal,
 )
-from cernis.knowledge.arithmetic import FUNCTIONS
+from cernis.knowledge.resolution.prolog_arithmetic import FUNCTIONS
 from cernis.source import Span
 from cernis.syntax.tree import (
     Absence,

@@ -8,19 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cernis.check.catalogue import Catalogue, catalogue
-from cernis.check.constants import split_by_constants
 from cernis.check.dependencies import Dependencies, dependencies
 from cernis.check.dialect import read_in_dialect
-from cernis.check.forms import INFINITE, Form
-from cernis.check.free_variables import mark_free_variables
 from cernis.check.functions import check_functions
-from cernis.check.goals import Modes, Needs, infer_modes
-from cernis.check.grounded_heads import bind_by_grounding
-from cernis.check.kinds import split_kinds
-from cernis.check.lengths import check_lengths
-from cernis.check.lifting import lift_terms
+from cernis.check.goal_checks import Modes, Needs, infer_modes
 from cernis.check.lower import Lowered, lower
-from cernis.check.match_conditions import write_out_conditions
+from cernis.check.match_lengths import check_lengths
 from cernis.check.model import (
     Collect,
     Condition,
@@ -32,23 +25,30 @@ from cernis.check.model import (
     goals_of,
 )
 from cernis.check.names import check_names
-from cernis.check.patterns import check_pattern_atoms, check_patterns, note_policy
-from cernis.check.phrases import expand_phrases
-from cernis.check.places import IN_BOX, predicates_of_places
+from cernis.check.pattern_checks import check_pattern_atoms, check_patterns, note_policy
 from cernis.check.pointrules import speaks_of_time
 from cernis.check.predicates import check_predicates
-from cernis.check.recursion import extend_strictly
-from cernis.check.report import Report
+from cernis.check.reporter import Report
+from cernis.check.rewrites.constant_layers import split_by_constants
+from cernis.check.rewrites.free_variables import mark_free_variables
+from cernis.check.rewrites.grounded_heads import bind_by_grounding
+from cernis.check.rewrites.lifting import lift_terms
+from cernis.check.rewrites.match_conditions import write_out_conditions
+from cernis.check.rewrites.mixed_kinds import split_kinds
+from cernis.check.rewrites.pattern_recursion import extend_strictly
+from cernis.check.rewrites.phrase_rules import expand_phrases
+from cernis.check.rewrites.place_predicates import IN_BOX, predicates_of_places
+from cernis.check.rewrites.sliding_conditions import is_sliding, sliding
+from cernis.check.rewrites.terminations import settle_terminations
+from cernis.check.rewrites.validity import look_up_in_time, valid_tables
 from cernis.check.safety import check_clauses, check_safety, check_singletons
-from cernis.check.sliding import is_sliding, sliding
-from cernis.check.terminations import settle_terminations
 from cernis.check.types import FactColumn, Types, infer_types
-from cernis.check.validity import look_up_in_time, valid_tables
+from cernis.check.value_forms import INFINITE, Form
 from cernis.errors import CernisError, Diagnostic
-from cernis.knowledge.facts import Column, ColumnType, FactTable, table_of_facts
+from cernis.knowledge.fact_tables import Column, ColumnType, FactTable, table_of_facts
+from cernis.knowledge.ground_values import Value
 from cernis.knowledge.rdf import Triple, rdf_tables, read_rdf
-from cernis.knowledge.tables import read_table
-from cernis.knowledge.values import Value
+from cernis.knowledge.table_files import read_table
 from cernis.source import Sources, Span
 from cernis.syntax.parser import Parsed
 from cernis.syntax.tree import (

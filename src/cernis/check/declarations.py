@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cernis.check.amounts import amount, is_length
+from cernis.check.clause_parts import event_of, pair_of
 from cernis.check.model import (
     DIALECTS,
     EDGES,
@@ -19,9 +20,8 @@ from cernis.check.model import (
     Shape,
     flatten,
 )
-from cernis.check.parts import event_of, pair_of
-from cernis.check.report import Report, did_you_mean
-from cernis.check.validity import validity_of
+from cernis.check.reporter import Report, did_you_mean
+from cernis.check.rewrites.validity import validity_of
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
     Atom,

@@ -15,7 +15,7 @@ from enum import StrEnum
 from operator import itemgetter
 
 from cernis.check.catalogue import Catalogue, covers, joined_uses, pattern_head
-from cernis.check.graph import strong_components, topological, weak_components
+from cernis.check.digraphs import strong_components, topological, weak_components
 from cernis.check.model import (
     ANY_VALUE,
     Boundary,
@@ -30,7 +30,7 @@ from cernis.check.model import (
     Relation,
     temporal,
 )
-from cernis.check.report import Report
+from cernis.check.reporter import Report
 from cernis.errors import Note
 from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Number, Variable

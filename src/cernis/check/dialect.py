@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cernis.check.clause_order import note_cuts, obey_clause_order, without_empty_clauses
 from cernis.check.model import (
     Definitions,
     IntervalOperation,
@@ -17,8 +16,9 @@ from cernis.check.model import (
     StaticLiteral,
     StaticRule,
 )
-from cernis.check.open_values import separate_open_values
-from cernis.check.report import Report
+from cernis.check.reporter import Report
+from cernis.check.rewrites.clause_order import note_cuts, obey_clause_order, without_empty_clauses
+from cernis.check.rewrites.open_values import separate_open_values
 from cernis.syntax.tree import Atom
 
 CLOSED = Atom("closed")

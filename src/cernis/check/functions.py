@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
-from cernis.check.goals import calls
-from cernis.check.report import did_you_mean
-from cernis.check.sliding import KINDS, has_window, is_aggregate
-from cernis.knowledge.arithmetic import FUNCTIONS
+from cernis.check.goal_checks import calls
+from cernis.check.reporter import did_you_mean
+from cernis.check.rewrites.sliding_conditions import KINDS, has_window, is_aggregate
+from cernis.knowledge.resolution.prolog_arithmetic import FUNCTIONS
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound, Term, functor
 

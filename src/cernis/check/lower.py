@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from cernis.check import declarations
-from cernis.check.iff import expand_iff
+from cernis.check.clause_parts import event_of, is_delay, pair_of, show_fluent
 from cernis.check.model import (
     EDGES,
     Definitions,
@@ -18,12 +18,12 @@ from cernis.check.model import (
     Postponable,
     StaticRule,
 )
-from cernis.check.parts import event_of, is_delay, pair_of, show_fluent
 from cernis.check.pointrules import lower_change, lower_event_rule, speaks_of_time
-from cernis.check.report import Report
-from cernis.check.scopes import name_apart
+from cernis.check.reporter import Report
+from cernis.check.rewrites.boolean_pairs import expand_iff
+from cernis.check.rewrites.scopes import name_apart
 from cernis.check.staticrules import lower_static
-from cernis.knowledge.builtins import builtin
+from cernis.knowledge.resolution.builtins import builtin
 from cernis.source import Span
 from cernis.syntax.tree import (
     Atom,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from cernis.check.catalogue import Catalogue, EventEntry, FluentEntry, covers
 from cernis.check.model import Definitions, Event, FluentKind, Pair, Relation
-from cernis.check.report import Report, did_you_mean, misspelt
+from cernis.check.reporter import Report, did_you_mean, misspelt
 from cernis.errors import Note
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cernis.check import two_times
+from cernis.check.clause_parts import event_of, pair_of
 from cernis.check.model import (
     EDGES,
     Boundary,
@@ -23,8 +23,8 @@ from cernis.check.model import (
     Unless,
     temporal,
 )
-from cernis.check.parts import event_of, pair_of
-from cernis.check.report import Report
+from cernis.check.reporter import Report
+from cernis.check.rewrites import two_times
 from cernis.errors import Note
 from cernis.knowledge.scope import GROUPING, hidden_names, without_carets
 from cernis.source import NOWHERE, Span

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from cernis.check.goals import calls
+from cernis.check.goal_checks import calls
 from cernis.check.model import Relation
-from cernis.check.report import Report, misspelt, near
+from cernis.check.reporter import Report, misspelt, near
 from cernis.errors import Note
-from cernis.knowledge.builtins import builtin
+from cernis.knowledge.resolution.builtins import builtin
 from cernis.knowledge.unknown import refusal
 from cernis.source import Span
 from cernis.syntax.tree import Clause, Term, functor

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from cernis.check.goals import Binder, Modes, Needs, named
+from cernis.check.clause_parts import show_fluent
+from cernis.check.goal_checks import Binder, Modes, Needs, named
 from cernis.check.model import (
     Boundary,
     ChangeRule,
@@ -29,12 +30,11 @@ from cernis.check.model import (
     StaticRule,
     Unless,
 )
-from cernis.check.parts import show_fluent
 from cernis.check.pointrules import speaks_of_time
-from cernis.check.renaming import terms_in
-from cernis.check.report import Report
-from cernis.check.sliding import is_sliding
-from cernis.check.validity import END, START
+from cernis.check.reporter import Report
+from cernis.check.rewrites.renaming import terms_in
+from cernis.check.rewrites.sliding_conditions import is_sliding
+from cernis.check.rewrites.validity import END, START
 from cernis.knowledge.scope import asked_names
 from cernis.source import Span
 from cernis.syntax.printer import show

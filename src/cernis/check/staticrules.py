@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cernis.check.clause_parts import pair_of
 from cernis.check.model import (
     Condition,
     HoldsFor,
@@ -14,9 +15,8 @@ from cernis.check.model import (
     StaticLiteral,
     StaticRule,
 )
-from cernis.check.parts import pair_of
 from cernis.check.pointrules import TEMPORAL
-from cernis.check.report import Report
+from cernis.check.reporter import Report
 from cernis.errors import Note
 from cernis.source import Span
 from cernis.syntax.printer import show

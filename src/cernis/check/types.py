@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from cernis.check.catalogue import pattern_atom, pattern_head
 from cernis.check.declarations import declared_type
-from cernis.check.forms import INFINITE, Flow, Form, form_of_term
 from cernis.check.model import (
     Boundary,
     Changes,
@@ -32,10 +31,11 @@ from cernis.check.model import (
     Relation,
     Unless,
 )
-from cernis.check.report import Report
-from cernis.check.sliding import Sliding, is_sliding, sliding
+from cernis.check.reporter import Report
+from cernis.check.rewrites.sliding_conditions import Sliding, is_sliding, sliding
+from cernis.check.value_forms import INFINITE, Flow, Form, form_of_term
 from cernis.errors import Note
-from cernis.knowledge.builtins import builtin
+from cernis.knowledge.resolution.builtins import builtin
 from cernis.knowledge.scope import without_carets
 from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from cernis.cli.output import is_coloured, say
+from cernis.cli.console import is_coloured, say
 from cernis.errors import CernisError, ProgramError
 from cernis.report.diagnostics import as_text
 from cernis.syntax.formatter import format_text

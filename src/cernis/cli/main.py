@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cernis import __version__
-from cernis.cli.output import accept_any_character, drop, is_coloured, say, say_warnings, stop
-from cernis.cli.program import Dialect, Facts, Rules, load_program
-from cernis.cli.run import run
-from cernis.cli.stream import replay, stream
-from cernis.cli.uncertain import learn_durations, noise, score
+from cernis.cli.console import accept_any_character, drop, is_coloured, say, say_warnings, stop
+from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.run_command import run
+from cernis.cli.stream_command import replay, stream
+from cernis.cli.uncertain_commands import learn_durations, noise, score
 from cernis.errors import CernisError, DataError
 from cernis.tables.allocation import keep_freed_memory
 
@@ -201,9 +201,9 @@ def plan(
 def _analysed(
     program: Program, inputs: list[Path], window: str | None, step: str | None, config: Path | None
 ) -> str:
-    from cernis.report.analysis import as_text
-    from cernis.runtime.analysis import analyze
-    from cernis.runtime.settings import settings
+    from cernis.report.session_analysis import as_text
+    from cernis.session.replayed_session import analyze
+    from cernis.session.settings import settings
 
     try:
         found = analyze(program.plan, inputs, settings(window, step), config)
@@ -213,7 +213,7 @@ def _analysed(
 
 
 def _expanded(rules: Path) -> str:
-    from cernis.check.phrases import expanded_text
+    from cernis.check.rewrites.phrase_rules import expanded_text
     from cernis.syntax.load import load_files
 
     return expanded_text(load_files([rules]).items)
@@ -233,7 +233,7 @@ def graph(
     inputs: Annotated[bool, typer.Option(help="Draw the input too.")] = True,
 ) -> None:
     """Draw what depends on what, immediately and with a delay, level by level."""
-    from cernis.report.graph import as_dot, as_svg
+    from cernis.report.dependency_graph import as_dot, as_svg
 
     checked = load_program(rules, facts, dialect).checked
     if output is None:
@@ -256,7 +256,7 @@ def explain_code(
     code: Annotated[str, typer.Argument(metavar="CODE", help="Such as C030.")],
 ) -> None:
     """Explain a diagnostic, with an example that gives it."""
-    from cernis.report.codes import section
+    from cernis.report.diagnostic_pages import section
 
     text = section(code.upper())
     if text is None:

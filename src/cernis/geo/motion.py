@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cernis.geo.loops import speed_changes, stops, thinned, turns
 from cernis.geo.parameters import Parameters
+from cernis.geo.track_loops import speed_changes, stops, thinned, turns
 from cernis.geo.tracks import Tracks
 
 Integers = npt.NDArray[np.int64]

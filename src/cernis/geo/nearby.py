@@ -14,8 +14,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from cernis.geo.loops import near
 from cernis.geo.sphere import METRES_A_DEGREE
+from cernis.geo.track_loops import near
 from cernis.kernels.compile import kernel, part
 
 Integers = npt.NDArray[np.int64]

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.errors import DataError
-from cernis.geo.loops import jumps
 from cernis.geo.parameters import Parameters
 from cernis.geo.sphere import KNOT, bearings, distances
+from cernis.geo.track_loops import jumps
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -9,14 +9,14 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from cernis.knowledge.builtins import BUILTINS, Mode
-from cernis.knowledge.facts import FactTable
-from cernis.knowledge.graph import calls, components, leaves
+from cernis.knowledge.call_graph import calls, components, leaves
+from cernis.knowledge.fact_tables import FactTable
+from cernis.knowledge.ground_values import Key, is_ground, label
 from cernis.knowledge.inline import CUT, DEEPEST, Expansion, Known, NotInline
 from cernis.knowledge.modes import group_modes, names
+from cernis.knowledge.resolution.builtins import BUILTINS, Mode
 from cernis.knowledge.rules import NotDatalog, Rule, read_rules
 from cernis.knowledge.terms import conjunction
-from cernis.knowledge.values import Key, is_ground, label
 from cernis.syntax.tree import (
     Atom,
     Clause,

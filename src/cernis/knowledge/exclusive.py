@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from cernis.knowledge.values import Value, is_ground, value
+from cernis.knowledge.ground_values import Value, is_ground, value
 from cernis.syntax.tree import Compound, Number, Term, Variable, conjuncts
 
 _FLIPPED: Final = {"<": ">", ">": "<", "=<": ">=", ">=": "=<", "=:=": "=:=", "=": "=", "==": "=="}

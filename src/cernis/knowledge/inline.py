@@ -13,10 +13,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cernis.knowledge.builtins import BUILTINS, Kind, Mode, builtin
+from cernis.knowledge.call_graph import NEGATIONS
 from cernis.knowledge.exclusive import exclude_each_other
-from cernis.knowledge.graph import NEGATIONS
+from cernis.knowledge.ground_values import Key, label
 from cernis.knowledge.modes import Flow, follow, names
+from cernis.knowledge.resolution.builtins import BUILTINS, Kind, Mode, builtin
 from cernis.knowledge.terms import (
     FAIL,
     TRUE,
@@ -28,7 +29,6 @@ from cernis.knowledge.terms import (
     substitute,
     unify_head,
 )
-from cernis.knowledge.values import Key, label
 from cernis.syntax.tree import Atom, Clause, Compound, Term, conjuncts, functor, variables, walk
 from cernis.syntax.tree import Sequence as ListTerm
 

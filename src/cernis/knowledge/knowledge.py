@@ -9,19 +9,19 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from cernis.errors import KnowledgeError
-from cernis.knowledge.builtins import BUILTINS, Mode
 from cernis.knowledge.classify import Predicate, Route, classify, grouped
-from cernis.knowledge.database import Database
-from cernis.knowledge.facts import FactTable, table_of_facts, table_of_rows
+from cernis.knowledge.fact_tables import FactTable, table_of_facts, table_of_rows
+from cernis.knowledge.ground_values import Key, Row, label
 from cernis.knowledge.inline import Expansion, Known
-from cernis.knowledge.machine import Limits
 from cernis.knowledge.materialise import materialise
 from cernis.knowledge.modes import names
 from cernis.knowledge.relations import Relation
-from cernis.knowledge.resolve import Resolver
+from cernis.knowledge.resolution.builtins import BUILTINS, Mode
+from cernis.knowledge.resolution.database import Database
+from cernis.knowledge.resolution.machine import Limits
+from cernis.knowledge.resolution.resolution_engine import Resolver
 from cernis.knowledge.rules import looked_up
 from cernis.knowledge.unknown import unknown
-from cernis.knowledge.values import Key, Row, label
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Clause, Term, functor, walk
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from cernis.knowledge.machine import Limits
+from cernis.knowledge.ground_values import Key, Row, label
 from cernis.knowledge.relations import Meter, Relation
+from cernis.knowledge.resolution.machine import Limits
+from cernis.knowledge.rule_steps import Source, Step, getter, in_turn, order_of, step
 from cernis.knowledge.rules import Rule
-from cernis.knowledge.steps import Source, Step, getter, in_turn, order_of, step
-from cernis.knowledge.values import Key, Row, label
 
 
 def materialise(

@@ -6,9 +6,9 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cernis.knowledge.builtins import Builtin, Mode, builtin
-from cernis.knowledge.graph import NEGATIONS
-from cernis.knowledge.values import Key
+from cernis.knowledge.call_graph import NEGATIONS
+from cernis.knowledge.ground_values import Key
+from cernis.knowledge.resolution.builtins import Builtin, Mode, builtin
 from cernis.syntax.tree import Clause, Compound, Term, functor, variables
 
 

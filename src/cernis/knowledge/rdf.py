@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from cernis.errors import DataError
-from cernis.knowledge.facts import FactTable, table_of_rows
-from cernis.knowledge.values import Value, field_value
+from cernis.knowledge.fact_tables import FactTable, table_of_rows
+from cernis.knowledge.ground_values import Value, field_value
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ from time import monotonic
 from typing import Any, Final, TypeAlias
 
 from cernis.errors import KnowledgeError
-from cernis.knowledge.machine import Limits
-from cernis.knowledge.values import Row
+from cernis.knowledge.ground_values import Row
+from cernis.knowledge.resolution.machine import Limits
 
 Index: TypeAlias = dict[Any, list[Row]]
 _STRIDE: Final = 50_000

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final, TypeAlias
 
-from cernis.knowledge.arithmetic import COMPARISONS
-from cernis.knowledge.builtins import BUILTINS, Kind
-from cernis.knowledge.graph import NEGATIONS
+from cernis.knowledge.call_graph import NEGATIONS
+from cernis.knowledge.ground_values import Key, Value, is_ground, label, told_apart, value
 from cernis.knowledge.modes import names
+from cernis.knowledge.resolution.builtins import BUILTINS, Kind
+from cernis.knowledge.resolution.prolog_arithmetic import COMPARISONS
 from cernis.knowledge.terms import FAIL, TRUE, spoken
-from cernis.knowledge.values import Key, Value, is_ground, label, told_apart, value
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound, Term, Variable, functor
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from cernis.knowledge.graph import NEGATIONS
+from cernis.knowledge.call_graph import NEGATIONS
 from cernis.syntax.tree import Compound, Term, Variable, functor, variables
 
 COLLECTIONS: Final = frozenset({

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
-from cernis.knowledge.values import is_ground, same
+from cernis.knowledge.ground_values import is_ground, same
 from cernis.syntax.tree import (
     Atom,
     Compound,

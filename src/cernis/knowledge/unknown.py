@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cernis.knowledge.builtins import BUILTINS, CHANGES_THE_PROGRAM, SPEAKS
-from cernis.knowledge.values import Key, label
+from cernis.knowledge.ground_values import Key, label
+from cernis.knowledge.resolution.builtins import BUILTINS, CHANGES_THE_PROGRAM, SPEAKS
 
 
 def unknown(key: Key, known: Iterable[Key]) -> str:

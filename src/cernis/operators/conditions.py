@@ -8,10 +8,9 @@ import numpy as np
 
 from cernis.errors import KnowledgeError, UnsupportedError
 from cernis.kernels.bounds import bounded
+from cernis.knowledge.ground_values import label
 from cernis.knowledge.knowledge import UNCERTAIN
-from cernis.knowledge.values import label
-from cernis.operators.arithmetic import Mask
-from cernis.operators.context import Background, Context, constant_column, recoded
+from cernis.operators.column_arithmetic import Mask
 from cernis.operators.expressions import (
     COMPARISONS,
     CONSTANTS,
@@ -22,11 +21,12 @@ from cernis.operators.expressions import (
     remembered,
     shared,
 )
+from cernis.operators.query_context import Background, Context, constant_column, recoded
 from cernis.plan.logical import Compute, Exclude, Filter, Lookup
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, Term, Text, Variable, functor
 from cernis.tables.columns import Array, Column, Rows
-from cernis.tables.fluents import Finder
+from cernis.tables.interval_tables import Finder
 
 
 def filter_exec(step: Filter, rows: Rows, context: Context) -> Rows:

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from cernis.errors import OverflowFault, UnsupportedError
-from cernis.knowledge.values import standard_order, value
-from cernis.operators.arithmetic import (
+from cernis.knowledge.ground_values import standard_order, value
+from cernis.operators.column_arithmetic import (
     OPERATIONS,
     ORDER,
     Exact,
@@ -24,7 +24,7 @@ from cernis.operators.arithmetic import (
     compared,
     simplified,
 )
-from cernis.operators.context import constant_column, recoded
+from cernis.operators.query_context import constant_column, recoded
 from cernis.source import NOWHERE
 from cernis.syntax.printer import show
 from cernis.syntax.tokens import DURATION_UNITS

@@ -14,8 +14,8 @@ import numpy as np
 
 from cernis.kernels import decide as machine
 from cernis.operators.conditions import compute_exec, keeps_rows, lookup_exec
-from cernis.operators.context import Context
 from cernis.operators.expressions import identity
+from cernis.operators.query_context import Context
 from cernis.plan.logical import Compute, Except, Filter, Lookup, PointOperator
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import Compound, Duration, Number, Term, Variable, functor, variables

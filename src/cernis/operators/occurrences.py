@@ -8,14 +8,20 @@ from typing import TypeAlias, TypeGuard
 import numpy as np
 
 from cernis.check.model import Boundary, Changes, Event, Pair, Relation
-from cernis.operators.asked import as_said, of_any_value, of_said_value, of_value, of_values
-from cernis.operators.context import Context, Points, constant_column, recoded
+from cernis.operators.definitions.asked_terminations import (
+    as_said,
+    of_any_value,
+    of_said_value,
+    of_value,
+    of_values,
+)
+from cernis.operators.query_context import Context, Points, constant_column, recoded
 from cernis.plan.logical import EventAntiJoin, EventJoin, Occurrence, Scan
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Array, Column, Rows
 from cernis.tables.domains import Domain, numbers
-from cernis.tables.events import EventTable, first_rows
-from cernis.tables.fluents import INFINITY, FluentTable
+from cernis.tables.event_tables import EventTable, first_rows
+from cernis.tables.interval_tables import INFINITY, FluentTable
 
 _Selection: TypeAlias = Callable[[Points], Points]
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
 from cernis.check.dependencies import Component
-from cernis.check.goals import named
+from cernis.check.goal_checks import named
 from cernis.check.model import (
     ChangeRule,
     Condition,
@@ -28,11 +28,11 @@ from cernis.check.model import (
     StaticRule,
     goals_of,
 )
-from cernis.check.patterns import consumption_of
+from cernis.check.pattern_checks import consumption_of
 from cernis.errors import Diagnostic, Severity
 from cernis.knowledge import Knowledge
-from cernis.plan.forms import Forms
-from cernis.plan.linking import Linker
+from cernis.plan.entity_links import Linker
+from cernis.plan.held_forms import Forms
 from cernis.plan.logical import (
     Combine,
     Definition,
@@ -49,8 +49,8 @@ from cernis.plan.logical import (
     Stage,
     Stratum,
 )
-from cernis.plan.patterns import Patterns
-from cernis.plan.pipeline import Pipeline, entity_names, literals_of
+from cernis.plan.pattern_plans import Patterns
+from cernis.plan.rule_plans import Pipeline, entity_names, literals_of
 from cernis.plan.stages import (
     RuleShape,
     StageDraft,

@@ -25,7 +25,7 @@ from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Term, Variable
 
 if TYPE_CHECKING:
-    from cernis.plan.steps import Part
+    from cernis.plan.pattern_steps import Part
 
 Occurrence: TypeAlias = Event | Boundary | Changes
 """What can happen at a point: an event, a fluent's start or end, an initiation or termination."""

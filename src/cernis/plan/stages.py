@@ -29,10 +29,10 @@ from cernis.check.model import (
     Temporal,
     temporal,
 )
-from cernis.check.patterns import consumption_of
-from cernis.check.sliding import is_sliding, sliding
-from cernis.plan.linking import Linker, Links
-from cernis.plan.pipeline import all_names, entity_names
+from cernis.check.pattern_checks import consumption_of
+from cernis.check.rewrites.sliding_conditions import is_sliding, sliding
+from cernis.plan.entity_links import Linker, Links
+from cernis.plan.rule_plans import all_names, entity_names
 from cernis.syntax.tree import Pattern, Term, Variable, Where
 
 Key = tuple[int, ...]

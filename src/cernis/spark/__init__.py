@@ -3,12 +3,12 @@
 >>> from cernis.spark import recognise, stream
 """
 
-from cernis.spark.batch import recognise
-from cernis.spark.file_source import files
-from cernis.spark.results import Recognised
+from cernis.spark.batch.batch_run import recognise
+from cernis.spark.batch.spark_results import Recognised
+from cernis.spark.batch.uncertain_batch import UncertainRecognised, recognise_uncertain
 from cernis.spark.sinks import fold
-from cernis.spark.streaming import Stream, stream
-from cernis.spark.uncertain import UncertainRecognised, recognise_uncertain
+from cernis.spark.streaming.file_source import files
+from cernis.spark.streaming.stream_query import Stream, stream
 
 __all__ = [
     "Recognised",

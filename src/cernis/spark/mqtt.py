@@ -22,8 +22,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from cernis.errors import DataError
-from cernis.spark import spool as spools
-from cernis.spark.spool import Message, Spool
+from cernis.spark.streaming import spool as spools
+from cernis.spark.streaming.spool import Message, Spool
 
 if TYPE_CHECKING:
     from paho.mqtt.client import Client

@@ -25,10 +25,10 @@ from cernis.geo.areas import Areas
 from cernis.geo.events import EVENTS, FLUENT, IN_ORDER
 from cernis.geo.parameters import Parameters
 from cernis.geo.tracks import POSITION_COLUMNS
-from cernis.spark.ais import POSITIONS, AisFrames
-from cernis.spark.geo_blobs import DDL, pieces_of, unpacked
-from cernis.spark.geo_files import Split, commit, read_splits, splits_of, started
-from cernis.spark.geo_steps import (
+from cernis.spark.ais_files import POSITIONS, AisFrames
+from cernis.spark.geo.geo_blobs import DDL, pieces_of, unpacked
+from cernis.spark.geo.geo_files import Split, commit, read_splits, splits_of, started
+from cernis.spark.geo.geo_steps import (
     ASIDE,
     FILES,
     Work,
@@ -38,7 +38,7 @@ from cernis.spark.geo_steps import (
     spread,
     spread_again,
 )
-from cernis.spark.session import cores_of, session
+from cernis.spark.spark_session import cores_of, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,7 +16,7 @@ from cernis.errors import Diagnostic
 from cernis.syntax.faults import Unexpected, error
 from cernis.syntax.grammar import Operation, PatternGrammar
 from cernis.syntax.operators import INFIX
-from cernis.syntax.patterns import conditions, pattern
+from cernis.syntax.pattern_parser import conditions, pattern
 from cernis.syntax.tree import (
     Absence,
     Atom,

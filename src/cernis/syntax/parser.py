@@ -17,8 +17,8 @@ from cernis.syntax.etalis import adapted, is_event_file
 from cernis.syntax.faults import Unexpected, error
 from cernis.syntax.grammar import CERNIS, PatternGrammar
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, LONGHAND, PREFIX
-from cernis.syntax.patterns import pattern_rule
-from cernis.syntax.phrases import PHRASE, begins_phrase, continued, goes_on, phrase
+from cernis.syntax.pattern_parser import pattern_rule
+from cernis.syntax.phrase_parser import PHRASE, begins_phrase, continued, goes_on, phrase
 from cernis.syntax.tokens import (
     DURATION,
     MOST_DIAGNOSTICS,

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import singledispatch
 
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, PREFIX
-from cernis.syntax.phrases import PHRASE, PHRASES, gaps, goes_behind, is_phrase
+from cernis.syntax.phrase_parser import PHRASE, PHRASES, gaps, goes_behind, is_phrase
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
     PATTERN_OPERATORS,

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.errors import InternalError
-from cernis.kernels.codes import look_up
 from cernis.kernels.hashing import Numbering
+from cernis.kernels.integer_codes import look_up
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Value: TypeAlias = int | float | str

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cernis.tables.columns import Array
-from cernis.tables.fluents import INFINITY
+from cernis.tables.interval_tables import INFINITY
 
 Narrow: TypeAlias = tuple[str, Any, npt.NDArray[Any]]
 """What was done to an array, with which number, and what is left."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from cernis.kernels.hashing import Numbering
 from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
-from cernis.tables.fluents import Finder
+from cernis.tables.interval_tables import Finder
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cernis.kernels import shelves
+from cernis.kernels import shelf_rows as shelves
 from cernis.kernels.order import in_order, order_by, placed, ranks
 from cernis.tables.columns import Array
 

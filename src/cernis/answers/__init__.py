@@ -1,0 +1,1 @@
+"""What was recognised: results, tables, lines of text, files, accuracy."""

@@ -1,0 +1,102 @@
+"""Noise on text records: the same lines, some with a probability, some that never happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.answers.noise import distance_confidences, gamma_confidences, spurious_records
+from cernis.errors import DataError
+from cernis.records.text_lines import heading, time_of
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What noise there is.
+
+    Records of `events`, all if there are none named, get a confidence by gamma noise of a mean
+    that rises from `first` to `last`; so do those of `context`. A share of the events is copied
+    under the name of another event. With `distance`, the argument of that number, counted from 1,
+    is the distance that decides the confidence, `scale` being where it is one half.
+    """
+
+    events: Sequence[str] = ()
+    context: Sequence[str] = ()
+    first: float = 0.5
+    last: float = 8.0
+    spurious: float = 0.0
+    distance: int | None = None
+    scale: float = 10_000.0
+    seed: int = 0
+
+
+def with_noise(lines: Iterable[str], noise: Noise) -> list[str]:
+    """Lines with noise, in their order, a copy behind what it is a copy of.
+
+    A line that is no record, or has a probability already, stays as it is.
+    """
+    given = [line.rstrip("\r\n") for line in lines]
+    fields = [line.split("|") for line in given]
+    names = [heading(own[0]).name for own in fields]
+    usable = [_is_certain(own) for own in fields]
+    touched = {*noise.events, *noise.context}
+    rows = [
+        at for at, name in enumerate(names) if usable[at] and (not noise.events or name in touched)
+    ]
+    chance = np.random.default_rng(noise.seed)
+    confidences = dict(zip(rows, _confidences(rows, fields, noise, chance).tolist(), strict=True))
+    copies = _copies(rows, names, noise, chance)
+    found = []
+    for at, line in enumerate(given):
+        found.append(_told(confidences[at], line) if at in confidences else line)
+        if at in copies:
+            name, confidence = copies[at]
+            found.append(_told(confidence, "|".join([name, *fields[at][1:]])))
+    return found
+
+
+def _is_certain(fields: list[str]) -> bool:
+    return len(fields) > 2 and "::" not in fields[0] and time_of(fields[2]) is not None
+
+
+def _confidences(
+    rows: list[int], fields: list[list[str]], noise: Noise, chance: np.random.Generator
+) -> Floats:
+    if noise.distance is None:
+        times = np.array([int(fields[at][2]) for at in rows], np.int64)
+        return gamma_confidences(times, chance, noise.first, noise.last)
+    place = noise.distance + 2
+    try:
+        distances = np.array([float(fields[at][place]) for at in rows])
+    except (IndexError, ValueError):
+        raise DataError(
+            f"argument {noise.distance} is no distance in every record; name the events that "
+            "have one with --events"
+        ) from None
+    return distance_confidences(distances, noise.scale)
+
+
+def _copies(
+    rows: list[int], names: list[str], noise: Noise, chance: np.random.Generator
+) -> dict[int, tuple[str, float]]:
+    """For some rows the name and confidence of a copy that never happened."""
+    kinds = list(noise.events)
+    own = [at for at in rows if names[at] in kinds]
+    codes = np.array([kinds.index(names[at]) for at in own], np.int64)
+    chosen, other = spurious_records(codes, len(kinds), noise.spurious, chance)
+    confidences = gamma_confidences(chosen, chance, noise.first, noise.last)
+    return {
+        own[at]: (kinds[name], confidence)
+        for at, name, confidence in zip(
+            chosen.tolist(), other.tolist(), confidences.tolist(), strict=True
+        )
+    }
+
+
+def _told(confidence: float, line: str) -> str:
+    return f"{confidence:.6f}".rstrip("0").rstrip(".") + f"::{line}"

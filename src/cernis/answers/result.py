@@ -1,0 +1,155 @@
+"""What was recognised, for people and programs to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.answers.answer_lines import text_blocks
+from cernis.answers.answer_tables import all_happenings, all_intervals, event_frame, fluent_frame
+from cernis.answers.unused_records import is_mostly_unused
+from cernis.check.catalogue import Catalogue
+from cernis.check.model import Relation
+from cernis.errors import CernisError
+from cernis.evaluate.windowed_run import Answer
+from cernis.records.record_columns import SetAside
+
+Table = TypeVar("Table")
+
+
+def as_text(answer: Answer) -> str:
+    """One line a fluent-value pair with any interval, and a derived event, sorted."""
+    return b"".join(text_blocks(answer)).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What became of the records of a run, and what came of it."""
+
+    records: int
+    """All records there were, used or not."""
+    used: int
+    """Those that are of the program's input and can be read, retractions left out."""
+    ignored: Mapping[str, int] = field(default_factory=dict)
+    """How many there were of each name that no rule mentions."""
+    set_aside: tuple[SetAside, ...] = ()
+    """Those that cannot be read."""
+    too_late: tuple[SetAside, ...] = ()
+    """Those that arrived when what they tell of had been forgotten."""
+    outside: int = 0
+    """How many tell of nothing within the run, or arrived after it."""
+    remarks: tuple[str, ...] = ()
+    """What else there is to say about the input."""
+    start: int = 0
+    end: int = 0
+    queries: int = 0
+    conflicts: int = 0
+    """How often two values of a fluent were initiated at one point."""
+    seconds: float = 0.0
+    warnings: tuple[str, ...] = ()
+    """What about the input is probably not meant, such as columns that no name matches."""
+
+    @property
+    def is_mostly_unused(self) -> bool:
+        """Are more than half of the records ignored or set aside, or none used at all?"""
+        unused = sum(self.ignored.values()) + len(self.set_aside)
+        lost = unused + len(self.too_late) + self.outside
+        return is_mostly_unused(self.records, unused, self.records - lost)
+
+    @property
+    def per_second(self) -> float:
+        """Records a second, from reading to the last query."""
+        return self.records / self.seconds if self.seconds else 0.0
+
+
+class Result:
+    """The intervals of all fluents that rules define, and the happenings of all events.
+
+    Tables are made when they are first asked for.
+    """
+
+    def __init__(
+        self, answer: Answer, catalogue: Catalogue, summary: Summary,
+        as_of: tuple[tuple[int, Answer], ...] = (),
+    ) -> None:  # fmt: skip
+        self.answer = answer
+        self.summary = summary
+        self.as_of = as_of
+        self._catalogue = catalogue
+
+    def __repr__(self) -> str:
+        return (
+            f"<Result: {len(self.intervals)} intervals of {len(self.answer.fluents)} fluents, "
+            f"{len(self.happenings)} happenings of {len(self.answer.events)} events>"
+        )
+
+    @cached_property
+    def intervals(self) -> pa.Table:
+        """All intervals: `fluent, args, value, start, end, open`.
+
+        Half-open, `[start, end)`; while an interval is open, its end is null. Arguments and values
+        are text; `fluent` gives one fluent with typed columns.
+        """
+        return all_intervals(self.answer)
+
+    @cached_property
+    def happenings(self) -> pa.Table:
+        """All happenings of derived events: `event, args, occurrence`."""
+        return all_happenings(self.answer)
+
+    def fluent(self, name: str) -> pa.Table:
+        """The intervals of one fluent, with typed columns.
+
+        The columns are its arguments, called as in the rules, then `value, start, end, open`. The
+        name may say the number of arguments: `rich/1`.
+        """
+        relation, table = find_relation(name, self.answer.fluents, "fluent")
+        return fluent_frame(relation, table, self._catalogue)
+
+    def event(self, name: str) -> pa.Table:
+        """The happenings of one derived event: its arguments and `occurrence`."""
+        relation, table = find_relation(name, self.answer.events, "event")
+        return event_frame(relation, table, self._catalogue)
+
+    def holds_at(self, time: int) -> pa.Table:
+        """What held at a time-point: `fluent, args, value`."""
+        intervals = self.intervals
+        begun = pc.less_equal(intervals["start"], time)
+        going_on = pc.fill_null(pc.greater(intervals["end"], time), True)
+        chosen = intervals.filter(pc.and_(begun, going_on))
+        return chosen.select(["fluent", "args", "value"])
+
+    def text(self) -> str:
+        """One line a fluent-value pair with any interval, and one a derived event, sorted.
+
+        With answers as of each query, these stand below `% query` and the query time.
+        """
+        if not self.as_of:
+            return as_text(self.answer)
+        return "".join(f"% query {query}\n{as_text(answer)}" for query, answer in self.as_of)
+
+    def to_pandas(self) -> Any:
+        """All intervals as a data frame; an open end is missing."""
+        return self.intervals.to_pandas(types_mapper=_nullable(pa.int64()))
+
+
+def _nullable(kind: pa.DataType) -> Callable[[pa.DataType], object | None]:
+    """Keep times whole numbers, though some are missing."""
+    whole = import_module("pandas").Int64Dtype()
+    return lambda given: whole if given == kind else None
+
+
+def find_relation(name: str, tables: Mapping[Relation, Table], what: str) -> tuple[Relation, Table]:
+    """The one relation of a name, with or without the number of arguments, and its table."""
+    found = [r for r in tables if name in (r.name, str(r), r.name.partition("(")[0])]
+    if len(found) == 1:
+        return found[0], tables[found[0]]
+    known = ", ".join(map(str, found or tables)) or "none"
+    trouble = "there are several" if found else f"there is no {what} {name}; there are"
+    raise CernisError(f"{trouble}: {known}" if found else f"{trouble} {known}")

@@ -1,0 +1,192 @@
+"""What was recognised of uncertain records, for people and programs to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.answers.answer_lines import (
+    argument_text,
+    joined_lines,
+    ranked,
+    template,
+    text_lists,
+    value_text,
+)
+from cernis.answers.answer_tables import INTERVALS, all_intervals, fluent_frame
+from cernis.answers.result import Summary, find_relation
+from cernis.check.catalogue import Catalogue
+from cernis.check.model import Relation
+from cernis.evaluate.probabilities.courses import Courses
+from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer
+from cernis.evaluate.windowed_run import Answer
+from cernis.records.arrow_arrays import as_arrow, as_text, as_texts
+from cernis.tables.interval_tables import INFINITY, FluentTable
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+CREDIBLE: Final = INTERVALS.append(pa.field("probability", pa.float64()))
+"""All intervals; the probability is the mean over the interval, and null for a certain fluent."""
+
+PROBABILITIES: Final = pa.schema([
+    ("fluent", pa.string()), ("args", pa.list_(pa.string())), ("value", pa.string()),
+    ("start", pa.int64()), ("end", pa.int64()), ("probability", pa.float64()),
+])  # fmt: skip
+"""The probability that a pair holds at each point from start up to end; a last end is null."""
+
+
+class UncertainResult:
+    """Credible intervals of all fluents that rules define, and their probabilities over time."""
+
+    def __init__(self, answer: UncertainAnswer, catalogue: Catalogue, summary: Summary) -> None:
+        self.answer = answer
+        self.summary = summary
+        self._catalogue = catalogue
+
+    def __repr__(self) -> str:
+        return (
+            f"<UncertainResult: {len(self.intervals)} intervals of {len(self.answer.fluents)} "
+            f"fluents, {len(self.answer.courses)} of them uncertain>"
+        )
+
+    @cached_property
+    def intervals(self) -> pa.Table:
+        """All intervals: `fluent, args, value, start, end, open, probability`.
+
+        Half-open, `[start, end)`. One that reaches the end of the run is open, and its end null.
+        The probability is the mean over the interval's points in the run; null for fluents that
+        are certain.
+        """
+        parts = [CREDIBLE.empty_table()]
+        for relation, table in sorted(self.answer.fluents.items()):
+            means = self.answer.means.get(relation)
+            parts.append(_numbered(_all_of(relation), table, means).select(CREDIBLE.names))
+        return pa.concat_tables(parts)
+
+    @cached_property
+    def probabilities(self) -> pa.Table:
+        """The probability of each pair over time: `fluent, args, value, start, end, probability`.
+
+        It is the same at all points from start up to, not including, end. Where it is 0 there is
+        no row.
+        """
+        parts = [PROBABILITIES.empty_table()]
+        for relation, courses in sorted(self.answer.courses.items()):
+            table, chances = courses.segments()
+            own = _numbered(_all_of(relation), table, chances)
+            parts.append(own.select(PROBABILITIES.names))
+        return pa.concat_tables(parts)
+
+    def fluent(self, name: str) -> pa.Table:
+        """The intervals of one fluent, with typed columns.
+
+        The columns are its arguments, called as in the rules, then `value, start, end, open` and
+        `probability`.
+        """
+        relation, table = find_relation(name, self.answer.fluents, "fluent")
+        means = self.answer.means.get(relation)
+        return _numbered(
+            lambda marked: fluent_frame(relation, marked, self._catalogue), table, means
+        )
+
+    def text(self) -> str:
+        """One line a pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.
+
+        Of a certain fluent, intervals have no probability.
+        """
+        lines = [line for r, t in self.answer.fluents.items() for line in self._lines(r, t)]
+        return "".join(sorted(lines))
+
+    def _lines(self, relation: Relation, table: FluentTable) -> Iterator[str]:
+        edges = [table.starts, table.ends]
+        means = self.answer.means.get(relation)
+        texts = [_integers(edges[0]), _integers(edges[1])]
+        texts += [] if means is None else [_digits(means)]
+        entries = pc.binary_join_element_wise(*texts, as_text(","))
+        return _pair_lines("holdsFor", relation, table, entries)
+
+    def probability_text(self) -> str:
+        """One line a pair: `probability(F=V, [(2,0.32),(22,0.388)]).`, sorted.
+
+        An entry is a point from which on the probability, 0 at first, is another; rounded to nine
+        digits.
+        """
+        lines = [line for r, c in self.answer.courses.items() for line in _course_lines(r, c)]
+        return "".join(sorted(lines))
+
+
+def _course_lines(relation: Relation, courses: Courses) -> Iterator[str]:
+    rounded = np.round(courses.chances, 9)
+    owner = np.repeat(np.arange(len(courses.pairs)), np.diff(courses.offsets))
+    first = np.append(True, owner[1:] != owner[:-1])[: len(owner)]
+    before = np.where(first, 0.0, np.append(0.0, rounded[:-1])[: len(rounded)])
+    told = rounded != before
+    offsets = np.searchsorted(owner[told], np.arange(len(courses.pairs) + 1)).astype(np.int64)
+    times = courses.times[told]
+    entries = pc.binary_join_element_wise(_integers(times), _digits(rounded[told]), as_text(","))
+    pairs = courses.pairs
+    table = FluentTable(
+        pairs.arguments, pairs.values, pairs.domains, pairs.value_domain, offsets, times, times
+    )
+    return _pair_lines("probability", relation, table, entries)
+
+
+def _pair_lines(
+    name: str, relation: Relation, table: FluentTable, entries: pa.Array
+) -> Iterator[str]:
+    """A line for each pair that has entries."""
+    pieces = template(relation)
+    pieces = [f"{name}({pieces[0]}", *pieces[1:]]
+    pieces[-1] += "="
+    columns = [
+        ranked(column, domain, argument_text, behind)
+        for (column, domain), behind in zip(table.columns()[:-1], pieces[1:], strict=True)
+    ]
+    columns.append(ranked(table.values, table.value_domain, value_text, ", ["))
+    lists = text_lists(entries, table.offsets, "),(")
+    rows = np.flatnonzero(np.diff(table.offsets))
+    lines = joined_lines([*pieces, ", [("], columns, rows, lists.take(as_arrow(rows)), ")]).\n")
+    yield from lines.to_pylist()
+
+
+def _integers(values: Integers) -> pa.Array:
+    texts = pc.cast(as_arrow(np.ascontiguousarray(values)), pa.string())
+    is_open = values == INFINITY
+    return pc.if_else(as_arrow(is_open), as_text("inf"), texts) if is_open.any() else texts
+
+
+def _digits(chances: Floats) -> pa.Array:
+    """Numbers with at most nine digits behind the point."""
+    distinct, codes = np.unique(np.round(chances, 9), return_inverse=True)
+    texts = [f"{number:.9f}".rstrip("0").rstrip(".") for number in distinct.tolist()]
+    return as_texts(texts).take(as_arrow(codes.astype(np.int64)))
+
+
+def _all_of(relation: Relation) -> Callable[[FluentTable], pa.Table]:
+    return lambda table: all_intervals(Answer({relation: table}))
+
+
+def _numbered(
+    frame: Callable[[FluentTable], pa.Table], table: FluentTable, numbers: Floats | None
+) -> pa.Table:
+    """The intervals of one fluent in the order of a frame, with a probability each, or null."""
+    # Intervals are told apart by their places while they are put in order.
+    places = np.arange(len(table.starts))
+    found = frame(
+        FluentTable(
+            table.arguments, table.values, table.domains, table.value_domain, table.offsets,
+            places, table.ends,
+        )
+    )  # fmt: skip
+    order = found["start"].to_numpy()
+    column = pa.nulls(len(order), pa.float64()) if numbers is None else as_arrow(numbers[order])
+    at = found.schema.get_field_index("start")
+    found = found.set_column(at, "start", as_arrow(table.starts[order]))
+    return found.append_column("probability", column)

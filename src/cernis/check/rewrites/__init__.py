@@ -1,0 +1,1 @@
+"""Passes that turn clauses into other clauses, before they are understood."""

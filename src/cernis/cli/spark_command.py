@@ -1,0 +1,316 @@
+"""`cernis run` on Spark: starts it, shows its progress, and says what came of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cernis.cli.console import say, stop
+from cernis.errors import CernisError, DataError
+
+if TYPE_CHECKING:
+    from cernis.answers.result import Summary
+    from cernis.cli.run_command import Format
+    from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+    from cernis.program import Program
+    from cernis.records.record_columns import SetAside
+    from cernis.session.settings import Settings
+    from cernis.spark.batch.answer_files import Written
+    from cernis.spark.batch.spark_results import Recognised
+    from cernis.spark.exchange.exchange_stats import Exchanged
+
+Outcome = TypeVar("Outcome")
+
+_EVERY = 0.2
+"""Seconds between two looks at Spark's progress."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be run."""
+
+    program: Program
+    inputs: list[Path]
+    settings: Settings
+    config: Path | None
+    strict: bool
+    partitioned: bool = False
+    """Is each entity in one part of the input?"""
+    likely: UncertainSettings | None = None
+    """How likely intervals are recognised; None if records are certain."""
+    probabilities: bool = False
+
+
+def spark_settings(given: list[str]) -> dict[str, str]:
+    """Settings of Spark's from `--conf` options; one without `=` is a DataError."""
+    found = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals or not key.strip():
+            raise DataError(f"--conf {each} must be like spark.driver.memory=4g")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def see_all(inputs: list[Path]) -> None:
+    """Raise a DataError unless each path names files: one, a folder of them, or a pattern."""
+    from cernis.spark.input.splits import input_files
+
+    input_files(inputs)
+
+
+def run_on_spark(
+    asked: Asked, output: Path | None, format_: Format, master: str, conf: dict[str, str]
+) -> Summary:
+    """Recognise on Spark, and print or write the result; gives what became of the records."""
+    began = time.perf_counter()
+    with said(), quiet():
+        from cernis.spark.spark_session import session
+
+        spark = session(master, conf)
+    started = time.perf_counter() - began
+    try:
+        return _run(asked, output, format_, spark, f"{master}, started in {started:.1f} s")
+    finally:
+        spark.stop()
+
+
+def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: str) -> Summary:
+    from cernis.cli.run_command import Format, write_result
+    from cernis.spark.batch.batch_run import recognise_plan
+
+    if asked.likely is not None:
+        return _run_uncertain(asked, asked.likely, output, format_, spark, where)
+    began = time.perf_counter()
+    with said():
+        found = recognise_plan(
+            asked.program.plan,
+            asked.inputs,
+            asked.settings,
+            asked.config,
+            spark=spark,
+            partitioned=asked.partitioned or None,
+        )
+        if output is not None and format_ is Format.PARQUET:
+            written = _watched(spark, lambda: _write(found, output, asked.strict), found.read)
+            _say_written(written, found, output, where, time.perf_counter() - began)
+            return written.summary
+        result, moved = _watched(spark, found.collected, found.read)
+        if asked.strict:
+            _refuse(result.summary.records, result.summary.set_aside)
+    result.summary = replace(result.summary, seconds=time.perf_counter() - began)
+    say(f"spark: {where}; {_exchanges(found, moved)}", err=True)
+    write_result(result, output, format_)
+    return result.summary
+
+
+def _run_uncertain(
+    asked: Asked, likely: UncertainSettings, output: Path | None, format_: Format, spark: Any,
+    where: str,
+) -> Summary:  # fmt: skip
+    from cernis.cli.uncertain_commands import write_likely
+    from cernis.spark.batch.uncertain_batch import recognise_uncertain_plan
+
+    began = time.perf_counter()
+    with said(), warnings.catch_warnings():
+        # What runs in one partition is said below.
+        warnings.simplefilter("ignore", UserWarning)
+        found = recognise_uncertain_plan(
+            asked.program.plan, asked.inputs, asked.settings, likely, asked.config, spark=spark
+        )
+        if asked.strict:
+            _refuse(found.told.records, found.told.set_aside)
+        result = _watched(spark, found.collected, lambda: found.records)
+    result.summary = replace(result.summary, seconds=time.perf_counter() - began)
+    many = "s" if found.job.buckets != 1 else ""
+    say(f"spark: {where}; {found.job.buckets} partition{many}", err=True)
+    write_likely(result, output, format_, asked.probabilities)
+    return result.summary
+
+
+def _write(found: Recognised, output: Path, strict: bool) -> Written:
+    from cernis.spark.batch.answer_files import write
+
+    def refuse(summary: Summary) -> None:
+        if strict:
+            _refuse(summary.records, summary.set_aside)
+
+    return write(found, output, refuse)
+
+
+def _refuse(count: int, set_aside: Iterable[SetAside]) -> None:
+    from cernis.records.record_columns import Records
+    from cernis.records.record_sources import refuse_set_aside
+
+    refuse_set_aside(Records(set_aside=list(set_aside), count=count))
+
+
+@contextmanager
+def said() -> Iterator[None]:
+    """Say in a line what went wrong, here or on a worker."""
+    from cernis.spark.spark_session import SparkError
+    from cernis.spark.worker_errors import explained
+
+    try:
+        with explained():
+            yield
+    except SparkError as error:
+        stop(str(error), 2)
+    except CernisError as error:
+        stop(str(error))
+    except OSError as error:
+        stop(f"the result cannot be written: {error.strerror}", 2)
+
+
+# -- the summary -------------------------------------------------------------------------------
+
+
+def _say_written(
+    written: Written, found: Recognised, output: Path, where: str, seconds: float
+) -> None:
+    from cernis.cli.run_command import found_lines, record_lines, say_summary
+
+    summary = replace(written.summary, seconds=seconds)
+    _say_table(written.intervals)
+    say_summary([
+        *record_lines(summary),
+        ("spark", where),
+        ("stages", _stages(found)),
+        ("exchange", _exchanges(found, written.exchanged)),
+        *found_lines(summary, sum(written.intervals.values()), written.pairs,
+                     written.happenings or None, 0.0),
+    ])  # fmt: skip
+    say(f"{written.files} file{'s' if written.files != 1 else ''} in {output}", err=True)
+
+
+def _say_table(intervals: dict[str, int]) -> None:
+    """How many intervals each fluent has, most first."""
+    if not intervals:
+        return
+    width = max(len(name) for name in intervals)
+    for name, count in sorted(intervals.items(), key=lambda pair: -pair[1]):
+        say(f"{name:<{width}}  {count:>12,}")
+
+
+def _exchanges(found: Recognised, moved: Exchanged) -> str:
+    if not found.exchanges:
+        return "small input, one task"
+    many = "s" if found.exchanges != 1 else ""
+    slices = f", {moved.slices:,} slices of time" if moved.slices else ""
+    return (
+        f"{found.exchanges} exchange{many} over {found.job.buckets} partitions, "
+        f"{moved.rows:,} rows, {moved.size / 1e6:,.1f} MB, skew {moved.skew:.2f}{slices}"
+    )
+
+
+def _stages(found: Recognised) -> str:
+    """The stages, each with its key."""
+    return ", ".join(
+        f"{stage.number} by {', '.join(stage.key)}" if stage.key else f"{stage.number} in one piece"
+        for stage in found.plan.stages
+    )
+
+
+# -- quiet and progress ------------------------------------------------------------------------
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Lead what the Java machine says while it starts, and later, to a file; show it on failure."""
+    with tempfile.TemporaryFile() as told:
+        kept = os.dup(2)
+        os.dup2(told.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            os.dup2(kept, 2)
+            told.seek(0)
+            lines = told.read().decode("utf-8", "replace").splitlines()
+            for line in [each for each in lines if "ERROR" in each][-5:]:
+                say(line, err=True)
+            raise
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _watched(spark: Any, work: Callable[[], Outcome], read: Callable[[], int]) -> Outcome:
+    """Do some work in Spark; on a terminal, a bar shows how far its tasks are.
+
+    `read` tells how many records have been read by tasks that are done.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        return work()
+    outcome: list[Outcome] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again where it is waited for
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    _show_tasks(spark, thread, read)
+    if errors:
+        raise errors[0]
+    return outcome[0]
+
+
+def _show_tasks(spark: Any, thread: threading.Thread, read: Callable[[], int]) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    tracker = spark.sparkContext.statusTracker()
+    began, speed = time.perf_counter(), Speed()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("recognising", total=None)
+        while thread.is_alive():
+            thread.join(_EVERY)
+            done, total = _tasks(tracker)
+            if total:
+                told = f"{done}/{total} tasks{speed.told(read(), time.perf_counter() - began)}"
+                bar.update(task, completed=done, total=total, description=told)
+
+
+@dataclass(slots=True)
+class Speed:
+    """Events a second, over the time it took to read them: it stands when all are read."""
+
+    records: int = 0
+    seconds: float = 0.0
+
+    def told(self, records: int, seconds: float) -> str:
+        """The speed as of now, in words; nothing before the first task is done.
+
+        >>> speed = Speed()
+        >>> speed.told(0, 1.0), speed.told(3000, 2.0), speed.told(3000, 4.0)
+        ('', ', 1,500 events a second', ', 1,500 events a second')
+        """
+        if records > self.records:
+            self.records, self.seconds = records, seconds
+        return f", {self.records / self.seconds:,.0f} events a second" if self.records else ""
+
+
+def _tasks(tracker: Any) -> tuple[int, int]:
+    """Tasks done and tasks in all of the jobs that are running."""
+    done = total = 0
+    for job in tracker.getActiveJobsIds():
+        info = tracker.getJobInfo(job)
+        for stage in info.stageIds if info else ():
+            own = tracker.getStageInfo(stage)
+            if own is not None:
+                done += own.numCompletedTasks
+                total += own.numTasks
+    return done, total

@@ -1,0 +1,287 @@
+"""Commands about uncertain records: durations, noise, accuracy; and what `run` says of them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from cernis.cli.console import say, stop
+from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.errors import DataError
+
+if TYPE_CHECKING:
+    from cernis.answers.accuracy import Accuracy
+    from cernis.answers.uncertain_result import UncertainResult
+    from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+
+Threshold: TypeAlias = Annotated[
+    float, typer.Option(help="The mean probability that an interval must have.")
+]
+Durations: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", readable=False,
+        help="How long intervals last, by which a memory forgets: see learn-durations.",
+    ),
+]  # fmt: skip
+Uncertain: TypeAlias = Annotated[
+    bool,
+    typer.Option("--uncertain", help="Records may have probabilities; give likely intervals."),
+]
+Memory: TypeAlias = Annotated[
+    int | None,
+    typer.Option(help="Find intervals point by point, remembering so many starts of each."),
+]
+Probabilities: TypeAlias = Annotated[
+    bool, typer.Option("--probabilities", help="Give the probability at each point, too.")
+]
+Relations: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--uncertain-input", metavar="NAMES",
+        help="The relations of the input that may be uncertain, by commas; all if none.",
+    ),
+]  # fmt: skip
+Seed: TypeAlias = Annotated[int, typer.Option(help="The seed of whatever is left to chance.")]
+Inputs: TypeAlias = Annotated[
+    list[Path],
+    typer.Option(
+        "--input", "-i", metavar="FILE", readable=False,
+        help="Records: text, Parquet, JSON lines or CSV.",
+    ),
+]  # fmt: skip
+Output: TypeAlias = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Else it is printed.")
+]
+
+
+def likely_settings(
+    uncertain: bool, threshold: float, memory: int | None, durations: Path | None, seed: int,
+    probabilities: bool, relations: str,
+) -> UncertainSettings | None:  # fmt: skip
+    """What a run over uncertain records is to do; None if it is to be over certain ones."""
+    from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
+
+    asked: dict[str, object] = {
+        "--memory": memory, "--durations": durations, "--probabilities": probabilities or None,
+        "--uncertain-input": relations or None,
+    }  # fmt: skip
+    if not uncertain:
+        for name, given in asked.items():
+            if given is not None:
+                raise DataError(f"{name} is about uncertain records: say --uncertain, too")
+        return None
+    return uncertain_settings(threshold, None, memory, durations, seed, names_of(relations))
+
+
+def names_of(relations: str) -> list[str] | None:
+    """The relations of the input that may be uncertain; None if nothing is said."""
+    return _split(relations) or None
+
+
+def write_likely(
+    result: UncertainResult, output: Path | None, format_: str, probabilities: bool
+) -> None:
+    """Print a result of uncertain records or write it into a folder; say what came of it."""
+    from cernis.answers.writers import OutputFormat, write_uncertain
+    from cernis.cli.run_command import found_lines, record_lines, say_set_aside, say_summary
+
+    began = time.perf_counter()
+    if output is None:
+        say(result.text() + (result.probability_text() if probabilities else ""), newline=False)
+        say_set_aside(result.summary)
+    else:
+        try:
+            written = write_uncertain(result, output, OutputFormat(format_), probabilities)
+        except OSError as error:
+            stop(f"{output} cannot be written: {error.strerror}", 2)
+    tables = result.answer.fluents.values()
+    count, pairs = sum(len(table.starts) for table in tables), sum(map(len, tables))
+    writing = time.perf_counter() - began
+    say_summary([
+        *record_lines(result.summary),
+        ("circuits", f"{result.answer.circuits:,}"),
+        *found_lines(result.summary, count, pairs, None, writing),
+    ])  # fmt: skip
+    if output is not None:
+        say(f"{len(written)} file{'s' if len(written) != 1 else ''} in {output}", err=True)
+
+
+def learn_durations(
+    rules: Rules,
+    inputs: Inputs,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write them, as TOML.")
+    ],
+    facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
+    dialect: Dialect = None,
+    threshold: Threshold = 0.5,
+    tick: Annotated[int | None, typer.Option(help="How far apart time-points are.")] = None,
+) -> None:
+    """Learn from a training stream how long the intervals of each fluent last."""
+    from cernis.answers import accuracy
+    from cernis.evaluate.probabilities.uncertain_settings import write_durations
+
+    program = load_program(rules, facts, dialect)
+    result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
+    own_tick = tick or program.checked.definitions.settings.tick
+    found = accuracy.learn_durations(result.answer, own_tick, result.summary.end)
+    try:
+        write_durations(output, found)
+    except OSError as error:
+        stop(f"{output} cannot be written: {error.strerror}", 2)
+    for name, (own, count) in sorted(found.items()):
+        say(f"{name}: {own.mean:.1f} points, deviation {own.deviation:.1f}, of {count} intervals")
+
+
+def noise(
+    inputs: Annotated[
+        Path,
+        typer.Option(
+            "--input", "-i", metavar="FILE", readable=False, help="Text records; - is a pipe."
+        ),
+    ],
+    output: Output = None,
+    events: Annotated[
+        str, typer.Option(help="The events that get confidences, by commas; all if none.")
+    ] = "",
+    context: Annotated[
+        str, typer.Option(help="Further records that get confidences, by commas.")
+    ] = "",
+    mean: Annotated[
+        str, typer.Option(help="The mean of gamma noise at the first and the last record.")
+    ] = "0.5:8",
+    spurious: Annotated[
+        float, typer.Option(help="A share of events that is copied under another's name.")
+    ] = 0.0,
+    distance: Annotated[
+        int | None, typer.Option(help="The argument, from 1, whose distance decides instead.")
+    ] = None,
+    scale: Annotated[
+        float, typer.Option(help="The distance at which the confidence is one half.")
+    ] = 10_000.0,
+    seed: Seed = 0,
+) -> None:
+    """Make records uncertain, to see how rules stand it."""
+    from cernis.answers.noisy_text import Noise, with_noise
+
+    try:
+        low, _, high = mean.partition(":")
+        first, last = float(low), float(high or low)
+    except ValueError:
+        stop(f"--mean is a number or two, like 0.5:8, not {mean}", 2)
+    if not (first > 0 and last > 0 and 0 <= spurious <= 1 and scale > 0):
+        stop("--mean and --scale must be above 0, --spurious a share from 0 to 1", 2)
+    chosen = Noise(_split(events), _split(context), first, last, spurious, distance, scale, seed)
+    found = with_noise(_lines(inputs), chosen)
+    _write(output, "".join(f"{line}\n" for line in found))
+
+
+def score(
+    rules: Rules,
+    inputs: Inputs,
+    facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
+    dialect: Dialect = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", readable=False,
+            help="What is true: intervals as run writes them; else what the whole stream says.",
+        ),
+    ] = None,
+    threshold: Threshold = 0.5,
+    memory: Annotated[
+        str, typer.Option(help="Sizes of the memory: 60, or 10:150:10 for each tenth.")
+    ] = "10:150:10",
+    durations: Durations = None,
+    seed: Seed = 0,
+    tick: Annotated[int | None, typer.Option(help="How far apart time-points are.")] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw f1 against the size of the memory, as SVG."),
+    ] = None,
+) -> None:  # fmt: skip
+    """Say how accurate recognition in bounded memory is, fluent by fluent."""
+    from cernis.answers.accuracy import compare, read_intervals
+    from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
+
+    try:
+        sizes = _sizes(memory)
+        chosen = uncertain_settings(threshold, None, max(sizes), durations, seed)
+        true = None if truth is None else read_intervals(truth)
+    except DataError as error:
+        stop(str(error), 2)
+    program = load_program(rules, facts, dialect)
+    chosen.check_names(program.fluents)
+    result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
+    own_tick = tick or program.checked.definitions.settings.tick
+    bounds = (result.summary.start, result.summary.end, own_tick)
+    found = compare(result.answer, bounds, chosen, sizes, true)
+    say("\n".join(_table(found)))
+    if picture is not None:
+        _write(picture, _picture(found))
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(":")]
+        low, high, step = (*numbers, numbers[0], 1)[:3] if len(numbers) < 3 else numbers
+        return list(range(low, high + 1, step)) if low >= 0 and step > 0 else []
+    except ValueError:
+        raise DataError(f"--memory is a size, or like 10:150:10, not {text}") from None
+
+
+def _table(found: Iterable[Accuracy]) -> Iterator[str]:
+    yield (
+        f"{'fluent':<20} {'way':<6} {'memory':>6}  {'by point: precision':>19} {'recall':>7} "
+        f"{'f1':>6}  {'by interval: precision':>22} {'recall':>7} {'f1':>6}"
+    )
+    for each in found:
+        memory = "-" if each.memory is None else str(each.memory)
+        points, intervals = each.points, each.intervals
+        yield (
+            f"{each.fluent:<20} {each.variant:<6} {memory:>6}  {points.precision:>19.3f} "
+            f"{points.recall:>7.3f} {points.f1:>6.3f}  {intervals.precision:>22.3f} "
+            f"{intervals.recall:>7.3f} {intervals.f1:>6.3f}"
+        )
+
+
+def _picture(found: Iterable[Accuracy]) -> str:
+    from cernis.report.chart import chart
+
+    panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for each in found:
+        if each.memory is not None:
+            lines = panels.setdefault(each.fluent, {})
+            lines.setdefault(each.variant, []).append((each.memory, each.points.f1))
+    return chart(panels, "memory", "f1")
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _lines(file: Path) -> list[str]:
+    if str(file) == "-":
+        return list(sys.stdin)
+    try:
+        return file.read_text("utf-8").splitlines()
+    except OSError as error:
+        stop(f"{file}: cannot be read: {error.strerror}", 2)
+    except UnicodeDecodeError:
+        stop(f"{file}: is not UTF-8 text", 2)
+
+
+def _write(file: Path | None, text: str) -> None:
+    if file is None:
+        say(text, newline=False)
+        return
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        stop(f"{file} cannot be written: {error.strerror}", 2)

@@ -1,0 +1,1 @@
+"""Brings the strata of a plan up to date, query by query."""

@@ -1,0 +1,1 @@
+"""Strata evaluated from what has changed since the query before."""

@@ -1,0 +1,1 @@
+"""Strata evaluated column by column, from all that the window holds."""

@@ -1,0 +1,156 @@
+"""Who is in the domains that grow with the input, and who has joined or left since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Definitions, Event, Pair, Relation
+from cernis.evaluate.changes.stores import Rows, Store
+from cernis.evaluate.members import domain_goals
+from cernis.evaluate.working_memory import Admitted
+from cernis.operators.query_context import Context, recoded
+from cernis.syntax.tree import Compound, Variable, functor
+from cernis.tables.columns import Array, Column
+from cernis.tables.domains import Domain, numbers
+from cernis.tables.registers import Register
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Predicate: TypeAlias = tuple[str, int]
+
+
+class _Goal:
+    """One goal that says which arguments of input records are members of a domain.
+
+    A member stays one for as long as some record that named it was not taken back.
+    """
+
+    def __init__(self, entity: Event | Pair, goal: Compound) -> None:
+        terms = entity.args if isinstance(entity, Event) else (*entity.args, entity.value)
+        names = [term.name if isinstance(term, Variable) else "" for term in terms]
+        self.relation = entity.relation
+        self.predicate: Predicate = functor(goal)
+        self._positions = [names.index(a.name) for a in goal.args if isinstance(a, Variable)]
+        self._register: Register | None = None
+        self._domains: list[Domain | None] = []
+        self._counts = np.zeros(0, np.int64)
+
+    @property
+    def counts(self) -> Integers:
+        """How many records name each member."""
+        return self._counts[self._counts > 0]
+
+    def known(self) -> tuple[list[Array], list[Domain | None]]:
+        """The members as codes, and the domains of these."""
+        if self._register is None:
+            return [], []
+        members = np.flatnonzero(self._counts > 0)
+        return self._register.columns(members), self._register.domains
+
+    def begin(self, context: Context) -> list[Domain | None]:
+        """Begin to number members; gives the domains they are coded by."""
+        self._domains = context.slots_of(self.predicate)
+        # Numbers that are reckoned with have no codes; here they get some.
+        self._register = Register([own if own is not None else Domain() for own in self._domains])
+        return self._register.domains
+
+    def enter(self, columns: list[Array], counts: Integers) -> None:
+        """Let those be known, each named by so many records."""
+        assert self._register is not None
+        numbers, _ = self._register.enter(columns, len(counts))
+        self._counts = np.zeros(int(numbers.max()) + 1 if len(numbers) else 0, np.int64)
+        self._counts[numbers] = counts
+
+    def change(self, change: Admitted, store: Store, context: Context) -> list[Array]:
+        """Count what came and went; gives those who joined or left."""
+        came = self._numbers(change.come, store, context)
+        gone = self._numbers(change.gone, store, context)
+        top = max((int(own.max()) + 1 for own in (came, gone) if len(own)), default=0)
+        if top > len(self._counts):
+            more = np.zeros(max(top, 2 * len(self._counts)) - len(self._counts), np.int64)
+            self._counts = np.concatenate([self._counts, more])
+        more, less = (np.bincount(own, minlength=len(self._counts)) for own in (came, gone))
+        before = self._counts > 0
+        self._counts += more - less
+        return self._columns(np.flatnonzero((self._counts > 0) != before))
+
+    def members(self) -> list[Array]:
+        """Who is a member by this goal."""
+        if self._register is None:
+            return [np.empty(0, np.int64)] * self.predicate[1]
+        return self._columns(np.flatnonzero(self._counts > 0))
+
+    def _columns(self, chosen: Integers) -> list[Array]:
+        assert self._register is not None
+        found = zip(self._register.columns(chosen), self._register.domains, self._domains,
+                    strict=True)  # fmt: skip
+        return [
+            column if domain is not None or coded is None else numbers(coded.decode(column))
+            for column, coded, domain in found
+        ]
+
+    def _numbers(self, rows: Rows, store: Store, context: Context) -> Integers:
+        if self._register is None:
+            self.begin(context)
+            assert self._register is not None
+        columns = [*rows.arguments, *rows.columns[2:3]]
+        own = [*store.domains, store.value_domain]
+        given = [
+            recoded(Column(columns[at], own[at]), domain, len(rows))
+            for at, domain in zip(self._positions, self._register.domains, strict=True)
+        ]
+        return self._register.enter(given, len(rows))[0]
+
+
+class Population:
+    """The members of all dynamic domains of a program."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
+        self.goals = [
+            _Goal(grounding.entity, goal)
+            for grounding in definitions.groundings
+            for goal in domain_goals(grounding, keys)
+        ]
+        self._filled: dict[Predicate, tuple[list[Array], int]] = {
+            key: ([np.empty(0, np.int64)] * key[1], 1) for key in keys
+        }
+
+    def update(
+        self, admitted: Mapping[Relation, Admitted], stores: Mapping[Relation, Store],
+        context: Context,
+    ) -> dict[Predicate, list[list[Array]]]:  # fmt: skip
+        """Take note of records; gives for each domain who joined or left, and fills the context."""
+        changed: dict[Predicate, list[list[Array]]] = {}
+        for goal in self.goals:
+            change = admitted.get(goal.relation)
+            if change is None:
+                continue
+            columns = goal.change(change, stores[goal.relation], context)
+            if len(columns[0]):
+                changed.setdefault(goal.predicate, []).append(columns)
+        self.fill(changed)
+        for key, (columns, filling) in self._filled.items():
+            context.filled[key], context.fillings[key] = columns, filling
+        return changed
+
+    def fill(self, keys: Iterable[Predicate] | None = None) -> None:
+        """List the members of some domains, or of all, anew."""
+        for key in self._filled if keys is None else keys:
+            own = [goal.members() for goal in self.goals if goal.predicate == key]
+            if not own:
+                continue
+            columns = [np.concatenate(each) for each in zip(*own, strict=True)]
+            if len(own) > 1:
+                columns = _once_each(columns)
+            self._filled[key] = columns, self._filled[key][1] + 1
+
+
+def _once_each(columns: list[Array]) -> list[Array]:
+    """Equal rows as one."""
+    if len(columns) == 1:
+        return [np.unique(columns[0])]
+    return list(np.unique(np.stack(columns), axis=1))

@@ -1,0 +1,1 @@
+"""Strata over uncertain records: probabilities of pairs, and credible intervals."""

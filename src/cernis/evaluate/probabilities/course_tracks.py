@@ -1,0 +1,305 @@
+"""The courses of a fluent's pairs as they go on: what is settled, remembered, and found.
+
+A query says the course of each pair anew, from the edge of its window to one tick behind the query.
+Points before that are *settled*: they have gone into the memory of possible starts, and the maximal
+intervals that end there are kept. Those that end behind are found from the memory at each query,
+and forgotten at the next.
+
+A pair whose course stays at 0 takes no part until it rises again: points at which it was 0 are
+made up for then. That changes nothing, as long as no interval reaches so far into them, and none is
+to become final; a pair of which that may be is *restless*, and takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.errors import DataError
+from cernis.evaluate.probabilities.courses import (
+    MOST_POINTS,
+    Courses,
+    Credible,
+    Pairs,
+    Recognition,
+    Series,
+    chunks,
+)
+from cernis.evaluate.probabilities.credible_intervals import (
+    Intervals,
+    Memory,
+    longest,
+    lowered,
+    most_credible,
+    recognise,
+    selected,
+    united,
+)
+from cernis.operators.distinct import distinct
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
+Seeds: TypeAlias = Callable[[Pairs], Integers]
+"""Gives the seeds of pairs, each by its name alone."""
+
+_NONE: Final = np.empty(0, np.int64)
+
+
+@dataclass(slots=True)
+class Tracks:
+    """What is known of the pairs of one fluent, all in one structure.
+
+    Points are counted from 1, which is at the time `first`; the next is a tick later. Pairs have
+    the numbers in which they came up.
+    """
+
+    first: int
+    tick: int
+    how: Recognition
+    seeds: Seeds | None = None
+    pairs: Pairs | None = None
+    memory: Memory = field(default_factory=lambda: Memory.empty(0))
+    found: Intervals = field(default_factory=lambda: _intervals(0, 0.0))
+    """The maximal intervals that end at settled points and may still change."""
+    settled: int = 0
+    """How many points are settled."""
+    courses: Courses | None = None
+    """The courses as of the last query, from its edge on."""
+    numbers: Integers = field(default_factory=lambda: _NONE)
+
+    def __len__(self) -> int:
+        """How many pairs there are."""
+        return len(self.memory)
+
+    def points(self, time: int) -> int:
+        """How many points there are up to a time."""
+        return max((time - self.first) // self.tick + 1, 0)
+
+    def put(self, courses: Courses) -> None:
+        """Take the courses of a query, which say anew what is not settled."""
+        if self.pairs is None:
+            self.pairs = _without_rows(courses.pairs)
+        self.numbers, new = _numbered(self.pairs, courses.pairs)
+        self.courses = courses
+        if len(new.values):
+            seeds = np.zeros(len(new), np.int64) if self.seeds is None else self.seeds(new)
+            self.memory = self.memory.with_more(Memory.empty(len(new), seeds))
+            self.pairs = _stacked(self.pairs, new)
+            self.found = _intervals(len(self), self.how.threshold, self.found)
+
+    def settle(self, before: int) -> Credible:
+        """Settle all points before a time; gives the intervals that can no longer change.
+
+        Those are the most credible of groups that no possible start reaches any more.
+        """
+        count = max(self.points(before - 1), self.settled)
+        if self.courses is not None:
+            series = self._series(count)
+            self._go_on(series)
+        self.settled = count
+        return self._let_go()
+
+    def answer(self, last: int) -> Credible:
+        """The most credible intervals of all courses up to a time, but for those let go."""
+        count = self.points(last)
+        series = self._series(count)
+        late = _owners(series)
+        late = late[self.memory.seen[late] < self.settled]
+        if len(late):
+            self._go_on(_zeros(late, self.memory.seen[late], self.settled))
+            series = self._series(count)
+        every = [self._found_of(part)[0] for part in chunks(series)]
+        found = _joined(self.found, every, len(self))
+        return self._shown(self._most_credible(longest(found)))
+
+    def _most_credible(self, found: Intervals) -> Intervals:
+        """The most credible intervals; in bounded memory, those that touch are one."""
+        return most_credible(found if self.how.limit is None else united(found))
+
+    def _found_of(self, part: Series) -> tuple[Intervals, Memory]:
+        """The intervals that end at further points of some pairs, and the memory behind these.
+
+        The intervals are by the numbers of all pairs, the memory is that of the series.
+        """
+        lengths = np.append(0, np.cumsum(part.lengths))
+        offsets = lengths[part.offsets].astype(np.int64)
+        if int(offsets[-1]) > MOST_POINTS:
+            raise DataError(
+                f"a course of {int(offsets[-1]):,} points is too long to be looked at point by "
+                "point; choose a longer tick"
+            )
+        own = part.owner[part.offsets[:-1]]
+        found, memory = recognise(
+            np.repeat(part.chances, part.lengths), offsets, self.how.threshold,
+            memory=self.memory.take(own), limit=self.how.limit, durations=self.how.durations,
+            batch=None if self.how.limit is None else 1,
+        )  # fmt: skip
+        counts = np.zeros(len(self), np.int64)
+        counts[own] = np.diff(found.offsets)
+        offsets = np.append(0, np.cumsum(counts)).astype(np.int64)
+        return Intervals(offsets, found.starts, found.ends, found.sums, found.threshold), memory
+
+    # -- points -----------------------------------------------------------------------------
+
+    def _series(self, count: int) -> Series:
+        """The points of pairs that take part, from the first each has not seen to the last."""
+        assert self.courses is not None
+        courses, seen = self.courses, np.minimum(self.memory.seen, count)
+        owner = np.repeat(self.numbers, np.diff(courses.offsets))
+        begin = np.clip(-(-(courses.times - self.first) // self.tick), seen[owner], count)
+        owner = np.concatenate([np.arange(len(self)), owner])
+        begin = np.concatenate([seen, begin])
+        chances = np.concatenate([np.zeros(len(self)), courses.chances])
+        order = np.argsort(owner, kind="stable")
+        owner, begin, chances = owner[order], begin[order], chances[order]
+        is_last = np.append(owner[1:] != owner[:-1], True)[: len(owner)]
+        ends = np.where(is_last, count, np.append(begin[1:], count)[: len(owner)])
+        filled = ends > begin
+        takes_part = self._restless()
+        takes_part[owner[filled & (chances > 0)]] = True
+        filled &= takes_part[owner]
+        owner, begin, ends = owner[filled], begin[filled], ends[filled]
+        return _series(owner, begin, ends - begin, chances[filled])
+
+    def _restless(self) -> Booleans:
+        """The pairs of which something may change at further points at which they are 0."""
+        memory, threshold = self.memory, lowered(self.how.threshold)
+        if threshold <= 0:
+            return np.ones(len(self), np.bool_)
+        found = np.zeros(len(self), np.bool_)
+        some = np.flatnonzero(np.diff(memory.offsets))
+        # Scores descend: the last start has the lowest.
+        lowest = memory.scores[memory.offsets[some + 1] - 1]
+        found[some] = lowest <= memory.score[some] - threshold
+        if self.how.limit is not None:
+            # Old starts are forgotten in time, and nothing touches what was found any more: it
+            # becomes final.
+            found[self.found.entities] = True
+        return found
+
+    def _go_on(self, series: Series) -> None:
+        """Let the memory see points for good."""
+        parts = []
+        for part in chunks(series):
+            found, memory = self._found_of(part)
+            parts.append(found)
+            self.memory = self.memory.with_new(part.owner[part.offsets[:-1]], memory)
+        self.found = longest(_joined(self.found, parts, len(self)))
+
+    def _let_go(self) -> Credible:
+        """Take out the intervals that can no longer change."""
+        found, memory = self.found, self.memory
+        if not len(found):
+            return self._shown(found)
+        oldest = memory.seen + 1
+        some = np.flatnonzero(np.diff(memory.offsets))
+        oldest[some] = memory.points[memory.offsets[some]]
+        owner = found.entities
+        # In bounded memory, what begins right after an interval belongs to it.
+        reach = found.ends if self.how.limit is None else found.ends + 1
+        new = np.append(True, (owner[1:] != owner[:-1]) | (found.starts[1:] > reach[:-1]))
+        group = np.cumsum(new) - 1
+        last = np.append(np.flatnonzero(new)[1:], len(owner)) - 1
+        over = (reach[last] < oldest[owner[last]])[group]
+        self.found = selected(found, ~over)
+        return self._shown(self._most_credible(selected(found, over)))
+
+    def _shown(self, found: Intervals) -> Credible:
+        """Intervals of pairs by their numbers, in time."""
+        before = self.first - self.tick
+        starts, ends = before + self.tick * found.starts, self.first + self.tick * found.ends
+        return Credible(found.entities, starts, ends, found.means)
+
+
+def _series(owner: Integers, begin: Integers, lengths: Integers, chances: Floats) -> Series:
+    new = np.append(True, owner[1:] != owner[:-1])[: len(owner)]
+    offsets = np.append(np.flatnonzero(new), len(owner)).astype(np.int64)
+    return Series(owner, begin, lengths, chances, offsets)
+
+
+def _zeros(owner: Integers, seen: Integers, count: int) -> Series:
+    return _series(owner, seen, count - seen, np.zeros(len(owner)))
+
+
+def _owners(series: Series) -> Integers:
+    return series.owner[series.offsets[:-1]]
+
+
+def _intervals(entities: int, threshold: float, known: Intervals | None = None) -> Intervals:
+    """Those that are known, of so many entities."""
+    if known is None or not len(known):
+        return Intervals(np.zeros(entities + 1, np.int64), _NONE, _NONE, _NONE, threshold)
+    more = np.full(entities + 1 - len(known.offsets), known.offsets[-1])
+    offsets = np.concatenate([known.offsets, more])
+    return Intervals(offsets, known.starts, known.ends, known.sums, threshold)
+
+
+def _joined(first: Intervals, parts: list[Intervals], entities: int) -> Intervals:
+    """Intervals of several calls, by entity, those of the first call first."""
+    every = [first, *parts]
+    owner = np.concatenate([part.entities for part in every])
+    order = np.argsort(owner, kind="stable")
+    starts, ends, sums = (
+        np.concatenate(own)[order]
+        for own in zip(*((part.starts, part.ends, part.sums) for part in every), strict=True)
+    )
+    offsets = np.searchsorted(owner[order], np.arange(entities + 1)).astype(np.int64)
+    return Intervals(offsets, starts, ends, sums, first.threshold)
+
+
+def joined_courses(parts: Sequence[Courses]) -> Courses:
+    """Courses of one fluent that follow one another in time, one part at the least."""
+    pairs = _without_rows(parts[0].pairs)
+    owners = []
+    for part in parts:
+        numbers, new = _numbered(pairs, part.pairs)
+        pairs = _stacked(pairs, new)
+        owners.append(np.repeat(numbers, np.diff(part.offsets)))
+    owner = np.concatenate(owners)
+    order = np.argsort(owner, kind="stable")
+    owner = owner[order]
+    times, chances = (
+        np.concatenate(own)[order]
+        for own in zip(*((part.times, part.chances) for part in parts), strict=True)
+    )
+    before = np.append(0.0, chances[:-1])[: len(chances)]
+    before[np.append(True, owner[1:] != owner[:-1])[: len(owner)]] = 0.0
+    kept = chances != before
+    offsets = np.searchsorted(owner[kept], np.arange(len(pairs) + 1)).astype(np.int64)
+    return Courses(pairs, offsets, times[kept], chances[kept])
+
+
+# -- pairs -------------------------------------------------------------------------------------
+
+
+def _without_rows(pairs: Pairs) -> Pairs:
+    arguments = [column[:0] for column in pairs.arguments]
+    return Pairs(arguments, pairs.values[:0], pairs.domains, pairs.value_domain, np.empty(0))
+
+
+def _stacked(one: Pairs, other: Pairs) -> Pairs:
+    columns = zip([*one.arguments, one.values], [*other.arguments, other.values], strict=True)
+    *arguments, values = (np.concatenate(own) for own in columns)
+    initial = np.concatenate([one.initial, other.initial])
+    return Pairs(arguments, values, one.domains, one.value_domain, initial)
+
+
+def _numbered(known: Pairs, pairs: Pairs) -> tuple[Integers, Pairs]:
+    """The number of each pair, those that are new behind the known; and the new ones."""
+    both = _stacked(known, pairs)
+    _, which = distinct([*both.arguments, both.values], [*both.domains, both.value_domain])
+    numbers = np.full(int(which.max(initial=-1)) + 1, -1, np.int64)
+    numbers[which[: len(known)]] = np.arange(len(known))
+    own = which[len(known) :]
+    new = np.flatnonzero(numbers[own] < 0)
+    numbers[own[new]] = len(known) + np.arange(len(new))
+    arguments = [column[new] for column in pairs.arguments]
+    more = Pairs(
+        arguments, pairs.values[new], pairs.domains, pairs.value_domain, pairs.initial[new]
+    )
+    return numbers[own], more

@@ -1,0 +1,270 @@
+"""Probabilistic maximal intervals of many entities at once: batch, online, in bounded memory.
+
+Points of a series are counted from 1. An interval `[s, e]` is closed. It is reported if its mean
+probability is at least the threshold, up to 1e-9, and if it lies in no other such interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.evaluate.probabilities.durations import Durations, deletion_probabilities
+from cernis.kernels.circuit_values import picked
+from cernis.kernels.compile import shortened
+from cernis.kernels.credible import HIGHEST, SCALE, TOLERANCE, choose
+from cernis.kernels.credible import find as _find
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Intervals of entities, sorted by both ends; those of entity k from `offsets[k]` on."""
+
+    offsets: Integers
+    starts: Integers
+    ends: Integers
+    sums: Integers
+    """Of probabilities less the threshold, in the kernel's units."""
+    threshold: float
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def means(self) -> Floats:
+        """The mean probability of each interval, to ten digits."""
+        lengths = self.ends - self.starts + 1
+        found = (self.sums / lengths + lowered(self.threshold)) / SCALE
+        return np.asarray(np.clip(found, 0.0, 1.0))
+
+    @property
+    def entities(self) -> Integers:
+        """The entity of each interval."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What is remembered of the series of entities, in one structure: the support sets of all.
+
+    The possible starts of entity k are `offsets[k]:offsets[k+1]`, in the order of time. For each
+    entity there are also how many points it has seen, its score behind them, the lowest score so
+    far, and the state of its generator of chance. Scores are in the kernel's units.
+    """
+
+    offsets: Integers
+    points: Integers
+    scores: Integers
+    seen: Integers
+    score: Integers
+    lowest: Integers
+    states: Integers
+
+    @staticmethod
+    def empty(entities: int, seeds: int | Integers = 0) -> Memory:
+        """Nothing seen yet. Seeds of entities may be given one by one; else they follow from one.
+
+        Entities of equal seeds and series have equal results, whoever is beside them.
+        """
+        none = np.empty(0, np.int64)
+        zero = np.zeros(entities, np.int64)
+        if isinstance(seeds, int):
+            first = np.uint64(seeds * _GOLDEN % (1 << 64))
+            seeds = (np.arange(entities, dtype=np.uint64) + first).view(np.int64)
+        return Memory(
+            np.zeros(entities + 1, np.int64), none, none, zero.copy(), zero.copy(),
+            np.full(entities, HIGHEST), np.array(seeds, np.int64),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        """Of how many entities it is."""
+        return len(self.seen)
+
+    def take(self, entities: Integers) -> Memory:
+        """What is remembered of some entities, in this order."""
+        offsets, points = picked(self.offsets, self.points, entities)
+        _, scores = picked(self.offsets, self.scores, entities)
+        kept = (self.seen, self.score, self.lowest, self.states)
+        return Memory(offsets, points, scores, *(own[entities] for own in kept))
+
+    def with_more(self, other: Memory) -> Memory:
+        """The entities of another behind these."""
+        mine = (self.points, self.scores, self.seen, self.score, self.lowest, self.states)
+        more = (other.points, other.scores, other.seen, other.score, other.lowest, other.states)
+        points, scores, *kept = (np.concatenate(own) for own in zip(mine, more, strict=True))
+        offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
+        return Memory(offsets, points, scores, *kept)
+
+    def with_new(self, entities: Integers, other: Memory) -> Memory:
+        """The memory with that of some entities replaced."""
+        rows = np.arange(len(self))
+        rows[entities] = len(self) + np.arange(len(entities))
+        return self.with_more(other).take(rows)
+
+    def starts(self, entity: int) -> list[tuple[int, float]]:
+        """What an entity remembers: possible starts and their scores."""
+        own = slice(self.offsets[entity], self.offsets[entity + 1])
+        points = self.points[own]
+        scores = (self.scores[own] - TOLERANCE * (points - 1)) / SCALE
+        return list(zip(points.tolist(), scores.tolist(), strict=True))
+
+
+def maximal_intervals(probabilities: Floats, offsets: Integers, threshold: float) -> Intervals:
+    """All maximal intervals of the series of each entity, taken as a whole.
+
+    The series of entity k is `probabilities[offsets[k]:offsets[k+1]]`. They may overlap. A series
+    without points has none.
+    """
+    found, _ = recognise(probabilities, offsets, threshold)
+    return found
+
+
+def recognise(
+    probabilities: Floats, offsets: Integers, threshold: float, *, memory: Memory | None = None,
+    limit: int | None = None, durations: Durations | None = None, batch: int | None = None,
+    draws: Floats | None = None,
+) -> tuple[Intervals, Memory]:  # fmt: skip
+    """Maximal intervals that end in further points of the series of entities; and the new memory.
+
+    Points come in batches of the given size, else in one. After each batch only possible starts
+    are remembered. With a limit the memory is bounded: what is too much is forgotten by score
+    range; with durations first by chance, of which numbers to be drawn before all others may be
+    given. In the result, what a later batch of this call extends has been replaced.
+    """
+    _check(threshold, limit, batch)
+    entities = len(offsets) - 1
+    memory = memory or Memory.empty(entities)
+    lengths = np.diff(offsets)
+    remembered = np.diff(memory.offsets)
+    most = int((lengths + remembered).max(initial=0))
+    bounded = lengths + remembered if limit is None else np.minimum(lengths + remembered, limit)
+    room = int(bounded.sum())
+    seen, score, lowest, states = (
+        own.copy() for own in (memory.seen, memory.score, memory.lowest, memory.states)
+    )
+    offsets_after, points, scores = _room(entities, room, 2)
+    found_offsets, starts, ends, sums = _room(entities, len(probabilities), 3)
+    chances = np.empty(0) if durations is None else deletion_probabilities(durations)
+    _find(
+        np.ascontiguousarray(probabilities, np.float64), offsets, lowered(threshold),
+        batch or max(len(probabilities), 1), -1 if limit is None else limit,
+        np.inf if durations is None else durations.mean, chances,
+        np.empty(0) if draws is None else draws, np.zeros(1, np.int64),
+        memory.offsets, memory.points, memory.scores, seen, score, lowest, states,
+        np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.bool_),
+        np.empty(2 * most if limit is not None else 0, np.int64),
+        offsets_after, points, scores, found_offsets, starts, ends, sums,
+    )  # fmt: skip
+    starts, ends, sums = (shortened(own, found_offsets[-1]) for own in (starts, ends, sums))
+    points, scores = (shortened(own, offsets_after[-1]) for own in (points, scores))
+    return (
+        Intervals(found_offsets, starts, ends, sums, threshold),
+        Memory(offsets_after, points, scores, seen, score, lowest, states),
+    )
+
+
+def _room(entities: int, length: int, columns: int) -> list[Integers]:
+    """Offsets, and columns to be written."""
+    offsets = np.zeros(entities + 1, np.int64)
+    return [offsets, *(np.empty(length, np.int64) for _ in range(columns))]
+
+
+def most_credible(intervals: Intervals) -> Intervals:
+    """Of each group of overlapping intervals the one of highest mean.
+
+    Groups are closed under overlap. Of means that are equal up to 1e-9 the longer interval is
+    taken, then the earlier one.
+    """
+    chosen = np.zeros(len(intervals), np.bool_)
+    choose(intervals.offsets, intervals.starts, intervals.ends, intervals.sums, chosen)
+    return selected(intervals, chosen)
+
+
+def longest(intervals: Intervals) -> Intervals:
+    """Those of intervals, sorted by their ends, that lie in no later one.
+
+    Joins what several calls of `recognise` have found for an entity, one behind the other.
+    """
+    # An entity's starts are moved above those of all entities before it, so that one pass serves.
+    keys = intervals.starts + intervals.entities * (int(intervals.starts.max(initial=0)) + 1)
+    later = np.append(np.minimum.accumulate(keys[::-1])[::-1][1:], HIGHEST)
+    chosen = np.asarray(keys < later[: len(keys)])
+    return selected(intervals, chosen)
+
+
+def united(intervals: Intervals) -> Intervals:
+    """Intervals that lie in no other, with those that touch made one: `[a,b]` and `[b+1,c]`.
+
+    In bounded memory an interval may be found in such pieces. The mean of the whole is at least the
+    threshold, as those of its pieces are.
+    """
+    heads, lasts = _chains(intervals)
+    firsts = np.flatnonzero(heads == np.arange(len(heads)))
+    if len(firsts) == len(heads):
+        return intervals
+    sums = np.zeros(len(heads), np.int64)
+    np.add.at(sums, heads, intervals.sums)
+    counts = np.searchsorted(firsts, intervals.offsets).astype(np.int64)
+    whole = Intervals(
+        counts, intervals.starts[firsts], intervals.ends[lasts[firsts]], sums[firsts],
+        intervals.threshold,
+    )  # fmt: skip
+    return longest(_by_end(whole))
+
+
+def _chains(intervals: Intervals) -> tuple[Integers, Integers]:
+    """For each interval the first and the last of those that touch one another with it.
+
+    Starts and ends ascend, so that at most one interval begins where another has ended.
+    """
+    places = np.arange(len(intervals))
+    width = int(intervals.ends.max(initial=0)) + 2
+    keys = intervals.entities * width + intervals.starts
+    wanted = intervals.entities * width + intervals.ends + 1
+    found = np.minimum(np.searchsorted(keys, wanted), max(len(places) - 1, 0))
+    heads, lasts = places.copy(), places.copy()
+    touching = np.flatnonzero(keys[found] == wanted) if len(places) else places
+    heads[found[touching]], lasts[touching] = touching, found[touching]
+    for pointers in (heads, lasts):
+        # Each step doubles how far pointers lead along a chain.
+        while not np.array_equal(pointers, pointers[pointers]):
+            pointers[:] = pointers[pointers]
+    return heads, lasts
+
+
+def _by_end(intervals: Intervals) -> Intervals:
+    order = np.lexsort((intervals.ends, intervals.entities))
+    return Intervals(
+        intervals.offsets, intervals.starts[order], intervals.ends[order], intervals.sums[order],
+        intervals.threshold,
+    )  # fmt: skip
+
+
+def selected(intervals: Intervals, chosen: npt.NDArray[np.bool_]) -> Intervals:
+    """Those of intervals that a mask marks."""
+    counts = np.concatenate(([0], np.cumsum(chosen)))
+    return Intervals(
+        counts[intervals.offsets].astype(np.int64), intervals.starts[chosen],
+        intervals.ends[chosen], intervals.sums[chosen], intervals.threshold,
+    )  # fmt: skip
+
+
+def lowered(threshold: float) -> int:
+    """The threshold less the tolerance, in units of the scale."""
+    return round(threshold * SCALE) - TOLERANCE
+
+
+def _check(threshold: float, limit: int | None, batch: int | None) -> None:
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"a threshold lies between 0 and 1: {threshold}")
+    if limit is not None and limit < 0:
+        raise ValueError(f"a memory holds a number of starts: {limit}")
+    if batch is not None and batch < 1:
+        raise ValueError(f"a batch holds one point or more: {batch}")

@@ -1,0 +1,164 @@
+"""What happens to each pair at each point: groups of proofs, and what they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.errors import UnsupportedError
+from cernis.evaluate.probabilities.circuits import Circuits, TooLarge, too_large
+from cernis.evaluate.probabilities.uncertain_facts import Conjunctions, Facts
+from cernis.kernels.circuit_values import (
+    DEEPEST,
+    carry,
+    carry_together,
+    evaluate,
+    first_unlike,
+    shapes,
+)
+from cernis.kernels.hashing import Numbering
+from cernis.kernels.order import in_order, stable_order
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+Own: TypeAlias = Callable[[Integers, Integers], Integers]
+
+_MOST_TOKENS: Final = 1 << 20
+"""No formula at one point is longer, written out."""
+
+
+@dataclass(slots=True)
+class Actions:
+    """Initiations and breaks of pairs, in any order: pair, time, kind, and the proof's literals."""
+
+    pairs: Integers
+    times: Integers
+    breaks: Integers
+    proofs: Conjunctions
+
+
+@dataclass(slots=True)
+class Groups:
+    """The actions of each pair at each point, sorted by pair and time.
+
+    Group g is of `pairs[g]` at `times[g]`. Its shape is one of the circuits'; its facts are
+    `facts[fact_offsets[g]:fact_offsets[g+1]]`.
+    """
+
+    pairs: Integers
+    times: Integers
+    shape: Integers
+    fact_offsets: Integers
+    facts: Integers
+
+
+def grouped(
+    actions: Actions, facts: Facts, circuits: Circuits, what: str, own: Own | None = None
+) -> Groups:
+    """The groups of actions; circuits of shapes not met before are compiled.
+
+    `own` gives for pairs and times the node that the pair itself holds then, or -1; without it,
+    no rule asks for that. `what` is what an error names.
+    """
+    order, first = _order(actions)
+    pairs, times = actions.pairs[order[first]], actions.times[order[first]]
+    bounds = np.append(first, len(order)).astype(np.int64)
+    proofs = actions.proofs
+    sizes = np.append(0, np.cumsum(facts.sizes[proofs.literals >> 1]))
+    row_sizes = 1 + np.diff(sizes[proofs.offsets])
+    room = int(row_sizes.sum())
+    group_sizes = np.add.reduceat(row_sizes[order], first) if len(first) else row_sizes
+    if int(group_sizes.max(initial=0)) > _MOST_TOKENS:
+        raise too_large(what, int(group_sizes.max()))
+    holds = np.full(len(pairs), -1, np.int64) if own is None else own(pairs, times)
+    written = [
+        np.empty(len(pairs), np.int64), np.zeros(len(pairs) + 1, np.int64),
+        np.empty(room, np.int64), np.zeros(len(pairs) + 1, np.int64), np.empty(room, np.int64),
+    ]  # fmt: skip
+    deep = shapes(
+        bounds, order, actions.breaks, proofs.offsets, proofs.literals, holds, *facts.structure,
+        np.full(facts.count, -1), np.empty(facts.count, np.int64), np.empty(4 * DEEPEST, np.int64),
+        *written,
+    )  # fmt: skip
+    if deep >= 0:
+        raise UnsupportedError(f"{what}: derived events are nested more than {DEEPEST} deep")
+    keys, token_offsets, tokens, fact_offsets, own_facts = written
+    shape = _compiled(keys, token_offsets, tokens, fact_offsets, circuits, what)
+    return Groups(pairs, times, shape, fact_offsets, own_facts)
+
+
+def _order(actions: Actions) -> tuple[Integers, Integers]:
+    """Rows sorted by pair and time, and where each group begins among them."""
+    pairs, times = np.ascontiguousarray(actions.pairs), np.ascontiguousarray(actions.times)
+    if not len(pairs):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    order = np.arange(len(pairs))
+    if not in_order(pairs, times):
+        least, span = int(times.min()), int(times.max()) - int(times.min()) + 1
+        size = (int(pairs.max()) + 1) * span
+        if size < 1 << 62:
+            order = stable_order(pairs * span + (times - least), size)
+        else:
+            order = np.lexsort((times, pairs))
+        pairs, times = pairs[order], times[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (pairs[1:] != pairs[:-1]) | (times[1:] != times[:-1])
+    return order, np.flatnonzero(new)
+
+
+def _compiled(
+    keys: Integers, token_offsets: Integers, tokens: Integers, fact_offsets: Integers,
+    circuits: Circuits, what: str,
+) -> Integers:  # fmt: skip
+    """The number of the circuit of each group."""
+    numbering = Numbering()
+    which = numbering.of(keys)
+    samples = np.empty(len(numbering), np.int64)
+    samples[which[::-1]] = np.arange(len(which))[::-1]
+    if first_unlike(which, samples, token_offsets, tokens) >= 0:
+        # Two shapes have one key: tell them apart by their tokens, one by one.
+        samples = which = np.arange(len(keys))
+    numbers = np.empty(len(samples), np.int64)
+    for at, sample in enumerate(samples.tolist()):
+        own = tokens[token_offsets[sample] : token_offsets[sample + 1]]
+        count = int(fact_offsets[sample + 1] - fact_offsets[sample])
+        try:
+            numbers[at] = circuits.number(own, count)
+        except TooLarge as error:
+            raise too_large(what, count, circuits.most) from error
+    return numbers[which]
+
+
+def carried(groups: Groups, initial: Floats, facts: Facts, circuits: Circuits) -> Floats:
+    """The probability of the group's pair behind each group, from what pairs begin with."""
+    kept, begun = np.empty(len(groups.pairs)), np.empty(len(groups.pairs))
+    evaluate(
+        groups.shape, groups.fact_offsets, groups.facts, facts.chances, *circuits.arrays,
+        np.empty(circuits.largest + 2), kept, begun,
+    )  # fmt: skip
+    offsets = np.searchsorted(groups.pairs, np.arange(len(initial) + 1)).astype(np.int64)
+    after = np.empty(len(groups.pairs))
+    carry(offsets, initial, kept, begun, after)
+    return after
+
+
+def carried_together(
+    groups: Groups, initial: Floats, facts: Facts, circuits: Circuits,
+    awaited: tuple[Integers, Integers, Integers],
+) -> Floats:  # fmt: skip
+    """As `carried`, of pairs that depend on one another; awaited are times, nodes and pairs."""
+    order = np.argsort(groups.times, kind="stable")
+    by_time = np.argsort(awaited[0], kind="stable")
+    after = np.empty(len(groups.pairs))
+    carry_together(
+        order, groups.times, groups.pairs, groups.shape, groups.fact_offsets, groups.facts,
+        facts.chances, *circuits.arrays, awaited[0][by_time], awaited[1][by_time],
+        awaited[2][by_time],
+        np.empty(circuits.largest + 2), initial.copy(), np.empty(len(after)), after,
+    )  # fmt: skip
+    return after

@@ -1,0 +1,169 @@
+"""Uncertain facts, and formulas over them, for all rows at once.
+
+A literal is `2 * node`, or one more if it is negated; node 0 is true, so `TRUE` is 0 and `FALSE`
+is 1. A node is a fact, which has a probability and is independent of all others, or composite: a
+disjunction of conjunctions of literals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.circuit_values import picked, saying
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+TRUE: Final = 0
+FALSE: Final = 1
+
+
+@dataclass(slots=True)
+class Conjunctions:
+    """Conjunctions of literals: those of row r are `literals[offsets[r]:offsets[r+1]]`."""
+
+    offsets: Integers
+    literals: Integers
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Integers:
+        """How many literals each has."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: Integers) -> Conjunctions:
+        """Those of some rows, in this order."""
+        return Conjunctions(*picked(self.offsets, self.literals, rows))
+
+
+def conjunctions(columns: list[Integers], length: int) -> Conjunctions:
+    """The literals of each row, from columns in which some are true and say nothing."""
+    if not columns:
+        return Conjunctions(np.zeros(length + 1, np.int64), np.empty(0, np.int64))
+    return Conjunctions(*saying(np.ascontiguousarray(np.stack(columns, axis=1))))
+
+
+def stacked(parts: list[Conjunctions]) -> Conjunctions:
+    """Conjunctions one below the other."""
+    lengths = [part.lengths for part in parts]
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]) if parts else np.zeros(1)
+    literals = [part.literals for part in parts]
+    return Conjunctions(
+        offsets.astype(np.int64), np.concatenate(literals) if parts else np.empty(0, np.int64)
+    )
+
+
+@dataclass(slots=True)
+class _Column:
+    """Numbers that are added in pieces and looked at as one array."""
+
+    pieces: list[npt.NDArray[Any]]
+
+    def whole(self) -> npt.NDArray[Any]:
+        if len(self.pieces) > 1:
+            self.pieces = [np.concatenate(self.pieces)]
+        return self.pieces[0]
+
+
+def _integers(*first: int) -> _Column:
+    return _Column([np.array(first, np.int64)])
+
+
+@dataclass(slots=True)
+class Facts:
+    """All nodes there are. They are only added, in pieces, and numbered as they come."""
+
+    count: int = 1
+    _chances: _Column = field(default_factory=lambda: _Column([np.ones(1)]))
+    _composite: _Column = field(default_factory=lambda: _integers(-1))
+    _sizes: _Column = field(default_factory=lambda: _integers(0))
+    _alternatives: _Column = field(default_factory=lambda: _integers(0))
+    _conjunctions: _Column = field(default_factory=lambda: _integers(0))
+    _definitions: _Column = field(default_factory=_integers)
+    _composites: int = 0
+    _alternatives_so_far: int = 0
+    _definitions_so_far: int = 0
+
+    @property
+    def chances(self) -> Floats:
+        """The probability of each fact; that of a composite says nothing."""
+        return self._chances.whole()
+
+    @property
+    def sizes(self) -> Integers:
+        """How many tokens a literal of each node takes at most, written out."""
+        return self._sizes.whole()
+
+    @property
+    def structure(self) -> tuple[Integers, Integers, Integers, Integers]:
+        """Composites, alternatives, conjunctions and definitions, as the kernel wants them."""
+        parts = (self._composite, self._alternatives, self._conjunctions, self._definitions)
+        return tuple(part.whole() for part in parts)  # type: ignore[return-value]
+
+    def add(self, chances: Floats) -> Integers:
+        """New facts of these probabilities; gives their literals. What is certain is no fact."""
+        uncertain = np.flatnonzero((chances > 0) & (chances < 1))
+        literals = np.where(chances > 0, TRUE, FALSE).astype(np.int64)
+        literals[uncertain] = 2 * self.await_(len(uncertain))
+        self._chances.pieces[-1] = chances[uncertain]
+        return literals
+
+    def await_(self, count: int) -> Integers:
+        """New facts whose probabilities are to come; gives their nodes."""
+        nodes = np.arange(self.count, self.count + count)
+        self._chances.pieces.append(np.full(count, np.nan))
+        self._composite.pieces.append(np.full(count, -1))
+        self._sizes.pieces.append(np.ones(count, np.int64))
+        self.count += count
+        return nodes
+
+    def any_of(self, groups: Integers, rows: Conjunctions, count: int) -> Integers:
+        """For each of so many groups a literal: one of its rows is true.
+
+        `groups` are those of the rows, ascending. A group without rows is false, one with a row
+        without literals true.
+        """
+        found = np.full(count, FALSE, np.int64)
+        sizes = np.bincount(groups, minlength=count)
+        lengths = rows.lengths
+        alone = (sizes[groups] == 1) & (lengths == 1)
+        found[groups[alone]] = rows.literals[rows.offsets[:-1][alone]]
+        if not alone.all():
+            self._compose(groups, rows, np.flatnonzero(~alone), found)
+        certain = groups[lengths == 0]
+        found[certain] = TRUE
+        return found
+
+    def _compose(
+        self, groups: Integers, rows: Conjunctions, chosen: Integers, found: Integers
+    ) -> None:
+        """Make composites of the chosen rows, and let `found` name them."""
+        certain = np.zeros(len(found), np.bool_)
+        certain[groups[rows.lengths == 0]] = True
+        chosen = chosen[~certain[groups[chosen]]]
+        if not len(chosen):
+            return
+        own = groups[chosen]
+        first = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
+        rows = rows.take(chosen)
+        found[own[first]] = 2 * np.arange(self.count, self.count + len(first))
+        literal_sizes = np.append(0, np.cumsum(self.sizes[rows.literals >> 1]))
+        row_sizes = np.diff(literal_sizes[rows.offsets]) + 1
+        sizes = np.add.reduceat(row_sizes, first) + 1
+        self._sizes.pieces.append(sizes)
+        self._composite.pieces.append(np.arange(self._composites, self._composites + len(first)))
+        self._chances.pieces.append(np.full(len(first), np.nan))
+        ends = np.append(first[1:], len(chosen))
+        self._alternatives.pieces.append(self._alternatives_so_far + ends)
+        self._conjunctions.pieces.append(self._definitions_so_far + rows.offsets[1:])
+        self._definitions.pieces.append(rows.literals)
+        self.count += len(first)
+        self._composites += len(first)
+        self._alternatives_so_far += len(chosen)
+        self._definitions_so_far += len(rows.literals)

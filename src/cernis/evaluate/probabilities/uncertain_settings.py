@@ -1,0 +1,138 @@
+"""How intervals are recognised from probabilities, as users say it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cernis.check.model import Relation
+from cernis.check.reporter import near
+from cernis.errors import DataError
+from cernis.evaluate.probabilities.courses import Recognition
+from cernis.evaluate.probabilities.durations import Durations
+
+Setting = TypeVar("Setting")
+
+
+@dataclass(frozen=True, slots=True)
+class UncertainSettings:
+    """How intervals are recognised from probabilities.
+
+    Thresholds and durations may be given for fluents by name, with or without the number of
+    arguments; durations are in time-points. Without `memory` a whole course is looked at at once;
+    with it, point by point, and so many possible starts of each pair are remembered.
+    """
+
+    threshold: float = 0.5
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    memory: int | None = None
+    durations: Mapping[str, Durations] = field(default_factory=dict)
+    seed: int = 0
+    uncertain: tuple[str, ...] | None = None
+    """The relations of the input whose records may be uncertain, if that is said."""
+    probabilities: bool = False
+    """Does a stream tell the probability at each point, too?"""
+
+    def with_more(self, relations: Iterable[str]) -> UncertainSettings:
+        """The settings, with further relations whose records may be uncertain."""
+        return replace(self, uncertain=tuple({*(self.uncertain or ()), *relations}))
+
+    def check_names(self, fluents: Collection[Relation]) -> None:
+        """Raise a DataError if a threshold or a duration is that of no fluent of the program."""
+        known = {name: relation for relation in fluents for name in (relation.name, str(relation))}
+        for kind, given in (("threshold", self.thresholds), ("durations", self.durations)):
+            for name in given:
+                if name not in known:
+                    guesses = near(name, {relation.name for relation in fluents})
+                    there = " or ".join(guesses) or ", ".join(sorted(map(str, fluents))) or "none"
+                    raise DataError(
+                        f"{kind} of {name}: there is no such fluent; "
+                        + (f"did you mean {there}?" if guesses else f"there are {there}")
+                    )
+
+    def of(self, relation: Relation) -> Recognition:
+        """How intervals of one fluent are recognised."""
+        threshold = _named(self.thresholds, relation)
+        return Recognition(
+            self.threshold if threshold is None else threshold, self.memory,
+            _named(self.durations, relation), self.seed,
+        )  # fmt: skip
+
+
+def uncertain_settings(
+    threshold: float = 0.5, thresholds: Mapping[str, float] | None = None,
+    memory: int | None = None, durations: Mapping[str, Any] | str | Path | None = None,
+    seed: int = 0, uncertain: Iterable[str] | None = None, probabilities: bool = False,
+) -> UncertainSettings:  # fmt: skip
+    """Settings from what users write; what makes no sense is a DataError.
+
+    Durations are a file as `cernis learn-durations` writes it, or such by fluent.
+    """
+    if thresholds is not None and not isinstance(thresholds, Mapping):
+        raise DataError("thresholds are given by fluent: {'alarm': 0.95}")
+    named = dict(thresholds or {})
+    for name, each in {"": threshold, **named}.items():
+        if isinstance(each, bool) or not isinstance(each, int | float) or not 0 <= each <= 1:
+            of = f" of {name}" if name else ""
+            raise DataError(f"the threshold{of} must be a number from 0 to 1, not {each}")
+    if memory is not None and not (_is_whole(memory) and memory >= 0):
+        raise DataError(f"the memory must be a whole number of starts, not {memory!r}")
+    if not _is_whole(seed):
+        raise DataError(f"the seed must be a whole number of 64 bits, not {seed!r}")
+    if durations is not None and memory is None:
+        raise DataError("durations say what a memory forgets: say how large the memory is, too")
+    if isinstance(durations, str | Path):
+        durations = read_durations(Path(durations))
+    elif durations is not None and not isinstance(durations, Mapping):
+        raise DataError("durations are a file, or are given by fluent: {'alarm': (4.3, 2.4)}")
+    known = {name: _durations(name, own) for name, own in (durations or {}).items()}
+    if isinstance(uncertain, str):
+        uncertain = (uncertain,)
+    relations = None if uncertain is None else tuple(uncertain)
+    return UncertainSettings(float(threshold), named, memory, known, seed, relations, probabilities)
+
+
+def _is_whole(given: object) -> bool:
+    """Is it a whole number of 64 bits?"""
+    return isinstance(given, int) and not isinstance(given, bool) and abs(given) < 1 << 63
+
+
+def read_durations(file: Path) -> dict[str, Durations]:
+    """The durations of fluents from a file: a table a fluent, with `mean` and `deviation`."""
+    try:
+        given = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{file}: {error}") from None
+    return {name: _durations(f"{file}: {name}", own) for name, own in given.items()}
+
+
+def write_durations(file: Path, found: Mapping[str, tuple[Durations, int]]) -> None:
+    """Write durations, and of how many intervals they are."""
+    parts = [
+        f'["{name}"]\nmean = {own.mean!r}\ndeviation = {own.deviation!r}\nintervals = {count}\n'
+        for name, (own, count) in sorted(found.items())
+    ]
+    file.write_text("# Durations of intervals, in time-points.\n\n" + "\n".join(parts), "utf-8")
+
+
+def _durations(name: str, given: Any) -> Durations:
+    if isinstance(given, Durations):
+        return given
+    if isinstance(given, Mapping):
+        given = (given.get("mean"), given.get("deviation"))
+    try:
+        mean, deviation = given
+        return Durations(float(mean), float(deviation))
+    except (TypeError, ValueError):
+        raise DataError(
+            f"{name}: durations are a mean and a deviation, which is not negative, not {given!r}"
+        ) from None
+
+
+def _named(given: Mapping[str, Setting], relation: Relation) -> Setting | None:
+    return next((given[name] for name in (str(relation), relation.name) if name in given), None)

@@ -1,0 +1,769 @@
+"""Cycles in one pass: what rules say, decided in the order of time.
+
+What a rule says of a point depends on what held there, which earlier points decide. So all rows of
+all rules of a cycle can be decided in one walk through time that keeps what holds: at each point
+first the effects that are due, then rows in the order of their ranks, and last what all this does
+to what holds, which no rule has seen at that point. Where rules may postpone effects at the very
+point at which they are due, the point is first decided without effects. That a value starts
+or ends is known when all that may initiate or terminate one of the fluent has been decided.
+
+Everything is numbered before. An *instance* is the arguments of one fluent or derived event. A
+*record* is a rule for certain arguments: its head and the instances its conditions ask about. The
+records that events drive come with times; those that an initiation, a termination or a derived
+event drives wait for its *class*, a slot for each instance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.kernels.compile import body, kernel, shortened
+from cernis.kernels.inertia.delays import ALL, NEVER, NO_ACTION, NO_POINT, UNTIL_DUE
+from cernis.kernels.inertia.due_heap import Heap, drop_first, enter, put_off_first
+
+Integers = npt.NDArray[np.int64]
+Matrix = npt.NDArray[np.int64]
+Records = npt.NDArray[np.int32]
+Place = np.uint64
+Three = tuple[Integers, Integers, Integers]
+Four = tuple[Integers, Integers, Integers, Integers]
+Tables = tuple[Matrix, Matrix, Matrix, Integers]
+"""Rules, relations, classes, and the relation of each instance."""
+Effects = tuple[Integers, Integers, Integers, Integers, Integers]
+"""Slots of values, delays, what is told of effects, what they do, and which are postponable."""
+WalkedEffects = tuple[Integers, Integers, Integers, Integers, Integers, int]
+"""The same, and the point whose initiations have no effects."""
+Pending = tuple[Matrix, Matrix]
+"""Of instances that hold nothing: values whose initiations are under way, and when they are due."""
+Inner = tuple[Records, Integers, Integers, Integers]
+"""Records, where those of each slot begin, the next that waits, the first that waits by rank."""
+Agenda = tuple[Integers, Integers, Integers]
+"""Actions of a point, the next of the same instance, and the instances that have any."""
+
+NOTHING = -1
+"""Held where no value is."""
+LONG_AGO = int(np.iinfo(np.int64).min)
+ANY_INITIATION, ANY_TERMINATION, ANY_START, ANY_END = -5, -6, -7, -8
+"""Classes of all initiations, terminations, starts or ends of a fluent."""
+ON_TRIAL = 1 << 62
+"""Changes the point that is written of happenings that are only tried out."""
+EDGE = 1 << 40
+"""Added to the initiation or termination of a value, it makes its start or end."""
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+# Columns of rules; from the last on, two for each condition: what is wanted, and the column of the
+# record that says which value, if it is not a constant.
+TOLD, DONE, VALUE_AT, RANK, CONDITIONS, FIRST = (np.uint64(at) for at in range(6))
+# Columns of records; from the last on, what each condition is about.
+RULE, HEAD, TARGETS = (np.uint64(at) for at in range(3))
+# Columns of relations.
+(
+    CLASSES, NO_CLASS, BASE, KEPT, SLOTS, LINES, WIDTH, LAYERS, EFFECTS, IS_TALL, MOVED, EDGES,
+) = (np.uint64(at) for at in range(12))  # fmt: skip
+# Columns of the state of instances.
+HELD, START, DUE, ACTIONS, COUNT = (np.uint64(at) for at in range(5))
+# Columns of progress.
+(
+    GROUP, OPENED, ROW, INTERVALS, BEGUN, HAPPENED, CONFLICTS, WAITING, HIGHEST, TOUCHED, AGENDA,
+    DECIDED,
+) = (np.uint64(at) for at in range(12))  # fmt: skip
+
+NEGATED, OF_POINT, VALUE = 1, 2, 2
+"""What is wanted: a bit for negation, one for what happens at the point; then 1 + the value."""
+ALWAYS, ONCE = 1, 2
+"""Which happenings of a relation are kept: each, or one of those that are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """The records of a cycle, and what they are about.
+
+    `records` are sorted by group, time and rank, and `times` are theirs. Group g has the records
+    `ends[g-1]:ends[g]` and the instances `own[own_ends[g-1]:own_ends[g]]`; what happens in one
+    depends on no other. `inner` are records that wait, those of slot s being
+    `triggers[s]:triggers[s+1]`.
+    """
+
+    rules: Matrix
+    relations: Matrix
+    classes: Matrix
+    relation_of: Integers
+    effects: Effects
+    records: Records
+    times: Integers
+    ends: Integers
+    own: Integers
+    own_ends: Integers
+    inner: Records
+    triggers: Integers
+    edge: int
+    query: int
+    tick: int
+    quiet: int = NO_POINT
+
+
+@dataclass(slots=True)
+class Unfolded:
+    """What came about, in the order it did, group by group."""
+
+    intervals: list[Integers]
+    """Instances, values, starts and ends."""
+    begun: list[Integers]
+    """Instances, values and times of initiations that effects count from, where starts do not tell
+    that; with the complement of the value, when they are no longer under way."""
+    happened: list[Integers]
+    """Instances, actions and times of what relations keep: initiations, terminations, events."""
+    conflicts: int
+    decided: int
+    """So many records were decided, each for one point."""
+
+
+@kernel("records integers writable-records", "nothing")
+def _pick(records: Records, order: Integers, found: Records) -> None:
+    for row in range(Place(len(order))):
+        place = Place(order[row])
+        for column in range(Place(records.shape[1])):
+            found[row, column] = records[place, column]
+
+
+def picked(records: Records, order: Integers) -> Records:
+    """Records in another order."""
+    found = np.empty_like(records)
+    _pick(records, order, found)
+    return found
+
+
+# -- conditions ------------------------------------------------------------------------------
+
+
+@body
+def _is_so(target: int, wanted: int, now: int, state: Matrix, happened: Integers) -> bool:
+    """Is what a condition wants the case, negation aside?"""
+    if target < 0:
+        return False
+    if wanted & OF_POINT:
+        return bool(happened[Place(target)] == now)
+    held = state[Place(target), HELD]
+    value = wanted >> VALUE
+    return bool(held >= 0 if value == 0 else held == value - 1)
+
+
+@body
+def _fires(
+    at: Place, records: Records, now: int, rules: Matrix, state: Matrix, happened: Integers
+) -> bool:
+    """Are all conditions of a record met?"""
+    rule = Place(records[at, RULE])
+    condition, count = ZERO, Place(rules[rule, CONDITIONS])
+    while condition < count:
+        column = FIRST + condition + condition
+        wanted = rules[rule, column]
+        if rules[rule, column + ONE]:
+            value = records[at, Place(rules[rule, column + ONE])]
+            wanted |= (np.int64(value) + 1) << VALUE
+        target = records[at, TARGETS + condition]
+        if _is_so(target, wanted, now, state, happened) == bool(wanted & NEGATED):
+            return False
+        condition += ONE
+    return True
+
+
+# -- what happens at a point -----------------------------------------------------------------
+
+
+@body
+def _note(to: Three, count: Place, instance: int, about: int, time: int) -> None:
+    to[0][count] = instance
+    to[1][count] = about
+    to[2][count] = time
+
+
+@body
+def _wake(slot: Place, rules: Matrix, inner: Inner, progress: Integers) -> None:
+    """Let the records that a slot drives wait for the turn of their rank."""
+    at = Place(inner[1][slot])
+    while at < Place(inner[1][slot + ONE]):
+        rank = rules[Place(inner[0][at, RULE]), RANK]
+        inner[2][at] = inner[3][Place(rank)]
+        inner[3][Place(rank)] = np.int64(at)
+        progress[HIGHEST] = max(progress[HIGHEST], rank)
+        at += ONE
+
+
+@body
+def _tell(
+    instance: int, told: int, now: int, tables: Tables, happened: Integers, inner: Inner,
+    kept: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """Something happens: mark its classes, and wake what they drive."""
+    rules, relations, classes, relation_of = tables
+    relation = Place(relation_of[Place(instance)])
+    at, stop = Place(relations[relation, CLASSES]), Place(relations[relation, NO_CLASS])
+    local, is_new = instance - relations[relation, BASE], False
+    of_kind = ANY_INITIATION if told & 1 else ANY_TERMINATION
+    if told >= EDGE:
+        of_kind = ANY_START if told & 1 else ANY_END
+    while at < stop:
+        if classes[at, ZERO] == told or classes[at, ZERO] == of_kind:
+            slot = Place(classes[at, ONE] + local)
+            if happened[slot] != now:
+                happened[slot] = now
+                is_new = True
+                _wake(slot, rules, inner, progress)
+        at += ONE
+    is_kept = relations[relation, KEPT] == ALWAYS or (relations[relation, KEPT] == ONCE and is_new)
+    if is_kept and told < EDGE:
+        _note(kept, Place(progress[HAPPENED]), instance, told, now)
+        progress[HAPPENED] += 1
+
+
+@body
+def _plan(instance: int, action: int, state: Matrix, agenda: Agenda, progress: Integers) -> None:
+    """Something is done to an instance when the point is over."""
+    at = progress[AGENDA]
+    progress[AGENDA] += 1
+    first = state[Place(instance), ACTIONS]
+    if first < 0:
+        agenda[2][Place(progress[TOUCHED])] = instance
+        progress[TOUCHED] += 1
+    agenda[0][Place(at)] = action
+    agenda[1][Place(at)] = first
+    state[Place(instance), ACTIONS] = at
+
+
+@body
+def _decide(
+    at: Place, records: Records, now: int, tables: Tables, state: Matrix, happened: Integers,
+    inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """Decide a record, and let happen what it says."""
+    rules = tables[0]
+    progress[DECIDED] += 1
+    if not _fires(at, records, now, rules, state, happened):
+        return
+    rule, head = Place(records[at, RULE]), records[at, HEAD]
+    told, done = rules[rule, TOLD], rules[rule, DONE]
+    if rules[rule, VALUE_AT]:
+        value = np.int64(records[at, Place(rules[rule, VALUE_AT])]) << 1
+        told = value | told if told >= 0 else told
+        done = value | done if done >= 0 else done
+    if told != NO_ACTION:
+        _tell(head, told, now, tables, happened, inner, kept, progress)
+    if done != NO_ACTION:
+        _plan(head, done, state, agenda, progress)
+
+
+@body
+def _take_effect(
+    instance: int, value: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
+    happened: Integers, inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """The effects of a value of an instance."""
+    relations, relation = tables[1], Place(tables[3][Place(instance)])
+    width, layers = relations[relation, WIDTH], relations[relation, LAYERS]
+    line = relations[relation, IS_TALL] * (instance - relations[relation, BASE])
+    slot = effects[0][Place(relations[relation, SLOTS] + value)]
+    at = relations[relation, EFFECTS] + line * width * layers + slot
+    stop = at - slot + width * layers
+    while at < stop:
+        told = effects[2][Place(at)]
+        if told != NO_ACTION:
+            _tell(instance, told, now, tables, happened, inner, kept, progress)
+            _plan(instance, effects[3][Place(at)], state, agenda, progress)
+        at += width
+
+
+@body
+def _take_effects(
+    instance: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
+    pending: Pending, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
+    progress: Integers,
+) -> None:  # fmt: skip
+    """The effects of what an instance holds, or of what it does not and that are due now."""
+    own = Place(instance)
+    at, count = ZERO, Place(state[own, COUNT])
+    if count == ZERO:
+        _take_effect(
+            instance, state[own, HELD], now, tables, effects, state, happened, inner, agenda, kept,
+            progress,
+        )  # fmt: skip
+    while at < count:
+        if pending[1][own, at] == now:
+            pending[1][own, at] = NEVER
+            _take_effect(
+                instance, pending[0][own, at], now, tables, effects, state, happened, inner,
+                agenda, kept, progress,
+            )  # fmt: skip
+        at += ONE
+
+
+@body
+def _effects_due(
+    now: int, query: int, tables: Tables, effects: WalkedEffects, state: Matrix, pending: Pending,
+    happened: Integers, inner: Inner, agenda: Agenda, kept: Three, heap: Heap, progress: Integers,
+) -> None:  # fmt: skip
+    """All effects of a point; what has been put off is put back."""
+    while progress[WAITING] > 0 and heap[0][0] == now:
+        instance, size = heap[1][0], Place(progress[WAITING])
+        due = state[Place(instance), DUE]
+        if due == now:
+            _take_effects(
+                instance, now, tables, effects, state, pending, happened, inner, agenda, kept,
+                progress,
+            )  # fmt: skip
+        if due > now and due <= query:
+            put_off_first(due, size, heap)
+        else:
+            progress[WAITING] = np.int64(drop_first(size, heap))
+
+
+@body
+def _initiates(instance: int, value: int, state: Matrix, agenda: Agenda) -> bool:
+    """Is the initiation of a value among the actions of an instance?"""
+    first, initiates = state[Place(instance), ACTIONS], False
+    while first >= 0:
+        initiates |= agenda[0][Place(first)] == (value << 1 | 1)
+        first = agenda[1][Place(first)]
+    return initiates
+
+
+@body
+def _postpone(
+    instance: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
+    pending: Pending, agenda: Agenda,
+) -> None:  # fmt: skip
+    """Put off the effects that are due now and that the actions of an instance postpone."""
+    own = Place(instance)
+    at, count, held = ZERO, Place(state[own, COUNT]), state[own, HELD]
+    if count == ZERO and state[own, DUE] == now and _initiates(instance, held, state, agenda):
+        due, moved = _until(held, instance, now, tables, effects)
+        if moved == UNTIL_DUE:
+            state[own, DUE] = due
+    while at < count:
+        value = pending[0][own, at]
+        if pending[1][own, at] == now and _initiates(instance, value, state, agenda):
+            due, moved = _until(value, instance, now, tables, effects)
+            if moved == UNTIL_DUE:
+                pending[1][own, at] = due
+        at += ONE
+    if count > ZERO:
+        state[own, DUE] = _soonest(instance, state, pending)
+
+
+@body
+def _end_trial(
+    now: int, tables: Tables, effects: WalkedEffects, state: Matrix, pending: Pending,
+    agenda: Agenda, progress: Integers,
+) -> None:  # fmt: skip
+    """Let what rules do without effects postpone these, and nothing else come of it."""
+    for at in range(progress[TOUCHED]):
+        instance = agenda[2][Place(at)]
+        _postpone(instance, now, tables, effects, state, pending, agenda)
+        state[Place(instance), ACTIONS] = -1
+    progress[TOUCHED] = progress[AGENDA] = 0
+
+
+# -- what a point does to what holds ---------------------------------------------------------
+
+
+@body
+def _begins(first: int, agenda: Agenda) -> tuple[int, bool]:
+    """The value that the actions of an instance initiate, and whether there is another."""
+    begun, many = NOTHING, False
+    while first >= 0:
+        action = agenda[0][Place(first)]
+        if action & 1:
+            many |= (begun != NOTHING) & (begun != action >> 1)
+            begun = action >> 1
+        first = agenda[1][Place(first)]
+    return begun, many
+
+
+@body
+def _ends(first: int, value: int, agenda: Agenda) -> bool:
+    """Do the actions of an instance end a value?"""
+    ended = False
+    while first >= 0:
+        action = agenda[0][Place(first)]
+        ended |= (action == ALL) | (action == value << 1)
+        first = agenda[1][Place(first)]
+    return ended
+
+
+@body
+def _until(
+    value: int, instance: int, now: int, tables: Tables, effects: WalkedEffects
+) -> tuple[int, int]:
+    """When the effects of a value that begins now are due, and whether they can be put off."""
+    relations, relation = tables[1], Place(tables[3][Place(instance)])
+    width = relations[relation, WIDTH]
+    if width == 0 or value == NOTHING:
+        return NEVER, 0
+    slot = effects[0][Place(relations[relation, SLOTS] + value)]
+    line = relations[relation, IS_TALL] * (instance - relations[relation, BASE])
+    delay = effects[1][Place(relations[relation, LINES] + line * width + slot)]
+    moved = effects[4][Place(relations[relation, MOVED] + slot)]
+    return now + delay if (delay >= 0) & (now != effects[5]) else NEVER, moved
+
+
+@body
+def _emit(to: Four, count: Place, instance: int, held: int, start: int, end: int) -> None:
+    to[0][count] = instance
+    to[1][count] = held
+    to[2][count] = start
+    to[3][count] = end
+
+
+@body
+def _then(first: int, held: int, agenda: Agenda) -> tuple[int, int, bool]:
+    """What an instance holds after its actions, what they initiate, and whether in conflict."""
+    begun, many = _begins(first, agenda)
+    is_ended = _ends(first, held if begun == NOTHING else begun, agenda)
+    after = held if begun == NOTHING else begun
+    return NOTHING if is_ended or many else after, begun, many
+
+
+@body
+def _tell_edges(
+    rank: int, now: int, tables: Tables, state: Matrix, happened: Integers, inner: Inner,
+    agenda: Agenda, kept: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """What starts or ends at a point, of relations all of whose causes have been decided."""
+    relations, relation_of = tables[1], tables[3]
+    for at in range(progress[TOUCHED]):
+        instance = agenda[2][Place(at)]
+        if relations[Place(relation_of[Place(instance)]), EDGES] == rank:
+            held = state[Place(instance), HELD]
+            after, _, _ = _then(state[Place(instance), ACTIONS], held, agenda)
+            for value, kind in ((held, 0), (after, 1)):
+                if after != held and value != NOTHING:
+                    _tell(
+                        instance, EDGE | value << 1 | kind, now, tables, happened, inner, kept,
+                        progress,
+                    )  # fmt: skip
+
+
+@body
+def _note_over(
+    held: int, instance: int, now: int, tick: int, tables: Tables, effects: WalkedEffects,
+    state: Matrix, begins: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """Note that the initiation of what was held is no longer under way, if that was noted."""
+    due, moved = _until(held, instance, now, tables, effects)
+    start, expected = state[Place(instance), START], state[Place(instance), DUE]
+    # What starts tell is due a delay after them.
+    is_apart = due != NEVER and expected != NEVER and expected - (due - now) != start - tick
+    if moved or is_apart:
+        _note(begins, Place(progress[BEGUN]), instance, ~held, now)
+        progress[BEGUN] += 1
+
+
+@body
+def _sift(
+    instance: int, first: int, begun: int, many: bool, now: int, state: Matrix, pending: Pending,
+    agenda: Agenda, begins: Three, progress: Integers,
+) -> int:  # fmt: skip
+    """Keep the initiations under way that a point does not break.
+
+    Gives when the effects are due of what lost before and holds from now on.
+    """
+    own, due = Place(instance), NEVER
+    at, kept, count = ZERO, ZERO, Place(state[Place(instance), COUNT])
+    while at < count:
+        value = pending[0][own, at]
+        is_other = begun != NOTHING and begun != value
+        if many or is_other or _ends(first, value, agenda):
+            _note(begins, Place(progress[BEGUN]), instance, ~value, now)
+            progress[BEGUN] += 1
+        elif begun == value:
+            due = pending[1][own, at]
+        else:
+            pending[0][own, kept], pending[1][own, kept] = value, pending[1][own, at]
+            kept += ONE
+        at += ONE
+    state[own, COUNT] = np.int64(kept)
+    return due
+
+
+@body
+def _add_lost(
+    instance: int, first: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
+    pending: Pending, agenda: Agenda, begins: Three, progress: Integers,
+) -> None:  # fmt: skip
+    """Add initiations that lose their point: they hold nothing, but have their effects."""
+    own, count = Place(instance), Place(state[Place(instance), COUNT])
+    while first >= 0:
+        action = agenda[0][Place(first)]
+        first = agenda[1][Place(first)]
+        if action & 1:
+            value, at = action >> 1, ZERO
+            while at < count and pending[0][own, at] != value:
+                at += ONE
+            due, _ = _until(value, instance, now, tables, effects)
+            if at == count and due != NEVER:
+                pending[0][own, count], pending[1][own, count] = value, due
+                count += ONE
+                _note(begins, Place(progress[BEGUN]), instance, value, now)
+                progress[BEGUN] += 1
+    state[own, COUNT] = np.int64(count)
+
+
+@body
+def _soonest(instance: int, state: Matrix, pending: Pending) -> int:
+    """When the first effects are due of what an instance does not hold."""
+    due, own = NEVER, Place(instance)
+    at, count = ZERO, Place(state[Place(instance), COUNT])
+    while at < count:
+        due = min(due, pending[1][own, at])
+        at += ONE
+    return due
+
+
+@body
+def _change(
+    instance: int, now: int, query: int, tick: int, tables: Tables, effects: WalkedEffects,
+    state: Matrix, pending: Pending, agenda: Agenda, heap: Heap, intervals: Four, begins: Three,
+    progress: Integers,
+) -> None:  # fmt: skip
+    """What the actions of a point do to an instance."""
+    own, first = Place(instance), state[Place(instance), ACTIONS]
+    state[own, ACTIONS] = -1
+    held = state[own, HELD]
+    after, begun, many = _then(first, held, agenda)
+    progress[CONFLICTS] += many
+    if after != held:
+        if held != NOTHING:
+            _note_over(held, instance, now, tick, tables, effects, state, begins, progress)
+        _emit(intervals, Place(progress[INTERVALS]), instance, held, state[own, START], now + tick)
+        progress[INTERVALS] += held != NOTHING
+        state[own, HELD], state[own, START] = after, now + tick
+    due, moved = _until(after, instance, now, tables, effects)
+    is_first = after == held and state[own, DUE] == NEVER and due != NEVER
+    is_moved = begun != NOTHING and after != NOTHING and (moved != 0 or is_first)
+    if state[own, COUNT] > 0:
+        earlier = _sift(instance, first, begun, many, now, state, pending, agenda, begins, progress)
+        due = due if earlier == NEVER or is_moved else earlier
+    if after == NOTHING:
+        if begun != NOTHING:
+            _add_lost(
+                instance, first, now, tables, effects, state, pending, agenda, begins, progress
+            )
+        due = _soonest(instance, state, pending)
+    elif after == held and not is_moved:
+        return
+    state[own, DUE] = due
+    if due <= query:
+        progress[WAITING] = np.int64(enter(instance, due, Place(progress[WAITING]), heap))
+    if is_moved:
+        _note(begins, Place(progress[BEGUN]), instance, after, now)
+        progress[BEGUN] += 1
+
+
+@body
+def _rows_of_rank(
+    rank: int, now: int, mark: int, stop: int, records: Records, times: Integers, tables: Tables,
+    state: Matrix, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
+    progress: Integers,
+) -> None:  # fmt: skip
+    """Decide what events drive and what waits, of one rank; `mark` is written of what happens."""
+    row = progress[ROW]
+    while row < stop and times[Place(row)] == now:
+        at = Place(row)
+        if tables[0][Place(records[at, RULE]), RANK] > rank:
+            progress[HIGHEST] = max(progress[HIGHEST], rank + 1)
+            break
+        _decide(at, records, mark, tables, state, happened, inner, agenda, kept, progress)
+        row += 1
+    progress[ROW] = row
+    waiting = inner[3][Place(rank)]
+    inner[3][Place(rank)] = -1
+    while waiting >= 0:
+        _decide(
+            Place(waiting), inner[0], mark, tables, state, happened, inner, agenda, kept, progress
+        )
+        waiting = inner[2][Place(waiting)]
+
+
+@body
+def _close(group: Place, own: Integers, own_ends: Integers, state: Matrix, intervals: Four,
+           progress: Integers) -> None:  # fmt: skip
+    """Write what a group still holds as open intervals."""
+    at = Place(own_ends[group - ONE]) if group > ZERO else ZERO
+    while at < Place(own_ends[group]):
+        instance = own[at]
+        held, start = state[Place(instance), HELD], state[Place(instance), START]
+        _emit(intervals, Place(progress[INTERVALS]), instance, held, start, NEVER)
+        progress[INTERVALS] += held != NOTHING
+        at += ONE
+
+
+@body
+def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Matrix, heap: Heap,
+          progress: Integers) -> None:  # fmt: skip
+    """Enter the effects of what a group holds already."""
+    at = Place(own_ends[group - ONE]) if group > ZERO else ZERO
+    while at < Place(own_ends[group]):
+        due = state[Place(own[at]), DUE]
+        if due <= query:
+            progress[WAITING] = np.int64(enter(own[at], due, Place(progress[WAITING]), heap))
+        at += ONE
+
+
+@kernel(
+    "matrix matrix matrix integers " + "integers " * 5 + "records integers integers integers "
+    "integers records integers "
+    + "integer " * 7
+    + "writable-matrix " * 3
+    + "writable-integers " * 20,
+    "boolean",
+)
+def _unfold(
+    rules: Matrix, relations: Matrix, classes: Matrix, relation_of: Integers, slots: Integers,
+    delays: Integers, told: Integers, done: Integers, postponable: Integers, records: Records,
+    times: Integers, ends: Integers, own: Integers, own_ends: Integers, inner_records: Records,
+    triggers: Integers, edge: int, query: int, tick: int, quiet: int, edges: int, tries: int,
+    room: int, state: Matrix,
+    pending_values: Matrix, pending_dues: Matrix, happened: Integers, waiting: Integers,
+    by_rank: Integers, actions: Integers, links: Integers,
+    touched: Integers, keys: Integers, entries: Integers, places: Integers,
+    found_instances: Integers, found_values: Integers, found_starts: Integers,
+    found_ends: Integers, begun_instances: Integers, begun_values: Integers,
+    begun_times: Integers, kept_instances: Integers, kept_actions: Integers,
+    kept_times: Integers, progress: Integers,
+) -> bool:  # fmt: skip
+    """Goes on from where `progress` says; gives whether all is done.
+
+    If not, what was found has to make room first.
+    """
+    tables = rules, relations, classes, relation_of
+    effects = slots, delays, told, done, postponable, quiet
+    inner, agenda = (inner_records, triggers, waiting, by_rank), (actions, links, touched)
+    heap, pending = (keys, entries, places), (pending_values, pending_dues)
+    intervals = found_instances, found_values, found_starts, found_ends
+    begins = begun_instances, begun_values, begun_times
+    kept = kept_instances, kept_actions, kept_times
+    while progress[GROUP] < len(ends):
+        group = Place(progress[GROUP])
+        stop = ends[group]
+        if progress[OPENED] == progress[GROUP]:
+            _open(group, query, own, own_ends, state, heap, progress)
+            progress[OPENED] += 1
+        while True:
+            now = times[Place(progress[ROW])] if progress[ROW] < stop else NEVER
+            if progress[WAITING] > 0:
+                now = min(now, keys[0])
+            if now > query or now == NEVER:
+                break
+            if progress[INTERVALS] > room or progress[BEGUN] > room or progress[HAPPENED] > room:
+                return False
+            on_trial = tries & (progress[WAITING] > 0) & (keys[0] == now)
+            while on_trial >= 0:
+                row, count, decided = progress[ROW], progress[HAPPENED], progress[DECIDED]
+                mark = now ^ (ON_TRIAL * on_trial)
+                progress[HIGHEST] = edges
+                if not on_trial:
+                    _effects_due(
+                        now, query, tables, effects, state, pending, happened, inner, agenda, kept,
+                        heap, progress,
+                    )  # fmt: skip
+                rank = 0
+                while rank <= progress[HIGHEST]:
+                    if 0 < rank <= edges and now > edge:
+                        _tell_edges(
+                            rank, mark, tables, state, happened, inner, agenda, kept, progress
+                        )
+                    _rows_of_rank(
+                        rank, now, mark, stop, records, times, tables, state, happened, inner,
+                        agenda, kept, progress,
+                    )  # fmt: skip
+                    rank += 1
+                if on_trial:
+                    _end_trial(now, tables, effects, state, pending, agenda, progress)
+                    progress[ROW], progress[HAPPENED], progress[DECIDED] = row, count, decided
+                on_trial -= 1
+            for at in range(progress[TOUCHED]):
+                _change(
+                    touched[Place(at)], now, query, tick, tables, effects, state, pending, agenda,
+                    heap, intervals, begins, progress,
+                )  # fmt: skip
+            progress[TOUCHED] = progress[AGENDA] = 0
+        if progress[INTERVALS] > room:
+            return False
+        _close(group, own, own_ends, state, intervals, progress)
+        progress[GROUP] += 1
+        progress[ROW] = stop
+    return True
+
+
+def unfold(
+    causes: Causes, held: Integers, starts: Integers, dues: Integers, waiting: Three | None = None,
+    room: int | None = None,
+) -> Unfolded:  # fmt: skip
+    """All that comes about from what instances hold at first, since when, and until which effect.
+
+    `held` is a value, or `NOTHING`; `dues` are times, or `NEVER`. Instances that hold nothing may
+    have initiations under way: `waiting` are instances, values, and when their effects are due.
+    Ties are broken by the rule `break`; an initiation that loses has its effects, too. A record
+    that has several conditions must meet all. Happenings of one point are known
+    to records of higher ranks only; what holds changes behind the point. Records and effects behind
+    the query are left out. Open intervals end at `NEVER`.
+    """
+    instances, inner = len(causes.relation_of), len(causes.inner)
+    # Where a relation tells no starts and ends, its rank for them is 0.
+    edges = int(causes.relations[:, EDGES].max(initial=0))
+    tries = int((causes.effects[4] == UNTIL_DUE).any())
+    layers = int(causes.relations[:, LAYERS].max(initial=0))
+    # So many values of an instance may have effects.
+    wide = max(1, int(np.count_nonzero(causes.effects[0])))
+    most = len(causes.times) + inner + instances * max(wide * layers, 1)
+    # Memory that is not written to costs nothing; where it is too little, the walk makes a halt.
+    room = room or 4 * (len(causes.times) + instances) + 65_536
+    state = np.full((instances, 5), -1, np.int64)
+    state[:, HELD], state[:, START], state[:, DUE], state[:, COUNT] = held, starts, dues, 0
+    scratch: list[Integers | Matrix] = [
+        *_pending(state, waiting, wide), np.full(causes.triggers.size - 1, LONG_AGO),
+        np.empty(inner, np.int64),
+        np.full(max(edges, int(causes.rules[:, RANK].max(initial=0))) + 1, -1),
+        *(np.empty(length, np.int64) for length in (most, most, instances, instances, instances)),
+        np.full(instances, -1),
+    ]  # fmt: skip
+    lengths = [instances] * 4 + [2 * instances * (wide + 1)] * 3 + [most] * 3
+    found = [np.empty(room + 1 + length, np.int64) for length in lengths]
+    progress = np.zeros(12, np.int64)
+    scratch += [*found, progress]
+    parts: list[list[Integers]] = [[] for _ in found]
+    kinds = [INTERVALS] * 4 + [BEGUN] * 3 + [HAPPENED] * 3
+    while not _unfold(
+        causes.rules, causes.relations, causes.classes, causes.relation_of, *causes.effects,
+        causes.records, causes.times, causes.ends, causes.own, causes.own_ends, causes.inner,
+        causes.triggers, causes.edge, causes.query, causes.tick, causes.quiet, edges, tries, room,
+        state, *scratch,
+    ):  # fmt: skip
+        for own, column, kind in zip(parts, found, kinds, strict=True):
+            own.append(column[: progress[kind]].copy())
+        progress[[INTERVALS, BEGUN, HAPPENED]] = 0
+    del scratch
+    last = [shortened(own, progress[kind]) for own, kind in zip(found, kinds, strict=True)]
+    columns = [
+        np.concatenate([*own, rest]) if own else rest for own, rest in zip(parts, last, strict=True)
+    ]
+    return Unfolded(
+        columns[:4], columns[4:7], columns[7:], int(progress[CONFLICTS]), int(progress[DECIDED])
+    )
+
+
+def _pending(state: Matrix, waiting: Three | None, wide: int) -> Pending:
+    """The values under way of each instance and when they are due, at first; also in the state."""
+    values, dues = np.empty((len(state), wide), np.int64), np.empty((len(state), wide), np.int64)
+    if waiting is None or not len(waiting[0]):
+        return values, dues
+    order = np.argsort(waiting[0], kind="stable")
+    instances = waiting[0][order]
+    places = np.arange(len(instances)) - np.searchsorted(instances, instances)
+    values[instances, places], dues[instances, places] = waiting[1][order], waiting[2][order]
+    np.add.at(state[:, COUNT], instances, 1)
+    np.minimum.at(state[:, DUE], instances, dues[instances, places])
+    return values, dues

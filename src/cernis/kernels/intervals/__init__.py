@@ -1,0 +1,1 @@
+"""Loops over lists of intervals: set operations, relations, look-ups of points."""

@@ -1,0 +1,100 @@
+"""Which predicates a clause calls, and the order in which predicates can be understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from cernis.knowledge.ground_values import Key
+from cernis.knowledge.resolution.builtins import BUILTINS, builtin
+from cernis.syntax.tree import Atom, Clause, Compound, Term, functor
+
+NEGATIONS: Final = frozenset({("\\+", 1), ("not", 1)})
+_APPLIED: Final = {"call": None, "maplist": None, "foldl": 3, "include": 1, "exclude": 1}
+"""Predicates that add arguments to the goal they are given, and how many; None: all the others."""
+
+
+def leaves(goal: Term) -> Iterator[Term]:
+    """The goals at the bottom of a goal: below conjunctions, negations, collections and the like.
+
+    The goals that hold others are not among them, but collections are, as they have a result.
+    """
+    known = builtin(*functor(goal))
+    if known is None or not known.goals or not isinstance(goal, Compound):
+        yield goal
+        return
+    if goal.functor in _APPLIED:
+        yield _applied(goal)
+        return
+    if known.kind != "control":
+        yield goal
+    positions = range(len(goal.args)) if goal.functor in (",", ";") else known.goals
+    for position in positions:
+        yield from leaves(_behind_carets(goal.args[position]))
+
+
+def _applied(goal: Compound) -> Term:
+    target, *extra = goal.args
+    added = _APPLIED[goal.functor]
+    given = tuple(extra) if added is None else tuple(extra[:1] * added)
+    if isinstance(target, Compound):
+        return Compound(target.functor, (*target.args, *given), goal.span)
+    if isinstance(target, Atom) and given:
+        return Compound(target.name, given, goal.span)
+    return target
+
+
+def _behind_carets(goal: Term) -> Term:
+    while isinstance(goal, Compound) and functor(goal) == ("^", 2):
+        goal = goal.args[1]
+    return goal
+
+
+def calls(clause: Clause, defined: Mapping[Key, object]) -> Iterator[Key]:
+    """The predicates a clause calls, built-ins left out unless the program defines them."""
+    for goal in clause.body:
+        for leaf in leaves(goal):
+            key = functor(leaf)
+            if key[0] and (key not in BUILTINS or (key in defined and BUILTINS[key].library)):
+                yield key
+
+
+def components(edges: Mapping[Key, Iterable[Key]]) -> list[tuple[Key, ...]]:
+    """Groups of predicates that call each other, each group behind those it calls.
+
+    A predicate that calls no one back is a group of its own. Tarjan's algorithm, without
+    recursion.
+    """
+    order: dict[Key, int] = {}
+    low: dict[Key, int] = {}
+    open_: dict[Key, None] = {}
+    found: list[tuple[Key, ...]] = []
+    for root in edges:
+        if root in order:
+            continue
+        work = [(root, iter(edges[root]))]
+        order[root] = low[root] = len(order)
+        open_[root] = None
+        while work:
+            node, rest = work[-1]
+            below = next((each for each in rest if each in edges), None)
+            if below is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == order[node]:
+                    found.append(_close(node, open_))
+            elif below not in order:
+                order[below] = low[below] = len(order)
+                open_[below] = None
+                work.append((below, iter(edges[below])))
+            elif below in open_:
+                low[node] = min(low[node], order[below])
+    return found
+
+
+def _close(node: Key, open_: dict[Key, None]) -> tuple[Key, ...]:
+    group: list[Key] = []
+    while not group or group[-1] != node:
+        group.append(open_.popitem()[0])
+    return tuple(reversed(group))

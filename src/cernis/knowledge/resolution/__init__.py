@@ -1,0 +1,1 @@
+"""Goals proved by unification and backtracking: terms, built-in predicates, the machine."""

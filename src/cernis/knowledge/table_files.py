@@ -1,0 +1,128 @@
+"""Files as predicates: a row of a CSV or Parquet file is a fact. Nothing in a file is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from cernis.errors import DataError
+from cernis.knowledge.fact_tables import FactTable, fact_table
+from cernis.knowledge.ground_values import Value, field_value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+_TRUTH: Final = {True: "true", False: "false"}
+
+Read = TypeVar("Read")
+
+
+def read_table(
+    path: str | Path, name: str, *, header: bool = True, delimiter: str = ","
+) -> FactTable:
+    """The rows of a file as facts of a predicate, one argument a column.
+
+    A file that ends in `.parquet` or `.pq` is Parquet, any other is delimited text in UTF-8; header
+    and delimiter are for text only. A column's name is kept, its place is what counts. Raises
+    `DataError` with the path, and the line where there is one.
+    """
+    from pathlib import Path
+
+    file = Path(path)
+    _see(file)
+    if file.suffix.lower() in (".parquet", ".pq"):
+        return _read_parquet(file, name)
+    return _read_csv(file, name, header, delimiter)
+
+
+def _see(file: Path) -> None:
+    if file.is_dir():
+        raise DataError(f"{file}: is a directory; name one file of it")
+    if not file.exists():
+        raise DataError(f"{file}: there is no such file (looked in {file.parent.absolute()})")
+
+
+def _read_csv(file: Path, name: str, header: bool, delimiter: str) -> FactTable:
+    rows = _guarded(file, lambda: list(_csv_rows(file, delimiter)))
+    names = rows.pop(0) if header and rows else []
+    if not names and not rows:
+        raise DataError(f"{file}: is empty, so the number of arguments of {name} is not known")
+    width = len(names or rows[0])
+    columns = [[field_value(row[at]) for row in rows] for at in range(width)]
+    return fact_table((name, width), columns, names)
+
+
+def _csv_rows(file: Path, delimiter: str) -> Iterator[list[str]]:
+    import csv
+
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.reader(stream, delimiter=delimiter, strict=True)
+        width = None
+        while True:
+            try:
+                row = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise DataError(f"{file}:{reader.line_num}: {error}") from error
+            if not row:
+                continue
+            width = len(row) if width is None else width
+            if len(row) != width:
+                fields = f"{len(row)} field{'s' if len(row) != 1 else ''}"
+                place = f"{file}:{reader.line_num}"
+                raise DataError(f"{place}: {fields}, where the first row has {width}")
+            yield row
+
+
+def _read_parquet(file: Path, name: str) -> FactTable:
+    import pyarrow.parquet as pq
+
+    table: pa.Table = _guarded(file, lambda: pq.ParquetFile(file).read())
+    columns = [
+        _parquet_column(file, title, column)
+        for title, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    return fact_table((name, len(columns)), columns, table.column_names, table.num_rows)
+
+
+def _parquet_column(file: Path, title: str, column: pa.ChunkedArray) -> Sequence[Value]:
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_boolean(kind):
+        values = [_TRUTH.get(each) for each in values]
+    elif not _is_plain(kind):
+        raise DataError(
+            f"{file}: column `{title}` has the type {kind}; cast it to a number or to text"
+        )
+    for row, each in enumerate(values, 1):
+        if each is None or each != each:
+            raise DataError(
+                f"{file}: row {row} of column `{title}` has no value, and a fact has one in "
+                "every place; fill it or leave the row out"
+            )
+    return values
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    tests = (types.is_integer, types.is_floating, types.is_string, types.is_large_string)
+    return any(test(kind) for test in tests)
+
+
+def _guarded(file: Path, read: Callable[[], Read]) -> Read:
+    """Read, and turn whatever the system or the format has to say into a `DataError`."""
+    try:
+        return read()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{file}: is not UTF-8 text (byte {error.start}): {error.reason}"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file}: cannot be read: {error}") from error

@@ -1,0 +1,1 @@
+"""Steps that define simple fluents: heads, instances, actions, delayed effects."""

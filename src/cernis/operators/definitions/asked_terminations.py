@@ -1,0 +1,99 @@
+"""Terminations as rules ask for them: of any value, of a given one, or of each that is known.
+
+The head of a termination may leave the value open. Then it is one of whatever value is asked for.
+A rule that asks which value it is, and that nothing else tells, hears of the values that the
+instance is known to have had before. These come as rows of their own, with values that `one_of_any`
+tells from those that rules say.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.operators.query_context import Points
+from cernis.tables.columns import Array
+from cernis.tables.domains import Domain
+from cernis.tables.event_tables import first_rows
+from cernis.tables.interval_tables import Finder
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+ANY = -1
+"""The value of a termination that is one of any."""
+
+
+def one_of_any(codes: Array) -> Array:
+    """Values that a termination of any value stands for, so that they can be told; and back."""
+    return -2 - codes
+
+
+def with_known_values(asked: Points, known: Points, domains: list[Domain | None]) -> Points:
+    """Terminations, and those of any value once more for each value known at an earlier point."""
+    rows = np.flatnonzero(asked.values == ANY)
+    if not len(rows) or not len(known.times):
+        return asked
+    rows = rows[first_rows([*(own[rows] for own in asked.arguments), asked.times[rows]])]
+    order = np.argsort(known.times, kind="stable")
+    first = order[first_rows([*(own[order] for own in known.arguments), known.values[order]])]
+    finder = Finder(
+        [(own[first], domain) for own, domain in zip(known.arguments, domains, strict=True)],
+        len(first),
+    )
+    chosen, found = finder.all([own[rows] for own in asked.arguments], len(rows))
+    pairs, times = first[found], asked.times[rows[chosen]]
+    before = known.times[pairs] < times
+    pairs, times = pairs[before], times[before]
+    both = zip(asked.arguments, known.arguments, strict=True)
+    return Points(
+        [np.concatenate([one, other[pairs]]) for one, other in both],
+        np.concatenate([asked.values, one_of_any(known.values[pairs])]),
+        np.concatenate([asked.times, times]),
+    )
+
+
+def of_any_value(points: Points) -> Points:
+    """The terminations of any value."""
+    return _taken(points, points.values == ANY)
+
+
+def of_said_value(points: Points) -> Points:
+    """The terminations of values that rules say."""
+    return _taken(points, points.values >= 0)
+
+
+def as_said(points: Points) -> Points:
+    """The terminations as rules say them, of any value among them."""
+    return _taken(points, points.values >= ANY)
+
+
+def of_values(points: Points) -> Points:
+    """The terminations of each value, once."""
+    if not len(points.values) or int(points.values.min()) >= 0:
+        return points
+    some = _taken(points, points.values != ANY)
+    values = np.where(some.values < ANY, one_of_any(some.values), some.values)
+    return _once(Points(some.arguments, values, some.times))
+
+
+def of_value(points: Points, code: int) -> Points:
+    """The terminations of one value, once."""
+    some = _taken(points, (points.values == code) | (points.values == ANY))
+    is_plain = not (some.values == ANY).any()
+    some = Points(some.arguments, np.full(len(some.values), code), some.times)
+    return some if is_plain else _once(some)
+
+
+def _taken(points: Points, mask: npt.NDArray[np.bool_]) -> Points:
+    if mask.all():
+        return points
+    arguments = [column[mask] for column in points.arguments]
+    return Points(arguments, points.values[mask], points.times[mask])
+
+
+def _once(points: Points) -> Points:
+    rows = first_rows([*points.arguments, points.values, points.times])
+    arguments = [column[rows] for column in points.arguments]
+    return Points(arguments, points.values[rows], points.times[rows])

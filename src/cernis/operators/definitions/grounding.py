@@ -1,0 +1,174 @@
+"""Grounding: which instances of a fluent exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Condition, Grounding, Pair, Relation
+from cernis.errors import UnsupportedError
+from cernis.kernels.hashing import Numbering
+from cernis.knowledge import Route
+from cernis.operators.collections import ROW
+from cernis.operators.distinct import distinct
+from cernis.operators.query_context import Answers, Context, constant_column
+from cernis.operators.rule_pipeline import concatenated, run_steps
+from cernis.plan.logical import PointOperator
+from cernis.plan.rule_plans import Pipeline, entity_names
+from cernis.syntax.tree import Compound, Term, Variable, functor
+from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Domain
+
+
+def allowed(
+    groundings: Sequence[Grounding], arguments: list[Array], domains: list[Domain | None],
+    values: Array, value_domain: Domain, context: Context,
+) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """For each row: does some grounding rule allow the pair? Each pair is asked about once."""
+    columns, all_domains = [*arguments, values], [*domains, value_domain]
+    if not arguments or any(domain is None for domain in all_domains):
+        first, which = distinct(columns, all_domains)
+        return _asked(groundings, [c[first] for c in columns], all_domains, context)[which]
+    known = context.memo.answers.setdefault(
+        (id(groundings), _filling(groundings, context)), Answers([Numbering() for _ in arguments])
+    )
+    which = columns[0]
+    for numbering, column in zip(known.numberings, columns[1:], strict=True):
+        which = numbering.of((which << 31) | column)
+    count = len(known.numberings[-1])
+    if len(known.may) < count:
+        # All new ones are among these rows.
+        rows = np.zeros(count, np.int64)
+        rows[which] = np.arange(len(which))
+        new = rows[len(known.may) :]
+        more = _asked(groundings, [column[new] for column in columns], all_domains, context)
+        known.may = np.concatenate([known.may, more])
+    return known.may[which]
+
+
+def _asked(
+    groundings: Sequence[Grounding], columns: list[Array], domains: list[Domain | None],
+    context: Context,
+) -> npt.NDArray[np.bool_]:  # fmt: skip
+    count = len(columns[0])
+    may = np.zeros(count, np.bool_)
+    pairs = [Column(column, domain) for column, domain in zip(columns, domains, strict=True)]
+    for grounding in groundings:
+        may[_answers(grounding, pairs, count, context)] = True
+    return may
+
+
+def _filling(groundings: Sequence[Grounding], context: Context) -> int:
+    """A number that is another whenever what grounding rules look at is filled anew."""
+    depends = context.memo.once("filled", groundings, lambda: _filled_keys(groundings, context))
+    return context.all_fillings if depends is None else sum(map(context.filling, depends))
+
+
+def _planned(grounding: Grounding, context: Context) -> tuple[PointOperator, ...]:
+    goals = [Condition(goal, False, goal.span) for goal in grounding.goals]
+    bound = entity_names(grounding.entity)
+    return Pipeline(context.knowledge, context.modes, bound=bound).run(goals)
+
+
+def allowed_values(
+    relation: Relation, groundings: Sequence[Grounding], domain: Domain, value: int,
+    value_domain: Domain, context: Context,
+) -> npt.NDArray[np.bool_]:  # fmt: skip
+    """For each value of a fluent's one argument: do grounding rules allow the pair?
+
+    Asked once for each value of the domain, as long as the tables they look at stay the same.
+    """
+    key = (relation, value, _filling(groundings, context))
+    known = context.memo.allowed.get(key, np.empty(0, np.bool_))
+    if len(known) < len(domain):
+        new = np.arange(len(known), len(domain))
+        values = np.full(len(new), value)
+        may = allowed(groundings, [new], [domain], values, value_domain, context)
+        known = context.memo.allowed[key] = np.concatenate([known, may])
+    return known
+
+
+def _filled_keys(
+    groundings: Sequence[Grounding], context: Context
+) -> frozenset[tuple[str, int]] | None:
+    """The tables that goals look at and the run fills; None if rules behind them may look too."""
+    keys = {functor(goal) for grounding in groundings for goal in grounding.goals}
+    for key in keys:
+        predicate = context.knowledge.predicates.get(key)
+        if predicate is not None and predicate.route is not Route.TABLE:
+            return None
+    return frozenset(keys)
+
+
+def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Context) -> Array:
+    """The rows that one grounding rule allows."""
+    entity = grounding.entity
+    assert isinstance(entity, Pair)
+    rows = Rows(count, {ROW: Column(np.arange(count))})
+    terms: list[Term] = [*entity.args, entity.value]
+    for term, column in zip(terms, pairs, strict=True):
+        if isinstance(term, Variable):
+            if term.name in rows.columns:
+                same = rows.columns[term.name].values == column.values[rows.columns[ROW].values]
+                rows = rows.where(same).settled()
+            elif term.name != "_":
+                own = Column(column.data, column.domain, rows.columns[ROW].values)
+                rows = rows.with_columns({term.name: own})
+        else:
+            wanted = constant_column(term, column.domain).data[0]
+            rows = rows.where(column.values[rows.columns[ROW].values] == wanted).settled()
+    steps = context.memo.once("grounding", grounding, lambda: _planned(grounding, context))
+    result: Array = run_steps(steps, rows, context).settled().columns[ROW].values
+    return result
+
+
+def grounded(head: Pair, groundings: tuple[Grounding, ...], rows: Rows, context: Context) -> Rows:
+    """Rows for every instance of the head that grounding allows."""
+    outcomes = []
+    bound = frozenset(rows.columns)
+    for grounding in groundings:
+        steps = context.memo.once(
+            ("grounded", head, bound),
+            grounding,
+            partial(_planned_for, head, grounding, bound, context),
+        )
+        outcomes.append(run_steps(steps, rows, context).settled())
+    if not outcomes:
+        raise UnsupportedError(f"nothing says which instances {head} has")
+    return concatenated(outcomes, context)
+
+
+def _planned_for(
+    head: Pair, grounding: Grounding, bound: frozenset[str], context: Context
+) -> tuple[PointOperator, ...]:
+    pipeline = Pipeline(context.knowledge, context.modes, bound=set(bound))
+    return pipeline.run(_goals_for(head, grounding))
+
+
+def _goals_for(head: Pair, grounding: Grounding) -> list[Condition]:
+    """The goals of a grounding rule about the variables of a head."""
+    entity = grounding.entity
+    assert isinstance(entity, Pair)
+    names: dict[str, Term] = {}
+    goals: list[Term] = []
+    for theirs, ours in zip([*entity.args, entity.value], [*head.args, head.value], strict=True):
+        if isinstance(theirs, Variable) and theirs.name not in names:
+            if theirs.name != "_":
+                names[theirs.name] = ours
+        else:
+            same = names[theirs.name] if isinstance(theirs, Variable) else theirs
+            goals.append(Compound("=", (ours, same), grounding.span))
+    goals += [_renamed(goal, names) for goal in grounding.goals]
+    return [Condition(goal, False, grounding.span) for goal in goals]
+
+
+def _renamed(term: Term, names: dict[str, Term]) -> Term:
+    if isinstance(term, Variable) and term.name != "_":
+        # What only the grounding rule speaks of must not meet a variable of the rule.
+        return names.get(term.name, Variable(f"_grounding {term.name}", term.span))
+    if isinstance(term, Compound):
+        return Compound(term.functor, tuple(_renamed(arg, names) for arg in term.args), term.span)
+    return term

@@ -1,0 +1,98 @@
+"""Points kept as marks on the rows of the events they come from, where that can be done.
+
+A rule whose head takes its arguments straight from the event it scans, with a value that is a
+constant (or any), gives rows of that event's table, in their order. Rules that do so over the same
+table share one column of marks, and nothing has to be sorted or merged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Pair
+from cernis.kernels.inertia.marked_rows import MOST_ACTIONS, mark
+from cernis.syntax.tree import Variable
+from cernis.tables.columns import Array, Rows
+from cernis.tables.domains import Domain
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Marked:
+    """A rule's rows in the table they come from: all of them if `rows` is None."""
+
+    times: Integers
+    arguments: list[Array]
+    rows: Integers | None
+    mask: npt.NDArray[np.bool_] | None
+    action: int
+
+    def chosen(self) -> Integers:
+        """The positions of the rows in their table."""
+        if self.mask is None:
+            return self.rows if self.rows is not None else np.arange(len(self.times))
+        own = np.flatnonzero(self.mask)
+        return own if self.rows is None else self.rows[own]
+
+
+def marked(head: Pair, rows: Rows, domains: list[Domain | None], action: int) -> Marked | None:
+    """The rows of a rule as marks; None if its head takes more than the event's own columns."""
+    if rows.times is None or not domains:
+        return None
+    arguments = []
+    for arg, domain in zip(head.args, domains, strict=True):
+        if not isinstance(arg, Variable) or domain is None:
+            return None
+        column = rows.columns[arg.name]
+        if column.index is not rows.times.index or column.domain is not domain:
+            return None
+        if column.constant or len(column.data) != len(rows.times.data):
+            return None
+        arguments.append(column.data)
+    return Marked(rows.times.data, arguments, rows.times.index, rows.mask, action)
+
+
+@dataclass(slots=True)
+class Marks:
+    """Marks of several rules on one table."""
+
+    times: Integers
+    arguments: list[Array]
+    flags: npt.NDArray[np.uint8] = field(init=False)
+    actions: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.flags = np.zeros(len(self.times), np.uint8)
+
+    def fits(self, rule: Marked) -> bool:
+        """Is the rule about the same rows, and is there a bit for its action?"""
+        return (
+            rule.times is self.times
+            and all(a is b for a, b in zip(rule.arguments, self.arguments, strict=True))
+            and (rule.action in self.actions or len(self.actions) < MOST_ACTIONS)
+        )
+
+    def _bit(self, action: int) -> int:
+        if action not in self.actions:
+            self.actions.append(action)
+        return self.actions.index(action)
+
+    def add_rule(self, rule: Marked) -> None:
+        """Mark the rows of a rule; equal actions share a bit."""
+        if rule.rows is not None:
+            self.add(rule.chosen(), rule.action)
+            return
+        flag = np.uint8(1 << self._bit(rule.action))
+        if rule.mask is None:
+            self.flags |= flag
+        else:
+            self.flags |= rule.mask.view(np.uint8) * flag
+
+    def add(self, rows: Integers, action: int) -> None:
+        """Mark rows with an action."""
+        mark(self.flags, np.ascontiguousarray(rows), self._bit(action))

@@ -1,0 +1,59 @@
+"""The rows of rules over time-points, and their heads."""
+
+from __future__ import annotations
+
+from cernis.check.model import Relation
+from cernis.operators.expressions import computed
+from cernis.operators.query_context import Context, constant_column, recoded
+from cernis.operators.rule_pipeline import run_steps
+from cernis.plan.logical import PointRule
+from cernis.plan.rule_plans import EXPRESSIONS, entity_names
+from cernis.syntax.tree import Compound, Term, Variable
+from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Domain
+
+
+def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
+    """An argument of a head, row by row, in its slot's encoding."""
+    if isinstance(term, Variable):
+        return recoded(rows.columns[term.name], domain, rows.length)
+    if isinstance(term, Compound) and term.functor in EXPRESSIONS:
+        return recoded(computed(term, rows)[0], domain, rows.length)
+    return recoded(constant_column(term, domain), domain, rows.length)
+
+
+def agreeing(term: Term, column: Column, rows: Rows) -> Rows:
+    """The rows whose value in a column agrees with a term, which has it from then on.
+
+    A constant, or a variable that has a value, must be equal; `_` agrees with anything.
+    """
+    if not isinstance(term, Variable):
+        wanted = constant_column(term, column.domain).data[0]
+        return rows.where(column.values == wanted).settled()
+    if term.name in rows.columns:
+        known = recoded(rows.columns[term.name], column.domain, rows.length)
+        return rows.where(known == column.values).settled()
+    return rows if term.name == "_" else rows.with_columns({term.name: column})
+
+
+def slot_domains(relation: Relation, context: Context) -> tuple[list[Domain | None], Domain | None]:
+    """The encodings of a fluent's arguments and of its value."""
+    arguments = [context.domain("fluent", relation, at) for at in range(relation.arity)]
+    return arguments, context.domain("fluent", relation, "value")
+
+
+def fired(
+    rule: PointRule, relation: Relation, domains: list[Domain | None], context: Context
+) -> Rows:
+    """The rows of a rule, with the columns that its head names."""
+    names = context.memo.once("head", rule, lambda: frozenset(entity_names(rule.head)))
+    if context.instances is None:
+        return run_steps(rule.steps, None, context, names)
+    first, *rest = rule.steps
+    rows = run_steps([first], None, context)
+    if all(isinstance(arg, Variable) and arg.name in rows.columns for arg in rule.head.args):
+        rows = rows.settled()
+        own = [head_column(a, rows, d) for a, d in zip(rule.head.args, domains, strict=True)]
+        mask = context.instances.mask(relation, own)
+        rows = rows if mask is None else rows.where(mask)
+    return run_steps(rest, rows, context, names)

@@ -1,0 +1,611 @@
+"""Simple fluents: the points of their rules, then their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Pair, Relation
+from cernis.kernels.inertia.marked_rows import Stretches, hold_rows, stretches
+from cernis.kernels.inertia.plain_inertia import hold, hold_each
+from cernis.kernels.order import order_by
+from cernis.operators.definitions.actions import (
+    SortedActions,
+    all_of,
+    merged_actions,
+    sorted_actions,
+    with_waiting,
+)
+from cernis.operators.definitions.asked_terminations import with_known_values
+from cernis.operators.definitions.grounding import allowed, allowed_values, grounded
+from cernis.operators.definitions.grouped_intervals import grouped
+from cernis.operators.definitions.instance_keys import InstanceKeys
+from cernis.operators.definitions.marks import Marked, Marks, marked
+from cernis.operators.definitions.open_ends import first_ends
+from cernis.operators.definitions.rule_heads import fired, head_column, slot_domains
+from cernis.operators.distinct import distinct
+from cernis.operators.query_context import Attempts, Context, Points, constant_column
+from cernis.operators.rule_pipeline import run_steps
+from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
+from cernis.plan.open_heads import leaves_arguments_open
+from cernis.syntax.tree import Term, Variable
+from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Domain
+from cernis.tables.interval_tables import Finder, FluentTable, in_ranges
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Bytes: TypeAlias = npt.NDArray[np.uint8]
+_Ranges: TypeAlias = tuple[Integers, Integers, Integers]
+
+
+@dataclass(slots=True)
+class Carried:
+    """What holds already when the window begins: arguments, value and start of each."""
+
+    arguments: list[Array]
+    values: Integers
+    starts: Integers
+    since: Integers | None = None
+    """The initiation that delayed effects of each are counted from; None if starts tell it."""
+    waiting: Points | None = None
+    """Initiations with effects still to come, of what does not hold."""
+
+
+_FEW = 8
+"""Up to so many terminations for each initiation and each point are written out."""
+
+_EVER, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+@dataclass(slots=True)
+class _Instances:
+    """Arguments of a fluent, and the first time each was initiated."""
+
+    arguments: list[Array]
+    since: Integers
+
+
+@dataclass(slots=True)
+class Fired:
+    """What the rules of a fluent have fired.
+
+    An action is twice a value's code, and one more for an initiation; -2 breaks any value.
+    """
+
+    marks: Marks | None
+    arguments: list[Array]
+    times: Integers
+    actions: Integers
+
+
+class SimpleFluent:
+    """Collects the points of one fluent and turns them into intervals."""
+
+    def __init__(self, relation: Relation, definition: Definition, context: Context) -> None:
+        self.relation = relation
+        self.definition = definition
+        self.context = context
+        self.domains, self.value_domain = slot_domains(relation, context)
+        self.conflicts = 0
+        self._effects = self._no_points(), self._no_points()
+        """What delayed effects initiate and terminate."""
+
+    def evaluate(self, carried: Carried | None) -> FluentTable:
+        """The intervals of the fluent in this window."""
+        carried = carried or self._nothing_carried()
+        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        closed = [rule for rule in rules if not leaves_arguments_open(rule)]
+        outcomes = [(rule, self._fired(rule)) for rule in closed]
+        # Rows that are marked are not looked at one by one, as where others may own them.
+        asks = self.context.owned is not None
+        marks, rest = (None, outcomes) if asks else self._marks(outcomes)
+        initiations = [self._initial(r) for r in self.definition.rules
+                       if isinstance(r, InitialPoints)]  # fmt: skip
+        first = len(initiations)
+        initiations += [self._points(r, rows) for r, rows in rest if r.kind == "initiation"]
+        ended = [(r, self._points(r, rows)) for r, rows in rest if r.kind == "termination"]
+        terminations = [points for _, points in ended]
+        asked = [points for rule, points in ended if not rule.is_break]
+        if len(closed) < len(rules):
+            known = self._instances(initiations, carried)
+            is_open = [rule for rule in rules if leaves_arguments_open(rule)]
+            initiations += [self._open(r, known) for r in is_open if r.kind == "initiation"]
+            ends = [rule for rule in is_open if rule.kind == "termination"]
+            terminations += [self._open_end(r, known, initiations, carried) for r in ends]
+            if self.relation in self.context.watched:
+                asked += [self._open(rule, known) for rule in ends if not rule.is_break]
+        table = self._measured(marks, initiations, terminations, carried)
+        if self.relation in self.context.watched:
+            # What holds initially was not initiated at a point of the run.
+            self._keep(initiations[:first], initiations[first:], asked, carried)
+        return table
+
+    def actions(
+        self, known: Callable[[list[list[Array]]], list[Array]], rows: Marks | None
+    ) -> Fired:
+        """What rules fire, as marks on rows of one table where that can be done, and as actions.
+
+        The rows to be marked are given, if any are. Heads that leave arguments open are about all
+        known instances of whatever else is fired: `known` is told the arguments of the latter, None
+        for those left open.
+        """
+        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
+        is_open = [rule for rule in rules if leaves_arguments_open(rule)]
+        outcomes = [(rule, self._fired(rule)) for rule in rules if not leaves_arguments_open(rule)]
+        marks, rest = (None, outcomes) if rows is None else self._marks(outcomes, rows)
+        parts: dict[str, list[Points]] = {
+            "initiation": [self._initial(rule) for rule in initial], "termination": []
+        }  # fmt: skip
+        for rule, own_rows in rest:
+            parts[rule.kind].append(self._points(rule, own_rows))
+        if is_open:
+            fired = [(r, run_steps(r.steps, None, self.context).settled()) for r in is_open]
+            given = [points.arguments for points in parts["initiation"]]
+            given += [self._bound(*each) for each in fired]
+            own = known(given)
+            none = np.empty(len(own[0]), np.int64)
+            instances = self._instances(parts["initiation"], Carried(own, none, none))
+            for rule, own_rows in fired:
+                parts[rule.kind].append(self._of_open(rule, own_rows, instances))
+        actions = [self._actions(points) for points in parts["initiation"]]
+        actions += [points.values * 2 for points in parts["termination"]]
+        nothing = self._no_points()
+        points = _stacked([*parts["initiation"], *parts["termination"]], nothing)
+        return Fired(
+            marks, points.arguments, points.times, np.concatenate([nothing.times, *actions])
+        )
+
+    def _bound(self, rule: PointRule, rows: Rows) -> list[Any]:
+        """The arguments of a head, row by row; None for those that it leaves open."""
+        return [
+            None if isinstance(arg, Variable) and arg.name not in rows.columns
+            else head_column(arg, rows, domain)
+            for arg, domain in zip(rule.head.args, self.domains, strict=True)
+        ]  # fmt: skip
+
+    def intervals(
+        self, fired: Fired, carried: Carried
+    ) -> tuple[list[Array], Array, Integers, Integers]:
+        """Arguments, values, starts and ends of the intervals that actions give."""
+        given = [fired.arguments, *_all_carried(carried)]
+        keys = InstanceKeys(self.domains, given, self.context)
+        own = keys.of(fired.arguments, len(fired.times))
+        actions = sorted_actions(own, fired.times, fired.actions, keys.size)
+        instances, values, starts, ends = self._held(keys, fired.marks, actions, carried)
+        return keys.arguments(instances), self._shown(values), starts, ends
+
+    def _fired(self, rule: PointRule) -> Rows:
+        return fired(rule, self.relation, self.domains, self.context)
+
+    def _measured(
+        self, marks: Marks | None, initiations: list[Points], terminations: list[Points],
+        carried: Carried,
+    ) -> FluentTable:  # fmt: skip
+        profile = self.context.profile
+        if profile is None:
+            return self._intervals(marks, initiations, terminations, carried)
+        points = sum(len(each.times) for each in (*initiations, *terminations))
+        points += int(np.count_nonzero(marks.flags)) if marks is not None else 0
+        span = self.definition.rules[0].span
+        with profile.measured(f"Inertia {self.relation}", span, points) as cost:
+            table = self._intervals(marks, initiations, terminations, carried)
+            cost.rows_out += len(table.starts)
+        return table
+
+    def _marks(
+        self, outcomes: list[tuple[PointRule, Rows]], marks: Marks | None = None
+    ) -> tuple[Marks | None, list[tuple[PointRule, Rows]]]:
+        """The rules that mark rows of the largest table, or given ones, and the others."""
+        # Rules whose points others ask for, or that leave instances open, need them written out.
+        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        whole = self.relation in self.context.watched or any(map(leaves_arguments_open, rules))
+        if self.context.ties != "break" or whole or self._delays():
+            return None, outcomes
+        found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
+        if marks is None:
+            some = [own for _, _, own in found if own is not None]
+            largest = max(some, key=lambda own: len(own.times), default=None)
+            if largest is None:
+                return None, outcomes
+            marks = Marks(largest.times, largest.arguments)
+        rest = []
+        for rule, rows, own in found:
+            if own is not None and marks.fits(own):
+                self._mark(marks, own)
+            else:
+                rest.append((rule, rows))
+        return marks, rest
+
+    def _delays(self) -> list[Delay]:
+        return [rule for rule in self.definition.rules if isinstance(rule, Delay)]
+
+    def _marked(self, rule: PointRule, rows: Rows) -> Marked | None:
+        assert isinstance(rule.head, Pair)
+        value = rule.head.value
+        if isinstance(value, Variable):
+            action = -2 if rule.kind == "termination" and value.name not in rows.columns else None
+        elif self.value_domain is None:
+            action = None
+        else:
+            code = int(constant_column(value, self.value_domain).data[0])
+            action = code * 2 + (rule.kind == "initiation")
+        return None if action is None else marked(rule.head, rows, self.domains, action)
+
+    def _mark(self, marks: Marks, own: Marked) -> None:
+        """Mark the rows of a rule; initiations that grounding forbids only break."""
+        if not own.action & 1 or not self.definition.groundings:
+            marks.add_rule(own)
+            return
+        may = self._may(own)
+        if may is None:
+            marks.add_rule(own)
+            return
+        rows = own.chosen()
+        marks.add(rows[may], own.action)
+        marks.add(rows[~may], -2)
+
+    def _may(self, own: Marked) -> npt.NDArray[np.bool_] | None:
+        """For each row: does grounding allow its pair? None if it allows all.
+
+        For one argument, all values that it can take are asked for at once.
+        """
+        assert self.value_domain is not None
+        columns = own.arguments
+        if len(columns) == 1:
+            domain = self.domains[0]
+            assert domain is not None
+            each = allowed_values(
+                self.relation, self.definition.groundings, domain, own.action >> 1,
+                self.value_domain, self.context,
+            )  # fmt: skip
+            if each.all():
+                return None
+            return np.asarray(each[columns[0][own.chosen()]])
+        rows = own.chosen()
+        columns = [column[rows] for column in columns]
+        values = np.full(len(columns[0]), own.action >> 1)
+        return allowed(
+            self.definition.groundings, columns, self.domains, values, self.value_domain,
+            self.context,
+        )  # fmt: skip
+
+    def _nothing_carried(self) -> Carried:
+        none = np.empty(0, np.int64)
+        return Carried([none] * self.relation.arity, none, none)
+
+    # -- points -----------------------------------------------------------------------------
+
+    def _initial(self, rule: InitialPoints) -> Points:
+        context = self.context
+        if context.edge > context.start:
+            return self._no_points()
+        rows = run_steps(rule.steps, None, context).settled()
+        return self._project(rule.head, rows, np.full(rows.length, context.start))
+
+    def _points(self, rule: PointRule, rows: Rows) -> Points:
+        rows = rows.settled()
+        assert isinstance(rule.head, Pair)
+        return self._project(rule.head, rows, rows.at)
+
+    def _project(self, head: Pair, rows: Rows, times: Integers) -> Points:
+        arguments = [
+            head_column(arg, rows, domain)
+            for arg, domain in zip(head.args, self.domains, strict=True)
+        ]
+        if isinstance(head.value, Variable) and head.value.name not in rows.columns:
+            values = np.full(rows.length, -1, np.int64)
+        else:
+            values = self._value_codes(head.value, rows)
+        owned = self.context.owned
+        mine = None if owned is None else owned(self.relation, arguments, self.domains)
+        if mine is None:
+            return Points(arguments, values, times)
+        return Points([column[mine] for column in arguments], values[mine], times[mine])
+
+    def _value_codes(self, term: Term, rows: Rows) -> Integers:
+        """Values of a fluent are told apart by code even where they are numbers."""
+        column = head_column(term, rows, self.value_domain)
+        if self.value_domain is None:
+            return self._number_domain().encode_numbers(column)
+        return column
+
+    def _number_domain(self) -> Domain:
+        return self.context.domains.of(("values of", self.relation))
+
+    def _no_points(self) -> Points:
+        none = np.empty(0, np.int64)
+        return Points([none] * self.relation.arity, none, none)
+
+    def _instances(self, initiations: list[Points], carried: Carried) -> _Instances:
+        """The distinct arguments there are, for heads that leave some open.
+
+        With grounding rules, initiations are about what those name, and about nothing else.
+        """
+        grounded = self._grounded()
+        always = [*_all_carried(carried), *grounded]
+        parts = [points.arguments for points in initiations] + always
+        times = [points.times for points in initiations]
+        times += [np.full(len(own[0]) if own else 0, _EVER) for own in always]
+        if grounded:
+            times[:-1] = [np.full(len(own), _NEVER) for own in times[:-1]]
+        columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
+        if not columns:
+            return _Instances([], np.empty(0, np.int64))
+        first, which = distinct(columns, self.domains)
+        since = np.full(len(first), _NEVER)
+        np.minimum.at(since, which, np.concatenate(times))
+        return _Instances([column[first] for column in columns], since)
+
+    def _grounded(self) -> list[list[Array]]:
+        """The instances that grounding names, which heads may leave open to range over."""
+        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        is_open = [rule for rule in rules if leaves_arguments_open(rule)]
+        # To end what never began is nothing, unless another rule waits for it.
+        begins = any(rule.kind == "initiation" for rule in is_open)
+        if not self.definition.groundings or not (begins or self.relation in self.context.watched):
+            return []
+        args = tuple(Variable(f"<{at}>") for at in range(self.relation.arity))
+        head = Pair(self.relation, args, Variable("<value>"))
+        rows = grounded(head, self.definition.groundings, Rows(1), self.context)
+        if any(arg.name not in rows.columns for arg in args):
+            return []
+        return [[head_column(a, rows, d) for a, d in zip(args, self.domains, strict=True)]]
+
+    def _open(self, rule: PointRule, instances: _Instances) -> Points:
+        """A head that leaves arguments open is about all known instances that match the rest."""
+        rows = run_steps(rule.steps, None, self.context).settled()
+        return self._of_open(rule, rows, instances, is_known=True)
+
+    def _of_open(
+        self, rule: PointRule, rows: Rows, instances: _Instances, ranges: _Ranges | None = None,
+        is_known: bool = False,
+    ) -> Points:  # fmt: skip
+        assert isinstance(rule.head, Pair)
+        args, known = rule.head.args, instances.arguments
+        bound = self._bound_positions(rule.head, rows)
+        chosen, found = in_ranges(*(ranges or self._ranges(rule.head, rows, instances)))
+        if is_known or rule.kind == "initiation":
+            # Only what has been initiated before, or is there by grounding, can be so again.
+            there = instances.since[found] < rows.at[chosen]
+            chosen, found = chosen[there], found[there]
+        picked = rows.take(chosen)
+        more = {}
+        for at, arg in enumerate(args):
+            if at not in bound and isinstance(arg, Variable):
+                more[f"<{at}>"] = Column(known[at], self.domains[at], found)
+        picked = picked.with_columns(more)
+        filled = tuple(arg if at in bound else Variable(f"<{at}>") for at, arg in enumerate(args))
+        head = Pair(rule.head.relation, filled, rule.head.value)
+        return self._project(head, picked, picked.at)
+
+    def _bound_positions(self, head: Pair, rows: Rows) -> list[int]:
+        return [
+            at for at, arg in enumerate(head.args)
+            if not isinstance(arg, Variable) or arg.name in rows.columns
+        ]  # fmt: skip
+
+    def _ranges(self, head: Pair, rows: Rows, instances: _Instances) -> _Ranges:
+        """The instances that match what rows know of a head, as `Finder.ranges` tells them."""
+        bound = self._bound_positions(head, rows)
+        known = [(instances.arguments[at], self.domains[at]) for at in bound]
+        wanted = [head_column(head.args[at], rows, self.domains[at]) for at in bound]
+        return Finder(known, len(instances.since)).ranges(wanted, rows.length)
+
+    def _open_end(
+        self, rule: PointRule, instances: _Instances, initiations: list[Points], carried: Carried
+    ) -> Points:
+        """The terminations of a head that leaves arguments open, as far as they end anything.
+
+        A pair that is initiated ends with the first termination behind that point; one at the very
+        point is a tie. Others change nothing, so that two for each initiation will do, however
+        many terminations and instances there are. Where rules ask for them, and where effects
+        initiate a pair at points that are not known yet, all are given.
+        """
+        rows = run_steps(rule.steps, None, self.context).settled()
+        assert isinstance(rule.head, Pair)
+        ranges = self._ranges(rule.head, rows, instances)
+        few = _FEW * (rows.length + sum(len(points.times) for points in initiations))
+        if self.relation in self.context.watched or self._delays() or ranges[1].sum() <= few:
+            return self._of_open(rule, rows, instances, ranges)
+        # What is carried was initiated before all points of the window.
+        long_ago = np.full(len(carried.values), _EVER)
+        begun = _stacked(
+            [*initiations, Points(carried.arguments, carried.values, long_ago)], self._no_points()
+        )
+        chosen, ended = first_ends(*self._keyed(rule.head, rows, begun), rows.at, begun.times)
+        picked = rows.take(ended)
+        more = {
+            f"<{at}>": Column(column[chosen], self.domains[at])
+            for at, column in enumerate(begun.arguments)
+        }
+        head = replace(rule.head, args=tuple(Variable(name) for name in more))
+        return self._project(head, picked.with_columns(more), picked.at)
+
+    def _keyed(self, head: Pair, rows: Rows, begun: Points) -> tuple[Integers, Integers]:
+        """Numbers for what rows know of a head, and for the same of initiations."""
+        bound = self._bound_positions(head, rows)
+        domains = [self.domains[at] for at in bound]
+        wanted = [begun.arguments[at] for at in bound]
+        known = [head_column(head.args[at], rows, self.domains[at]) for at in bound]
+        if not isinstance(head.value, Variable) or head.value.name in rows.columns:
+            domains.append(self.value_domain or self._number_domain())
+            wanted.append(begun.values)
+            known.append(self._value_codes(head.value, rows))
+        keys = InstanceKeys(domains, [known, wanted], self.context)
+        return keys.of(known, rows.length), keys.of(wanted, len(begun.times))
+
+    def _keep(
+        self, initial: list[Points], initiations: list[Points], terminations: list[Points],
+        carried: Carried,
+    ) -> None:  # fmt: skip
+        """What rules fire can be a condition of other rules at the same point."""
+        nothing, (begun, ended) = self._no_points(), self._effects
+        self.context.initiations[self.relation] = _stacked([*initiations, begun], nothing)
+        asked = _stacked([*terminations, ended], nothing)
+        if (asked.values < 0).any():
+            known = self._known_pairs([*initial, *initiations, begun], carried)
+            asked = with_known_values(asked, known, self.domains)
+        self.context.terminations[self.relation] = asked
+
+    def _known_pairs(self, initiations: list[Points], carried: Carried) -> Points:
+        """The pairs that grounding allows; without any, those that are carried or initiated."""
+        if self.definition.groundings:
+            return self._allowed_pairs()
+        held = Points(carried.arguments, carried.values, np.full(len(carried.values), _EVER))
+        waiting = [] if carried.waiting is None else [carried.waiting]
+        return _stacked([held, *waiting, *initiations], self._no_points())
+
+    def _allowed_pairs(self) -> Points:
+        *args, value = (Variable(f"<{at}>") for at in range(self.relation.arity + 1))
+        head = Pair(self.relation, tuple(args), value)
+        rows = grounded(head, self.definition.groundings, Rows(1), self.context)
+        if any(term.name not in rows.columns for term in (*args, value)):
+            return self._no_points()
+        return self._project(head, rows, np.full(rows.length, _EVER))
+
+    # -- intervals --------------------------------------------------------------------------
+
+    def _intervals(
+        self, marks: Marks | None, initiations: list[Points], terminations: list[Points],
+        carried: Carried,
+    ) -> FluentTable:  # fmt: skip
+        given = [points.arguments for points in (*initiations, *terminations)]
+        keys = InstanceKeys(self.domains, [*given, *_all_carried(carried)], self.context)
+        lists = []
+        for points in initiations:
+            own = keys.of(points.arguments, len(points.times))
+            lists.append(sorted_actions(own, points.times, self._actions(points), keys.size))
+        for points in terminations:
+            own = keys.of(points.arguments, len(points.times))
+            lists.append(sorted_actions(own, points.times, points.values * 2, keys.size))
+        return self._table(keys, *self._held(keys, marks, merged_actions(lists), carried))
+
+    def _held(
+        self, keys: InstanceKeys, marks: Marks | None, actions: SortedActions, carried: Carried
+    ) -> list[Integers]:
+        """Instances, values, starts and ends of intervals, from sorted actions."""
+        held = keys.of(carried.arguments, len(carried.values))
+        order = np.argsort(held, kind="stable")
+        before = held[order], carried.values[order], carried.starts[order]
+        tick = self.context.tick
+        if self._delays():
+            found = self._delayed(keys, actions, before, carried, order)
+        elif marks is not None:
+            codes = np.array(marks.actions, np.int64)
+            found = hold_rows(*self._by_group(keys, marks), codes, *actions, *before, tick)
+        elif self.context.ties == "break":
+            found = hold(*actions, *before, tick)
+        else:
+            found = hold_each(*actions, *before, tick)
+        *columns, self.conflicts = found
+        return columns
+
+    def _by_group(self, keys: InstanceKeys, marks: Marks) -> tuple[Stretches, Integers, Bytes]:
+        """The rows of a table sorted by instance and time, and their marks.
+
+        How a table is sorted is found out once for all fluents. Mostly it is in this order.
+        """
+        known = self.context.ordered
+        # How keys are made changes when a domain grows.
+        name = (id(marks.times), *(id(column) for column in marks.arguments), *keys.shape)
+        if name not in known:
+            groups = np.ascontiguousarray(keys.of(marks.arguments, len(marks.times)))
+            times = np.ascontiguousarray(marks.times)
+            rows, order = stretches(groups, times), None
+            if rows is None:
+                order = order_by(groups, times)
+                groups, times = groups[order], times[order]
+                rows = stretches(groups, times)
+            # The columns are kept beside the result, so that their identities stay theirs.
+            known[name] = (rows, times, order, marks.times, marks.arguments)
+        rows, times, order = known[name][:3]
+        return rows, times, marks.flags if order is None else marks.flags[order]
+
+    def _delayed(
+        self, keys: InstanceKeys, actions: SortedActions, before: SortedActions, carried: Carried,
+        order: Integers,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Intervals with delayed effects; keeps the initiations that later windows count from."""
+        # Programs without deadlines do not wait for this kernel to be compiled or fetched.
+        from cernis.operators.definitions.delayed_inertia import DelayedFluent
+
+        fluent = DelayedFluent(
+            self._delays(), self.definition.groundings, keys.arguments, self.domains,
+            self.value_domain or self._number_domain(), self.relation in self.context.watched,
+        )  # fmt: skip
+        since = carried.since if carried.since is not None else carried.starts - self.context.tick
+        all_before = with_waiting((*before, since[order]), keys, carried.waiting)
+        known = all_of(actions[0], all_before[0])
+        found = fluent.hold(known, actions, all_before, self.context)
+        groups, *attempts = found[4:8]
+        self.context.begun[self.relation] = Attempts(keys.arguments(groups), *attempts)
+        self._effects = _effects(keys, *found[8:11])
+        return (*found[:4], found[11])
+
+    def _actions(self, points: Points) -> Integers:
+        """Initiations; one that grounding does not allow only breaks other values."""
+        actions = points.values * 2 + 1
+        if self.definition.groundings and len(points.times):
+            may = allowed(
+                self.definition.groundings, points.arguments, self.domains, points.values,
+                self.value_domain or self._number_domain(), self.context,
+            )  # fmt: skip
+            if not may.all():
+                actions = np.where(may, actions, -2)
+        return actions
+
+    def _table(
+        self,
+        keys: InstanceKeys,
+        instances: Integers,
+        values: Integers,
+        starts: Integers,
+        ends: Integers,
+    ) -> FluentTable:
+        """Intervals sorted by instance and start, as lists by instance and value."""
+        instances, values, offsets, starts, ends = grouped(
+            instances, values, starts, ends, keys.size
+        )
+        return FluentTable(
+            keys.arguments(instances), self._shown(values), self.domains, self.value_domain,
+            offsets, starts, ends,
+        )  # fmt: skip
+
+    def _shown(self, codes: Integers) -> Array:
+        if self.value_domain is not None:
+            return codes
+        from cernis.tables.domains import numbers
+
+        return numbers(self._number_domain().decode(codes))
+
+
+def _effects(
+    keys: InstanceKeys, groups: Integers, actions: Integers, times: Integers
+) -> tuple[Points, Points]:
+    """Effects are initiations and terminations that other rules may wait for."""
+    parts = [np.flatnonzero((actions & 1) == initiates) for initiates in (True, False)]
+    begun, ended = (
+        Points(keys.arguments(groups[own]), actions[own] >> 1, times[own]) for own in parts
+    )
+    return begun, ended
+
+
+def _stacked(parts: list[Points], nothing: Points) -> Points:
+    if not parts:
+        return nothing
+    return Points(
+        [np.concatenate(own) for own in zip(*(p.arguments for p in parts), strict=True)],
+        np.concatenate([p.values for p in parts]),
+        np.concatenate([p.times for p in parts]),
+    )
+
+
+def _all_carried(carried: Carried) -> list[list[Array]]:
+    """The arguments of what is carried: of what holds, and of what only has effects to come."""
+    waiting = carried.waiting
+    return [carried.arguments] if waiting is None else [carried.arguments, waiting.arguments]

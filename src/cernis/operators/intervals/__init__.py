@@ -1,0 +1,1 @@
+"""Steps over lists of intervals, which define statically determined fluents."""

@@ -1,0 +1,131 @@
+"""Statically determined fluents: lists of intervals combined, all instances at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.model import Grounding, Relation
+from cernis.operators.collections import ROW
+from cernis.operators.definitions.grounding import allowed
+from cernis.operators.definitions.rule_heads import head_column, slot_domains
+from cernis.operators.intervals.bindings import alternatives, distinct_rows, instances
+from cernis.operators.intervals.interval_lists import evaluate_lists, matching
+from cernis.operators.intervals.pieces import Piece, united
+from cernis.operators.intervals.remembered_intervals import looking_back
+from cernis.operators.query_context import Context
+from cernis.operators.rule_pipeline import concatenated
+from cernis.plan.logical import Definition, Fetch, IntervalRule, names_in
+from cernis.plan.rule_plans import entity_names
+from cernis.tables.columns import Array, Rows
+from cernis.tables.domains import Domain
+from cernis.tables.interval_tables import FluentTable
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+def evaluate_static(
+    relation: Relation, definition: Definition, context: Context
+) -> tuple[FluentTable, list[Array] | None]:
+    """The intervals of a fluent; several rules, and several rows of one, add up.
+
+    Also gives the instances that may go on behind the query, if there are such.
+    """
+    domains, value_domain = slot_domains(relation, context)
+    rules = [rule for rule in definition.rules if isinstance(rule, IntervalRule)]
+    found = [one for rule in rules for one in _rule(rule, definition.groundings, context)]
+    if len(found) == 1 and found[0].is_distinct and context.edge == context.start:
+        table = found[0].table(domains, value_domain)
+    else:
+        table = united([each.piece(context) for each in found], relation, context)
+    if definition.groundings and len(table):
+        values, coded = table.values, value_domain
+        if coded is None:
+            coded = context.domains.of(("values of", relation))
+            values = coded.encode_numbers(values)
+        may = allowed(definition.groundings, table.arguments, domains, values, coded, context)
+        table = table.take(np.flatnonzero(may)) if not may.all() else table
+    unsure = [each.unsure_instances() for each in found if each.unsure is not None]
+    columns = [np.concatenate(own) for own in zip(*unsure, strict=True)] if unsure else None
+    return table, columns
+
+
+def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Context) -> list[_Found]:
+    """The intervals one rule gives, for the instances some required fluent has."""
+    context = looking_back(rule, context)
+    sets = context.memo.once("alternatives", rule, lambda: alternatives(rule))
+    parts = [instances(rule, needed, groundings, context) for needed in sets]
+    rows = concatenated(parts, context)
+    if len(parts) > 1 or context.memo.once("repeats", rule, lambda: _may_repeat(rule)):
+        rows = distinct_rows(rows)
+    if not rows.length:
+        return []
+    lists = evaluate_lists(rule.steps, rows, context)
+    offsets, starts, ends = lists[rule.output].packed()
+    if not len(starts):
+        return []
+    domains, value_domain = slot_domains(rule.head.relation, context)
+    arguments = [
+        head_column(arg, rows, domain) for arg, domain in zip(rule.head.args, domains, strict=True)
+    ]
+    values = head_column(rule.head.value, rows, value_domain)
+    names = {name for name in rows.columns if name != ROW}
+    is_distinct = names <= entity_names(rule.head)
+    unsure = _unsure_rows(rule, rows, context)
+    return [_Found(arguments, values, offsets, starts, ends, is_distinct, unsure)]
+
+
+def _unsure_rows(rule: IntervalRule, rows: Rows, context: Context) -> npt.NDArray[np.bool_] | None:
+    """The rows that look at a fluent which may go on behind the query; None if there are none."""
+    found: npt.NDArray[np.bool_] | None = None
+    for step in rule.steps:
+        if isinstance(step, Fetch) and step.pair.relation in context.unsure:
+            chosen, groups = matching(step.pair, rows, context.fluents[step.pair.relation])
+            unsure = chosen[context.unsure_groups[step.pair.relation][groups]]
+            if len(unsure):
+                found = np.zeros(rows.length, np.bool_) if found is None else found
+                found[unsure] = True
+    return found
+
+
+def _may_repeat(rule: IntervalRule) -> bool:
+    """May a binding be found several times, by values that nobody names?"""
+    return "_" in names_in(rule.steps)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a rule gives: a head and a list of intervals a row; each head once, if distinct."""
+
+    arguments: list[Array]
+    values: Array
+    offsets: Integers
+    starts: Integers
+    ends: Integers
+    is_distinct: bool
+    unsure: npt.NDArray[np.bool_] | None = None
+    """The rows that may go on behind the query."""
+
+    def unsure_instances(self) -> list[Array]:
+        """The arguments and values of those rows."""
+        return [column[self.unsure] for column in (*self.arguments, self.values)]
+
+    def table(self, domains: list[Domain | None], value_domain: Domain | None) -> FluentTable:
+        """The rows that have intervals, as they are."""
+        some = np.flatnonzero(np.diff(self.offsets))
+        return FluentTable(
+            [column[some] for column in self.arguments], self.values[some], domains, value_domain,
+            np.append(self.offsets[some], self.offsets[-1]), self.starts, self.ends,
+        )  # fmt: skip
+
+    def piece(self, context: Context) -> Piece:
+        """The intervals one by one. What was said of points up to the window's edge stands."""
+        owner = np.repeat(np.arange(len(self.values)), np.diff(self.offsets))
+        bound = context.edge + context.tick
+        keep = self.ends > bound
+        owner = owner[keep]
+        starts = np.maximum(self.starts, bound)[keep]
+        return [c[owner] for c in self.arguments], self.values[owner], starts, self.ends[keep]

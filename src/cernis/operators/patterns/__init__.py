@@ -1,0 +1,1 @@
+"""Steps of event patterns: matches, pairs, sliding windows, derived events."""

@@ -1,0 +1,89 @@
+"""Derived events: the happenings that rules give, and the occurrences of patterns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cernis.check.model import Event, Relation
+from cernis.operators.definitions.rule_heads import fired, head_column
+from cernis.operators.distinct import distinct
+from cernis.operators.expressions import computed
+from cernis.operators.patterns.matches import starts_of
+from cernis.operators.patterns.pattern_operators import matches
+from cernis.operators.query_context import Context
+from cernis.plan.logical import Definition, Match, PointRule
+from cernis.plan.rule_plans import EXPRESSIONS
+from cernis.syntax.tree import Compound, Term
+from cernis.tables.columns import Array, Rows
+from cernis.tables.domains import Domain
+from cernis.tables.event_tables import EventTable, by_time, distinct_rows, stacked
+
+
+def evaluate_event(relation: Relation, definition: Definition, context: Context) -> EventTable:
+    """What happens by all rules of an event; what several rules or rows give is there once."""
+    domains = [context.domain("event", relation, at) for at in range(relation.arity)]
+    points = [rule for rule in definition.rules if isinstance(rule, PointRule)]
+    tables = [_fired(rule, relation, domains, context) for rule in points]
+    patterns = [rule for rule in definition.rules if isinstance(rule, Match)]
+    if not patterns:
+        return _once(tables, domains)
+    tables += [
+        _occurring(rule, rows, domains) for rule in patterns for rows in _ended(rule, context)
+    ]
+    table = stacked(tables) if tables else _no_occurrence(domains)
+    if table.starts is None:
+        table.starts = table.times
+    assert table.starts is not None
+    first = distinct_rows(table.arguments, table.starts, table.times)
+    return table if first is None else table.take(first)
+
+
+def _fired(
+    rule: PointRule, relation: Relation, domains: list[Domain | None], context: Context
+) -> EventTable:
+    assert isinstance(rule.head, Event)
+    rows = fired(rule, relation, domains, context).settled()
+    return EventTable(_head(rule.head, rows, domains), domains, rows.at)
+
+
+def _head(head: Event, rows: Rows, domains: list[Domain | None]) -> list[Array]:
+    return [head_column(arg, rows, own) for arg, own in zip(head.args, domains, strict=True)]
+
+
+def _once(tables: list[EventTable], domains: list[Domain | None]) -> EventTable:
+    table = stacked(tables)
+    first, _ = distinct([*table.arguments, table.times], [*domains, None])
+    return by_time([c[first] for c in table.arguments], domains, table.times[first])
+
+
+def _no_occurrence(domains: list[Domain | None]) -> EventTable:
+    none = np.empty(0, np.int64)
+    return EventTable([none] * len(domains), domains, none, none)
+
+
+# -- patterns --------------------------------------------------------------------------------
+
+
+def _ended(rule: Match, context: Context) -> list[Rows]:
+    """The matches of a rule's pattern that end inside of the window: those before it stand."""
+    found = matches(rule.part, context)
+    if context.edge == context.start:
+        return found
+    return [rows.where(rows.at > context.edge).settled() for rows in found]
+
+
+def _occurring(rule: Match, rows: Rows, domains: list[Domain | None]) -> EventTable:
+    """The occurrences of a head; where one of its arguments has no value there is none."""
+    rows = _with_values([arg for arg in rule.head.args if _is_computed(arg)], rows)
+    return EventTable(_head(rule.head, rows, domains), domains, rows.at, starts_of(rows))
+
+
+def _is_computed(arg: Term) -> bool:
+    return isinstance(arg, Compound) and arg.functor in EXPRESSIONS
+
+
+def _with_values(expressions: list[Term], rows: Rows) -> Rows:
+    for expression in expressions:
+        _, valid = computed(expression, rows)
+        rows = rows if valid is None else rows.where(valid).settled()
+    return rows

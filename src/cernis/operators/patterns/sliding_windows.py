@@ -1,0 +1,143 @@
+"""Aggregates over windows that slide along matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.rewrites.validity import END
+from cernis.errors import UnsupportedError
+from cernis.kernels.slide import GREATEST, LEAST, SUM, lows_of_span, slide, turns
+from cernis.operators.collections import ROW
+from cernis.operators.column_arithmetic import Numeric, rows_at
+from cernis.operators.expressions import as_column, numbers_in, overflow, reckon
+from cernis.operators.patterns.matches import Ordered, arriving, shared_groups
+from cernis.operators.patterns.totals import (
+    as_list,
+    can_be_added,
+    has_overflow,
+    one_by_one,
+    with_values,
+)
+from cernis.operators.query_context import Context
+from cernis.operators.rule_pipeline import run_steps
+from cernis.plan.pattern_steps import BOTH, ONE, OTHER, Slide
+from cernis.syntax.printer import show
+from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.domains import Numbers
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+_KINDS = {"sum": SUM, "avg": SUM, "min": LEAST, "max": GREATEST}
+
+
+def slide_exec(step: Slide, rows: Rows, names: Sequence[str], context: Context) -> Rows:
+    """Matches with the aggregate of their window, which ends with the match itself.
+
+    Matches come in the order of their end, then start, then values. A match whose value is no
+    number is left out, of windows too. `avg` is a float; the others are as their values are.
+    """
+    values: Numeric | None = None
+    if step.value is not None:
+        assert rows.times is not None
+        timed = rows.with_columns({END: rows.times})
+        known, values = with_values(reckon(step.value, timed), rows.length)
+        rows = rows if len(known) == rows.length else rows.take(known)
+    groups, _, size = shared_groups(rows, rows, step.key, context)
+    others = [name for name in names if name not in step.key]
+    matches = arriving(rows, groups, size, others, unique=True)
+    if matches.order is not None:
+        rows = rows.take(matches.order)
+        values = None if values is None else rows_at(values, rows.length, matches.order)
+    firsts = matches.offsets[matches.groups]
+    found = _aggregated(step, firsts, _lows(step, firsts, matches), values, context)
+    if has_overflow(found):
+        assert step.value is not None
+        raise overflow(f"{step.kind} of {show(step.value)}", step.value)
+    return rows.with_columns({step.result: as_column(found, rows.length)[0]})
+
+
+def _lows(step: Slide, firsts: Integers, matches: Ordered) -> Integers:
+    if step.last is not None:
+        return np.maximum(firsts, np.arange(len(firsts)) - step.last + 1)
+    return firsts if step.past is None else lows_of_span(firsts, matches.ends, step.past)
+
+
+def _aggregated(
+    step: Slide, firsts: Integers, lows: Integers, values: Numeric | None, context: Context
+) -> Numeric:
+    counts = np.arange(1, len(lows) + 1) - lows
+    if values is None:
+        return counts
+    if step.kind == "fold":
+        own = values.as_floats() if isinstance(values, Numbers) else values
+        if own is None:
+            raise UnsupportedError(f"the fold of {step.result} is of numbers of several forms")
+        return _folded(firsts, lows, own, lambda a, b: _combined(step, a, b, context))
+    if isinstance(values, Numbers) or not can_be_added(values):
+        each = as_list(values)
+        windows = [each[low : row + 1] for row, low in enumerate(lows.tolist())]
+        return one_by_one(step.kind, windows)
+    found = slide(_KINDS[step.kind], firsts, lows, np.ascontiguousarray(values))
+    return found / counts if step.kind == "avg" else found
+
+
+# -- folds of the user's own -----------------------------------------------------------------
+
+
+def _combined(step: Slide, one: Array, other: Array, context: Context) -> Array:
+    """What a predicate makes of two values, for many pairs at once."""
+    columns = {ROW: Column(np.arange(len(one))), ONE: Column(one), OTHER: Column(other)}
+    rows = run_steps(step.fold, Rows(len(one), columns), context).settled()
+    if rows.length != len(one):
+        raise UnsupportedError(f"the fold of {step.result} does not give one value for each pair")
+    values = reckon_column(rows.columns[BOTH], rows.length)
+    found = np.empty(rows.length, values.dtype)
+    found[rows.columns[ROW].expanded(rows.length)] = values
+    return found
+
+
+def reckon_column(column: Column, length: int) -> Array:
+    """A column as numbers: as floats, if they are of several forms."""
+    found = numbers_in(column)
+    if isinstance(found, Numbers):
+        floats = found.as_floats()
+        if floats is None:
+            raise UnsupportedError("a fold is of numbers of several forms")
+        found = floats
+    return np.broadcast_to(found, length)
+
+
+def _folded(
+    firsts: Integers, lows: Integers, values: Array, fold: Callable[[Array, Array], Array]
+) -> Array:
+    """The fold of each row's window, by two stacks; all windows of one step at once.
+
+    A stretch of rows is folded from one of its ends; stretches are no longer than windows, so that
+    many steps are taken, each for all stretches, and each row takes part in two.
+    """
+    if not len(values):
+        return values
+    # What two integers make may be no integer.
+    values = values.astype(np.result_type(values, fold(values[:1], values[:1])))
+    lasts = turns(firsts, lows)
+    rows = np.arange(len(values))
+    turning = rows[lasts == rows]
+    front, back = values.copy(), values.copy()
+    # The front stack of a turn goes from its row back to the first of its window.
+    depth = turning - lows[turning]
+    for step in range(1, int(depth.max(initial=0)) + 1):
+        own = turning[depth >= step] - step
+        front[own] = fold(front[own], front[own + 1])
+    # The back stack begins behind the last row of the front one.
+    height = rows - lasts - 1
+    order = np.argsort(height, kind="stable")
+    for own in np.split(order, np.cumsum(np.bincount(height + 1))[:-1])[2:]:
+        back[own] = fold(back[own - 1], back[own])
+    whole = front[lows]
+    behind = rows[lasts != rows]
+    whole[behind] = fold(front[lows[behind]], back[behind])
+    return whole

@@ -1,0 +1,338 @@
+"""What operators can ask for while a query is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cernis.check.catalogue import Catalogue
+from cernis.check.goal_checks import Modes
+from cernis.check.model import Relation
+from cernis.check.types import Types
+from cernis.errors import DataError, KnowledgeError
+from cernis.kernels.bounds import TooManyPairs
+from cernis.kernels.hashing import Numbering
+from cernis.knowledge import Knowledge
+from cernis.knowledge.ground_values import Value as KnownValue
+from cernis.knowledge.ground_values import value
+from cernis.operators.measuring import Profile, Timing
+from cernis.source import Sources, Span
+from cernis.syntax.tree import Duration, Term
+from cernis.tables.columns import Array, Column, Rows, constant
+from cernis.tables.domains import Domain, Domains, Value, numbers
+from cernis.tables.event_tables import EventTable
+from cernis.tables.interval_tables import FluentTable
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Background:
+    """A table of background knowledge, encoded."""
+
+    columns: list[Array]
+    domains: list[Domain | None]
+    length: int
+    finders: dict[tuple[int, ...], object] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Points:
+    """Initiations or terminations of a fluent: arguments, value (-1: any), times.
+
+    Of terminations that rules ask for, values below -1 are known ones that stand for any.
+    """
+
+    arguments: list[Array]
+    values: Array
+    times: Integers
+
+
+@dataclass(slots=True)
+class Attempts:
+    """Initiations that delayed effects are counted from: arguments, values, times, ends.
+
+    At its end an attempt is broken, has had its effects, or another takes its place. Not listed are
+    those one tick before the start of an interval that end with it and cannot be postponed.
+    """
+
+    arguments: list[Array]
+    values: Integers
+    times: Integers
+    ends: Integers
+
+    def take(self, rows: Integers) -> Attempts:
+        """Some of them."""
+        columns = [column[rows] for column in self.arguments]
+        return Attempts(columns, self.values[rows], self.times[rows], self.ends[rows])
+
+
+@dataclass(slots=True)
+class Answers:
+    """What grounding has said of the instances met so far, by their numbers."""
+
+    numberings: list[Numbering]
+    may: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+
+
+@dataclass(slots=True)
+class Memo:
+    """What stays the same from one query to the next, and from run to run, worked out once.
+
+    Domains only grow, so what is known of their values stays true. Tables that the run fills are
+    told apart by their fillings.
+    """
+
+    tables: dict[tuple[str, int], tuple[int, Background]] = field(default_factory=dict)
+    slots: dict[tuple[str, Relation, int | str], Domain | None] = field(default_factory=dict)
+    allowed: dict[tuple[Relation, int, int], npt.NDArray[np.bool_]] = field(default_factory=dict)
+    answers: dict[tuple[int, int], Answers] = field(default_factory=dict)
+    worked_out: dict[tuple[Hashable, int], Any] = field(default_factory=dict)
+
+    filled: tuple[int, Knowledge] | None = None
+    """Knowledge with the members of domains in it, and which filling it is of."""
+
+    def forget_filled(self) -> None:
+        """Forget what rests on tables that a run has filled: another fills them otherwise."""
+        self.filled = None
+        self.tables = {key: known for key, known in self.tables.items() if not known[0]}
+        self.allowed = {key: known for key, known in self.allowed.items() if not key[2]}
+        self.answers = {key: known for key, known in self.answers.items() if not key[1]}
+
+    def once(self, what: Hashable, of: object, work: Callable[[], Any]) -> Any:
+        """The result of some work on a part of the plan, which lives as long as the plan."""
+        key = (what, id(of))
+        if key not in self.worked_out:
+            self.worked_out[key] = work()
+        return self.worked_out[key]
+
+
+@dataclass(slots=True)
+class Context:
+    """The relations as far as they are known, and how their values are encoded."""
+
+    knowledge: Knowledge
+    modes: Modes
+    types: Types
+    catalogue: Catalogue
+    domains: Domains
+    tick: int
+    ties: str
+    start: int
+    edge: int
+    query: int
+    events: dict[Relation, EventTable] = field(default_factory=dict)
+    fluents: dict[Relation, FluentTable] = field(default_factory=dict)
+    initiations: dict[Relation, Points] = field(default_factory=dict)
+    terminations: dict[Relation, Points] = field(default_factory=dict)
+    begun: dict[Relation, Attempts] = field(default_factory=dict)
+    """Initiations that delayed effects are counted from."""
+    filled: dict[tuple[str, int], list[Array]] = field(default_factory=dict)
+    """The rows that the run has filled into tables of background knowledge, encoded."""
+    fillings: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Which filling of each table this is, counted from 1."""
+    unsure: set[Relation] = field(default_factory=set)
+    """Fluents of which some instances may go on behind the query: they rest on a point at it."""
+    ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
+    """How tables are sorted by some of their columns and time, by the identity of these."""
+    numberings: dict[tuple[int, ...], Numbering] = field(default_factory=dict)
+    """Numbers for combinations of arguments, by the domains they are from."""
+    computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
+    """Expressions and comparisons over whole tables, by what they are about."""
+    unsure_groups: dict[Relation, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    """Of those fluents, which groups."""
+    watched: frozenset[Relation] = frozenset()
+    """Fluents whose initiations or terminations are conditions of other rules."""
+    remembered: dict[Relation, FluentTable] = field(default_factory=dict)
+    """Intervals that ended before the window's edge, for rules that look back so far."""
+    seen: dict[Relation, FluentTable] = field(default_factory=dict)
+    """All fluents when the query has been evaluated, for later ones that look back."""
+    past: dict[Relation, list[Any]] = field(default_factory=dict)
+    """Intervals that end at the window's edge: they stand, and the window does not see them."""
+    matched: dict[int, list[Rows]] = field(default_factory=dict)
+    """The matches of the steps of patterns that have been evaluated, by the steps' identity."""
+    leftover: dict[int, EventTable] = field(default_factory=dict)
+    """For some steps of patterns, by identity: all they need of the time before the window."""
+    history: dict[tuple[str, Relation], EventTable] = field(default_factory=dict)
+    """Occurrences before the window that patterns may still need, by what they are of."""
+    entities: Any = None
+    """Of which entities alone this is about, if not of all."""
+    instances: Any = None
+    """Of which instances alone a definition is evaluated, if not of all."""
+    owned: Callable[[Relation, list[Array], list[Domain | None]], Array | None] | None = None
+    """Which rows of heads are about what is evaluated here, None for all; None: nobody asks."""
+    profile: Profile | None = None
+    """Where costs are entered, if someone wants to know them."""
+    timing: Timing | None = None
+    """Where the time of strata is entered, if someone wants to know it."""
+    memo: Memo = field(default_factory=Memo)
+    sources: Sources = field(default_factory=Sources)
+    """The texts of the program, in which places are named."""
+
+    def too_many(self, error: TooManyPairs, span: Span) -> DataError:
+        """The error that says which literal gives too many pairs."""
+        place, text = self.sources.place(span), " ".join(self.sources.text(span).split())
+        return DataError(
+            f"{f'{place}: ' if place else ''}{text[:200]} matches too often: {error}; let it share "
+            "an argument with what comes before it, or bound the time between them"
+        )
+
+    def timed(self, relations: tuple[Relation, ...]) -> AbstractContextManager[None]:
+        """Measures the evaluation of some relations, if someone wants to know."""
+        return nullcontext() if self.timing is None else self.timing.of(relations)
+
+    def leave_open(self, relation: Relation, instances: list[Array]) -> None:
+        """Some instances of a fluent, given by arguments and value, may go on behind the query."""
+        table = self.fluents[relation]
+        groups = table.finder(tuple(range(len(instances)))).one(instances, len(instances[0]))
+        mask = np.zeros(len(table), np.bool_)
+        mask[groups[groups >= 0]] = True
+        self.unsure_groups[relation] = mask
+        self.unsure.add(relation)
+
+    def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
+        """The domain of a slot; None if it is held as an array of numbers."""
+        slot = (kind, relation, position)
+        if slot not in self.memo.slots:
+            self.memo.slots[slot] = self.domains.encoding(self.types.find(slot))
+        return self.memo.slots[slot]
+
+    def background(self, name: str, arity: int) -> Background:
+        """The table of a predicate, encoded when it is first asked for."""
+        key = (name, arity)
+        filling = self.filling(key)
+        known = self.memo.tables.get(key)
+        if known is None or known[0] != filling:
+            known = self.memo.tables[key] = (filling, self._encode(key))
+        return known[1]
+
+    def filling(self, key: tuple[str, int]) -> int:
+        """Which filling of a table this is; 0 for one that the run does not fill."""
+        if key in self.fillings:
+            return self.fillings[key]
+        predicate = self.knowledge.predicates.get(key)
+        return self.all_fillings if predicate is not None and predicate.grows else 0
+
+    @property
+    def all_fillings(self) -> int:
+        """A number that is another whenever some table is filled anew."""
+        return sum(self.fillings.values())
+
+    def knowing(self, goal: Term) -> Knowledge:
+        """The knowledge that answers a goal: with members of domains, if it asks for them."""
+        grows = self.memo.once("grows", goal, lambda: self.knowledge.grows(goal))
+        return self._filled_knowledge() if grows else self.knowledge
+
+    def _filled_knowledge(self) -> Knowledge:
+        known = self.memo.filled
+        if known is None or known[0] != self.all_fillings:
+            rows = {key: self._rows(key, columns) for key, columns in self.filled.items()}
+            known = self.memo.filled = (self.all_fillings, self.knowledge.filled(rows))
+        return known[1]
+
+    def _rows(self, key: tuple[str, int], columns: list[Array]) -> list[tuple[Any, ...]]:
+        decoded = [
+            column.tolist() if domain is None else domain.decode(column)
+            for column, domain in zip(columns, self.slots_of(key), strict=True)
+        ]
+        return list(zip(*decoded, strict=True))
+
+    def fill(
+        self, key: tuple[str, int], rows: Sequence[tuple[KnownValue, ...]], filling: int
+    ) -> None:
+        """Fill a table of background knowledge."""
+        values = list(zip(*rows, strict=True)) if rows else [()] * key[1]
+        domains = self.slots_of(key)
+        self.filled[key] = _encoded_rows(key, values, domains)
+        self.fillings[key] = filling
+
+    def slots_of(self, key: tuple[str, int]) -> list[Domain | None]:
+        """The domains of a predicate's arguments."""
+        return [self.domain("predicate", Relation(*key), at) for at in range(key[1])]
+
+    def _encode(self, key: tuple[str, int]) -> Background:
+        domains = self.slots_of(key)
+        predicate = self.knowledge.predicates.get(key)
+        is_derived = predicate is not None and predicate.grows and key not in self.filled
+        knowledge = self._filled_knowledge() if is_derived else self.knowledge
+        table = knowledge.table(*key) if predicate is not None else None
+        count = len(table) if table is not None else 0
+        if table is None:
+            columns: list[Array] = [np.empty(0, np.int64)] * key[1]
+        else:
+            given = [tuple(column.values) for column in table.columns]
+            columns = _encoded_rows(key, given, domains)
+        filled = self.filled.get(key)
+        if filled:
+            count += len(filled[0])
+            columns = [
+                np.concatenate(both) if len(both[0]) else both[1]
+                for both in zip(columns, filled, strict=True)
+            ]
+        return Background(columns, domains, count)
+
+
+def _encoded_rows(
+    key: tuple[str, int], columns: Sequence[tuple[KnownValue, ...]],
+    domains: Sequence[Domain | None],
+) -> list[Array]:  # fmt: skip
+    """The columns of a predicate; whole numbers of more than 64 bits are an error."""
+    try:
+        return [_encoded(*each) for each in zip(columns, domains, strict=True)]
+    except OverflowError:
+        far = next(v for own in columns for v in own if isinstance(v, int) and v.bit_length() > 63)
+        raise KnowledgeError(
+            f"{key[0]}/{key[1]}",
+            f"{far} is a whole number of more than 64 bits; write it with a "
+            "decimal point if it is one to compute with, or in quotes if it is a name",
+        ) from None
+
+
+def _encoded(values: tuple[KnownValue, ...], domain: Domain | None) -> Array:
+    if domain is None:
+        return numbers(values)
+    if values and type(values[0]) is int and set(map(type, values)) == {int}:
+        return domain.encode_integers(np.array(values, np.int64))
+    return domain.encode(values)  # type: ignore[arg-type]
+
+
+def constant_column(term: Term, domain: Domain | None) -> Column:
+    """A ground term as a column of one value."""
+    if domain is None:
+        return constant(_value(term), None)
+    known = domain.constants.get(term)
+    if known is None:
+        known = domain.constants[term] = constant(_value(term), domain)
+    return known  # type: ignore[return-value]
+
+
+def _value(term: Term) -> Value:
+    if isinstance(term, Duration):
+        from cernis.syntax.tokens import DURATION_UNITS
+
+        return term.amount * DURATION_UNITS[term.unit]
+    return value(term)  # type: ignore[return-value]
+
+
+def recoded(column: Column, domain: Domain | None, length: int) -> Array:
+    """The values of a column row by row, as codes of another domain or as numbers."""
+    values = column.expanded(length)
+    if not length:
+        # Nothing is of no kind: it must not make integers beside it floats.
+        return np.empty(0, np.int64)
+    if column.domain is domain:
+        return values
+    if column.domain is None:
+        assert domain is not None
+        return domain.encode_numbers(values)
+    if domain is None:
+        used, places = np.unique(values, return_inverse=True)
+        return numbers(column.domain.decode(used))[places]
+    known = column.domain.values
+    table = domain.encode(known)
+    return table[values] if len(known) else values

@@ -1,0 +1,165 @@
+"""Which definitions and facts of two programs are the same, and rest on the same."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from hashlib import blake2b, sha256
+
+from cernis.check.catalogue import pattern_head
+from cernis.check.checker import Checked
+from cernis.check.model import DIALECTS, Definitions, Event, Pair, Relation
+from cernis.knowledge.fact_tables import FactTable
+from cernis.syntax.tree import Atom, Compound
+
+
+def digests(checked: Checked) -> dict[str, str]:
+    """For each event and fluent a text, another one if it is defined or rests on what is otherwise.
+
+    Where a rule stands, and in which order rules come, makes no difference. Names of variables do.
+    """
+    own = _own(checked)
+    rests_on = _edges(checked)
+    return {
+        str(relation): _digest(sorted(own[each] for each in _reached(relation, rests_on)))
+        for relation in own
+    }
+
+
+def fingerprint(checked: Checked) -> str:
+    """A text that is another for other rules, or for rules that are read in another dialect.
+
+    Facts of tables are apart: see `fact_digests`.
+    """
+    texts = sorted(source.text for source in checked.sources)
+    joined = "\0".join([*texts, *_dialect(checked)])
+    return sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def fact_digests(checked: Checked) -> dict[str, str]:
+    """For each table of facts a text, another one if any value of it is another."""
+    tables = sorted(checked.tables.items())
+    return {str(relation): _digest(_contents(table)) for relation, table in tables}
+
+
+def _dialect(checked: Checked) -> list[str]:
+    """The dialect that a program is read in, where it is not the usual one."""
+    dialect = checked.definitions.settings.dialect
+    return [] if dialect in (None, DIALECTS[0]) else [f"dialect {dialect}"]
+
+
+def _own(checked: Checked) -> dict[Relation, str]:
+    """For each relation, what its own clauses are, with the background knowledge they ask for."""
+    catalogue = checked.catalogue
+    found: dict[Relation, list[str]] = {r: [] for r in (*catalogue.events, *catalogue.fluents)}
+    dialect = _dialect(checked)
+    for relation, event in catalogue.events.items():
+        found[relation].append(f"event {event.is_input}")
+    for relation, fluent in catalogue.fluents.items():
+        found[relation].append(f"fluent {fluent.kind}")
+    for relation, clause in _clauses(checked.definitions):
+        known = _predicates(clause, checked)
+        background = [_predicate(each, checked) for each in sorted(known)]
+        found.setdefault(relation, []).append(_digest([plain(clause), *background, *dialect]))
+    return {relation: _digest(sorted(each)) for relation, each in found.items()}
+
+
+def _clauses(definitions: Definitions) -> Iterator[tuple[Relation, object]]:
+    for change in definitions.changes:
+        yield change.pair.relation, change
+    for event in definitions.events:
+        yield event.event.relation, event
+    for static in definitions.statics:
+        yield static.pair.relation, static
+    for initial in definitions.initials:
+        yield initial.pair.relation, initial
+    for effect in definitions.effects:
+        yield effect.source.relation, effect
+    for postponable in definitions.postponables:
+        yield postponable.pair.relation, postponable
+    settings = definitions.settings
+    for pattern in definitions.patterns:
+        yield (
+            pattern_head(pattern).relation,
+            (pattern, settings.consumption, settings.consumption_of),
+        )
+    for grounding in definitions.groundings:
+        entity: Event | Pair = grounding.entity
+        yield entity.relation, grounding
+
+
+def _edges(checked: Checked) -> Mapping[Relation, set[Relation]]:
+    found: defaultdict[Relation, set[Relation]] = defaultdict(set)
+    graph = checked.dependencies
+    for edge in (*graph.edges, *graph.input_edges):
+        found[edge.target.relation].add(edge.source.relation)
+    return found
+
+
+def _reached(relation: Relation, edges: Mapping[Relation, set[Relation]]) -> set[Relation]:
+    """A relation, and all that it rests on."""
+    found, ahead = {relation}, [relation]
+    while ahead:
+        new = edges.get(ahead.pop(), set()) - found
+        found |= new
+        ahead += new
+    return found
+
+
+# -- background knowledge ----------------------------------------------------------------------
+
+
+def _predicates(clause: object, checked: Checked) -> set[Relation]:
+    """The predicates that a clause asks for, and those that these ask for."""
+    found: set[Relation] = set()
+    ahead: list[object] = [clause]
+    while ahead:
+        for relation in set(_functors(ahead.pop())) - found:
+            if relation in checked.clauses or relation in checked.tables:
+                found.add(relation)
+                ahead += checked.clauses.get(relation, [])
+    return found
+
+
+def _predicate(relation: Relation, checked: Checked) -> str:
+    table = checked.tables.get(relation)
+    rows = [] if table is None else _contents(table)
+    return _digest([str(relation), *map(plain, checked.clauses.get(relation, [])), *rows])
+
+
+def _contents(table: FactTable) -> list[str]:
+    """All values of a table, in their order; 2, 2.0 and '2' are three values."""
+    return [str(table.length), *(repr(list(column.values)) for column in table.columns)]
+
+
+def _functors(node: object) -> Iterator[Relation]:
+    """All that could be predicates in a clause."""
+    if isinstance(node, Compound):
+        yield Relation(node.functor, len(node.args))
+    elif isinstance(node, Atom):
+        yield Relation(node.name, 0)
+    for part in _parts(node):
+        yield from _functors(part)
+
+
+def _parts(node: object) -> Iterator[object]:
+    if isinstance(node, tuple | list):
+        yield from node
+    elif is_dataclass(node):
+        yield from (getattr(node, own.name) for own in fields(node) if own.compare)
+
+
+def plain(node: object) -> str:
+    """A part of a program without its places: equal texts for what is written equally."""
+    if isinstance(node, tuple | list) or is_dataclass(node):
+        return f"{type(node).__name__}({','.join(map(plain, _parts(node)))})"
+    return repr(node)
+
+
+def _digest(texts: Iterable[str]) -> str:
+    found = blake2b(digest_size=12)
+    for text in texts:
+        found.update(text.encode("utf-8", "surrogatepass"))
+        found.update(b"\0")
+    return found.hexdigest()

@@ -1,0 +1,112 @@
+"""How the values of each class of arguments are held: as numbers of one form, or as codes.
+
+This is the one place where it is decided. A class that rules compare or compute with is held as
+an array of numbers as long as all its values are whole numbers, or all are floats, whether they
+come from input, from facts, from the text of rules, or are computed. Any other class is held as
+codes of its domain, and so is one that tells instances apart. Forms are only ever added: what is
+held as codes stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+from cernis.check.types import Slot, Types
+from cernis.check.value_forms import Flow, Form, form_of_expression
+from cernis.plan.logical import Stage
+from cernis.syntax.tree import variables
+
+ARRAYS = (Form.NOTHING, Form.INTEGER, Form.FLOAT)
+"""The forms of classes that may be held as arrays of numbers."""
+
+
+class Forms:
+    """The forms that the values of each class have by now."""
+
+    def __init__(self, types: Types, stages: Iterable[Stage] = ()) -> None:
+        self._types = types
+        self._numeric = _numeric_classes(types) - _key_classes(types, stages)
+        self._sources = {types.find(slot) for slot in types.slots()}
+        self._sources |= {types.find(flow.target) for flow in types.flows}
+        self._forms = types.forms()
+        self._sources |= self._forms.keys()
+        self._input: dict[Slot, Form] = {}
+        self._readers = _readers(types)
+        self._spread()
+
+    def copy(self) -> Forms:
+        """The forms as they are now."""
+        other = Forms.__new__(Forms)
+        other._types, other._numeric, other._sources = self._types, self._numeric, self._sources
+        other._forms, other._input = dict(self._forms), dict(self._input)
+        other._readers = self._readers
+        return other
+
+    def see(self, slots: Mapping[Slot, Form]) -> None:
+        """Take note of the forms of input."""
+        is_new = False
+        for slot, form in slots.items():
+            self._input[slot] = self._input.get(slot, Form.NOTHING) | form
+            is_new |= self._add(slot, form)
+        if is_new:
+            self._spread()
+
+    def of(self, slot: Hashable) -> Form:
+        """The forms that the values of a slot's class have."""
+        return self._forms.get(self._types.find(slot), Form.NOTHING)
+
+    def is_numeric(self, slot: Slot) -> bool:
+        """May the class of a slot be held as an array of numbers?"""
+        return self._types.find(slot) in self._numeric
+
+    def arrays(self) -> frozenset[Hashable]:
+        """The classes that are held as arrays of numbers."""
+        return frozenset(own for own in self._numeric if self.of(own) in ARRAYS)
+
+    def input(self) -> Mapping[Slot, Form]:
+        """The forms of what has come as input, by slot."""
+        return self._input
+
+    def _add(self, node: Hashable, form: Form) -> bool:
+        leader = self._types.find(node)
+        before = self._forms.get(leader, Form.NOTHING)
+        self._forms[leader] = before | form
+        return bool(form & ~before)
+
+    def _spread(self) -> None:
+        """Follow expressions from the forms of their variables to what they give values to."""
+        waiting = dict.fromkeys(range(len(self._types.flows)))
+        while waiting:
+            at, _ = waiting.popitem()
+            flow = self._types.flows[at]
+            if self._add(flow.target, self._result(flow)):
+                waiting.update(dict.fromkeys(self._readers.get(self._types.find(flow.target), ())))
+
+    def _result(self, flow: Flow) -> Form:
+        def of_variable(name: str) -> Form:
+            leader = self._types.find((flow.scope, name))
+            # What nothing is known of, a time-point for one, may be anything.
+            return self.of(leader) if leader in self._sources else Form.ANY
+
+        return form_of_expression(flow.expression, of_variable)
+
+
+def _readers(types: Types) -> dict[Hashable, list[int]]:
+    """For each class, the flows whose expressions read a variable of it, by their places."""
+    found: dict[Hashable, list[int]] = {}
+    for at, flow in enumerate(types.flows):
+        for name in {variable.name for variable in variables(flow.expression)}:
+            found.setdefault(types.find((flow.scope, name)), []).append(at)
+    return found
+
+
+def _numeric_classes(types: Types) -> frozenset[Hashable]:
+    return frozenset(types.find(slot) for slot in types.slots() if types.is_reckoned(*slot))
+
+
+def _key_classes(types: Types, stages: Iterable[Stage]) -> frozenset[Hashable]:
+    """The classes of arguments that stages have for keys."""
+    known = set(types.slots())
+    keys = [(relation, at) for stage in stages for relation, own in stage.keys for at in own]
+    slots: list[Slot] = [(kind, *key) for key in keys for kind in ("event", "fluent")]
+    return frozenset(types.find(slot) for slot in slots if slot in known)

@@ -1,0 +1,1 @@
+"""From sources of any form to typed columns of records."""

@@ -1,0 +1,276 @@
+"""Columns by name: which columns of a table are the times, the value and the arguments.
+
+Columns of the times, and a few others, have fixed titles. The others are matched with the value and
+the arguments by the names that a declaration gives them, or else by those that all rules agree on,
+whatever their case and order. Only where no name matches does the order of the columns count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cernis.errors import DataError
+from cernis.records.record_columns import Form, Kind
+from cernis.records.record_shapes import Shapes
+
+NAMES: Final = ("name", "event", "fluent")
+"""Titles under which a record may tell its relation."""
+TIMES: Final = ("arrival", "occurrence", "start", "end")
+CLOCK_TIMES: Final = TIMES[:3]
+"""Titles under which a `$clock` may tell the time."""
+ROLES: Final = (*TIMES, "value", "retracts", "probability", "open")
+_OPTIONAL: Final = ("arrival", "start", "end", "retracts", "probability")
+"""Titles that an argument may have, if a declaration or the rules call it so."""
+
+
+_IN_ORDER: Final = "cernis.arguments"
+
+
+def is_in_order(metadata: Mapping[Any, Any] | None) -> bool:
+    """Does a table, by the metadata of its schema, say that its columns are in their order?"""
+    return any(key in (metadata or ()) for key in (_IN_ORDER, _IN_ORDER.encode()))
+
+
+@dataclass(frozen=True, slots=True)
+class Titles:
+    """Which columns of a table are what."""
+
+    arrival: str | None
+    start: str
+    end: str | None
+    value: str | None
+    arguments: tuple[str, ...]
+    retracts: str | None = None
+    probability: str | None = None
+    ids: str | None = None
+
+    @property
+    def used(self) -> list[str]:
+        """All columns that are looked at."""
+        one = (
+            self.arrival, self.start, self.end, self.value, self.retracts, self.probability,
+            self.ids,
+        )  # fmt: skip
+        return [title for title in (*one, *self.arguments) if title is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class TableForm:
+    """What the rows of a table are of, and from which columns they are read."""
+
+    form: Form
+    titles: Titles
+    columns: tuple[str, ...]
+    """The columns of the value, of a fluent, and of the arguments."""
+    warning: str = ""
+    """Why the columns may be others than meant: their order was all there was to go by."""
+
+
+def table_form(
+    name: str, titles: Sequence[str], shapes: Shapes, what: str, ids: str | None = None,
+    *, listed: bool = False,
+) -> TableForm:  # fmt: skip
+    """What a table of a relation is, by the titles of its columns; else a DataError.
+
+    `arrival` may be missing; then comes `occurrence`, or `start` and `end`. In a table of a fluent,
+    a column `value` is its value. If records have ids, they are in the column of that title. The
+    arguments of rows that are `listed` are in their order, whatever columns are called.
+    """
+    return _Matching(name, titles, shapes, what, ids, listed).result()
+
+
+def mapped_form(name: str, titles: Titles, shapes: Shapes) -> TableForm:
+    """What a table is whose columns a mapping names, in the order of the arguments."""
+    kinds: tuple[Kind, ...] = (Kind.EVENT, Kind.POINT)
+    if titles.end is not None:
+        kinds = (Kind.INTERVAL,)
+    elif titles.value is not None:
+        kinds = (Kind.POINT,)
+    columns = (*([] if titles.value is None else [titles.value]), *titles.arguments)
+    form = shapes.of_columns(name, len(columns), kinds)
+    if not isinstance(form, Form):
+        raise DataError(f"{form}: {', '.join(columns)}")
+    return TableForm(form, titles, columns)
+
+
+def refuse_duplicates(titles: Sequence[str], what: str) -> None:
+    """Raise a DataError if two columns have one title."""
+    twice = [title for title, count in Counter(titles).items() if count > 1]
+    if twice:
+        raise DataError(f"{what} has two columns {twice[0]}; there are {', '.join(titles)}")
+
+
+def relation_title(titles: Sequence[str], shapes: Shapes, name: str = "") -> str | None:
+    """The column that tells the relation of each row; None if there is none.
+
+    If the table is called as a relation that has an argument of that title, it is one of that.
+    """
+    found = next((title for title in NAMES if title in titles), None)
+    if found is None or not name:
+        return found
+    return None if folded(found) in {folded(own) for own in shapes.slot_names(name)} else found
+
+
+def folded(title: str) -> str:
+    """A title without regard to case, and to what stands between words: `VesselId`, `vessel_id`."""
+    return "".join(each for each in title.casefold() if each not in "_- ")
+
+
+def matched(titles: Sequence[str], names: Sequence[str]) -> dict[int, int]:
+    """For names that stand among titles, where they do; two titles for one name are a DataError.
+
+    >>> matched(["bed", "Nurse"], ["nurse", "bed", ""])
+    {0: 1, 1: 0}
+    """
+    alike: dict[str, list[int]] = {}
+    for at, title in enumerate(titles):
+        alike.setdefault(folded(title), []).append(at)
+    found: dict[int, int] = {}
+    for slot, name in enumerate(names):
+        places = alike.get(folded(name), []) if name else []
+        exact = [at for at in places if titles[at] == name]
+        if len(places) > 1 and not exact:
+            both = " and ".join(titles[at] for at in places)
+            raise DataError(f"the columns {both} are both called as the argument {name}")
+        if places:
+            found[slot] = (exact or places)[0]
+    return found
+
+
+class _Matching:
+    """One table's titles, on the way to their places."""
+
+    def __init__(
+        self, name: str, titles: Sequence[str], shapes: Shapes, what: str, ids: str | None,
+        listed: bool,
+    ) -> None:  # fmt: skip
+        self._name = name
+        self._shapes = shapes
+        self._what = what or name
+        self._ids = ids
+        self._listed = listed
+        self._all = ", ".join(titles)
+        if ids is not None and ids not in titles:
+            raise DataError(f"{self._what} has no column {ids} of ids; there are {self._all}")
+        refuse_duplicates(titles, self._what)
+        self._titles = [title for title in titles if title != ids]
+        self._roles = _roles(self._titles)
+
+    def result(self) -> TableForm:
+        """What the table is."""
+        tables = [self._table(form) for form in self._forms()]
+        fitting = [table for table in tables if len(table.columns) == table.form.width]
+        with_value = [table for table in fitting if table.titles.value is not None]
+        chosen = with_value or fitting
+        if len(chosen) != 1:
+            raise DataError(self._misfit(tables, chosen))
+        return self._ordered(chosen[0])
+
+    def _forms(self) -> Iterator[Form]:
+        """The forms that rows with these times may have."""
+        roles = self._roles
+        on_interval = "occurrence" not in roles
+        if on_interval and not {"start", "end"} <= set(roles):
+            missing = "end" if "start" in roles else "occurrence"
+            raise DataError(f"{self._what} has no column {missing}; there are {self._all}")
+        for kind in (Kind.INTERVAL,) if on_interval else (Kind.EVENT, Kind.POINT):
+            for relation in self._shapes.relations(self._name, kind):
+                if relation.name == self._name:
+                    yield Form(relation, kind)
+
+    def _table(self, form: Form) -> TableForm:
+        """The table as one of a form: columns in the order of the table, the value first."""
+        roles = dict(self._roles)
+        on_interval = form.kind is Kind.INTERVAL
+        if form.kind is Kind.EVENT:
+            roles.pop("value", None)
+        if not on_interval:
+            roles.pop("open", None)
+        plain = [title for title in self._titles if title not in roles.values()]
+        for role in self._argument_roles(form, roles, plain):
+            roles.pop(role)
+        value = roles.get("value")
+        plain = [title for title in self._titles if title not in roles.values()]
+        titles = Titles(
+            roles.get("arrival"), roles["start" if on_interval else "occurrence"],
+            roles["end"] if on_interval else None, value, tuple(plain), roles.get("retracts"),
+            roles.get("probability"), self._ids,
+        )  # fmt: skip
+        return TableForm(form, titles, (*([] if value is None else [value]), *plain))
+
+    def _argument_roles(
+        self, form: Form, roles: dict[str, str], plain: Sequence[str]
+    ) -> Iterator[str]:
+        """Fixed titles that are arguments all the same, as a declaration or the rules say so."""
+        names = {folded(name) for naming in self._shapes.namings(form) for name in naming if name}
+        there = {folded(title) for title in plain}
+        for role in _OPTIONAL:
+            is_needed = form.kind is Kind.INTERVAL and role in ("start", "end")
+            if role in roles and role in names - there and not is_needed:
+                yield role
+
+    def _ordered(self, table: TableForm) -> TableForm:
+        """The table with its columns in the order of the form."""
+        first = int(table.titles.value is not None)
+        columns = table.columns[first:]
+        for naming in [] if self._listed else self._shapes.namings(table.form):
+            names = naming[first:]
+            places = matched(columns, names)
+            if not places:
+                continue
+            if any(name and slot not in places for slot, name in enumerate(names)):
+                raise DataError(self._in_part(columns, names))
+            rest = [at for at in range(len(columns)) if at not in places.values()]
+            order = [places[slot] if slot in places else rest.pop(0) for slot in range(len(names))]
+            chosen = (*table.columns[:first], *(columns[at] for at in order))
+            return TableForm(table.form, table.titles, chosen)
+        warning = "" if self._listed or len(columns) < 2 else self._by_position(table.form, columns)
+        return TableForm(table.form, table.titles, table.columns, warning)
+
+    def _in_part(self, columns: Sequence[str], names: Sequence[str]) -> str:
+        shown = ", ".join(name or "(no name)" for name in names)
+        return (
+            f"{self._what}: some columns are called as arguments of {self._name}, and some are "
+            f"not: the columns are {', '.join(columns)}, the arguments {shown}; rename columns, "
+            "or say in cernis.toml which are what"
+        )
+
+    def _by_position(self, form: Form, columns: Sequence[str]) -> str:
+        names = self._shapes.slot_titles(form)[-len(columns) :]
+        return (
+            f"{self._what}: no column is called as an argument of {self._name}, so their order "
+            f"counts: the columns {', '.join(columns)} are {', '.join(names)}; a declaration can "
+            f"name the arguments, such as {columns[0]}:text"
+        )
+
+    def _misfit(self, tables: Sequence[TableForm], chosen: Sequence[TableForm]) -> str:
+        if chosen:
+            kinds = " or a ".join(str(table.form.kind) for table in chosen)
+            return f"{self._name} could be an {kinds}: {self._all}"
+        if not tables:
+            on_interval = "occurrence" not in self._roles
+            kinds_ = (Kind.INTERVAL,) if on_interval else (Kind.EVENT, Kind.POINT)
+            return f"{self._shapes.of_columns(self._name, -1, kinds_)}: {self._all}"
+        wanted = " or ".join(sorted({str(table.form.width) for table in tables}))
+        columns = max((table.columns for table in tables), key=len)
+        names = [name for name in self._shapes.slot_titles(tables[0].form) if name]
+        shown = f" ({', '.join(names)})" if names and len(tables) == 1 else ""
+        many = "" if wanted == "1" else "s"
+        return (
+            f"{self._name} has {wanted} column{many} beside the times{shown}, "
+            f"not {len(columns)}: {', '.join(columns)}"
+        )
+
+
+def _roles(titles: Sequence[str]) -> dict[str, str]:
+    """The columns with fixed titles. If they lack the times, those that differ in case count."""
+    found = {role: role for role in ROLES if role in titles}
+    if "occurrence" not in found and not {"start", "end"} <= set(found):
+        for role in (role for role in TIMES if role not in found):
+            alike = [title for title in titles if title.casefold() == role]
+            if len(alike) == 1:
+                found[role] = alike[0]
+    return found

@@ -1,0 +1,232 @@
+"""Input as the evaluator wants it: coded columns, sorted by time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cernis.check.checker import Checked
+from cernis.check.model import Relation
+from cernis.kernels.order import ascending
+from cernis.records.record_columns import INFINITE, Coded, Column, Kind, RecordColumns, Records
+from cernis.tables.columns import Array
+from cernis.tables.domains import Domain, Domains, numbers
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class InputEvents:
+    """Records of an event, sorted by occurrence."""
+
+    arguments: list[Array]
+    domains: list[Domain | None]
+    times: Integers
+    arrivals: Integers
+    gone: Integers | None = None
+    """When each record was taken back, if any was."""
+    chances: Floats | None = None
+    """The probability of each record, if some are uncertain."""
+
+
+@dataclass(slots=True)
+class InputFluent:
+    """Records of an input fluent, sorted by start; at points, end is start plus a tick."""
+
+    arguments: list[Array]
+    values: Array
+    domains: list[Domain | None]
+    value_domain: Domain | None
+    starts: Integers
+    ends: Integers
+    arrivals: Integers
+    from_points: bool
+    gone: Integers | None = None
+    at_points: npt.NDArray[np.bool_] | None = None
+    """Which records are about points, if some are and others are about intervals."""
+    chances: Floats | None = None
+
+
+@dataclass(slots=True)
+class Input:
+    """All records a program can use, and how many there were of relations it does not know."""
+
+    events: dict[Relation, InputEvents]
+    fluents: dict[Relation, InputFluent]
+    ignored: dict[str, int]
+    tick: int = 1
+
+    @property
+    def first(self) -> int | None:
+        """The first occurrence of all."""
+        return min((int(times[0]) for times in self._times() if len(times)), default=None)
+
+    @property
+    def last(self) -> int | None:
+        """The last point that any record tells of, or at which one arrived or was retracted."""
+        lasts = [int(times[-1]) for times in self._times() if len(times)]
+        every: list[InputEvents | InputFluent] = [*self.events.values(), *self.fluents.values()]
+        for own in every:
+            gone = [] if own.gone is None else [own.gone[own.gone < INFINITE]]
+            lasts += [int(times.max()) for times in (own.arrivals, *gone) if len(times)]
+        for fluent in self.fluents.values():
+            ends = fluent.ends[fluent.ends < INFINITE]
+            lasts += [int(ends.max()) - self.tick] if len(ends) else []
+        return max(lasts, default=None)
+
+    @property
+    def records(self) -> int:
+        """How many records are used."""
+        return sum(map(len, self._times()))
+
+    def _times(self) -> list[Integers]:
+        """The occurrences and starts, each sorted."""
+        return [
+            *(own.times for own in self.events.values()),
+            *(own.starts for own in self.fluents.values()),
+        ]
+
+
+def read_tables(tables: Mapping[str, pa.Table], checked: Checked) -> Records:
+    """Tables by relation name: `arrival, occurrence|start,end, [value,] arguments...`.
+
+    A row that cannot be used is a DataError.
+    """
+    from cernis.records.record_sources import read_events, refuse_set_aside
+
+    records = read_events(tables, checked)
+    refuse_set_aside(records)
+    return records
+
+
+class Encoder:
+    """Encodes columns by the slots they belong to."""
+
+    def __init__(self, checked: Checked, domains: Domains, tick: int) -> None:
+        self._checked = checked
+        self._domains = domains
+        self._tick = tick
+
+    def encode_records(self, records: Records) -> Input:
+        """Records of any source."""
+        found = Input({}, {}, dict(records.ignored), self._tick)
+        for form, own in records.relations.items():
+            relation = form.relation
+            if form.kind is Kind.EVENT:
+                found.events[relation] = self._events(relation, own)
+            else:
+                new = self._fluent(relation, own)
+                before = found.fluents.get(relation)
+                found.fluents[relation] = new if before is None else _both(before, new)
+        return found
+
+    def _events(self, relation: Relation, own: RecordColumns) -> InputEvents:
+        domains = [self.domain("event", relation, at) for at in range(relation.arity)]
+        arrivals, times = own.times
+        order = _order(times)
+        arguments = [
+            _sorted(encoded(column, domain), order)
+            for column, domain in zip(own.columns, domains, strict=True)
+        ]
+        gone = None if own.gone is None else _sorted(own.gone, order)
+        chances = None if own.chances is None else _sorted(own.chances, order)
+        return InputEvents(
+            arguments, domains, _sorted(times, order), _sorted(arrivals, order), gone, chances
+        )
+
+    def _fluent(self, relation: Relation, own: RecordColumns) -> InputFluent:
+        domains = [self.domain("fluent", relation, at) for at in range(relation.arity)]
+        value_domain = self.domain("fluent", relation, "value")
+        from_points = own.form.kind is Kind.POINT
+        starts = own.times[1]
+        ends = starts + self._tick if from_points else own.times[2]
+        order = _order(starts)
+        values, *arguments = [
+            _sorted(encoded(column, domain), order)
+            for column, domain in zip(own.columns, [value_domain, *domains], strict=True)
+        ]
+        gone = None if own.gone is None else _sorted(own.gone, order)
+        return InputFluent(
+            arguments, values, domains, value_domain, _sorted(starts, order),
+            _sorted(ends, order), _sorted(own.times[0], order), from_points, gone,
+            chances=None if own.chances is None else _sorted(own.chances, order),
+        )  # fmt: skip
+
+    def is_event(self, relation: Relation) -> bool:
+        """Is it an event, and not a fluent?"""
+        return relation in self._checked.catalogue.events
+
+    def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
+        """The domain of a slot; None if it is held as an array of numbers."""
+        return self._domains.encoding(self._checked.types.find((kind, relation, position)))
+
+
+def _order(times: Integers) -> Integers | None:
+    """The order of time, records of one time as they come; None if they are in it."""
+    if ascending(np.ascontiguousarray(times)):
+        return None
+    return np.argsort(times, kind="stable")
+
+
+def _sorted(column: Array, order: Integers | None) -> Array:
+    return column if order is None else column[order]
+
+
+def encoded(column: Column, domain: Domain | None) -> Array:
+    """A column as codes of a domain, or as numbers if there is none."""
+    if domain is None:
+        return column if not isinstance(column, Coded) else numbers_at(column)
+    if isinstance(column, Coded):
+        codes = domain.encode(column.values)  # type: ignore[arg-type]
+        return codes[column.codes] if len(codes) else np.empty(0, np.int64)
+    if column.dtype == np.int64:
+        return domain.encode_integers(column)  # type: ignore[arg-type]
+    distinct, inverse = np.unique(column, return_inverse=True)
+    return domain.encode(distinct.tolist())[inverse]
+
+
+def numbers_at(column: Coded) -> Array:
+    """The numbers of a column whose values are all of one form."""
+    if not len(column):
+        return np.empty(0, np.int64)
+    used, places = np.unique(column.codes, return_inverse=True)
+    return numbers([column.values[at] for at in used.tolist()])[places]
+
+
+def _both(first: InputFluent, second: InputFluent) -> InputFluent:
+    starts = np.concatenate([first.starts, second.starts])
+    order = np.argsort(starts, kind="stable")
+    return InputFluent(
+        [np.concatenate(own)[order] for own in zip(first.arguments, second.arguments, strict=True)],
+        np.concatenate([first.values, second.values])[order],
+        first.domains,
+        first.value_domain,
+        starts[order],
+        np.concatenate([first.ends, second.ends])[order],
+        np.concatenate([first.arrivals, second.arrivals])[order],
+        first.from_points or second.from_points,
+        np.concatenate([_gone(first), _gone(second)])[order],
+        np.concatenate([_at_points(first), _at_points(second)])[order],
+        _both_chances(first, second, order),
+    )
+
+
+def _both_chances(first: InputFluent, second: InputFluent, order: Integers) -> Floats | None:
+    if first.chances is None and second.chances is None:
+        return None
+    parts = [np.ones(len(f.starts)) if f.chances is None else f.chances for f in (first, second)]
+    return np.concatenate(parts)[order]
+
+
+def _at_points(fluent: InputFluent) -> npt.NDArray[np.bool_]:
+    return np.full(len(fluent.starts), fluent.from_points)
+
+
+def _gone(fluent: InputFluent) -> Integers:
+    return np.full(len(fluent.starts), INFINITE) if fluent.gone is None else fluent.gone

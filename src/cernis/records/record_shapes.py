@@ -1,0 +1,194 @@
+"""What a record is, from its name and the number of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cernis.check.catalogue import EventEntry, FluentEntry
+from cernis.check.checker import Checked
+from cernis.check.declarations import declared_type
+from cernis.check.model import FluentKind, Pair, Relation, Shape, flatten
+from cernis.knowledge.ground_values import Value, term_of, value
+from cernis.records.record_columns import Form, Kind
+from cernis.syntax.tree import Compound, Term
+
+
+class Shapes:
+    """Tells forms of records by the events and fluents of a program."""
+
+    def __init__(self, checked: Checked) -> None:
+        catalogue = checked.catalogue
+        self._types = checked.types
+        self._catalogue = catalogue
+        self._events: dict[str, list[Relation]] = {}
+        self._fluents: dict[str, list[tuple[Relation, Shape]]] = {}
+        self._defined: set[str] = set()
+        self._nested: set[str] = set()
+        for relation, event in catalogue.events.items():
+            if event.is_input:
+                self._events.setdefault(self._enter(relation), []).append(relation)
+            else:
+                self._defined.add(relation.name)
+        for relation, fluent in catalogue.fluents.items():
+            if fluent.kind is FluentKind.INPUT:
+                own = self._fluents.setdefault(self._enter(relation), [])
+                own.append((relation, fluent.shape))
+            else:
+                self._defined.add(relation.name)
+        self._known: dict[tuple[str, int], Form | str | None] = {}
+        self._texts: dict[Form, list[bool]] = {}
+        self._namings: dict[Form, list[tuple[str, ...]]] = {}
+
+    def _enter(self, relation: Relation) -> str:
+        """The functor of an input relation, the outermost one of a compound."""
+        functor = relation.name.partition("(")[0]
+        if functor != relation.name:
+            self._nested.add(functor)
+        return functor
+
+    def knows(self, name: str) -> bool:
+        """Does some rule mention an event or fluent of this name?"""
+        return name in self._events or name in self._fluents or name in self._defined
+
+    def reckoned(self, form: Form) -> list[bool]:
+        """Which columns of a form hold numbers that rules compute with or compare by order."""
+        kind = "event" if form.kind is Kind.EVENT else "fluent"
+        positions: list[int | str] = [] if form.kind is Kind.EVENT else ["value"]
+        positions += range(form.relation.arity)
+        return [self._types.is_reckoned(kind, form.relation, at) for at in positions]
+
+    def declared_text(self, form: Form) -> list[bool]:
+        """Which columns of a form a declaration says to be text, whatever they look like."""
+        if form not in self._texts:
+            declared = self._entry(form).declaration
+            slots: tuple[Term, ...] = () if declared is None else declared.args
+            if isinstance(declared, Pair):
+                slots = (declared.value, *slots)
+            is_text = [declared_type(slot) == "text" for slot in slots]
+            self._texts[form] = is_text or [False] * form.width
+        return self._texts[form]
+
+    def is_nested(self, name: str) -> bool:
+        """Has some relation of this name arguments that are compound terms?"""
+        return name in self._nested
+
+    def of_fields(self, name: str, fields: int) -> Form | str | None:
+        """The form of a record with that many fields, its name among them.
+
+        A text is the reason why there is none; None says that no rule mentions the name.
+        """
+        key = (name, fields)
+        if key not in self._known:
+            forms = list(dict.fromkeys(self._forms(name, fields)))
+            self._known[key] = forms[0] if len(forms) == 1 else self._reason(name, fields, forms)
+        return self._known[key]
+
+    def _forms(self, name: str, fields: int) -> Iterator[Form]:
+        for relation in self._events.get(name, ()):
+            if relation == Relation(name, fields - 3):
+                yield Form(relation, Kind.EVENT)
+        for relation, shape in self._fluents.get(name, ()):
+            if relation == Relation(name, fields - 4) and shape is not Shape.INTERVALS:
+                yield Form(relation, Kind.POINT)
+            if relation == Relation(name, fields - 5) and shape is not Shape.POINTS:
+                yield Form(relation, Kind.INTERVAL)
+
+    def of_values(
+        self, name: str, values: Sequence[Value], kinds: Sequence[Kind] = tuple(Kind)
+    ) -> tuple[Form, list[Value]] | None:
+        """The form of a record with compound arguments, and its columns; None if there is none.
+
+        `values` are all fields behind the arrival and the occurrence or start.
+        """
+        for kind in kinds:
+            skipped = {Kind.EVENT: 0, Kind.POINT: 1, Kind.INTERVAL: 2}[kind]
+            if len(values) <= skipped:
+                continue
+            args = tuple(term_of(each) for each in values[skipped:])
+            relation, flat = flatten(Compound(name, args))
+            if relation in self.relations(name, kind):
+                head = [] if kind is Kind.EVENT else [values[skipped - 1]]
+                return Form(relation, kind), [*head, *map(value, flat)]
+        return None
+
+    def relations(self, name: str, kind: Kind) -> list[Relation]:
+        """The relations of a name that records of a kind may be of."""
+        if kind is Kind.EVENT:
+            return self._events.get(name, [])
+        other = Shape.INTERVALS if kind is Kind.POINT else Shape.POINTS
+        return [own for own, shape in self._fluents.get(name, ()) if shape is not other]
+
+    def of_columns(self, name: str, width: int, kinds: Sequence[Kind]) -> Form | str | None:
+        """The form of a table with that many columns beside the times."""
+        forms = [
+            form
+            for fields in (width + 3, width + 4)
+            for form in self._forms(name, fields)
+            if form.kind in kinds and form.width == width
+        ]
+        if len(forms) == 1:
+            return forms[0]
+        wanted = {Form(own, kind).width for kind in kinds for own in self.relations(name, kind)}
+        if not forms and wanted:
+            return f"{name} has {_either(wanted)} columns beside the times, not {width}"
+        return self._reason(name, width, forms)
+
+    def _reason(self, name: str, fields: int, forms: list[Form]) -> str | None:
+        if forms:
+            return f"{name} could be an " + " or a ".join(form.kind for form in forms)
+        if name in self._nested:
+            known = [*self._events.get(name, ()), *(own for own, _ in self._fluents.get(name, ()))]
+            return f"{name} has other arguments: rules speak of {', '.join(r.name for r in known)}"
+        if name in self._events or name in self._fluents:
+            return f"{name} has {_either(self._wanted(name))} fields, not {fields}"
+        return f"{name} is defined by rules" if name in self._defined else None
+
+    def _wanted(self, name: str) -> set[int]:
+        """The numbers of fields that records of a name may have."""
+        behind = {Kind.EVENT: 3, Kind.POINT: 4, Kind.INTERVAL: 5}
+        return {
+            relation.arity + more
+            for kind, more in behind.items()
+            for relation in self.relations(name, kind)
+        }
+
+    def namings(self, form: Form) -> list[tuple[str, ...]]:
+        """Names of the columns of a form, the best first; empty where a column has none.
+
+        The first are those of a declaration, and where it says none, those that all rules agree on;
+        the second are the latter alone.
+        """
+        if form not in self._namings:
+            entry = self._entry(form)
+            declared, agreed = entry.declared_names, entry.agreed_names
+            taken = {name.casefold() for name in declared if name}
+            free = ["" if name.casefold() in taken else name for name in agreed]
+            both = tuple(one or other for one, other in zip(declared, free, strict=True))
+            self._namings[form] = [both, agreed]
+        return self._namings[form]
+
+    def slot_names(self, name: str) -> set[str]:
+        """All names that columns of an input relation of some name may have."""
+        return {
+            each
+            for kind in Kind
+            for relation in self.relations(name, kind)
+            for naming in self.namings(Form(relation, kind))
+            for each in naming
+            if each
+        }
+
+    def slot_titles(self, form: Form) -> list[str]:
+        """What to call the columns of a form: by their names, or by what rules call them first."""
+        arguments = self._entry(form).argument_names
+        plain = arguments if form.kind is Kind.EVENT else ("value", *arguments)
+        return [one or other for one, other in zip(self.namings(form)[0], plain, strict=True)]
+
+    def _entry(self, form: Form) -> EventEntry | FluentEntry:
+        if form.kind is Kind.EVENT:
+            return self._catalogue.events[form.relation]
+        return self._catalogue.fluents[form.relation]
+
+
+def _either(numbers: set[int]) -> str:
+    return " or ".join(map(str, sorted(numbers)))

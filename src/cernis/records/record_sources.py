@@ -1,0 +1,296 @@
+"""Events of any form, and files of any format, as records."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.check.checker import Checked
+from cernis.errors import DataError
+from cernis.records.column_titles import refuse_duplicates, relation_title
+from cernis.records.gathering import Gathering
+from cernis.records.mapping import InputMapping, Mappings, read_mappings
+from cernis.records.python_rows import add_json_lines, add_rows
+from cernis.records.record_columns import Booleans, Records
+from cernis.records.record_shapes import Shapes
+from cernis.records.tabular import add_mixed_table, add_table, as_table, is_table
+from cernis.records.text_records import read_stream
+
+Events: TypeAlias = Any
+"""What `read_events` takes. No type says it: a data frame of any library is welcome."""
+
+Progress: TypeAlias = Callable[[int], None]
+"""Hears how many bytes more have been read."""
+
+Read = TypeVar("Read")
+
+STANDARD_INPUT: Final = "-"
+_PARQUET: Final = (".parquet", ".pq")
+_JSON: Final = (".jsonl", ".ndjson", ".json")
+_TABLES: Final = (".csv", ".tsv")
+_SHOWN: Final = 5
+
+
+def read_events(
+    events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
+    progress: Progress = lambda size: None, *, uncertain: bool = False,
+) -> Records:  # fmt: skip
+    """All records of some events, ready to be encoded; uncertain ones only if that is said.
+
+    Events are one of
+
+    - a file or several: text records, Parquet, JSON lines, CSV (`-` is standard input);
+    - text records themselves: a string of several lines, or lines one by one; a string of one line
+      is a record if it has a `|` in it and there is no file of that name;
+    - an Arrow table or a data frame with a column `name`, or a mapping from names to such tables
+      without it;
+    - tuples `(name, arrival, occurrence, ...)` or mappings by title, one a record; or a mapping
+      from names to such, without the name.
+    """
+    if isinstance(events, Records):
+        return events
+    reader = _Reader(Gathering(Shapes(checked), uncertain=uncertain), mapping, progress)
+    reader.add(events)
+    return reader.gathering.records()
+
+
+def read_unresolved(
+    events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
+    ids: str | None = None, progress: Progress = lambda size: None, *, uncertain: bool = False,
+) -> Records:  # fmt: skip
+    """As `read_events`, with retractions among the records: what they take back came earlier.
+
+    `ids` is the title of the column of ids, if records have such; in tuples and text records, the
+    last field is the id.
+    """
+    if isinstance(events, Records):
+        return events
+    gathering = Gathering(Shapes(checked), uncertain=uncertain, ids=ids)
+    reader = _Reader(gathering, mapping, progress)
+    reader.add(events)
+    return reader.gathering.unresolved()
+
+
+def read_file(file: Path, gathering: Gathering, mappings: Mappings) -> None:
+    """Take in one file by its ending, or by what mappings say of it."""
+    _Reader(gathering, mappings, lambda size: None).add_file(file)
+
+
+def refuse_set_aside(records: Records) -> None:
+    """Raise a DataError if there are records that cannot be used; it tells the first ones."""
+    found = records.set_aside
+    if not found:
+        return
+    lines = [f"{len(found)} of {records.count} records cannot be used"]
+    lines += [f"{aside}" for aside in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        lines.append(f"and {len(found) - _SHOWN} more")
+    raise DataError("\n".join(lines))
+
+
+class _Reader:
+    """Reads one thing after the other into one gathering."""
+
+    def __init__(
+        self, gathering: Gathering, mapping: str | Path | Mapping[str, Any] | Mappings | None,
+        progress: Progress,
+    ) -> None:  # fmt: skip
+        self.gathering = gathering
+        self._mapping = mapping
+        self._progress = progress
+
+    def add(self, events: Events) -> None:
+        """Take in events of any form."""
+        if is_table(events):
+            add_mixed_table(as_table(events), self.gathering, "")
+        elif isinstance(events, Mapping):
+            for name, own in events.items():
+                self._add_relation(str(name), own)
+        elif isinstance(events, str) and ("\n" in events or _is_record(events)):
+            read_stream(io.BytesIO(events.encode()), "", self.gathering, self._progress)
+        elif isinstance(events, str | Path):
+            self.add_file(Path(events))
+        elif isinstance(events, Iterable) and not isinstance(events, bytes):
+            self._add_several(events)
+        else:
+            raise DataError(
+                f"events cannot be a {type(events).__name__}; give tables, rows or files"
+            )
+
+    def _add_relation(self, name: str, own: Events) -> None:
+        if is_table(own):
+            add_table(name, as_table(own), self.gathering, name)
+        elif isinstance(own, Iterable) and not isinstance(own, str | bytes | Mapping):
+            add_rows(own, self.gathering, name, name)
+        else:
+            raise DataError(f"{name} must be a table or a list of rows, not a {type(own).__name__}")
+
+    def _add_several(self, events: Iterable[Any]) -> None:
+        rest = iter(events)
+        first = next(rest, None)
+        if first is None:
+            return
+        every = chain([first], rest)
+        if is_table(first) or isinstance(first, Path):
+            for each in every:
+                self.add(each)
+        elif isinstance(first, str) and "|" in first:
+            text = "\n".join(line.rstrip("\r\n") for line in every)
+            read_stream(io.BytesIO(text.encode()), "", self.gathering, self._progress)
+        elif isinstance(first, str):
+            for each in every:
+                self.add_file(Path(each))
+        else:
+            add_rows(every, self.gathering, "", None)
+
+    def add_file(self, file: Path) -> None:
+        """Take in a file by its ending, or by what a mapping says of it."""
+        if str(file) == STANDARD_INPUT:
+            read_stream(sys.stdin.buffer, "standard input", self.gathering, self._progress)
+            return
+        see(file)
+        mappings = read_mappings(self._mapping, file.parent).of(file)
+        if mappings:
+            self._add_mapped(file, mappings)
+        elif file.suffix.lower() in _PARQUET:
+            self._add_own(file, _guarded(file, lambda: _parquet(file)), is_text=False)
+        elif file.suffix.lower() in _JSON:
+            with _opened(file) as stream:
+                add_json_lines(stream, self.gathering, str(file))
+        elif file.suffix.lower() in _TABLES and not _has_bars(file):
+            self._add_own(file, _guarded(file, lambda: _csv(file, _delimiter(file))), is_text=True)
+        else:
+            with _opened(file) as stream:
+                read_stream(stream, str(file), self.gathering, self._progress)
+            return
+        self._progress(file.stat().st_size)
+
+    def _add_own(self, file: Path, table: pa.Table, is_text: bool) -> None:
+        """A table that says itself what it is, by its columns or by the name of its file."""
+        shapes = self.gathering.shapes
+        if not is_text and relation_title(table.column_names, shapes, file.stem):
+            add_mixed_table(table, self.gathering, str(file))
+        else:
+            add_table(file.stem, table, self.gathering, str(file), is_text=is_text)
+
+    def _add_mapped(self, file: Path, mappings: list[InputMapping]) -> None:
+        ending = file.suffix.lower()
+        for mapping in mappings:
+            if ending in _PARQUET:
+                table = _guarded(file, lambda: _parquet(file))
+            elif ending in _JSON:
+                table = _guarded(file, lambda: _json(file))
+            else:
+                table = _guarded(file, lambda m=mapping: _csv(file, m.delimiter))  # type: ignore[misc]
+            is_text = ending not in (*_PARQUET, *_JSON)
+            self._check_columns(file, table, mapping)
+            chosen = _chosen(table, mapping, is_text)
+            add_table(
+                mapping.relation, table, self.gathering, str(file), mapping.titles,
+                is_text=is_text, chosen=chosen,
+            )  # fmt: skip
+
+    def _check_columns(self, file: Path, table: pa.Table, mapping: InputMapping) -> None:
+        wanted = [*mapping.titles.used, *(title for title, _ in mapping.where)]
+        refuse_duplicates([t for t in table.column_names if t in wanted], str(file))
+        for title in wanted:
+            if title not in table.column_names:
+                there = ", ".join(table.column_names)
+                raise DataError(
+                    f"{file} has no column {title}, which {mapping.relation} is to be read from; "
+                    f"there are {there}"
+                )
+
+
+def _is_record(text: str) -> bool:
+    """Is a string of one line a text record, and not the name of a file?"""
+    try:
+        return "|" in text and not Path(text).exists()
+    except (OSError, ValueError):
+        # No file can have this name.
+        return True
+
+
+def see(file: Path) -> None:
+    """Raise a DataError unless it is a file."""
+    try:
+        if file.is_dir():
+            raise DataError(f"{file}: is a directory; name files of it")
+        if file.exists():
+            return
+    except (OSError, ValueError) as error:
+        raise DataError(f"{str(file)[:100]!r} is no name of a file: {error}") from None
+    raise DataError(
+        f"{file}: there is no such file (looked in {file.parent.absolute()}); a text record has "
+        "fields with | between them: name|arrival|occurrence|..."
+    )
+
+
+def _opened(file: Path) -> BinaryIO:
+    return _guarded(file, lambda: file.open("rb"))
+
+
+def _guarded(file: Path, read: Callable[[], Read]) -> Read:
+    try:
+        return read()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+    except (pa.ArrowException, ValueError) as error:
+        raise DataError(f"{file}: cannot be read: {error}") from error
+
+
+def _has_bars(file: Path) -> bool:
+    """Does the first line look like a text record?"""
+    with _opened(file) as stream:
+        return b"|" in stream.readline(1 << 16)
+
+
+def _delimiter(file: Path) -> str:
+    return "\t" if file.suffix.lower() == ".tsv" else ","
+
+
+def _parquet(file: Path) -> pa.Table:
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(file).read()
+
+
+def _json(file: Path) -> pa.Table:
+    from pyarrow import json
+
+    return json.read_json(file)
+
+
+def _csv(file: Path, delimiter: str) -> pa.Table:
+    """A table with titles in its first line; all columns are text."""
+    from pyarrow import csv
+
+    with csv.open_csv(file, parse_options=csv.ParseOptions(delimiter=delimiter)) as reader:
+        titles = reader.schema.names
+    return csv.read_csv(
+        file,
+        parse_options=csv.ParseOptions(delimiter=delimiter),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(titles, pa.string()), strings_can_be_null=True,
+            quoted_strings_can_be_null=False, null_values=[""],
+        ),
+    )  # fmt: skip
+
+
+def _chosen(table: pa.Table, mapping: InputMapping, is_text: bool) -> Booleans | None:
+    """The rows that a mapping is about; None for all."""
+    found: Booleans | None = None
+    for title, wanted in mapping.where:
+        column = table.column(title)
+        text = str(wanted).lower() if isinstance(wanted, bool) else str(wanted)
+        equal = pc.equal(column, text) if is_text else pc.equal(column, pa.scalar(wanted))
+        own = pc.fill_null(equal, False).to_numpy()
+        found = own if found is None else found & own
+    return found

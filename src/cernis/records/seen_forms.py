@@ -1,0 +1,60 @@
+"""The forms of the values of records, which decide how classes of arguments are held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cernis.check.model import Relation
+from cernis.check.types import Slot
+from cernis.check.value_forms import Form
+from cernis.plan.held_forms import Forms
+from cernis.records.record_columns import Coded, Column, Kind, RecordColumns
+from cernis.records.record_columns import Form as RecordForm
+from cernis.tables.domains import Texts
+
+
+def see_records(forms: Forms, parts: Iterable[RecordColumns]) -> None:
+    """Take note of the forms of records."""
+    for part in parts:
+        forms.see(forms_in(forms, slots_of(part.form), part.columns))
+
+
+def forms_in(forms: Forms, slots: Iterable[Slot], columns: Iterable[Column]) -> dict[Slot, Form]:
+    """The forms in columns, of those slots whose classes may be held as numbers."""
+    return {
+        slot: form_of_column(column)
+        for slot, column in zip(slots, columns, strict=True)
+        if forms.is_numeric(slot)
+    }
+
+
+def see_found(forms: Forms, relation: Relation, columns: Sequence[Column]) -> None:
+    """Take note of the forms of what was found of a relation; of a fluent, the value is last."""
+    slots: list[Slot] = [("event", relation, at) for at in range(relation.arity)]
+    if len(columns) > relation.arity:
+        slots = [("fluent", relation, at) for at in range(relation.arity)]
+        slots.append(("fluent", relation, "value"))
+    forms.see(forms_in(forms, slots, columns))
+
+
+def slots_of(form: RecordForm) -> Iterator[Slot]:
+    """The slots of the columns of records: of a fluent, its value first."""
+    relation = form.relation
+    if form.kind is not Kind.EVENT:
+        yield "fluent", relation, "value"
+    for at in range(relation.arity):
+        yield ("event" if form.kind is Kind.EVENT else "fluent"), relation, at
+
+
+def form_of_column(column: Column) -> Form:
+    """The forms that values of a column may have."""
+    if not len(column):
+        return Form.NOTHING
+    if not isinstance(column, Coded):
+        return Form.FLOAT if column.dtype.kind == "f" else Form.INTEGER
+    if isinstance(column.values, Texts):
+        return Form.OTHER
+    found = Form.NOTHING
+    for kind in set(map(type, column.values)):
+        found |= {int: Form.INTEGER, float: Form.FLOAT}.get(kind, Form.OTHER)
+    return found

@@ -1,0 +1,452 @@
+"""Tables of records: Arrow tables, and what can become one, as a data frame can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.check.amounts import FARTHEST
+from cernis.errors import DataError
+from cernis.records.column_titles import (
+    CLOCK_TIMES,
+    NAMES,
+    TableForm,
+    Titles,
+    folded,
+    is_in_order,
+    mapped_form,
+    refuse_duplicates,
+    table_form,
+)
+from cernis.records.fields import plain_text, typed
+from cernis.records.gathering import NO_TIME, Gathering
+from cernis.records.record_columns import (
+    INFINITE,
+    Booleans,
+    Coded,
+    Column,
+    Floats,
+    Integers,
+    RecordColumns,
+    as_text,
+)
+from cernis.records.record_shapes import Shapes
+from cernis.records.text_lines import time_of
+from cernis.records.times import SubSecond, has_fraction, seconds_of
+from cernis.tables.domains import Texts, has_gaps
+
+_PLAIN_DIGITS: Final = 18
+"""A whole number of so many digits always fits into 64 bits."""
+_CHANCE: Final = r"^\s*[+]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
+_NUMBERS: Final = (
+    pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal, pa.types.is_null,
+)  # fmt: skip
+_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+def is_table(given: Any) -> bool:
+    """Is it an Arrow table, or a data frame that can be turned into one?"""
+    return isinstance(given, pa.Table | pa.RecordBatch) or hasattr(given, "__arrow_c_stream__")
+
+
+def as_table(given: Any) -> pa.Table:
+    """The Arrow table of a table, record batch or data frame; an index is left out."""
+    if isinstance(given, pa.RecordBatch):
+        given = pa.Table.from_batches([given])
+    table = given if isinstance(given, pa.Table) else pa.table(given)
+    # Arrow computes little with views of text, which some libraries hand out.
+    schema = pa.schema([field.with_type(_seen(field.type)) for field in table.schema])
+    return table if schema.equals(table.schema) else table.cast(schema)
+
+
+def _seen(kind: pa.DataType) -> pa.DataType:
+    """The type without views."""
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(_seen(kind.value_type))
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _seen(kind.value_type))
+    return kind
+
+
+def add_table(
+    name: str, table: pa.Table, gathering: Gathering, source: str, titles: Titles | None = None,
+    *, is_text: bool = False, chosen: Booleans | None = None, listed: bool = False,
+) -> None:  # fmt: skip
+    """Take in a table of one relation; the columns are known by their titles unless these are said.
+
+    A table of text has its titles on a line of their own, and a field that reads as a number is
+    one. If rows are chosen, the others are passed over. Columns that are `listed`, or that the
+    table itself says to be so, are in the order of the arguments.
+    """
+    first = gathering.sources.begin(source) + is_text
+    gathering.sources.grow(table.num_rows + is_text)
+    places = np.arange(first, first + table.num_rows)
+    if chosen is not None:
+        table, places = table.filter(pa.array(chosen)), places[chosen]
+    if not gathering.shapes.knows(name):
+        gathering.ignore(name, table.num_rows)
+        return
+    shapes, ids = gathering.shapes, gathering.ids
+    if titles is None:
+        listed = listed or is_in_order(table.schema.metadata)
+        found = table_form(name, table.column_names, shapes, source or name, ids, listed=listed)
+    else:
+        found = mapped_form(name, replace(titles, ids=ids), shapes)
+    _Reading(name, table, places, gathering, found, is_text).add()
+
+
+def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
+    """Take in a table that says in a column of which relation each row is.
+
+    The arguments are a column `args` of lists, or all columns that are left; of these a relation
+    takes those that are not empty throughout its rows, or that are called as its arguments.
+    """
+    by, coded = _relations(table, gathering.shapes, source or "the table")
+    first = gathering.sources.begin(source)
+    gathering.sources.grow(table.num_rows)
+    places = np.arange(first, first + table.num_rows)
+    numbers = coded.indices.to_numpy()
+    for code, name in enumerate(coded.dictionary.to_pylist()):
+        rows = np.flatnonzero(numbers == code)
+        if gathering.is_clock(name):
+            _tell_clock(table.take(pa.array(rows)), places[rows], gathering)
+            continue
+        if not gathering.shapes.knows(name):
+            gathering.ignore(name, len(rows))
+            continue
+        own = table.take(pa.array(rows)).drop_columns([by])
+        for chosen, part in _by_length(own):
+            part = _without_empty(part, gathering.shapes.slot_names(name))
+            found = table_form(
+                name, part.column_names, gathering.shapes, source or name, gathering.ids,
+                listed="args" in own.column_names,
+            )  # fmt: skip
+            _Reading(name, part, places[rows[chosen]], gathering, found, False).add()
+
+
+def _tell_clock(table: pa.Table, places: Integers, gathering: Gathering) -> None:
+    """Take in rows of `$clock`: the latest time of each tells up to when all has come."""
+    latest, told = np.full(len(places), -FARTHEST), np.zeros(len(places), np.bool_)
+    for title in (each for each in CLOCK_TIMES if each in table.column_names):
+        times, known = time_points(table.column(title), title, live=True)
+        latest = np.where(known, np.maximum(latest, times), latest)
+        told |= known
+    gathering.tell_clock(latest, places, told, lambda row: str(table.slice(row, 1).to_pylist()[0]))
+
+
+def _relations(table: pa.Table, shapes: Shapes, what: str) -> tuple[str, pa.DictionaryArray]:
+    """The column that tells the relation of each row, and the names in it.
+
+    If there are several that may, the first with a name that rules mention does.
+    """
+    titles = table.column_names
+    refuse_duplicates(titles, what)
+    found = {}
+    for title in [title for title in NAMES if title in titles]:
+        column = table.column(title)
+        if pa.types.is_nested(column.type):
+            raise DataError(f"column {title} of {what} has the type {column.type}, and not text")
+        names = pc.cast(column, pa.string()).fill_null("").combine_chunks()
+        found[title] = names.dictionary_encode()
+        if any(map(shapes.knows, found[title].dictionary.to_pylist())):
+            return title, found[title]
+    if not found:
+        raise DataError(
+            f"{what} has no column name, which tells the relation of each row; "
+            f"there are {', '.join(titles)}. Give one table a relation: {{'go_to': table}}"
+        )
+    return next(iter(found.items()))
+
+
+def _by_length(table: pa.Table) -> list[tuple[Integers, pa.Table]]:
+    """The table with its lists of arguments as columns, part by part where lengths differ."""
+    if "args" not in table.column_names:
+        return [(np.arange(table.num_rows), table)]
+    lists = table.column("args").combine_chunks()
+    lengths = pc.list_value_length(lists).fill_null(0).to_numpy()
+    parts = []
+    for length in np.unique(lengths).tolist():
+        rows = np.flatnonzero(lengths == length)
+        part = table.take(pa.array(rows)).drop_columns(["args"])
+        own = lists.take(pa.array(rows))
+        for at in range(length):
+            part = part.append_column(f"argument {at + 1}", pc.list_element(own, at))
+        parts.append((rows, part))
+    return parts
+
+
+def _without_empty(table: pa.Table, names: Iterable[str]) -> pa.Table:
+    """The table without columns that have nothing in them, but for those with certain names.
+
+    An end that is missing leaves an interval open, and a probability that is missing is none.
+    """
+    kept = {"end", "probability", *map(folded, names)}
+    titles = [title for title in table.column_names if folded(title) not in kept]
+    empty = [title for title in titles if table.column(title).null_count == table.num_rows]
+    return table.drop_columns(empty)
+
+
+class _Reading:
+    """One relation's rows on their way in."""
+
+    def __init__(
+        self, name: str, table: pa.Table, places: Integers, gathering: Gathering,
+        found: TableForm, is_text: bool,
+    ) -> None:  # fmt: skip
+        self._name = name
+        self._table = table
+        self._places = places
+        self._gathering = gathering
+        self._found = found
+        self._titles = found.titles
+        self._is_text = is_text
+
+    def add(self) -> None:
+        """Take the rows in; those with something missing or wrong are set aside."""
+        missing = [t for t in self._titles.used if t not in self._table.column_names]
+        if missing:
+            there = ", ".join(self._table.column_names)
+            raise DataError(f"{self._name} has no column {missing[0]}; there are {there}")
+        form, columns = self._found.form, self._found.columns
+        self._gathering.warn(self._found.warning)
+        times, whole = self._times()
+        times = self._keep(times, whole, NO_TIME)
+        named = [] if self._titles.ids is None else [self._titles.ids]
+        times = self._keep(times, self._filled([*columns, *named]), "a value is missing")
+        shapes = self._gathering.shapes
+        kinds = zip(columns, shapes.declared_text(form), strict=True)
+        read = [self._column(*each) for each in kinds]
+        flags = self._flags()
+        chances = self._chances()
+        ids = self._column(named[0]) if named else None
+        part = RecordColumns(form, times, read, self._places, flags, chances=chances, ids=ids)
+        self._gathering.add(part)
+
+    def _flags(self) -> Booleans | None:
+        """Which rows retract another; what is missing does not."""
+        title = self._titles.retracts
+        if title is None:
+            return None
+        column = self._table.column(title)
+        if _is_text(column.type):
+            words = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+            known = pc.is_in(words, pa.array(["true", "false", ""], column.type))
+            if pc.all(pc.or_kleene(known, pc.is_null(words))).as_py() is not False:
+                column = pc.equal(words, "true")
+        if not pa.types.is_boolean(column.type) and not pa.types.is_null(column.type):
+            raise DataError(f"column {title} of {self._name} must hold true or false")
+        return pc.fill_null(column.cast(pa.bool_()), False).to_numpy().astype(np.bool_)  # type: ignore[no-any-return]
+
+    def _chances(self) -> Floats | None:
+        """The probabilities of the rows, out of bounds where one is missing or is none."""
+        if self._titles.probability is None:
+            return None
+        column = self._table.column(self._titles.probability)
+        kind = column.type
+        if self._is_text:
+            column = pc.if_else(pc.match_substring_regex(column, _CHANCE), column, "-1")
+        elif not any(test(kind) for test in _NUMBERS):
+            raise DataError(
+                f"column {self._titles.probability} of {self._name} must hold numbers, "
+                f"not {column.type}"
+            )
+        chances = pc.cast(column, pa.float64()).fill_null(-1.0).to_numpy()
+        return np.where(np.isnan(chances), -1.0, chances)
+
+    def _keep(self, times: list[Integers], mask: Booleans | None, reason: str) -> list[Integers]:
+        """Go on with some of the rows and their times, and set aside the others."""
+        if mask is None or mask.all():
+            return times
+        for row in np.flatnonzero(~mask).tolist():
+            cells = [_cell(self._table.column(t)[row]) for t in self._titles.used]
+            text = "|".join([self._name, *cells])
+            self._gathering.set_aside(int(self._places[row]), reason, text)
+        self._table = self._table.filter(pa.array(mask))
+        self._places = self._places[mask]
+        return [time[mask] for time in times]
+
+    def _times(self) -> tuple[list[Integers], Booleans]:
+        titles = self._titles
+        start, whole = self._time(titles.start)
+        times = [start, start]
+        if titles.arrival is not None:
+            times[0], known = self._time(titles.arrival)
+            whole &= known
+        if titles.end is not None:
+            end, known = self._time(titles.end, INFINITE)
+            times.append(end)
+            whole &= known
+        return times, whole
+
+    def _time(self, title: str, missing: int | None = None) -> tuple[Integers, Booleans]:
+        what = f"{title} of {self._name}"
+        return time_points(self._table.column(title), what, missing, live=self._gathering.live)
+
+    def _filled(self, columns: list[str]) -> Booleans | None:
+        """The rows with a value in each column; None for all."""
+        found: Booleans | None = None
+        for title in columns:
+            column = self._table.column(title)
+            gaps = column.is_null().to_numpy() if column.null_count else None
+            if pa.types.is_floating(column.type):
+                # Without a number, Arrow's null becomes numpy's.
+                values = column.to_numpy()
+                gaps = np.isnan(values) if has_gaps(values) else None
+            if gaps is not None:
+                found = ~gaps if found is None else found & ~gaps
+        return found
+
+    def _column(self, title: str, declared_text: bool = False) -> Column:
+        column = self._table.column(title)
+        if self._is_text:
+            return plain_text(column) if declared_text else typed(column)
+        what = f"column {title} of {self._name}"
+        if declared_text and (pa.types.is_temporal(column.type) or _is_text(column.type)):
+            column = pc.cast(column, pa.large_string())
+        read = argument_column(column, what)
+        return as_text(read) if declared_text else read
+
+
+def _cell(scalar: Any) -> str:
+    found = scalar.as_py()
+    return "" if found is None else str(found)
+
+
+def argument_column(column: pa.ChunkedArray, what: str) -> Column:
+    """A column without gaps as whole numbers, floats, or values of any kind."""
+    kind = column.type
+    types = pa.types
+    if types.is_unsigned_integer(kind) and kind.bit_width == 64:
+        return Coded(column.to_pylist(), np.arange(len(column)))
+    if types.is_integer(kind):
+        return column.to_numpy().astype(np.int64, copy=False)  # type: ignore[no-any-return]
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return pc.cast(column, pa.float64()).to_numpy()  # type: ignore[no-any-return]
+    if types.is_boolean(kind):
+        return Coded(["false", "true"], column.to_numpy().astype(np.int64))
+    if types.is_timestamp(kind) or types.is_date(kind):
+        return time_points(column, what.removeprefix("column "))[0]
+    if types.is_dictionary(kind):
+        return _dictionary(column, what)
+    if _is_text(kind):
+        return _texts(pc.cast(column, pa.large_string()))
+    raise DataError(f"{what} has the type {kind}; cast it to a number or to text")
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    tests: tuple[Callable[[pa.DataType], bool], ...] = (
+        types.is_string, types.is_large_string, types.is_string_view,
+    )  # fmt: skip
+    return any(test(kind) for test in tests)
+
+
+def _texts(column: pa.ChunkedArray) -> Coded:
+    coded = column.combine_chunks().dictionary_encode()
+    return Coded(Texts(coded.dictionary), coded.indices.to_numpy().astype(np.int64))
+
+
+def _dictionary(column: pa.ChunkedArray, what: str) -> Column:
+    if not column.num_chunks:
+        return Coded([], np.empty(0, np.int64))
+    whole = column.unify_dictionaries()
+    dictionary = whole.chunk(0).dictionary
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks], dtype=np.int64)
+    if _is_text(dictionary.type) and not dictionary.null_count:
+        return Coded(Texts(pc.cast(dictionary, pa.large_string())), codes)
+    values = argument_column(pa.chunked_array([dictionary]), what)
+    if isinstance(values, Coded):
+        return Coded(values.values, values.codes[codes])
+    return values[codes]
+
+
+def time_points(
+    column: pa.ChunkedArray, what: str, missing: int | None = None, *, live: bool = False
+) -> tuple[Integers, Booleans]:
+    """A column of times as whole numbers, and which of them are.
+
+    Dates and times become seconds since 1970, in UTC. Text may be whole numbers, dates or times.
+    An empty cell is `missing`, if that is given.
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return time_points(pc.cast(column, kind.value_type), what, missing, live=live)
+    known, gaps = np.ones(len(column), np.bool_), None
+    if column.null_count:
+        known, gaps = column.is_valid().to_numpy(), column.is_null().to_numpy()
+        column = column if pa.types.is_null(kind) else column.fill_null(_nothing(kind))
+    if pa.types.is_integer(kind):
+        whole = pc.cast(column, pa.int64(), safe=False).to_numpy()
+        if pa.types.is_uint64(kind):
+            whole = np.where(whole < 0, FARTHEST + 1, whole)
+    elif pa.types.is_floating(kind):
+        whole, known = _whole_floats(column, known)
+    elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        exact = column if pa.types.is_timestamp(kind) else pc.cast(column, pa.timestamp("s"))
+        count = pc.cast(exact, pa.int64()).to_numpy()
+        per_second = _PER_SECOND[exact.type.unit]
+        whole, fractions = count // per_second, known & (count % per_second != 0)
+        if live:
+            known &= ~fractions
+        elif fractions.any():
+            first = exact[int(np.argmax(fractions))].cast(pa.string()).as_py()
+            raise DataError(f"column {what}: {SubSecond(first)}")
+    elif _is_text(kind):
+        whole, known = _written(column, known, "" if live else what)
+    elif pa.types.is_null(kind):
+        whole = np.zeros(len(column), np.int64)
+    else:
+        raise DataError(f"column {what} has the type {kind}; a time is a whole number or a date")
+    if missing is not None and gaps is not None:
+        whole, known = np.where(gaps, missing, whole), known | gaps
+    return whole, known
+
+
+def _nothing(kind: pa.DataType) -> pa.Scalar:
+    """What an empty cell is filled with, to be told apart by its mask."""
+    return pa.scalar("", kind) if _is_text(kind) else pa.scalar(0, pa.int64()).cast(kind)
+
+
+def _whole_floats(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, Booleans]:
+    floats = column.to_numpy().astype(np.float64)
+    known = known & np.isfinite(floats)
+    floats = np.where(known, floats, 0)
+    near = np.clip(floats, -FARTHEST - 1024, FARTHEST + 1024)
+    return near.astype(np.int64), known & (floats == np.floor(floats))
+
+
+def _far_time(text: str) -> int | None:
+    """A whole number of many digits as a time; one that is too far away stays so."""
+    time = time_of(text) if len(text) > _PLAIN_DIGITS else None
+    return None if time is None else max(min(time, FARTHEST + 1), -FARTHEST - 1)
+
+
+def _written(column: pa.ChunkedArray, known: Booleans, what: str) -> tuple[Integers, Booleans]:
+    """Times written as whole numbers, or else as dates or times of ISO 8601.
+
+    A fraction of a second is a DataError, if it is said what the column is called.
+    """
+    texts = pc.utf8_trim_whitespace(pc.cast(column, pa.string())).combine_chunks()
+    plain = pc.match_substring_regex(texts, f"^-?[0-9]{{1,{_PLAIN_DIGITS}}}$").to_numpy(
+        zero_copy_only=False
+    )
+    found = pc.cast(pc.if_else(pa.array(plain), texts, "0"), pa.int64()).to_numpy()
+    if plain.all():
+        return found, known
+    coded = texts.dictionary_encode()
+    spelled = coded.dictionary.to_pylist()
+    read = [_far_time(text) or seconds_of(text) for text in spelled]
+    fraction = next((text for text in spelled if what and has_fraction(text)), None)
+    if fraction is not None:
+        raise DataError(f"column {what}: {SubSecond(fraction)}")
+    codes = coded.indices.to_numpy()
+    seconds = np.array([each or 0 for each in read], np.int64)[codes]
+    are_dates = np.array([each is not None for each in read])[codes]
+    return np.where(plain, found, seconds), known & (plain | are_dates)

@@ -1,0 +1,132 @@
+"""One line of text as a record, exactly; the columnar reader leaves odd lines to this."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cernis.errors import ProgramError
+from cernis.knowledge.ground_values import Value, field_value, is_ground, value
+from cernis.records.gathering import (
+    NO_CHANCE,
+    NO_TIME,
+    TOO_LARGE,
+    Gathering,
+    trouble_with_times,
+)
+from cernis.records.record_columns import INFINITE, Form, Kind, fits, shown
+from cernis.records.record_shapes import Shapes
+from cernis.syntax.parser import parse_term
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_CHANCE: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_COMPOUND: Final = re.compile(r"[^\W\d_A-Z]\w*\(.*\)", re.DOTALL)
+_MOST_DIGITS: Final = 400
+
+TOO_FEW: Final = "a record has a name, an arrival and an occurrence"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The first field of a record, understood; `reason` says why it cannot be used."""
+
+    name: str
+    retracts: bool = False
+    reason: str = ""
+    chance: float = 1.0
+
+
+def heading(field: str) -> Heading:
+    """The name of a record, with `-` before it if it retracts another, and its probability.
+
+    >>> heading("-go_to").retracts, heading("0.7::go_to").chance, heading("7::go_to").reason
+    (True, 0.7, 'a probability must be a number from 0 to 1')
+    """
+    chance, separator, name = field.strip().rpartition("::")
+    retracts = name.startswith("-")
+    name = name.removeprefix("-").strip()
+    if not separator:
+        return Heading(name, retracts)
+    if not _CHANCE.fullmatch(chance) or not 0 <= float(chance) <= 1:
+        return Heading(name, retracts, NO_CHANCE)
+    return Heading(name, retracts, chance=float(chance))
+
+
+def field_of(text: str) -> Value:
+    """The value of a field: a number or a ground compound term if it reads as one, else text.
+
+    >>> field_of(" 003 "), field_of("north sea")
+    (3, 'north sea')
+    """
+    text = text.strip()
+    if _COMPOUND.fullmatch(text):
+        try:
+            term = parse_term(text)
+        except ProgramError:
+            return text
+        return value(term) if is_ground(term) else text
+    return field_value(text)
+
+
+def time_of(text: str) -> int | None:
+    """The time-point of a field; None if it is not a whole number."""
+    text = text.strip()
+    if not _INTEGER.fullmatch(text) or len(text) > _MOST_DIGITS:
+        return None
+    return int(text)
+
+
+def read_line(line: str, place: int, gathering: Gathering) -> None:
+    """Take one line in. A blank one is no record."""
+    if not line.strip():
+        return
+    fields = line.split("|")
+    head = heading(fields[0])
+    if gathering.is_clock(head.name):
+        time = None if head.retracts or len(fields) < 2 else time_of(fields[1])
+        gathering.tell_clock_once(time, place, line)
+        return
+    own = None if gathering.ids is None or len(fields) < 2 else field_of(fields.pop())
+    found = head.reason or _understood(head.name, fields, gathering.shapes)
+    if found is None:
+        gathering.ignore(head.name, 1)
+    elif isinstance(found, str):
+        gathering.set_aside(place, found, line)
+    elif not all(map(fits, found[2])) or (own is not None and not fits(own)):
+        gathering.set_aside(place, TOO_LARGE, line)
+    else:
+        gathering.add_row(*found, place, head.retracts, head.chance, own)
+
+
+def _understood(
+    name: str, fields: list[str], shapes: Shapes
+) -> tuple[Form, Sequence[int], Sequence[Value]] | str | None:
+    """Form, times and values; or the reason why not; or None if no rule mentions the name."""
+    if len(fields) == 1:
+        return TOO_FEW
+    if not shapes.knows(name):
+        return None
+    nested = None
+    if shapes.is_nested(name):
+        nested = shapes.of_values(name, [field_of(text) for text in fields[3:]])
+    form = nested[0] if nested else shapes.of_fields(name, len(fields))
+    if not isinstance(form, Form):
+        return form
+    count = len(form.titles)
+    times = [time_of(text) for text in fields[1 : 1 + count]]
+    if form.kind is Kind.INTERVAL and fields[3].strip() == "inf":
+        times[2] = INFINITE
+    whole = [time for time in times if time is not None]
+    if len(whole) < count:
+        return NO_TIME
+    trouble = trouble_with_times(form, whole)
+    if trouble:
+        return trouble
+    declared = shapes.declared_text(form)
+    if nested:
+        values = [shown(v) if text else v for v, text in zip(nested[1], declared, strict=True)]
+        return form, whole, values
+    rest = zip(fields[1 + count :], declared, strict=True)
+    return form, whole, [field.strip() if text else field_of(field) for field, text in rest]

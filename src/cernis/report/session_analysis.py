@@ -1,0 +1,84 @@
+"""What a session has cost, as text: stage by stage, stratum by stratum, query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cernis.check.model import Relation
+from cernis.plan.builder import Plan
+from cernis.plan.plan_text import division
+from cernis.session.replayed_session import Analysis, Asked
+
+_EDGE = 5
+"""So many of the first queries, and of the last, are shown."""
+
+
+def as_text(analysis: Analysis, plan: Plan) -> str:
+    """The stages with their strata, then the queries with the way of each."""
+    return "\n".join([*_stages(analysis, plan), "", *_queries(analysis)]) + "\n"
+
+
+def _stages(analysis: Analysis, plan: Plan) -> Iterator[str]:
+    whole = analysis.seconds
+    inside = sum(analysis.timing.seconds.values())
+    yield f"{'time':>11}  {'share':>5}  {'changes':>11}  {'held':>11}"
+    for stage in plan.stages:
+        own = {relation for stratum in stage.strata for relation in stratum.relations}
+        times = {
+            relations: seconds for relations, seconds in analysis.timing.seconds.items()
+            if own & set(relations)
+        }  # fmt: skip
+        yield f"\n{_time(sum(times.values()), whole)}  stage {stage.number}, {division(stage)}"
+        for relations, seconds in sorted(times.items(), key=lambda each: -each[1]):
+            yield from _stratum(relations, _time(seconds, whole), analysis)
+    yield f"\n{_time(whole - inside, whole)}  records taken in, changes reported"
+    yield f"{_time(whole, whole)}  in all"
+
+
+def _stratum(relations: tuple[Relation, ...], told: str, analysis: Analysis) -> Iterator[str]:
+    """A stratum in one line, or one line for each of its definitions below it."""
+    if len(relations) == 1:
+        yield f"{told}  {_rows(relations[0], analysis)}    {relations[0]}"
+        return
+    yield f"{told}  {'':>24}    {len(relations)} definitions together"
+    for relation in relations:
+        yield f"{'':>18}  {_rows(relation, analysis)}      {relation}"
+
+
+def _rows(relation: Relation, analysis: Analysis) -> str:
+    return f"{analysis.changes[relation]:>11,}  {analysis.held.get(relation, 0):>11,}"
+
+
+def _time(seconds: float, whole: float) -> str:
+    return f"{seconds * 1e3:>8,.1f} ms  {seconds / whole if whole else 0:>5.0%}"
+
+
+def _queries(analysis: Analysis) -> Iterator[str]:
+    yield (
+        f"{'query':>12}  {'held':>11}  {'new':>9}  {'late':>9}  {'estimate':>11}  "
+        f"{'way':<12} {'changes':>9}  {'time':>11}"
+    )
+    found = analysis.queries
+    if len(found) <= 2 * _EDGE + 1:
+        yield from map(_query, found)
+    else:
+        yield from map(_query, found[:_EDGE])
+        yield f"{'...':>12}  {len(found) - 2 * _EDGE:,} more"
+        yield from map(_query, found[-_EDGE:])
+    incremental = sum(asked.is_incremental for asked in found)
+    yield (
+        f"\n{len(found):,} queries, {incremental:,} of them from what had changed. That pays where "
+        "the window holds more\nrecords than the estimate: what a query costs so, in records "
+        "evaluated from scratch."
+    )
+    if not analysis.may_be_incremental:
+        yield "This program is evaluated from scratch at every query."
+
+
+def _query(asked: Asked) -> str:
+    choice = asked.choice
+    way = "incremental" if asked.is_incremental else "scratch"
+    return (
+        f"{asked.query:>12}  {choice.held:>11,}  {choice.new:>9,}  {choice.late:>9,}  "
+        f"{choice.estimate:>11,}  {way:<12} {asked.changes:>9,}  {asked.seconds * 1e3:>8,.1f} ms"
+    )

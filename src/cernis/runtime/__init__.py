@@ -1,1 +1,0 @@
-"""Windows, state, query times: one evaluation after the other, in this process."""

@@ -1,0 +1,1 @@
+"""Runs and sessions: records in, queries, changes out."""

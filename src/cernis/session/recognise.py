@@ -1,0 +1,202 @@
+"""From events to what was recognised: reads, runs, and accounts for every record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cernis.answers.result import Result, Summary
+from cernis.answers.unused_records import missing_fluents
+from cernis.errors import DataError
+from cernis.evaluate.windowed_run import MOST_QUERIES, Answer, Run, Window, windows
+from cernis.operators.measuring import Profile
+from cernis.plan.builder import Plan
+from cernis.records.record_columns import (
+    TOO_LATE,
+    Coded,
+    Kind,
+    Records,
+    SetAside,
+)
+from cernis.records.record_shapes import Shapes
+from cernis.records.record_sources import (
+    Events,
+    Progress,
+    read_events,
+    read_unresolved,
+    refuse_set_aside,
+)
+from cernis.records.retractions import without_unmatched
+from cernis.session.settings import Settings
+
+if TYPE_CHECKING:
+    from cernis.answers.uncertain_result import UncertainResult
+    from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+
+
+def recognise(
+    plan: Plan, events: Events, chosen: Settings, *,
+    mapping: str | Path | Mapping[str, Any] | None = None, strict: bool = False,
+    per_query: bool = False, profile: Profile | None = None,
+    progress: Progress = lambda size: None,
+    on_read: Callable[[Records], None] = lambda records: None,
+) -> Result:  # fmt: skip
+    """Run a plan over events.
+
+    Records that cannot be read are set aside; if `strict`, they are a DataError. `per_query` keeps
+    the answer as of each query. What operators cost is entered into `profile`, if one is given.
+    `on_read` is told when all is read.
+    """
+    began = time.perf_counter()
+    records = read_events(events, plan.checked, mapping, progress)
+    if strict:
+        refuse_set_aside(records)
+    on_read(records)
+    run = Run(plan, chosen.tick, chosen.ties, profile)
+    start, end = bounds(records, chosen, run.tick)
+    kept: list[tuple[int, Answer]] = []
+    answer = run.over(
+        records, start, end, chosen.window, chosen.step,
+        (lambda window, answer: kept.append((window.query, answer))) if per_query else None,
+    )  # fmt: skip
+    queries = list(windows(start, end, chosen.window, chosen.step))
+    too_late, outside = account(records, queries, run.tick)
+    summary = Summary(
+        records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
+        outside, tuple(remarks(records, plan)), start, end, answer.queries, answer.conflicts,
+        time.perf_counter() - began, tuple(records.warnings),
+    )  # fmt: skip
+    return Result(answer, plan.checked.catalogue, summary, tuple(kept))
+
+
+def bounds(records: Records, chosen: Settings, tick: int) -> tuple[int, int]:
+    """Where a run over records starts and ends."""
+    return chosen_bounds(records.first, records.last(tick), chosen, tick)
+
+
+def chosen_bounds(
+    first: int | None, last: int | None, chosen: Settings, tick: int
+) -> tuple[int, int]:
+    """Where a run starts and ends, from the first and last points of its records.
+
+    Without records a run starts at 0 unless it is said where, and ends where it starts.
+    """
+    start = chosen.start if chosen.start is not None else (tick if first is None else first) - tick
+    end = chosen.end if chosen.end is not None else start if last is None else last
+    end = max(start, end)
+    stride = chosen.step or chosen.window or end - start
+    if (end - start) // max(stride, 1) > MOST_QUERIES:
+        count = (end - start) // stride
+        raise DataError(
+            f"a query every {stride} from {start} to {end} makes {count:,} queries; "
+            "choose a longer step, or say where the run starts and ends"
+        )
+    return start, end
+
+
+def account(records: Records, queries: list[Window], tick: int) -> tuple[list[SetAside], int]:
+    """The records that arrived too late, and how many are no part of the run.
+
+    A record is too late if, at the first query after its arrival, all it tells of is forgotten.
+    """
+    times = np.array([window.query for window in queries], np.int64)
+    edges = np.array([window.forgotten for window in queries], np.int64)
+    late: list[tuple[int, SetAside]] = []
+    outside = 0
+    for own in [*records.relations.values(), *records.retractions]:
+        arrival, start = own.times[:2]
+        last = own.last_points(tick)
+        if not len(start) or (
+            max(arrival.max(), start.max()) <= times[-1] and last.min() > edges[-1]
+        ):
+            # Nothing is so late, or so far out, that it must be looked at one by one.
+            continue
+        first = np.searchsorted(times, arrival)
+        beyond = (first == len(times)) | (last <= queries[0].edge) | (start > times[-1])
+        outside += int(beyond.sum())
+        forgotten = ~beyond & (last <= edges[np.minimum(first, len(times) - 1)])
+        for row in np.flatnonzero(forgotten).tolist():
+            place = int(own.places[row])
+            late.append((place, records.aside(place, TOO_LATE, own.text(row))))
+    return [aside for _, aside in sorted(late, key=lambda pair: pair[0])], outside
+
+
+def remarks(records: Records, plan: Plan) -> list[str]:
+    """Remarks on the input: where there is text in columns that rules compute with, and more."""
+    shapes = Shapes(plan.checked)
+    found = missing_fluents(records.fluents, plan.checked.catalogue)
+    for form, own in records.relations.items():
+        names = [] if form.kind is Kind.EVENT else ["the value"]
+        names += [f"argument {at + 1}" for at in range(form.relation.arity)]
+        for name, column, reckoned in zip(names, own.columns, shapes.reckoned(form), strict=True):
+            if reckoned and isinstance(column, Coded):
+                is_text = np.array([not isinstance(v, int | float) for v in column.values])
+                count = int(is_text[column.codes].sum()) if len(is_text) else 0
+                if count:
+                    found.append(
+                        f"{name} of {form.relation} is text in {count} of {len(own)} records, "
+                        "where rules compare it as a number"
+                    )
+    return found
+
+
+def recognise_uncertain(
+    plan: Plan, events: Events, chosen: Settings, uncertain: UncertainSettings, *,
+    mapping: str | Path | Mapping[str, Any] | None = None, strict: bool = False,
+    profile: Profile | None = None, progress: Progress = lambda size: None,
+    on_read: Callable[[Records], None] = lambda records: None,
+) -> UncertainResult:  # fmt: skip
+    """Run a plan over uncertain events: all in one query, or window by window.
+
+    Without a window, all is known at once, and intervals are those of whole courses.
+    """
+    from cernis.answers.uncertain_result import UncertainResult
+    from cernis.evaluate.probabilities.uncertain_run import UncertainRun
+
+    uncertain.check_names(plan.checked.catalogue.fluents)
+    if chosen.window is not None or chosen.step is not None:
+        return _in_windows(plan, events, chosen, uncertain, mapping, strict, progress, on_read)
+    began = time.perf_counter()
+    records = read_events(events, plan.checked, mapping, progress, uncertain=True)
+    if strict:
+        refuse_set_aside(records)
+    on_read(records)
+    run = UncertainRun(plan, uncertain, chosen.tick, chosen.ties, profile)
+    start, end = bounds(records, chosen, run.tick)
+    answer = run.over_uncertain(records, start, end)
+    too_late, outside = account(records, [Window(start, end, start)], run.tick)
+    summary = Summary(
+        records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
+        outside, tuple(remarks(records, plan)), start, end, 1, 0, time.perf_counter() - began,
+        tuple(records.warnings),
+    )  # fmt: skip
+    return UncertainResult(answer, plan.checked.catalogue, summary)
+
+
+def _in_windows(
+    plan: Plan, events: Events, chosen: Settings, uncertain: UncertainSettings,
+    mapping: str | Path | Mapping[str, Any] | None, strict: bool, progress: Progress,
+    on_read: Callable[[Records], None],
+) -> UncertainResult:  # fmt: skip
+    from cernis.answers.uncertain_result import UncertainResult
+    from cernis.session.uncertain_windows import WindowedRun, relations_in
+
+    began = time.perf_counter()
+    records = read_unresolved(events, plan.checked, mapping, progress=progress, uncertain=True)
+    if strict:
+        refuse_set_aside(records)
+    on_read(records)
+    run = WindowedRun(plan, chosen, uncertain.with_more(relations_in(records)))
+    start, end = bounds(without_unmatched(records), chosen, run.tick)
+    answer = run.over(records, start, end)
+    counts = run.counts
+    summary = Summary(
+        counts.records, counts.used, counts.ignored, tuple(counts.set_aside),
+        tuple(counts.too_late), counts.outside + run.waiting, tuple(remarks(records, plan)), start,
+        end, run.queries, run.conflicts, time.perf_counter() - began, tuple(records.warnings),
+    )  # fmt: skip
+    return UncertainResult(answer, plan.checked.catalogue, summary)

@@ -1,0 +1,1 @@
+"""The batch job: stages over buckets, and its results."""

@@ -1,0 +1,100 @@
+"""Results written by the workers: Parquet, a folder a fluent, that is complete or not there.
+
+All is written into a folder beside the one wanted, and moved when everything is there. So a folder
+with `_SUCCESS` in it is a whole result, and what a failed run leaves is removed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from cernis.answers.result import Summary
+from cernis.answers.writers import write_set_aside
+from cernis.spark.batch.spark_results import Recognised, summary_of
+from cernis.spark.exchange.blobs import loads
+from cernis.spark.exchange.exchange_rows import Kind
+from cernis.spark.exchange.exchange_stats import Exchanged, exchanged
+
+SUCCESS: Final = "_SUCCESS"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What came of writing a result."""
+
+    summary: Summary
+    reports: list[dict[str, Any]]
+    intervals: dict[str, int]
+    """How many intervals each fluent has, of those that have any."""
+    pairs: int
+    happenings: int
+    files: int
+
+    @property
+    def exchanged(self) -> Exchanged:
+        """What was moved between workers."""
+        return exchanged(self.reports)
+
+
+def write(
+    result: Recognised, directory: Path, accept: Callable[[Summary], None] = lambda summary: None
+) -> Written:
+    """Write a result into a folder: `intervals/fluent=NAME` and `happenings/event=NAME`.
+
+    Earlier results in it are replaced, other files stay. If anything fails, or `accept` raises an
+    error at the summary, nothing is there.
+    """
+    target = directory.absolute()
+    beside = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    try:
+        written = _written(result, beside)
+        accept(written.summary)
+        _move(beside, target)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return written
+
+
+def _written(result: Recognised, beside: Path) -> Written:
+    reports: list[dict[str, Any]] = []
+    counts: list[dict[str, Any]] = []
+    for row in result.written_into(str(beside)).select("kind", "blob").collect():
+        (reports if row.kind == Kind.REPORT else counts).append(loads(row.blob))
+    summary = summary_of(reports, result.plan.checked.catalogue)
+    intervals: dict[str, int] = {}
+    for own in counts:
+        for name, count in own["intervals"].items():
+            intervals[name] = intervals.get(name, 0) + count
+    files = sum(own["files"] for own in counts) + len(list(write_set_aside(summary, beside)))
+    return Written(
+        summary, reports, dict(sorted(intervals.items())), sum(own["pairs"] for own in counts),
+        sum(own["happenings"] for own in counts), files,
+    )  # fmt: skip
+
+
+def _move(beside: Path, target: Path) -> None:
+    if not target.exists():
+        (beside / SUCCESS).touch()
+        beside.replace(target)
+        return
+    clear(target)
+    for each in beside.iterdir():
+        each.replace(target / each.name)
+    (target / SUCCESS).touch()
+
+
+def clear(directory: Path) -> None:
+    """Remove an earlier result from a folder, the sign that it is complete first."""
+    from cernis.answers.writers import clear as clear_files
+
+    (directory / SUCCESS).unlink(missing_ok=True)
+    clear_files(directory)
+    for name in ("intervals", "happenings"):
+        shutil.rmtree(directory / name, ignore_errors=True)

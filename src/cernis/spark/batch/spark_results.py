@@ -1,0 +1,325 @@
+"""What was recognised on Spark: DataFrames that are computed when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.answers.answer_tables import all_happenings, all_intervals
+from cernis.answers.result import Result, Summary
+from cernis.answers.unused_records import missing_fluents, warn_of_input
+from cernis.check.catalogue import Catalogue
+from cernis.check.model import FluentKind, Relation
+from cernis.errors import CernisError
+from cernis.evaluate.windowed_run import Answer
+from cernis.plan.builder import Plan
+from cernis.records.record_columns import SetAside
+from cernis.spark.batch.answer_rows import write_answer
+from cernis.spark.exchange.batch_job import Job
+from cernis.spark.exchange.blobs import loads
+from cernis.spark.exchange.exchange_rows import DDL, LAST, Kind, Row, batches
+from cernis.spark.exchange.exchange_stats import Exchanged, exchanged
+from cernis.spark.exchange.pack import title_of
+from cernis.spark.exchange.packed_answers import answer_of
+from cernis.spark.input.typed_frames import Columns, typed_event, typed_fluent
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Batches = Iterator[pa.RecordBatch]
+Step = Callable[[Batches], Batches]
+
+_INTERVALS: Final = (
+    "fluent string, args array<string>, value string, start bigint, end bigint, open boolean"
+)
+_HAPPENINGS: Final = "event string, args array<string>, start bigint, occurrence bigint"
+_SET_ASIDE: Final = "source string, line bigint, reason string, text string"
+
+
+@dataclass
+class Recognised:
+    """The result of a run on Spark. Nothing is computed before a DataFrame is used.
+
+    Each of its DataFrames, used by itself, computes the whole run. `persist` keeps the result of
+    the run when it is first computed, for all of them.
+    """
+
+    pipeline: Callable[[Job], tuple[DataFrame, Step]]
+    """The rows that the last step of a job starts from, and the last step.
+
+    What reads the result is done in the same task.
+    """
+    plan: Plan
+    schemas: Mapping[str, Mapping[str, str]]
+    job: Job
+    exchanges: int
+    """How many times rows are exchanged between workers."""
+    _kept: DataFrame | None = None
+
+    @cached_property
+    def _ends(self) -> tuple[DataFrame, Step]:
+        return self.pipeline(self.job)
+
+    @property
+    def base(self) -> DataFrame:
+        """The rows that the last step starts from; the result itself, where it is kept."""
+        return self._ends[0] if self._kept is None else self._kept
+
+    @property
+    def finish(self) -> Step:
+        """The last step."""
+        return self._ends[1] if self._kept is None else _as_it_is
+
+    @property
+    def rows(self) -> DataFrame:
+        """The result as it is: answers and reports as blobs."""
+        return self.base.mapInArrow(self.finish, DDL)
+
+    def written_into(self, folder: str) -> DataFrame:
+        """Rows that tell of answers which those who find them write into a folder.
+
+        If the result is kept, it is written from there. There are reports among the rows too.
+        """
+        if self._kept is not None:
+            return self.through(lambda rows: batches(_written(rows, folder)), DDL)
+        base, finish = self.pipeline(replace(self.job, folder=folder))
+        return base.mapInArrow(finish, DDL)
+
+    def through(self, work: Callable[[Batches], Batches], ddl: str) -> DataFrame:
+        """What some work makes of the rows of the result."""
+        finish = self.finish
+
+        def run(given: Batches) -> Batches:
+            yield from work(finish(given))
+
+        return self.base.mapInArrow(run, ddl)
+
+    @property
+    def intervals(self) -> DataFrame:
+        """All intervals: `fluent, args, value, start, end, open`, as `Result.intervals`.
+
+        Rows are in no order. The end of an open interval is null.
+        """
+        return self._answers(all_intervals, _INTERVALS)
+
+    @property
+    def events(self) -> DataFrame:
+        """All happenings of derived events: `event, args, start, occurrence`, in no order.
+
+        Only occurrences of patterns have a start.
+        """
+        return self._answers(all_happenings, _HAPPENINGS)
+
+    def fluent(self, name: str) -> DataFrame:
+        """The intervals of one fluent: its arguments, then `value, start, end, open`.
+
+        Arguments are whole numbers or floats where the types of the input's columns say so, and
+        text else.
+        """
+        relation = _find(name, self._defined(True), "fluent")
+        columns = Columns(self.plan, self.schemas).of_fluent(relation)
+        return self._answers(lambda answer: typed_fluent(answer, relation, columns), columns.ddl)
+
+    def event(self, name: str) -> DataFrame:
+        """The happenings of one derived event: its arguments, then `occurrence`."""
+        relation = _find(name, self._defined(False), "event")
+        columns = Columns(self.plan, self.schemas).of_event(relation)
+        return self._answers(lambda answer: typed_event(answer, relation, columns), columns.ddl)
+
+    @property
+    def set_aside(self) -> DataFrame:
+        """Records that were not used: `source, line, reason, text`."""
+
+        def run(given: Batches) -> Batches:
+            for report in _contents(given, Kind.REPORT):
+                found = list(_aside(report))
+                if found:
+                    yield pa.RecordBatch.from_pylist(found, _ASIDE)
+
+        return self.through(run, _SET_ASIDE)
+
+    def read(self) -> int:
+        """How many records have been read so far, by tasks that are done; 0 with Connect."""
+        return 0 if self.job.counter is None else int(self.job.counter.value)
+
+    def persist(self) -> Recognised:
+        """Keep the result of the run once it is computed."""
+        self._kept = self.rows.persist()
+        return self
+
+    def unpersist(self) -> Recognised:
+        """Keep it no longer."""
+        if self._kept is not None:
+            self._kept.unpersist()
+            self._kept = None
+        return self
+
+    def collect(self, seconds: float = 0.0) -> Result:
+        """The whole result in this process, as `Program.run` gives it, and with its warnings."""
+        result = self.collected(seconds)[0]
+        warn_of_input(result.summary, self.plan.checked.catalogue)
+        return result
+
+    def collected(self, seconds: float = 0.0) -> tuple[Result, Exchanged]:
+        """The whole result in this process, and what was moved between workers for it."""
+        answers: list[Any] = []
+        reports: list[Any] = []
+        for row in self.rows.select("kind", "blob").collect():
+            (answers if row.kind == Kind.ANSWER else reports).append(loads(row.blob))
+        summary = summary_of(reports, self.plan.checked.catalogue, seconds)
+        answer = self._complete(answer_of(answers))
+        return Result(answer, self.plan.checked.catalogue, summary), exchanged(reports)
+
+    def summary(self) -> Summary:
+        """What became of the records."""
+
+        def run(given: Batches) -> Batches:
+            for batch in given:
+                yield batch.filter(pc.equal(batch.column(2), str(Kind.REPORT)))
+
+        rows = self.through(run, DDL).select("blob").collect()
+        catalogue = self.plan.checked.catalogue
+        summary = summary_of([loads(row.blob) for row in rows], catalogue)
+        warn_of_input(summary, catalogue)
+        return summary
+
+    def _complete(self, answer: Answer) -> Answer:
+        """The answer with relations of which nothing was found, in the order of the program."""
+        from cernis.evaluate.windowed_run import Run
+
+        nothing = Run(self.plan, self.job.settings.tick, self.job.settings.ties).over({}, 0, 0)
+        answer.fluents = {**nothing.fluents, **answer.fluents}
+        answer.events = {**nothing.events, **answer.events}
+        return answer
+
+    def _defined(self, fluents: bool) -> list[Relation]:
+        catalogue, hidden = self.plan.checked.catalogue, self.plan.checked.definitions.auxiliary
+        if fluents:
+            own = [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
+        else:
+            own = [relation for relation, e in catalogue.events.items() if not e.is_input]
+        return [relation for relation in own if relation not in hidden]
+
+    def _answers(self, table_of: Callable[[Answer], pa.Table], ddl: str) -> DataFrame:
+        def run(given: Batches) -> Batches:
+            for content in _contents(given, Kind.ANSWER):
+                yield from table_of(answer_of([content])).to_batches()
+
+        return self.through(run, ddl)
+
+
+def _as_it_is(given: Batches) -> Batches:
+    yield from given
+
+
+def _written(given: Batches, folder: str) -> Iterator[Row]:
+    """Write answers that were kept; reports, and what was written, go to the driver."""
+    part = 0
+    for batch in given:
+        buckets, kinds, blobs = (batch.column(at) for at in (0, 2, 3))
+        for at, kind in enumerate(kinds.to_pylist()):
+            content = loads(blobs[at].as_buffer())
+            if kind == Kind.ANSWER:
+                name = f"{buckets[at].as_py():05}-{part}"
+                content = write_answer(answer_of([content]), Path(folder), name)
+                part += 1
+            yield Row(0, LAST, Kind.WRITTEN if kind == Kind.ANSWER else Kind.REPORT, content)
+
+
+_ASIDE: Final = pa.schema([
+    ("source", pa.string()), ("line", pa.int64()), ("reason", pa.string()), ("text", pa.string()),
+])  # fmt: skip
+
+
+def _contents(given: Batches, kind: Kind) -> Iterator[Any]:
+    """What the blobs of one kind hold."""
+    for batch in given:
+        for at, own in enumerate(batch.column(2).to_pylist()):
+            if own == kind:
+                yield loads(batch.column(3)[at].as_buffer())
+
+
+def _aside(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for each in (*report.get("set_aside", ()), *report.get("too_late", ())):
+        yield {
+            "source": each.source, "line": each.line, "reason": each.reason,
+            "text": each.text.encode("utf-8", "backslashreplace").decode(),
+        }  # fmt: skip
+
+
+def _find(name: str, relations: list[Relation], what: str) -> Relation:
+    found = [r for r in relations if name in (r.name, str(r), r.name.partition("(")[0])]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(map(str, found or relations)) or "none"
+    raise CernisError(
+        f"there are several: {known}" if found else f"there is no {what} {name}; there are {known}"
+    )
+
+
+# -- the summary -------------------------------------------------------------------------------
+
+
+@dataclass
+class _Sums:
+    records: int = 0
+    used: int = 0
+    outside: int = 0
+    conflicts: int = 0
+    queries: int = 0
+    bounds: tuple[int, int] = (0, 0)
+    ignored: dict[str, int] = field(default_factory=dict)
+    set_aside: list[SetAside] = field(default_factory=list)
+    too_late: list[SetAside] = field(default_factory=list)
+    texts: dict[Any, tuple[int, int]] = field(default_factory=dict)
+    warnings: dict[str, None] = field(default_factory=dict)
+    fluents: set[Relation] = field(default_factory=set)
+    """Those that there are records of."""
+
+
+def summary_of(
+    reports: Iterable[Mapping[str, Any]], catalogue: Catalogue, seconds: float = 0.0
+) -> Summary:
+    """The reports of all tasks as one summary."""
+    sums = _Sums()
+    for report in reports:
+        _add(sums, report)
+    remarks = missing_fluents(sums.fluents, catalogue)
+    remarks += [
+        f"{title_of(form, at)} of {form.relation} is text in {count} of {total} records, where "
+        "rules compare it as a number"
+        for (form, at), (count, total) in sums.texts.items()
+        if count
+    ]
+    by_place = lambda each: (each.source, each.line)  # noqa: E731 - used twice, here only
+    return Summary(
+        sums.records, sums.used, dict(sorted(sums.ignored.items())),
+        tuple(sorted(sums.set_aside, key=by_place)), tuple(sorted(sums.too_late, key=by_place)),
+        sums.outside, tuple(remarks), *sums.bounds, sums.queries, sums.conflicts, seconds,
+        tuple(sums.warnings),
+    )  # fmt: skip
+
+
+def _add(sums: _Sums, report: Mapping[str, Any]) -> None:
+    sums.records += report.get("records", 0)
+    sums.used += report.get("used", 0)
+    sums.outside += report.get("outside", 0)
+    sums.conflicts += report.get("conflicts", 0)
+    sums.queries = max(sums.queries, report.get("queries", 0))
+    if "start" in report:
+        sums.bounds = report["start"], report["end"]
+    for name, count in report.get("ignored", {}).items():
+        sums.ignored[name] = sums.ignored.get(name, 0) + count
+    sums.set_aside += report.get("set_aside", ())
+    sums.too_late += report.get("too_late", ())
+    sums.warnings |= dict.fromkeys(report.get("warnings", ()))
+    sums.fluents |= report.get("fluents", frozenset())
+    for key, (count, total) in report.get("texts", {}).items():
+        known = sums.texts.get(key, (0, 0))
+        sums.texts[key] = known[0] + count, known[1] + total

@@ -1,0 +1,1 @@
+"""What moves between the tasks of a job: rows, blobs, buckets, and who owns what."""

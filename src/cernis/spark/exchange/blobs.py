@@ -1,0 +1,108 @@
+"""Blobs: arrays packed into bytes for an exchange, and back.
+
+Rows are what an exchange in the JVM costs; a blob is one row with thousands of records in it. It is
+written and read within one job, so it is a pickle of plain arrays and has no version.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cernis.knowledge.ground_values import Value
+from cernis.records.record_columns import INFINITE, Coded, Column, Form, Integers, RecordColumns
+from cernis.tables.columns import Array
+from cernis.tables.domains import Domain
+from cernis.tables.narrow import narrow, widen
+
+
+def dumps(content: object) -> bytes:
+    """Bytes of a blob."""
+    return pickle.dumps(content, protocol=5)
+
+
+def loads(blob: Any) -> Any:
+    """What a blob holds."""
+    return pickle.loads(blob)
+
+
+# -- columns -----------------------------------------------------------------------------------
+
+
+def packed_column(column: Column) -> Any:
+    """A column of numbers or of any values, of which only those in use are kept."""
+    if not isinstance(column, Coded):
+        return narrow(column)
+    values, codes = column.values, column.codes
+    if len(codes) < len(values) or len(values) > 256:
+        used, codes = np.unique(codes, return_inverse=True)
+        values = [values[at] for at in used.tolist()]
+    return values, narrow(np.asarray(codes))
+
+
+def unpacked_column(given: Any) -> Column:
+    """The column that was packed."""
+    if len(given) == 2:
+        return Coded(given[0], widen(given[1]))
+    return widen(given)
+
+
+def decoded(codes: Array, domain: Domain | None) -> Column:
+    """Codes of a domain as a column; numbers as they are."""
+    if domain is None:
+        return codes
+    is_used = np.zeros(len(domain), np.bool_)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
+    places = np.zeros(len(domain), np.int64)
+    places[used] = np.arange(len(used))
+    values = domain.decode(used)
+    whole = _as_integers(values)
+    return Coded(values, places[codes]) if whole is None else whole[places[codes]]
+
+
+def _as_integers(values: Sequence[Value]) -> Integers | None:
+    """Values as an array, if all are whole numbers that one can hold; none give none."""
+    if set(map(type, values)) != {int}:
+        return None
+    try:
+        found = np.array(values, np.int64)
+    except OverflowError:
+        return None
+    return found if int(found.min()) >= -INFINITE else None
+
+
+# -- records -----------------------------------------------------------------------------------
+
+
+def packed_records(part: RecordColumns) -> tuple[Any, ...]:
+    """Records of one form. An arrival at the occurrence or start is left out."""
+    arrival, start = part.times[:2]
+    at_once = arrival is start or bool(np.array_equal(arrival, start))
+    return (
+        part.form,
+        None if at_once else narrow(arrival),
+        [narrow(time) for time in part.times[1:]],
+        [packed_column(column) for column in part.columns],
+        narrow(part.places),
+        None if part.retracts is None or not part.retracts.any() else part.retracts,
+        None if part.gone is None else narrow(part.gone),
+        None if part.chances is None else narrow(part.chances),
+        None if part.ids is None else packed_column(part.ids),
+    )
+
+
+def unpacked_records(given: tuple[Any, ...]) -> RecordColumns:
+    """The records that were packed."""
+    form, arrival, others, columns, places, retracts, gone, chances, ids = given
+    assert isinstance(form, Form)
+    times = [widen(time) for time in others]
+    times.insert(0, times[0] if arrival is None else widen(arrival))
+    return RecordColumns(
+        form, times, [unpacked_column(column) for column in columns], widen(places), retracts,
+        None if gone is None else widen(gone), None if chances is None else widen(chances),
+        None if ids is None else unpacked_column(ids),
+    )  # fmt: skip

@@ -1,0 +1,100 @@
+"""What came for a step in one bucket: rows of an exchange, unpacked and sorted by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from cernis.check.model import Relation
+from cernis.plan.routes import Demand
+from cernis.records.record_columns import Booleans, Column, Integers, RecordColumns
+from cernis.spark.batch.slicing import Parts
+from cernis.spark.exchange.batch_job import Survey
+from cernis.spark.exchange.blobs import loads, unpacked_column, unpacked_records
+from cernis.spark.exchange.exchange_rows import SCHEMA, Kind
+from cernis.spark.exchange.stage_output import Found, What, unpacked
+
+Asked = dict[Demand, list[tuple[list[Column], Integers]]]
+"""By demand: the values asked for, and the buckets that ask."""
+
+
+@dataclass(slots=True)
+class Inbox:
+    """What came for a step, by kind."""
+
+    records: Parts = field(default_factory=dict)
+    resolved: Parts = field(default_factory=dict)
+    found: dict[tuple[Relation, What], list[Found]] = field(default_factory=dict)
+    demands: Asked = field(default_factory=dict)
+    survey: Survey = field(default_factory=Survey)
+    bucket: int | None = None
+    count: int = 0
+    """How many records there are."""
+
+    def each(self, batch: pa.RecordBatch, step: int) -> Iterator[tuple[int, Callable[[], None]]]:
+        """The rows of a batch that are for a step: since when each is, and what takes it in."""
+        own = np.array(batch.column(1)) == step
+        kinds, blobs = batch.column(2).to_pylist(), batch.column(3)
+        for row in np.flatnonzero(own).tolist():
+            self.bucket = batch.column(0)[row].as_py()
+            yield (
+                batch.column(4)[row].as_py(),
+                partial(self._take, Kind(kinds[row]), blobs[row]),
+            )
+
+    def number_up_to(self, time: int) -> int:
+        """How many records are about times up to some."""
+        parts = [
+            part for box in (self.records, self.resolved) for own in box.values() for part in own
+        ]
+        return sum(int(np.count_nonzero(part.times[1] <= time)) for part in parts)
+
+    def up_to(self, time: int) -> tuple[Parts, Parts]:
+        """Take out the records, and the resolved ones, that are about times up to some."""
+        early = _parted(self.records, time), _parted(self.resolved, time)
+        self.count -= sum(len(part) for box in early for own in box.values() for part in own)
+        return early
+
+    def _take(self, kind: Kind, blob: pa.BinaryScalar) -> None:
+        content = loads(blob.as_buffer())
+        if kind in (Kind.RECORDS, Kind.RESOLVED):
+            box = self.records if kind is Kind.RECORDS else self.resolved
+            for part in map(unpacked_records, content):
+                box.setdefault(part.form, []).append(part)
+                self.count += len(part)
+        elif kind is Kind.FOUND:
+            found = unpacked(content)
+            self.found.setdefault((found.relation, found.what), []).append(found)
+        elif kind is Kind.DEMAND:
+            demand, columns, targets = content
+            own = self.demands.setdefault(demand, [])
+            own.append(([unpacked_column(column) for column in columns], targets))
+        else:
+            self.survey += content
+
+
+def others(batch: pa.RecordBatch, step: int) -> Iterator[pa.RecordBatch]:
+    """The rows of a batch that are not for a step."""
+    own = np.array(batch.column(1)) == step
+    if not own.all():
+        yield batch.filter(pa.array(~own)).cast(SCHEMA)
+
+
+def _parted(box: Parts, time: int) -> Parts:
+    """Take the records up to some time out of a box."""
+    found: Parts = {}
+    for form, parts in box.items():
+        early = [part.times[1] <= time for part in parts]
+        found[form] = [_some(part, own) for part, own in zip(parts, early, strict=True)]
+        box[form] = [
+            _some(part, ~own) for part, own in zip(parts, early, strict=True) if not own.all()
+        ]
+    return found
+
+
+def _some(part: RecordColumns, chosen: Booleans) -> RecordColumns:
+    return part if chosen.all() else part.take(chosen)

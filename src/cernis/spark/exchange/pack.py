@@ -1,0 +1,265 @@
+"""Packing: records of a part of the input as rows for the buckets they go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from cernis.plan.routes import Ask, Demand, Positions, Way
+from cernis.records.record_columns import (
+    INFINITE,
+    Coded,
+    Column,
+    Form,
+    Integers,
+    Kind,
+    RecordColumns,
+    Records,
+    taken,
+)
+from cernis.records.seen_forms import forms_in, slots_of
+from cernis.spark.exchange.batch_job import Job, Survey
+from cernis.spark.exchange.blobs import packed_column, packed_records
+from cernis.spark.exchange.entity_components import linked_by
+from cernis.spark.exchange.exchange_rows import LAST, Row
+from cernis.spark.exchange.exchange_rows import Kind as Blob
+
+Piece = tuple[int, int, RecordColumns]
+"""For which bucket, the how many-th for it, and the records."""
+
+MOST_ROWS = 1 << 17
+"""Records in one blob, so that it has a few megabytes at most."""
+
+
+def pack(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
+    """The rows of some records, which are not resolved: what goes where, and what it amounts to.
+
+    Without `home`, equal records go to the same bucket of step 0, whatever they are.
+    """
+    yield from sent_home(records, job, home)
+    if home:
+        yield from demands(records, job)
+    survey = surveyed(records, job)
+    first = job.loaded.routes.steps[0] if home and job.loaded.routes.steps else 0
+    for bucket in range(job.buckets):
+        yield Row(bucket, first, Blob.SURVEY, survey)
+    yield Row(0, LAST, Blob.REPORT, report_of(records, job))
+
+
+def sent_home(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
+    """The rows that bring records home, or, without `home`, where equal ones meet."""
+    waiting: dict[tuple[int, int, int], list[Any]] = {}
+    since: dict[tuple[int, int, int], int] = {}
+    for part in records.relations.values():
+        for step, (bucket, number, own) in _addressed(part, job, home):
+            # Of several relations, the first pieces go together, then the second ones.
+            key = step, bucket, number
+            waiting.setdefault(key, []).append(packed_records(own))
+            since[key] = min(since.get(key, INFINITE), first_of(own))
+    for key, content in waiting.items():
+        yield Row(key[1], key[0], Blob.RECORDS, content, since[key])
+
+
+def pack_links(records: Records, job: Job) -> Iterator[Row]:
+    """What some records link, for each step with links."""
+    for step, links in job.loaded.routes.linked.items():
+        yield Row(0, step, Blob.LINKS, linked_by(records, links).packed())
+
+
+def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int, Piece]]:
+    """The records of one form by step and bucket."""
+    delivery = job.loaded.routes.home(part.form.relation)
+    if not home:
+        columns = [*part.times[1:], *part.columns]
+        where = job.spread(0).of(columns, len(part))
+        yield from ((0, own) for own in by_bucket(part, where, job))
+    elif delivery.way is Way.EVERYWHERE:
+        yield from ((delivery.step, own) for own in to_all(part, job))
+    else:
+        links = () if delivery.way is Way.ONE else delivery.links[0]
+        arguments = arguments_at(part, links)
+        where = job.placed(delivery.step, arguments, len(part), delivery.kinds)
+        yield from ((delivery.step, own) for own in by_bucket(part, where, job))
+
+
+def first_of(part: RecordColumns) -> int:
+    """The first time that records are about."""
+    return int(part.times[1].min()) if len(part) else INFINITE
+
+
+def arguments_at(part: RecordColumns, positions: Positions) -> list[Column]:
+    """The columns of some arguments."""
+    skipped = part.form.width - part.form.relation.arity
+    return [part.columns[skipped + position] for position in positions]
+
+
+def by_bucket(part: RecordColumns, where: Integers, job: Job) -> Iterator[Piece]:
+    """The records of each bucket in pieces of limited size, which are numbered.
+
+    They are in order; where slices are evaluated, in the order of time.
+    """
+    if not len(part):
+        return
+    part, where = _in_time(part, where, job)
+    order = np.argsort(where.astype(np.uint16), kind="stable")
+    bounds = np.append(0, np.cumsum(np.bincount(where)))
+    most = piece_size(job)
+    for bucket in np.flatnonzero(np.diff(bounds)).tolist():
+        for low in range(int(bounds[bucket]), int(bounds[bucket + 1]), most):
+            high = min(low + most, int(bounds[bucket + 1]))
+            yield bucket, (low - int(bounds[bucket])) // most, take(part, order[low:high])
+
+
+def _in_time(part: RecordColumns, where: Integers, job: Job) -> tuple[RecordColumns, Integers]:
+    times = part.times[1]
+    if job.at_once is None or bool(np.all(times[1:] >= times[:-1])):
+        return part, where
+    order = np.argsort(times, kind="stable")
+    return take(part, order), where[order]
+
+
+def piece_size(job: Job) -> int:
+    """How many records are in one piece: of a slice, there are several."""
+    return MOST_ROWS if job.at_once is None else min(MOST_ROWS, max(job.at_once // 8, 1))
+
+
+def take(part: RecordColumns, rows: Integers) -> RecordColumns:
+    """Some of the records; an arrival that is the occurrence is taken once."""
+    at_once = part.times[0] is part.times[1]
+    times = [time[rows] for time in part.times[1:]]
+    return RecordColumns(
+        part.form,
+        [times[0] if at_once else part.times[0][rows], *times],
+        [taken(column, rows) for column in part.columns],
+        part.places[rows],
+        None if part.retracts is None else part.retracts[rows],
+        None if part.gone is None else part.gone[rows],
+        None if part.chances is None else part.chances[rows],
+        ids=None if part.ids is None else taken(part.ids, rows),
+    )
+
+
+def to_all(part: RecordColumns, job: Job) -> Iterator[Piece]:
+    """All records for every bucket, in pieces as those of `by_bucket`."""
+    for _, number, own in by_bucket(part, np.zeros(len(part), np.int64), job):
+        yield from ((bucket, number, own) for bucket in range(job.buckets))
+
+
+# -- demand ------------------------------------------------------------------------------------
+
+
+def demands(records: Records, job: Job) -> Iterator[Row]:
+    """What the rows of drivers ask for, each question once."""
+    found: dict[Demand, list[tuple[list[Column], Integers]]] = {}
+    for form, part in records.relations.items():
+        for ask in job.loaded.routes.asks:
+            if ask.driver == form.relation and len(part):
+                found.setdefault(ask.demand, []).append(_asked(part, ask, job))
+    for demand, parts in found.items():
+        yield from _demand_rows(demand, parts, job)
+
+
+def _asked(part: RecordColumns, ask: Ask, job: Job) -> tuple[list[Column], Integers]:
+    targets = job.spread(ask.demand.step).of(arguments_at(part, ask.key), len(part))
+    return arguments_at(part, ask.positions), targets
+
+
+def _demand_rows(
+    demand: Demand, parts: list[tuple[list[Column], Integers]], job: Job
+) -> Iterator[Row]:
+    from cernis.records.record_columns import joined
+
+    columns = [joined(own) for own in zip(*(columns for columns, _ in parts), strict=True)]
+    targets = np.concatenate([own for _, own in parts])
+    once = distinct_rows([*columns, targets])
+    columns, targets = [taken(column, once) for column in columns], targets[once]
+    asked = [columns[at] for at in demand.hashed]
+    where = job.placed(demand.home, asked, len(targets), demand.kinds)
+    for bucket in np.unique(where).tolist():
+        rows = np.flatnonzero(where == bucket)
+        own = [packed_column(taken(column, rows)) for column in columns]
+        yield Row(bucket, demand.home, Blob.DEMAND, (demand, own, targets[rows]))
+
+
+def distinct_rows(columns: Sequence[Column]) -> Integers:
+    """A row of each distinct combination of values."""
+    from cernis.records.record_columns import numbered
+
+    keys = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        own, count = numbered(column)
+        keys, _ = numbered(keys * max(count, 1) + own)
+    return np.unique(keys, return_index=True)[1]
+
+
+# -- what it amounts to ------------------------------------------------------------------------
+
+
+def surveyed(records: Records, job: Job) -> Survey:
+    """What there is to know of records, resolved or not.
+
+    Of retractions that are among the records only their arrival is known to reach so far.
+    """
+    found = Survey()
+    for form, part in records.relations.items():
+        found += _survey_of(form, part, job)
+    return found
+
+
+def _survey_of(form: Form, part: RecordColumns, job: Job) -> Survey:
+    reach: int | None = None
+    values = forms_in(job.loaded.plan.forms, slots_of(form), part.columns)
+    times = part.times
+    if part.retracts is not None and part.retracts.any():
+        reach = int(part.times[0][part.retracts].max())
+        times = [time[~part.retracts] for time in times]
+    if not len(times[0]):
+        return Survey(None, None, reach, frozenset([form]), values)
+    lasts = [int(times[0].max()), int(times[1].max())]
+    for ends in times[2:]:
+        closed = ends[ends < INFINITE]
+        lasts += [int(closed.max()) - job.tick] if len(closed) else []
+    if part.gone is not None:
+        gone = part.gone[part.gone < INFINITE]
+        lasts += [int(gone.max())] if len(gone) else []
+    return Survey(int(times[1].min()), max(lasts), reach, frozenset([form]), values)
+
+
+def report_of(records: Records, job: Job) -> dict[str, Any]:
+    """What is to be said about records that have just been read."""
+    used = sum(_used(part) for part in records.relations.values())
+    texts = {}
+    for form, part in records.relations.items():
+        for at, reckoned in enumerate(job.loaded.reckoned(form)):
+            if reckoned:
+                texts[form, at] = (_text_count(part, at), _used(part))
+    return {
+        "records": records.count, "used": used, "ignored": records.ignored,
+        "set_aside": records.set_aside, "texts": texts, "warnings": records.warnings,
+        "fluents": records.fluents,
+    }  # fmt: skip
+
+
+def _used(part: RecordColumns) -> int:
+    return len(part) - (0 if part.retracts is None else int(part.retracts.sum()))
+
+
+def _text_count(part: RecordColumns, at: int) -> int:
+    column = part.columns[at]
+    if not isinstance(column, Coded) or not column.values:
+        return 0
+    is_text = np.array([not isinstance(value, int | float) for value in column.values])[
+        column.codes
+    ]
+    if part.retracts is not None:
+        is_text &= ~part.retracts
+    return int(is_text.sum())
+
+
+def title_of(form: Form, at: int) -> str:
+    """How a column is spoken of."""
+    if form.kind is Kind.EVENT:
+        return f"argument {at + 1}"
+    return "the value" if at == 0 else f"argument {at}"

@@ -1,0 +1,1 @@
+"""Positions and AIS sentences to events on Spark."""

@@ -1,0 +1,193 @@
+"""Where the records of a run come from: DataFrames, or files that workers read by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from cernis.errors import DataError
+from cernis.records.mapping import Mappings
+from cernis.records.record_columns import Records
+from cernis.spark.batch.single_task import whole
+from cernis.spark.exchange.batch_job import Job
+from cernis.spark.exchange.exchange_rows import DDL, Row, batches
+from cernis.spark.exchange.record_places import Places
+from cernis.spark.input.event_frames import Frame, is_listed, records_of, wanted_columns
+from cernis.spark.input.splits import (
+    ROW,
+    Split,
+    input_files,
+    parquet_schemas,
+    places_of,
+    read_together,
+    splits_of,
+    tasks_of,
+)
+from cernis.spark.input.typed_frames import kind_of
+from cernis.spark.spark_session import session
+from cernis.spark.task_times import Clock
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Batches = Iterator[pa.RecordBatch]
+Packing = Callable[[Records, Job], Iterator[Row]]
+
+_SMALL: Final = 256 << 20
+"""Files of fewer bytes in all can be read and evaluated by one task, without an exchange."""
+
+_FEW: Final = 1 << 21
+"""With more records than this, several cores are done sooner than one, exchange and all."""
+
+
+@dataclass
+class Source:
+    """Where the records of a run come from."""
+
+    session: SparkSession
+    frames: list[tuple[Frame, DataFrame]] = field(default_factory=list)
+    splits: list[Split] = field(default_factory=list)
+    mappings: Mappings = field(default_factory=Mappings)
+    size: int = 0
+
+    def is_small(self, cores: int) -> bool:
+        """Is it so little that one task should have it all?"""
+        if self.frames or self.size >= _SMALL:
+            return False
+        return cores == 1 or sum(split.size for split in self.splits) <= _FEW * ROW
+
+    def has_at_most(self, records: int, fullest: float) -> bool:
+        """Can it be taken that no bucket has more records than so many?"""
+        if self.frames or not all(split.groups for split in self.splits):
+            return False
+        total = sum(split.high - split.low for split in self.splits)
+        return total <= records or 0 < 1.25 * fullest <= records
+
+    @property
+    def may_retract(self) -> bool:
+        """Can there be retractions among the records?"""
+        return any("retracts" in own.columns for _, own in self.frames) or any(
+            split.may_retract for split in self.splits
+        )
+
+    @property
+    def places(self) -> Places:
+        """Tells sources and lines of records."""
+        if self.splits:
+            return places_of(self.splits)
+        names = [frame.source for frame, _ in self.frames]
+        return Places(names=lambda split: (names[split >> 18] if names else "", 0))
+
+    @property
+    def schemas(self) -> dict[str, dict[str, str]]:
+        """The types of the columns of each relation that has a DataFrame or file of its own."""
+        found = {
+            frame.relation: {title: kind_of(kind) for title, kind in own.dtypes}
+            for frame, own in self.frames
+            if frame.relation
+        }
+        return found | parquet_schemas(self.splits)
+
+    def packed(self, job: Job, how: Packing) -> DataFrame:
+        """All records as rows for their buckets, or what else there is to tell of them."""
+        parts = [self._packed_frame(frame, own, job, how) for frame, own in self.frames]
+        parts.append(self._packed_splits(job, how) if self.splits else self._nothing(job, how))
+        found = parts[0]
+        for part in parts[1:]:
+            found = found.unionAll(part)
+        return found
+
+    def _nothing(self, job: Job, how: Packing) -> DataFrame:
+        """A row for each bucket, so that buckets without records are evaluated too."""
+
+        def run(given: Batches) -> Batches:
+            for _ in given:
+                yield from batches(how(Records(), job))
+
+        return self.session.range(0, 1, 1, 1).mapInArrow(run, DDL)
+
+    def columns(self, frame: Frame, own: DataFrame, job: Job) -> list[str]:
+        """The columns of a DataFrame that are needed."""
+        return [f"`{column}`" for column in wanted_columns(frame, own.columns, job.loaded.shapes)]
+
+    def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, how: Packing) -> DataFrame:
+        columns = self.columns(frame, own, job)
+
+        def run(given: Batches) -> Batches:
+            clock = Clock()
+            read = records_of(given, frame, partition_number(), job.loaded.shapes)
+            for records in clock.over("reading", read):
+                job.tell_read(records.count)
+                yield from clock.over("packing", batches(how(records, job)))
+            yield from batches([clock.row()])
+
+        return own.select(*columns).mapInArrow(run, DDL)
+
+    def _packed_splits(self, job: Job, how: Packing) -> DataFrame:
+        splits, mappings = self.splits, self.mappings
+        tasks = tasks_of(splits)
+
+        def run(given: Batches) -> Batches:
+            clock = Clock()
+            for batch in given:
+                for number in batch.column(0).to_pylist():
+                    shapes = job.loaded.shapes
+                    with clock.at("reading"):
+                        records = read_together(splits, tasks[number], shapes, mappings)
+                    job.tell_read(records.count)
+                    yield from clock.over("packing", batches(how(records, job)))
+            yield from batches([clock.row()])
+
+        numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1))
+        return numbers.mapInArrow(run, DDL)
+
+    def in_one_task(self, job: Job) -> tuple[DataFrame, Callable[[Batches], Batches]]:
+        """All in one task: read, evaluated, and no exchange."""
+        splits, mappings = self.splits, self.mappings
+
+        def run(given: Batches) -> Batches:
+            for _ in given:
+                yield from whole(splits, mappings, job)
+
+        return self.session.range(0, 1, 1, 1), run
+
+
+def source_of(
+    events: Any, mapping: str | Path | Mapping[str, Any] | None, spark: SparkSession | None
+) -> Source:
+    """The source that events are: DataFrames or paths; anything else is a DataError."""
+    from pyspark.sql import DataFrame
+
+    if isinstance(events, DataFrame):
+        return Source(events.sparkSession, [(Frame(0, None), events)])
+    if isinstance(events, Mapping):
+        wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
+        if wrong:
+            raise DataError(f"{wrong[0]} must be a DataFrame")
+        frames = [
+            (Frame(at, str(name), is_listed(own)), own)
+            for at, (name, own) in enumerate(events.items())
+        ]
+        if not frames:
+            return Source(spark or session())
+        return Source(frames[0][1].sparkSession, frames)
+    if isinstance(events, str | Path):
+        events = [events]
+    if not isinstance(events, Sequence) or not all(isinstance(e, str | Path) for e in events):
+        raise DataError("events must be DataFrames or the paths of files")
+    files = input_files(events)
+    splits, mappings = splits_of(files, mapping)
+    size = sum(file.stat().st_size for file in files)
+    return Source(spark or session(), [], splits, mappings, size)
+
+
+def partition_number() -> int:
+    """The number of the partition that this task works on."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0

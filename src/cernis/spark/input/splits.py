@@ -1,0 +1,292 @@
+"""Splits: parts of input files that workers read by themselves, without the JVM."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from glob import glob
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from cernis.errors import DataError
+from cernis.records.column_titles import relation_title
+from cernis.records.gathering import Gathering
+from cernis.records.mapping import Mappings, read_mappings
+from cernis.records.python_rows import add_json_lines
+from cernis.records.record_columns import Form, RecordColumns, Records, one_below_the_other
+from cernis.records.record_shapes import Shapes
+from cernis.records.record_sources import read_file
+from cernis.records.tabular import add_mixed_table, add_table
+from cernis.records.text_records import read_stream
+from cernis.spark.exchange.record_places import Places, sources_of
+from cernis.spark.input.typed_frames import kind_of
+
+BYTES: Final = 1 << 25
+"""How much of a text file is one split."""
+
+ROWS: Final = 1 << 20
+"""How many rows of a Parquet file are one split."""
+
+_PARQUET: Final = (".parquet", ".pq")
+_JSON: Final = (".jsonl", ".ndjson", ".json")
+_TABLES: Final = (".csv", ".tsv")
+_INFINITE: Final = 1 << 62
+ROW: Final = 32
+"""Bytes of a record, roughly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a file: bytes of text, row groups of Parquet, or all of it."""
+
+    file: str
+    kind: str
+    low: int = 0
+    high: int = _INFINITE
+    groups: tuple[int, ...] = ()
+    size: int = 0
+    """About how many bytes it has."""
+
+    @property
+    def may_retract(self) -> bool:
+        """Can there be retractions in it? Text, JSON and a column `retracts` may tell of some."""
+        return self.kind != "parquet"
+
+
+def input_files(paths: Sequence[str | Path]) -> list[Path]:
+    """The files that paths, folders and patterns name, each once; nothing is a DataError.
+
+    Of a folder, all files below it count, but not those whose name, or a folder's, begins with `_`
+    or `.`.
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        own = _matching(str(path))
+        if not own:
+            raise DataError(
+                f"{path}: there is no such file (looked in {Path(path).parent.absolute()})"
+            )
+        found.update(dict.fromkeys(own))
+    return list(found)
+
+
+def _matching(path: str) -> list[Path]:
+    file = Path(path)
+    names = [file] if file.exists() else [Path(each) for each in sorted(glob(path))]
+    return [each for name in names for each in (_below(name) if name.is_dir() else [name])]
+
+
+def _below(folder: Path) -> list[Path]:
+    hidden = ("_", ".")
+    return [
+        file for file in sorted(folder.rglob("*"))
+        if file.is_file()
+        and not any(part.startswith(hidden) for part in file.relative_to(folder).parts)
+    ]  # fmt: skip
+
+
+def splits_of(
+    files: Sequence[Path], mapping: str | Path | Mapping[str, Any] | None, rows: int = ROWS,
+    size: int = BYTES,
+) -> tuple[list[Split], Mappings]:  # fmt: skip
+    """The splits of files, and how the columns of those that need it are mapped."""
+    found: list[Split] = []
+    mappings: dict[Any, None] = {}
+    for file in files:
+        own = read_mappings(mapping, file.parent)
+        mappings.update(dict.fromkeys(own.of(file)))
+        found += _splits(file, bool(own.of(file)), rows, size)
+    return found, Mappings(tuple(mappings))
+
+
+def _splits(file: Path, is_mapped: bool, rows: int, size: int) -> Iterator[Split]:
+    ending = file.suffix.lower()
+    name = str(file.absolute())
+    if ending in _PARQUET and not is_mapped:
+        yield from _row_groups(file, name, rows)
+    elif is_mapped or ending in _TABLES:
+        yield Split(name, "whole", size=file.stat().st_size)
+    else:
+        kind = "json" if ending in _JSON else "text"
+        length = file.stat().st_size
+        for low in range(0, max(length, 1), size):
+            yield Split(name, kind, low, low + size, size=min(size, length - low))
+
+
+def _row_groups(file: Path, name: str, rows: int) -> Iterator[Split]:
+    from pyarrow import parquet
+
+    try:
+        metadata = parquet.read_metadata(file)
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{file}: cannot be read: {error}") from error
+    retracts = "retracts" in metadata.schema.names
+    groups: list[int] = []
+    low = high = 0
+    for group in range(metadata.num_row_groups):
+        groups.append(group)
+        high += metadata.row_group(group).num_rows
+        if high - low >= rows or group + 1 == metadata.num_row_groups:
+            kind = "retracting" if retracts else "parquet"
+            yield Split(name, kind, low, high, tuple(groups), (high - low) * ROW)
+            groups, low = [], high
+
+
+def key_range(file: str, column: str) -> tuple[Any, Any] | None:
+    """The least and the greatest value of a column, as the statistics of a file tell; None if not.
+
+    A file without rows has an empty range, which is None too.
+    """
+    from pyarrow import parquet
+
+    metadata = parquet.read_metadata(file)
+    names = [metadata.schema.column(at).path for at in range(metadata.num_columns)]
+    if column not in names or not metadata.num_row_groups:
+        return None
+    at = names.index(column)
+    told = [
+        metadata.row_group(group).column(at).statistics for group in range(metadata.num_row_groups)
+    ]
+    if not all(own is not None and own.has_min_max for own in told):
+        return None
+    return min(own.min for own in told), max(own.max for own in told)
+
+
+def parquet_schemas(splits: Sequence[Split]) -> dict[str, dict[str, str]]:
+    """The types of the columns of Parquet files, by the relation each is named after."""
+    from pyarrow import parquet
+
+    files = dict.fromkeys(split.file for split in splits if split.groups)
+    return {
+        Path(file).stem: {field.name: _kind(field.type) for field in parquet.read_schema(file)}
+        for file in files
+    }
+
+
+def _kind(kind: pa.DataType) -> str:
+    return kind_of(str(kind.value_type if pa.types.is_dictionary(kind) else kind))
+
+
+def tasks_of(splits: Sequence[Split], size: int = BYTES) -> list[tuple[int, ...]]:
+    """The numbers of splits, in order, so that small ones are read by one task together.
+
+    >>> tasks_of([Split("a", "text", size=10), Split("b", "text", size=20)], 25)
+    [(0,), (1,)]
+    """
+    found: list[list[int]] = []
+    room = 0
+    for number, split in enumerate(splits):
+        if not found or split.size > room:
+            found.append([])
+            room = size
+        found[-1].append(number)
+        room -= split.size
+    return [tuple(task) for task in found]
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read_split(
+    split: Split, number: int, shapes: Shapes, mappings: Mappings, uncertain: bool = False
+) -> Records:
+    """The records of a split, which are not resolved; uncertain ones only if that is said."""
+    before = split.low if split.groups else 0
+    places = sources_of(number, split.file, before)
+    if split.kind in ("text", "json") and split.low:
+        # Counted only if some record of it is set aside.
+        places.names = lambda _: (split.file, lines_before(split.file, split.low))
+    gathering = Gathering(shapes, places, uncertain=uncertain)
+    if split.groups:
+        _add_row_groups(split, gathering)
+    elif split.kind == "whole":
+        read_file(Path(split.file), gathering, mappings)
+    else:
+        stream = io.BytesIO(_text(split))
+        if split.kind == "json":
+            add_json_lines(stream, gathering, split.file)
+        else:
+            read_stream(stream, split.file, gathering)
+    return gathering.unresolved()
+
+
+def read_together(
+    splits: Sequence[Split], numbers: Sequence[int], shapes: Shapes, mappings: Mappings
+) -> Records:
+    """The records of several splits, which are not resolved."""
+    return stacked(read_split(splits[number], number, shapes, mappings) for number in numbers)
+
+
+def stacked(given: Iterable[Records]) -> Records:
+    """Records that are not resolved, one below the other."""
+    found = Records()
+    parts: dict[Form, list[RecordColumns]] = {}
+    for records in given:
+        for form, part in records.relations.items():
+            parts.setdefault(form, []).append(part)
+        found.set_aside += records.set_aside
+        found.warnings += [each for each in records.warnings if each not in found.warnings]
+        found.count += records.count
+        for name, count in records.ignored.items():
+            found.ignored[name] = found.ignored.get(name, 0) + count
+    found.relations = {form: one_below_the_other(own) for form, own in parts.items()}
+    return found
+
+
+def _add_row_groups(split: Split, gathering: Gathering) -> None:
+    from pyarrow import parquet
+
+    table = parquet.ParquetFile(split.file).read_row_groups(list(split.groups))
+    name = Path(split.file).stem
+    if relation_title(table.column_names, gathering.shapes, name):
+        add_mixed_table(table, gathering, split.file)
+    else:
+        add_table(name, table, gathering, split.file)
+
+
+def _text(split: Split) -> bytes:
+    """The lines that begin within the bytes of a split."""
+    with open(split.file, "rb") as stream:
+        start = split.low
+        if start:
+            stream.seek(start - 1)
+            start += len(stream.readline()) - 1
+        if start >= split.high:
+            return b""
+        stream.seek(start)
+        text = stream.read(split.high - start)
+        return text if text.endswith(b"\n") else text + stream.readline()
+
+
+@lru_cache(maxsize=64)
+def lines_before(file: str, low: int) -> int:
+    """How many lines of a file begin before some byte of it."""
+    count, left, last = 0, low - 1, b""
+    with open(file, "rb") as stream:
+        while left > 0:
+            last = stream.read(min(left, 1 << 24))
+            if not last:
+                break
+            count += last.count(b"\n")
+            left -= len(last)
+    # The line that the split before ends with begins there too.
+    return count + 1
+
+
+def places_of(splits: Sequence[Split]) -> Places:
+    """Tells source and line of the places of all splits."""
+
+    def names(number: int) -> tuple[str, int]:
+        if number >= len(splits):
+            return "", 0
+        split = splits[number]
+        if split.groups:
+            return split.file, split.low
+        before = lines_before(split.file, split.low) if split.low else 0
+        return split.file, before
+
+    return Places(names=names)

@@ -1,0 +1,176 @@
+"""Typed DataFrames of one fluent or event: which type each column has, before anything is known.
+
+Spark wants the types of columns before the first row. They follow from the types of the input's
+columns: arguments that share a variable are of one class, and a class is of whole numbers or floats
+if all columns of the input in it are. What is not known is text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from cernis.answers.answer_tables import argument_titles, event_frame, fluent_frame
+from cernis.check.catalogue import pattern_head
+from cernis.check.model import Relation
+from cernis.errors import CernisError, DataError
+from cernis.evaluate.windowed_run import Answer
+from cernis.plan.builder import Plan
+from cernis.records.column_titles import TableForm, table_form
+from cernis.records.record_columns import Kind
+from cernis.records.record_shapes import Shapes
+
+_ARROW: Final = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
+
+
+@dataclass(frozen=True, slots=True)
+class Titled:
+    """The columns of a typed DataFrame and their types."""
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+
+    @property
+    def ddl(self) -> str:
+        """The columns as Spark is told of them."""
+        return ", ".join(f"`{n}` {k}" for n, k in zip(self.names, self.kinds, strict=True))
+
+
+class Columns:
+    """Finds the types of columns, from those of the input."""
+
+    def __init__(self, plan: Plan, schemas: Mapping[str, Mapping[str, str]]) -> None:
+        self._plan = plan
+        self._classes: dict[Hashable, set[str]] = {}
+        shapes = Shapes(plan.checked)
+        for name, schema in schemas.items():
+            self._learn(name, schema, shapes)
+
+    def _learn(self, name: str, schema: Mapping[str, str], shapes: Shapes) -> None:
+        table = _table_form(name, list(schema), shapes)
+        if table is None:
+            return
+        form = table.form
+        kind = "event" if form.kind is Kind.EVENT else "fluent"
+        slots: list[int | str] = [] if form.kind is Kind.EVENT else ["value"]
+        slots += range(form.relation.arity)
+        declared = shapes.declared_text(form)
+        for at, title, is_text in zip(slots, table.columns, declared, strict=True):
+            self._say(kind, form.relation, at, "string" if is_text else schema[title])
+
+    def _say(self, kind: str, relation: Relation, at: int | str, found: str) -> None:
+        class_ = self._plan.checked.types.find((kind, relation, at))
+        self._classes.setdefault(class_, set()).add(found)
+
+    def _kind(self, kind: str, relation: Relation, at: int | str) -> str:
+        known = self._classes.get(self._plan.checked.types.find((kind, relation, at)), {"string"})
+        if known == {"bigint"}:
+            return "bigint"
+        return "double" if known <= {"bigint", "double"} else "string"
+
+    def of_fluent(self, relation: Relation) -> Titled:
+        """The columns of a fluent."""
+        entry = self._plan.checked.catalogue.fluents[relation]
+        names = (*argument_titles(entry.argument_names), "value", "start", "end", "open")
+        slots: list[int | str] = [*range(relation.arity), "value"]
+        kinds = [self._kind("fluent", relation, at) for at in slots]
+        return Titled(names, (*kinds, "bigint", "bigint", "boolean"))
+
+    def of_event(self, relation: Relation) -> Titled:
+        """The columns of a derived event."""
+        entry = self._plan.checked.catalogue.events[relation]
+        times = ("start", "occurrence") if self._is_pattern(relation) else ("occurrence",)
+        names = (*argument_titles(entry.argument_names), *times)
+        kinds = [self._kind("event", relation, at) for at in range(relation.arity)]
+        return Titled(names, (*kinds, *("bigint" for _ in times)))
+
+    def _is_pattern(self, relation: Relation) -> bool:
+        patterns = self._plan.checked.definitions.patterns
+        return any(pattern_head(rule).relation == relation for rule in patterns)
+
+
+def _table_form(name: str, titles: Sequence[str], shapes: Shapes) -> TableForm | None:
+    """What the columns of a relation are; None if there is something wrong with them.
+
+    Those who read it will say what. Whether the order of the columns counts is not known here.
+    """
+    for listed in (False, True):
+        try:
+            return table_form(name, titles, shapes, name, listed=listed)
+        except DataError:
+            continue
+    return None
+
+
+def typed_fluent(answer: Answer, relation: Relation, columns: Titled) -> pa.Table:
+    """The intervals of a fluent with these columns."""
+    table = answer.fluents.get(relation)
+    if table is None:
+        return _nothing(columns)
+    frame = fluent_frame(relation, table, _Names(relation, columns.names[:-4]))  # type: ignore[arg-type]
+    return _cast(frame, columns)
+
+
+def typed_event(answer: Answer, relation: Relation, columns: Titled) -> pa.Table:
+    """The happenings of an event with these columns."""
+    table = answer.events.get(relation)
+    if table is None:
+        return _nothing(columns)
+    names = columns.names[: relation.arity]
+    frame = event_frame(relation, table, _Names(relation, names))  # type: ignore[arg-type]
+    return _cast(frame, columns)
+
+
+class _Names:
+    """As much of a catalogue as it takes to title columns, without sending all of it to workers."""
+
+    def __init__(self, relation: Relation, names: Sequence[str]) -> None:
+        own = {relation: _Entry(tuple(names))}
+        self.fluents = self.events = own
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    argument_names: tuple[str, ...]
+
+
+def _schema(columns: Titled) -> pa.Schema:
+    kinds = [pa.bool_() if kind == "boolean" else _ARROW[kind] for kind in columns.kinds]
+    return pa.schema(list(zip(columns.names, kinds, strict=True)))
+
+
+def _nothing(columns: Titled) -> pa.Table:
+    return _schema(columns).empty_table()
+
+
+def _cast(frame: pa.Table, columns: Titled) -> pa.Table:
+    wanted = _schema(columns)
+    try:
+        return frame.cast(wanted)
+    except pa.ArrowInvalid as error:
+        raise CernisError(
+            f"a column holds other values than the input's columns told: {error}; "
+            "`intervals` and `events` have all values as text"
+        ) from error
+
+
+def kind_of(given: str) -> str:
+    """The type of a column of the input, by the name that Arrow or Spark has for it.
+
+    >>> [kind_of(name) for name in ("int64", "long", "double", "timestamp[us]", "string")]
+    ['bigint', 'bigint', 'double', 'bigint', 'string']
+    """
+    plain = given.partition("[")[0].partition("(")[0]
+    if plain in _WHOLE:
+        return "bigint"
+    return "double" if plain in ("double", "float", "halffloat", "decimal") else "string"
+
+
+_WHOLE: Final = frozenset(
+    {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32)}
+    | {"int64", "long", "integer", "short", "byte", "bigint", "smallint", "tinyint", "int"}
+    | {"timestamp", "timestamp_ntz", "date", "date32", "date64"}
+)

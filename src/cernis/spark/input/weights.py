@@ -1,0 +1,170 @@
+"""Weights: a look at some of the input tells which entities are heavy, and buckets are made even.
+
+Keys are hashed to slots, and slots are dealt out to buckets, the heaviest first, each to the bucket
+that has least by then. An entity with more than its share fills a bucket of its own, or nearly so,
+and that bucket has a low number, so that its task is begun first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cernis.errors import DataError
+from cernis.plan.routes import Positions, Way
+from cernis.records.column_titles import is_in_order, relation_title, table_form
+from cernis.records.mapping import Mappings
+from cernis.records.record_columns import Column, Form
+from cernis.records.tabular import argument_column
+from cernis.spark.exchange.batch_job import Job
+from cernis.spark.exchange.buckets import SLOTS, Slots, Spread, hashes_of, slots_of
+from cernis.spark.exchange.pack import arguments_at
+from cernis.spark.input.splits import ROW, Split, read_split
+
+Weights: TypeAlias = npt.NDArray[np.float64]
+Keys: TypeAlias = tuple[int, list[Column], int]
+"""For which step, the columns of keys, and how many."""
+
+_LOOKS: Final = 8
+"""How many places of the input are looked at."""
+
+_TEXT: Final = 1 << 20
+"""Bytes of text that are looked at in one place."""
+
+_KEYS: Final = 1 << 17
+"""Keys of a Parquet file that are looked at in one place."""
+
+_UNSEEN: Final = 0.05
+"""What a slot weighs at least, of what it would if all weighed the same: it may have keys."""
+
+
+def spread_by_weight(
+    job: Job, splits: Sequence[Split], mappings: Mappings
+) -> tuple[dict[int, Spread], float]:
+    """How keys are spread at each step, and about how many records the fullest bucket gets.
+
+    Steps of which nothing was seen are left out: there, keys are spread by hash.
+    """
+    weights = sampled(job, splits, mappings)
+    found = {step: Spread(job.buckets, dealt(own, job.buckets)) for step, own in weights.items()}
+    fullest = [float(loads(own, found[step]).max()) for step, own in weights.items()]
+    return found, max(fullest, default=0.0)
+
+
+def loads(weights: Weights, spread: Spread) -> Weights:
+    """What each bucket has to bear."""
+    assert spread.slots is not None
+    return np.bincount(spread.slots, weights, spread.buckets).astype(np.float64)
+
+
+def dealt(weights: Weights, buckets: int) -> Slots:
+    """A bucket for each slot, so that buckets are even.
+
+    >>> dealt(np.array([1.0, 9.0, 2.0, 3.0]), 2).tolist()
+    [1, 0, 1, 1]
+    """
+    least = weights + _UNSEEN * weights.sum() / len(weights)
+    found = np.zeros(len(weights), np.uint16)
+    waiting = [(0.0, bucket) for bucket in range(buckets)]
+    for slot in np.argsort(-least, kind="stable").tolist():
+        load, bucket = waiting[0]
+        found[slot] = bucket
+        heapq.heapreplace(waiting, (load + float(least[slot]), bucket))
+    return found
+
+
+def sampled(job: Job, splits: Sequence[Split], mappings: Mappings) -> dict[int, Weights]:
+    """About how many records the slots of each step have, as far as a look here and there tells."""
+    found: dict[int, Weights] = {}
+    for numbers in _by_step(job, splits):
+        for at, rows in looked_at(splits, numbers):
+            for step, columns, length in _keys(job, splits, at, mappings):
+                slots = slots_of(hashes_of(columns, length))
+                own = found.setdefault(step, np.zeros(SLOTS))
+                own += np.bincount(slots, minlength=SLOTS) * (rows / length)
+    return found
+
+
+def _by_step(job: Job, splits: Sequence[Split]) -> list[list[int]]:
+    """The numbers of splits: those of relations that are at home at one step, and all others."""
+    routes = job.loaded.routes
+    steps = {relation.name: home.step for relation, home in routes.homes.items()}
+    found: dict[int | None, list[int]] = {}
+    for number, split in enumerate(splits):
+        step = steps.get(Path(split.file).stem) if split.groups else None
+        found.setdefault(step, []).append(number)
+    return list(found.values())
+
+
+def looked_at(
+    splits: Sequence[Split], numbers: Sequence[int], looks: int = _LOOKS
+) -> Iterator[tuple[int, float]]:
+    """Some of the splits, at even distances, and for about how many records each stands.
+
+    >>> list(looked_at([Split("a", "text", size=32), Split("b", "text", size=96)], [0, 1], 2))
+    [(0, 2.0), (1, 2.0)]
+    """
+    ends = np.cumsum([splits[number].size for number in numbers])
+    if not ends[-1]:
+        return
+    points = (np.arange(looks) + 0.5) * (ends[-1] / looks)
+    chosen, counts = np.unique(np.searchsorted(ends, points, "left"), return_counts=True)
+    for at, count in zip(chosen.tolist(), counts.tolist(), strict=True):
+        yield numbers[at], float(count / looks * ends[-1] / ROW)
+
+
+def _keys(job: Job, splits: Sequence[Split], at: int, mappings: Mappings) -> Iterator[Keys]:
+    """The keys of records of a split, by which they are spread."""
+    split = splits[at]
+    if split.groups:
+        yield from _parquet_keys(job, split)
+    elif split.kind in ("text", "json"):
+        part = replace(split, high=min(split.high, split.low + _TEXT))
+        records = read_split(part, at, job.loaded.shapes, mappings)
+        for form, own in records.relations.items():
+            key = _key(job, form)
+            if key is not None and len(own):
+                yield key[0], arguments_at(own, key[1]), len(own)
+
+
+def _parquet_keys(job: Job, split: Split) -> Iterator[Keys]:
+    """Only the columns of keys are read. Tables of several relations are not looked at."""
+    from pyarrow import parquet
+
+    name, shapes = Path(split.file).stem, job.loaded.shapes
+    with parquet.ParquetFile(split.file) as file:
+        titles = file.schema_arrow.names
+        if relation_title(titles, shapes, name) is not None or not shapes.knows(name):
+            return
+        try:
+            listed = is_in_order(file.schema_arrow.metadata)
+            table_of = table_form(name, titles, shapes, split.file, listed=listed)
+        except DataError:
+            # It is told by those who read the file.
+            return
+        form, columns = table_of.form, table_of.columns
+        key = _key(job, form)
+        if key is None or not key[1]:
+            return
+        chosen = [columns[form.width - form.relation.arity + at] for at in key[1]]
+        table = file.read_row_groups(list(split.groups), columns=chosen).select(chosen)
+    if len(table) > _KEYS:
+        # Not at even distances: entities may take turns.
+        rows = np.random.default_rng(len(table)).integers(0, len(table), _KEYS)
+        table = table.take(pa.array(np.sort(rows)))
+    table = table.drop_null()
+    if len(table):
+        yield key[0], [argument_column(own, name) for own in table.columns], len(table)
+
+
+def _key(job: Job, form: Form) -> tuple[int, Positions] | None:
+    """The step at which records are at home, and the positions of the key they go by."""
+    home = job.loaded.routes.home(form.relation)
+    return (home.step, home.links[0]) if home.way is Way.KEYED else None

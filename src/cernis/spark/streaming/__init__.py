@@ -1,0 +1,1 @@
+"""Streams: micro-batches, the state of buckets, sources and replay."""

@@ -1,0 +1,231 @@
+"""The input of a stream: what its rows are, and how they become records.
+
+Rows are of one of four kinds:
+
+- records, with a column `name`, as tables have them;
+- text, in a column `value`: lines of text records, as from Kafka, MQTT or text files;
+- files, in a column `value`, as a feeder tells of them: workers read them, whatever their format;
+- records of several DataFrames, each with its relation: one column of structures for each.
+
+What has the name `$clock` is no record: it says that all that arrived up to its time has come. So
+does a file that ends in `.clock`, with a time in it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from errno import EACCES, EISDIR, ENOENT, ENOTDIR, EPERM
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.errors import DataError
+from cernis.records.column_titles import CLOCK_TIMES, NAMES
+from cernis.records.gathering import CLOCK, Gathering
+from cernis.records.mapping import Mappings
+from cernis.records.record_columns import Records, Sources
+from cernis.records.record_shapes import Shapes
+from cernis.records.record_sources import read_file
+from cernis.records.tabular import add_mixed_table, add_table
+from cernis.records.text_records import read_stream
+from cernis.records.times import Unusable, time_point
+from cernis.spark.exchange.record_places import first_place
+from cernis.spark.input.event_frames import Frame, wanted_columns
+from cernis.spark.streaming.folder import Entry, path_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CLOCK_ENDING: Final = ".clock"
+"""The ending of files that only tell the time."""
+
+_LINE: Final = f"{CLOCK}|"
+_TIME: Final = "clock"
+
+
+class Rows(StrEnum):
+    """What the rows of a stream are."""
+
+    RECORDS = "records"
+    TEXT = "text"
+    FILES = "files"
+    FRAMES = "frames"
+
+
+@dataclass(frozen=True)
+class Input:
+    """What the rows of a stream are, and what has to be known to read them."""
+
+    kind: Rows
+    relations: tuple[str, ...] = ()
+    mappings: Mappings | None = None
+    ids: str | None = None
+    """The title of the column of ids, if records have such."""
+    uncertain: bool = False
+    """May records have probabilities?"""
+
+
+def input_of(events: Any, shapes: Shapes, ids: str | None = None) -> tuple[Input, DataFrame]:
+    """What a stream's rows are, and the rows as one DataFrame; else a DataError."""
+    from pyspark.sql import DataFrame
+
+    if isinstance(events, Mapping):
+        return _frames(events, shapes, ids)
+    if not isinstance(events, DataFrame):
+        raise DataError("events must be a streaming DataFrame, or a mapping from names to such")
+    titles = events.columns
+    if any(title in titles for title in NAMES):
+        return Input(Rows.RECORDS, ids=ids), events
+    if "value" in titles:
+        return Input(Rows.TEXT, ids=ids), events.selectExpr("cast(value as string) as value")
+    raise DataError(
+        "the rows of a stream must have a column name (records) or value (text records), or be "
+        f"`files(spark, folder)`; there are {', '.join(titles)}. Give a DataFrame a relation: "
+        "{'go_to': df}"
+    )
+
+
+def _frames(events: Mapping[Any, Any], shapes: Shapes, ids: str | None) -> tuple[Input, DataFrame]:
+    """Several DataFrames as one: a row of one has nothing in the columns of the others."""
+    from pyspark.sql import DataFrame
+    from pyspark.sql.functions import struct
+
+    wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
+    if wrong or not events:
+        raise DataError(f"{wrong[0] if wrong else 'events'} must be a DataFrame")
+    found: DataFrame | None = None
+    for at, (name, own) in enumerate(events.items()):
+        titles = wanted_columns(Frame(at, str(name)), own.columns, shapes, ids)
+        packed = own.select(struct(*(f"`{title}`" for title in titles)).alias(f"of{at}"))
+        found = packed if found is None else found.unionByName(packed, True)
+    assert found is not None
+    return Input(Rows.FRAMES, tuple(map(str, events)), ids=ids), found
+
+
+def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
+    """The rows, and every second one that tells the time: that of the wall, less some seconds.
+
+    Times of records must be seconds since 1970.
+    """
+    ticks = rows.sparkSession.readStream.format("rate").option("numPartitions", 1).load()
+    time = f"unix_seconds(timestamp) - {behind}"
+    if what.kind is Rows.FRAMES:
+        told = ticks.selectExpr(f"{time} as {_TIME}")
+    elif what.kind is Rows.RECORDS:
+        kinds = dict(rows.dtypes)
+        name = next(title for title in NAMES if title in kinds)
+        title = next(each for each in CLOCK_TIMES if each in kinds)
+        told = ticks.selectExpr(
+            f"'{CLOCK}' as `{name}`", f"cast({time} as {kinds[title]}) as `{title}`"
+        )
+    else:
+        only = rows.columns[0]
+        told = ticks.selectExpr(f"concat('{_LINE}', {time}) as `{only}`")
+    return rows.unionByName(told, True)
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes) -> Records:
+    """The records in the rows of one partition of a micro-batch; they are not resolved."""
+    batches = list(given)
+    sources = Sources(_next=first_place(part))
+    gathering = Gathering(shapes, sources, uncertain=what.uncertain, ids=what.ids, live=True)
+    if not batches:
+        return gathering.unresolved()
+    table = pa.Table.from_batches(batches)
+    if what.kind is Rows.TEXT:
+        _add_text(table["value"], gathering)
+    elif what.kind is Rows.FILES:
+        _add_files(table["value"].to_pylist(), what, gathering)
+    elif what.kind is Rows.RECORDS:
+        add_mixed_table(table, gathering, "")
+    else:
+        _add_frames(table, what, gathering)
+    return gathering.unresolved()
+
+
+def _add_frames(table: pa.Table, what: Input, gathering: Gathering) -> None:
+    if _TIME in table.column_names:
+        for time in table[_TIME].drop_null().to_pylist():
+            _tell_clock(str(time), gathering)
+        table = table.drop_columns([_TIME])
+    for name, own in zip(what.relations, table.columns, strict=True):
+        add_table(name, _flat(own), gathering, name)
+
+
+def _add_files(lines: list[str], what: Input, gathering: Gathering) -> None:
+    """Take in files by their entries; those that cannot be read are skipped, and named."""
+    for line in filter(str.strip, lines):
+        if line.startswith(_LINE):
+            _tell_clock(line.removeprefix(_LINE), gathering)
+            continue
+        path, skipped, _ = Entry.of(line)
+        file = Path(path_of(path))
+        try:
+            if skipped is None:
+                _add_file(file, what, gathering)
+        except DataError as error:
+            if _may_pass(error):
+                raise
+            skipped = str(error)
+        if skipped is not None:
+            gathering.skip(str(file), skipped)
+
+
+def _add_file(file: Path, what: Input, gathering: Gathering) -> None:
+    if file.suffix == CLOCK_ENDING:
+        try:
+            text = file.read_text("utf-8", "replace")
+        except OSError as error:
+            raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+        _tell_clock(text, gathering, str(file))
+    else:
+        read_file(file, gathering, what.mappings or Mappings())
+
+
+def _may_pass(error: DataError) -> bool:
+    """Is it the system that cannot read a file now, and may another time?"""
+    cause = error.__cause__
+    number = cause.errno if isinstance(cause, OSError) else None
+    return number not in (None, ENOENT, EACCES, EPERM, EISDIR, ENOTDIR)
+
+
+def _tell_clock(text: str, gathering: Gathering, source: str = "") -> None:
+    """Let a stream know up to when all has come, as one text says."""
+    place = gathering.sources.begin(source)
+    gathering.sources.grow(1)
+    try:
+        time = time_point(text)
+    except Unusable:
+        gathering.tell_clock_once(None, place, f"{_LINE}{text.strip()}")
+    else:
+        gathering.tell_clock_once(time, place, f"{_LINE}{time}")
+
+
+def _add_text(values: pa.ChunkedArray, gathering: Gathering) -> None:
+    """Take in text records: as many in each value as it has lines."""
+    nothing, end = (pa.scalar(text, pa.large_string()) for text in ("", "\n"))
+    long = values.drop_null().cast(pa.large_string())
+    whole = pc.binary_join_element_wise(long, nothing, end)
+    for chunk in whole.chunks:
+        _, offsets, data = chunk.buffers()
+        if data is not None and len(chunk):
+            places = memoryview(offsets).cast("q")
+            text = data[places[chunk.offset] : places[chunk.offset + len(chunk)]]
+            read_stream(io.BytesIO(text), "", gathering)
+
+
+def _flat(column: pa.ChunkedArray) -> pa.Table:
+    """The rows of a column of structures, but for those that are none."""
+    parts = [
+        pa.RecordBatch.from_struct_array(chunk) for chunk in column.drop_null().chunks if len(chunk)
+    ]
+    schema = pa.schema(list(column.type))
+    return pa.Table.from_batches(parts, schema)

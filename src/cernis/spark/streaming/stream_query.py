@@ -1,0 +1,422 @@
+"""Streams: recognition on Structured Streaming, from streaming DataFrames to a feed of changes.
+
+Each micro-batch is one job: its rows become records, which go to the buckets of their entities,
+stage by stage, as in the batch job. A bucket takes up its state as the micro-batch before left it,
+answers the queries that are due, and leaves its state under the number of this one. What a
+micro-batch is made of is in Spark's checkpoint before it begins; state and sink go by its number.
+So one that was interrupted is done again, and nothing is lost or there twice.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from cernis.errors import DataError
+from cernis.evaluate.columns.strata import refuse
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
+from cernis.plan.builder import Plan
+from cernis.plan.definition_diff import fact_digests, fingerprint
+from cernis.program import Program, load
+from cernis.records.mapping import Mappings, read_mappings
+from cernis.records.record_columns import SetAside
+from cernis.session.feed import FEED
+from cernis.session.settings import Length, Point, Settings, length, settings
+from cernis.session.uncertain_session import UncertainSession
+from cernis.spark.batch.uncertain_parts import keys_of
+from cernis.spark.exchange.batch_job import Job, job_of
+from cernis.spark.exchange.blobs import loads
+from cernis.spark.exchange.exchange_rows import DDL, LAST, Kind, Row, batches
+from cernis.spark.exchange.record_places import FIRST_LINES
+from cernis.spark.input.batch_input import partition_number
+from cernis.spark.input.bucket_domains import foreign_domains
+from cernis.spark.metrics import GAUGES, Metrics, MetricsListener
+from cernis.spark.sinks import Sink, sink_of, stream_name
+from cernis.spark.spark_session import cores_of
+from cernis.spark.streaming.bucket_store import Checkpoint
+from cernis.spark.streaming.file_source import Feeder, FolderSource
+from cernis.spark.streaming.notices import Notices
+from cernis.spark.streaming.stream_input import Input, Rows, input_of, read, with_heartbeat
+from cernis.spark.streaming.stream_job import StreamJob, packed
+from cernis.spark.streaming.stream_stage import evaluate
+from cernis.spark.worker_errors import explained
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Batches = Iterator[pa.RecordBatch]
+
+POLICIES: Final = ("early", "partial", "final")
+_KEPT: Final = 1000
+"""Records set aside that are kept to be looked at; all are counted."""
+
+
+def stream(
+    program: Program | str | Path, events: Any, *, checkpoint: str | Path, window: Length,
+    step: Length | None = None, lateness: Length | int = 0, policy: str = "early",
+    sink: Any = "memory", start: Point | None = None, tick: int | None = None,
+    ties: str | None = None, future: Length | None = None, facts: Iterable[str | Path] = (),
+    mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
+    every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
+    ids: str | None = None,
+    uncertain: bool | Mapping[str, Any] = False,
+) -> Stream:  # fmt: skip
+    """Recognise on a stream: start it, and give a handle to it.
+
+    Events are a streaming DataFrame of records (with a column `name`), of text records (`value`)
+    or of files (`cernis.spark.files`), or a mapping from names of relations to streaming
+    DataFrames. Queries are a step apart, at multiples of it unless a `start` is given. Each is
+    answered when some record has arrived that is later by more than `lateness`. What comes later
+    still is used as long as it is in the window; else it is set aside. A record more than `future`
+    ahead of the others is too.
+
+    Changes go to the sink: see `cernis.spark.sinks.sink_of`. The checkpoint is a folder that all
+    workers see. A stream that is started again with it goes on where it ended.
+
+    A micro-batch begins when the one before is done, or `every` so often (`"10 seconds"`). With
+    `until_done` the stream ends when it has read all that is there. With a `heartbeat`, the clock
+    goes on where no records come: all is taken to have come that arrived longer ago than that, by
+    the clock on the wall. Times must be seconds since 1970 then.
+
+    `ids` is the title of a column that tells records of one relation from one another; in text
+    records it is the last field. A record whose id is in the window is ignored, and a retraction
+    takes back the record of its id.
+
+    If records are `uncertain`, changes have the mean probability of their intervals. Settings
+    may be given: `{"threshold": 0.6, "memory": 60, "durations": "durations.toml"}`, and those that
+    `Program.uncertain_session` has besides.
+    """
+    loaded = program if isinstance(program, Program) else load(program, facts)
+    for diagnostic in loaded.plan.diagnostics:
+        warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=2)
+    chosen = settings(window, step or window, start, None, tick, ties)
+    how = _How(
+        chosen, 0 if lateness == 0 else length(lateness, "lateness"), policy,
+        None if future is None else length(future, "future"),
+        likely_of(uncertain, loaded),
+    )  # fmt: skip
+    folder = Checkpoint(Path(checkpoint).absolute())
+    feeder = None
+    if isinstance(events, FolderSource):
+        _see_files(folder)
+        feeder = events.feeder(folder.files)
+    rows = events if feeder is None else events.frame(feeder)
+    given, frame = _input(loaded.plan, rows, mapping, ids, are_files=feeder is not None)
+    given = replace(given, uncertain=how.likely is not None)
+    if heartbeat is not None:
+        frame = with_heartbeat(given, frame, length(heartbeat, "heartbeat"))
+    target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
+    made = Stream(_job(loaded.plan, how, given, frame, folder, partitions), target, feeder)
+    made.begin(frame, every, until_done)
+    return made
+
+
+@dataclass(frozen=True)
+class _How:
+    """How to recognise on a stream."""
+
+    settings: Settings
+    lateness: int
+    policy: str
+    future: int | None
+    likely: UncertainSettings | None = None
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise DataError(f"the policy is one of {', '.join(POLICIES)}, not {self.policy}")
+
+
+def _input(
+    plan: Plan, events: Any, mapping: str | Path | Mapping[str, Any] | None, ids: str | None,
+    are_files: bool,
+) -> tuple[Input, DataFrame]:  # fmt: skip
+    if are_files:
+        mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
+        return Input(Rows.FILES, mappings=mappings, ids=ids), events
+    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, ids)
+    if not frame.isStreaming:
+        raise DataError("events must come from readStream; for what is at rest, use recognise")
+    if getattr(frame.sparkSession, "_sc", None) is None:
+        raise DataError("a stream needs a session of its own process, and none of Spark Connect")
+    return given, frame
+
+
+def _job(
+    plan: Plan, how: _How, given: Input, frame: DataFrame, folder: Checkpoint,
+    partitions: int | None,
+) -> StreamJob:  # fmt: skip
+    """The job of every micro-batch; a checkpoint that is another stream's is a DataError."""
+    chosen = how.settings
+    told = folder.claim({
+        "program": fingerprint(plan.checked), "facts": fact_digests(plan.checked),
+        "window": chosen.window, "step": chosen.step,
+        "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
+        "ids": given.ids or "",
+        "partitions": _buckets(plan, partitions, folder, frame, how),
+        "uncertain": how.likely is not None and json.loads(json.dumps(asdict(how.likely))),
+    })  # fmt: skip
+    _see_whole(folder)
+    job = _spread_plan(job_of(plan, chosen, told["partitions"]), frame)
+    assert chosen.window is not None
+    assert chosen.step is not None
+    return StreamJob(
+        job, given, folder, chosen.window, chosen.step, how.lateness, how.policy, chosen.start,
+        how.future, likely=how.likely,
+    )  # fmt: skip
+
+
+def _spread_plan(job: Job, frame: DataFrame) -> Job:
+    """The job with its plan sent to the workers once, and not with every task of a micro-batch."""
+    return replace(job, plan=frame.sparkSession.sparkContext.broadcast(job.plan))
+
+
+def likely_of(given: bool | Mapping[str, Any], program: Program) -> UncertainSettings | None:
+    """How likely intervals are recognised; None if records are certain."""
+    if given is False:
+        return None
+    told = {} if given is True else dict(given)
+    known = list(signature(uncertain_settings).parameters)
+    unknown = sorted(set(told) - set(known))
+    if unknown:
+        there = ", ".join(known)
+        raise DataError(f"uncertain records have no setting {unknown[0]}; there are {there}")
+    chosen = uncertain_settings(**told)
+    chosen.check_names(program.fluents)
+    return chosen
+
+
+def _buckets(
+    plan: Plan, wanted: int | None, folder: Checkpoint, frame: DataFrame, how: _How
+) -> int:
+    """Into how many buckets entities are spread: one where the rules need all in one place."""
+    if how.likely is not None:
+        # What rules do that is not defined under uncertainty is found out by a query of nothing.
+        UncertainSession(plan, how.likely, start=0).query(0)
+    else:
+        for stage in plan.stages:
+            for stratum in stage.strata:
+                refuse(stratum)
+    if wanted is not None and wanted < 1:
+        raise DataError("there must be at least one partition")
+    routes = job_of(plan, settings(), 2).loaded.stream_routes
+    if how.likely is not None and keys_of(plan) is None:
+        return 1
+    if foreign_domains(plan, routes) or not routes.owned:
+        return 1
+    return wanted or _partitions_before(folder) or 2 * cores_of(frame.sparkSession)
+
+
+def _partitions_before(folder: Checkpoint) -> int | None:
+    try:
+        before = json.loads((folder.folder / "stream.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return int(before["partitions"]) if "partitions" in before else None
+
+
+def _see_files(folder: Checkpoint) -> None:
+    """Refuse a checkpoint that does not say which files were read: all would be read again."""
+    if (folder.spark / "offsets").is_dir() and not (folder.files / "log").is_file():
+        raise DataError(
+            f"the checkpoint {folder.folder} has no {folder.files / 'log'}, which says what files "
+            "were read: restore it, or start with a new checkpoint"
+        )
+
+
+def _see_whole(folder: Checkpoint) -> None:
+    """Refuse a checkpoint that has lost Spark's part: numbers of micro-batches would begin anew."""
+    if folder.last() >= 0 and not (folder.spark / "offsets").is_dir():
+        raise DataError(
+            f"the checkpoint {folder.folder} has a state but no {folder.spark}: restore that, or "
+            "start with a new checkpoint"
+        )
+
+
+@dataclass
+class Stream:
+    """A stream that runs: its figures, and how to wait for it or stop it."""
+
+    job: StreamJob
+    sink: Sink
+    feeder: Feeder | None = None
+    """What looks for files, if the input is a folder."""
+    metrics: Metrics = field(default_factory=Metrics)
+    set_aside: list[SetAside] = field(default_factory=list)
+    """Records that were not used, with the reason; the last thousand."""
+    skipped: list[SetAside] = field(default_factory=list)
+    """Files that were not read, with the reason; the last thousand."""
+    notices: Notices = field(init=False)
+    """What about the input is probably not meant, names among it that no rule mentions."""
+    query: StreamingQuery = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.notices = Notices(self.job.job.loaded.plan.checked.catalogue)
+
+    def begin(self, frame: DataFrame, every: str | None, until_done: bool) -> None:
+        """Start it."""
+        self._streams = frame.sparkSession.streams
+        self._listener = MetricsListener(self.metrics)
+        self._streams.addListener(self._listener)
+        writer = frame.writeStream.foreachBatch(self._batch)
+        writer = writer.option("checkpointLocation", str(self.job.checkpoint.spark))
+        if until_done:
+            writer = writer.trigger(availableNow=True)
+        elif every is not None:
+            writer = writer.trigger(processingTime=every)
+        folder = self.job.checkpoint
+        before = folder.committed(folder.last()) or {}
+        self.metrics.resume(before.get("gauges", {}))
+        if self.feeder is not None:
+            self.feeder.look()
+        self.query = writer.start()
+        self._listener.run = str(self.query.runId)
+        if self.feeder is not None and until_done:
+            self.feeder.stop()
+        elif self.feeder is not None:
+            self.feeder.begin(lambda: self.query.isActive, self.query.stop)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until the stream ends; if it failed, raise why. Has it ended?"""
+        try:
+            with explained():
+                self.query.awaitTermination(seconds)  # type: ignore[arg-type]
+        finally:
+            if not self.query.isActive:
+                self._end()
+        if self.feeder is not None:
+            self.feeder.see_trouble()
+        return not self.query.isActive
+
+    def _end(self) -> None:
+        self._streams.removeListener(self._listener)
+        if self.feeder is not None:
+            self.feeder.stop()
+
+    def catch_up(self) -> None:
+        """Wait until all is done that the source has by now."""
+        if self.feeder is not None:
+            self.feeder.see_trouble()
+            self.feeder.look()
+        with explained():
+            self.query.processAllAvailable()
+
+    def stop(self) -> None:
+        """Stop it; a micro-batch under way will be done again."""
+        self.query.stop()
+        self._end()
+
+    # -- a micro-batch ----------------------------------------------------------------------
+
+    def _batch(self, frame: DataFrame, number: int) -> None:
+        folder = self.job.checkpoint
+        if folder.committed(number) is not None:
+            # It was done, and Spark did not come to know.
+            return
+        began = time.perf_counter()
+        before = folder.committed(folder.last()) or {"state": -1, "clock": None, "query": None}
+        job = self.job.at(number, before["state"], before["clock"])
+        changes, told = _done(frame, job)
+        self.sink.write(number, changes)
+        # A micro-batch without partitions comes to no bucket: the state stays where it is.
+        state = number if "queries" in told else before["state"]
+        known = {"clock": before["clock"], "query_time": before["query"]}
+        told |= {name: value for name, value in known.items() if told[name] is None}
+        gauges = before.get("gauges", {}) | {name: told[name] for name in GAUGES if name in told}
+        folder.commit(number, {
+            "state": state, "clock": told["clock"], "query": told["query_time"], "gauges": gauges,
+        })  # fmt: skip
+        self._count(told, changes, time.perf_counter() - began)
+
+    def _count(self, told: dict[str, Any], changes: pa.Table, seconds: float) -> None:
+        aside, skipped, ignored = (told.pop(name) for name in ("aside", "skipped", "ignored"))
+        self.set_aside = [*self.set_aside, *aside][-_KEPT:]
+        self.skipped = [*self.skipped, *skipped][-_KEPT:]
+        self.notices.take(ignored, skipped, told.pop("warnings"))
+        self.notices.fluents.update(told.pop("fluents"))
+        told |= {"ignored": ignored.total(), "skipped_files": len(skipped)}
+        kinds = changes["change"].to_pylist()
+        told["inserted"] = kinds.count("insert")
+        told["revised"] = kinds.count("delete")
+        self.metrics.add(told, seconds)
+
+
+def _done(frame: DataFrame, job: StreamJob) -> tuple[pa.Table, dict[str, Any]]:
+    """The changes of a micro-batch, and what is to be told of it."""
+    return outcome_of(_rows(frame, job).select("kind", "blob").toArrow(), job.schema)
+
+
+def outcome_of(rows: pa.Table, schema: pa.Schema = FEED) -> tuple[pa.Table, dict[str, Any]]:
+    """What the rows of the last step say: all changes, by query time, and the reports as one."""
+    changes: list[pa.Table] = [schema.empty_table()]
+    reports: list[dict[str, Any]] = []
+    for kind, blob in zip(rows["kind"].to_pylist(), rows["blob"], strict=True):
+        if kind == Kind.ANSWER:
+            changes.append(pa.ipc.open_stream(loads(blob.as_buffer())).read_all())
+        else:
+            reports.append(loads(blob.as_buffer()))
+    return pa.concat_tables(changes).sort_by("query_time"), _together(reports)
+
+
+def _rows(frame: DataFrame, job: StreamJob) -> DataFrame:
+    from pyspark.sql.functions import col
+
+    rows = frame.mapInArrow(_read(job), DDL)
+    for step in job.steps:
+        spread = rows.repartitionById(job.job.buckets, col("bucket"))
+        rows = spread.mapInArrow(_step(job, step), DDL)
+    return rows
+
+
+def _read(job: StreamJob) -> Callable[[Batches], Batches]:
+    def run(given: Batches) -> Batches:
+        began = time.process_time()
+        found = read(given, job.input, partition_number(), job.job.loaded.shapes)
+        yield from batches(packed(found, job))
+        report = {"reading_seconds": time.process_time() - began}
+        yield from batches([Row(0, LAST, Kind.REPORT, report)])
+
+    return run
+
+
+def _step(job: StreamJob, step: int) -> Callable[[Batches], Batches]:
+    def run(given: Batches) -> Batches:
+        yield from evaluate(given, job, step)
+
+    return run
+
+
+_LATEST: Final = ("clock", "query_time", "queries")
+
+
+def _together(reports: list[dict[str, Any]]) -> dict[str, Any]:
+    """What all tasks report: sums, but for what all buckets agree on."""
+    found: dict[str, Any] = {
+        "aside": [], "clock": None, "query_time": None, "skipped": [], "warnings": [],
+        "ignored": Counter(), "fluents": [],
+    }  # fmt: skip
+    for report in reports:
+        for key, value in report.items():
+            if key in _LATEST:
+                known = [each for each in (found.get(key), value) if each is not None]
+                found[key] = max(known, default=None)
+            else:
+                found[key] = found[key] + value if key in found else value
+    aside, late = (_listed_once(found.pop(key, [])) for key in ("aside", "late"))
+    aside = [*found.pop("unread", []), *aside]
+    found |= {"set_aside": len(aside), "too_late": len(late), "aside": [*aside, *late]}
+    return found
+
+
+def _listed_once(given: list[SetAside]) -> list[SetAside]:
+    """What buckets have set aside, by lines in what a reader had; several may have one record."""
+    return [replace(each, line=each.line & (FIRST_LINES - 1)) for each in dict.fromkeys(given)]

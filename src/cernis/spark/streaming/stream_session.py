@@ -1,0 +1,251 @@
+"""A session of one stage in one bucket: earlier stages give to it, later ones take from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cernis.check.model import FluentKind, Relation
+from cernis.evaluate.changes.stores import Rows
+from cernis.evaluate.columns.from_scratch import Scratch
+from cernis.evaluate.columns.strata import Outcome
+from cernis.evaluate.relation_layout import Change, Changed
+from cernis.evaluate.working_memory import Counts, Memory
+from cernis.operators.query_context import Context
+from cernis.plan.routes import Positions
+from cernis.records.record_columns import Booleans, Column
+from cernis.records.seen_forms import see_found
+from cernis.session.feed import Feed
+from cernis.session.session import Session
+from cernis.session.uncertain_session import UncertainFeed, UncertainSession
+from cernis.spark.exchange.batch_job import Loaded
+from cernis.spark.exchange.blobs import decoded
+from cernis.spark.exchange.buckets import bucket_of
+from cernis.spark.exchange.stage_output import Found, Given, Harvest, What
+from cernis.spark.exchange.stage_output import one_below_the_other as stacked
+from cernis.tables.event_tables import EventTable
+from cernis.tables.interval_tables import INFINITY, empty_table
+
+
+class Owned(Session):
+    """A session in a bucket: of what rules derive, only what is the bucket's by its key is told."""
+
+    def belong(self, keys: dict[Relation, Positions | None] | None, at: int, buckets: int) -> None:
+        """Say which bucket it is in, and the keys of what it derives; None if all is its own."""
+        self._keys, self._bucket, self._buckets = keys, at, buckets
+
+    def _working_memory(self) -> Memory:
+        memory = super()._working_memory()
+        # A record that several buckets have is counted once, so each says which it is.
+        memory.lists_all = True
+        return memory
+
+    def answered(self, time: int) -> Feed:
+        """Answer the next query of a micro-batch: what has changed of the bucket's own."""
+        feed = self.query(time)
+        feed.fluents, feed.events = self._own(feed.fluents), self._own(feed.events)
+        return feed
+
+    def counted(self) -> Counts:
+        """What became of records since it was asked last."""
+        counts, self.memory.counts = self.memory.counts, Counts()
+        return counts
+
+    def _own(self, changes: Changed) -> Changed:
+        """The changes of the bucket's own."""
+        keys = self._keys
+        if keys is None:
+            return changes
+        found = {}
+        for relation, change in changes.items():
+            key = keys.get(relation, ())
+            if relation in keys and key is not None and self._buckets > 1:
+                change = Change(*(self._of_bucket(relation, rows, key)
+                                  for rows in (change.gone, change.come)))  # fmt: skip
+            if relation in keys and len(change):
+                found[relation] = change
+        return found
+
+    def _of_bucket(self, relation: Relation, rows: Rows, key: Positions) -> Rows:
+        domains, _ = self.spaces.encoding(relation)
+        columns = [decoded(rows.arguments[at], domains[at]) for at in key]
+        return rows.take(self._is_mine(columns, len(rows)))
+
+    def _is_mine(self, columns: list[Column], length: int) -> Booleans:
+        return np.asarray(bucket_of(columns, length, self._buckets) == self._bucket)
+
+
+class StageSession(Owned):
+    """Recognises the relations of one stage, or of all."""
+
+    _earlier: tuple[Relation, ...] = ()
+    _later: frozenset[Relation] = frozenset()
+
+    def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
+        """Say of which stage and bucket it is; without a step, of all stages."""
+        routes = loaded.stream_routes
+        keys: dict[Relation, Positions | None] | None = None
+        earlier: tuple[Relation, ...] = ()
+        later: frozenset[Relation] = frozenset()
+        if step is not None:
+            keys = routes.owned[step]
+            owned = {relation for own in routes.owned.values() for relation in own}
+            earlier = tuple(sorted(routes.reads[step] & owned))
+            later = frozenset(keys) & frozenset(routes.onward)
+        self.belong(keys, bucket, buckets)
+        self.is_anchored = loaded.is_anchored
+        self._earlier, self._later = earlier, later
+        self._may_change = False
+        self._evaluator = self._made(False)
+
+    def _from_scratch(self, template: Context) -> StageScratch:
+        found = StageScratch(self.plan, self.memory, template)
+        found.serve(self._earlier, self._later)
+        return found
+
+    @property
+    def _scratch(self) -> StageScratch:
+        assert isinstance(self._evaluator, StageScratch)
+        return self._evaluator
+
+    def put_in(self, found: Iterable[Found]) -> None:
+        """Take what earlier stages found, as of each query of a micro-batch."""
+        given = list(found)
+        for each in given:
+            see_found(self.forms, each.relation, each.columns)
+        self._scratch.put_in(given)
+
+    def _recode(self) -> None:
+        before = self._scratch
+        super()._recode()
+        self._scratch.go_on_within(before)
+
+    def taken_out(self) -> list[Found]:
+        """What later stages have to know of the queries of a micro-batch, which is over."""
+        return [self._mine(each) for each in self._scratch.taken_out()]
+
+    def _mine(self, found: Found) -> Found:
+        key = None if self._keys is None else self._keys[found.relation]
+        if key is None or self._buckets == 1:
+            return found
+        columns = [found.columns[at] for at in key]
+        return found.take(np.flatnonzero(self._is_mine(columns, len(found))))
+
+    @property
+    def open_intervals(self) -> int:
+        """How many intervals are open, as the last query has it."""
+        return self._scratch.open_intervals()
+
+
+class UncertainStageSession(Owned, UncertainSession):
+    """Recognises from uncertain records. Its rules all fall apart by one key, or are in one bucket.
+
+    So no stage is before it or behind.
+    """
+
+    def answered(self, time: int) -> Feed:
+        """As any session in a bucket; with what is settled of probabilities, if that is asked."""
+        feed = super().answered(time)
+        assert isinstance(feed, UncertainFeed)
+        settled = feed.settled if self.chosen.probabilities else {}
+        nothing = {r: Change(rows.take(np.empty(0, np.int64)), rows) for r, rows in settled.items()}
+        feed.settled = {r: change.come for r, change in self._own(nothing).items()}
+        return feed
+
+    def put_in(self, found: Iterable[Found]) -> None:
+        """Nobody gives to it."""
+        assert not list(found)
+
+    def taken_out(self) -> list[Found]:
+        """Nobody takes from it."""
+        return []
+
+    @property
+    def open_intervals(self) -> int:
+        """How many intervals of uncertain fluents are open, as the last query has it."""
+        ends = [rows.columns[1] for rows in self.likely().values()] if self.last else []
+        return sum(int(np.count_nonzero(own == INFINITY)) for own in ends)
+
+
+class StageScratch(Scratch):
+    """Evaluates a stage anew at each query."""
+
+    def serve(self, earlier: tuple[Relation, ...], later: frozenset[Relation]) -> None:
+        """Say which relations earlier stages define, and which later stages read."""
+        self._earlier, self._later = earlier, later
+        self.put_in(())
+
+    def put_in(self, found: Iterable[Found]) -> None:
+        """Take what earlier stages found as of the next queries, which are counted from 0."""
+        self._found: dict[tuple[Relation, What], list[Found]] = {}
+        for each in found:
+            self._found.setdefault((each.relation, each.what), []).append(each)
+        self._given: list[Given] | None = None
+        self._number = 0
+        self._harvest = Harvest(self._later)
+
+    def go_on_within(self, before: StageScratch) -> None:
+        """Go on with the micro-batch of another, whose values had other codes."""
+        self._found, self._number, self._harvest = before._found, before._number, before._harvest
+
+    def taken_out(self) -> list[Found]:
+        """What later stages have to know of these queries."""
+        found = list(self._harvest.taken())
+        self.put_in(())
+        return found
+
+    def open_intervals(self) -> int:
+        """How many intervals are open."""
+        ends = [rows.columns[1] for rows in self._rows.values()]
+        return sum(int(np.count_nonzero(own == INFINITY)) for own in ends)
+
+    def _evaluated(self, context: Context) -> Outcome:
+        for relation in self._earlier:
+            _enter_nothing(relation, context)
+        if self._given is None:
+            self._given = [Given(stacked(parts), context) for parts in self._found.values()]
+        for each in self._given:
+            each.enter(self._number, context)
+        outcome = super()._evaluated(context)
+        # Earlier stages carry over what is theirs.
+        for relation in self._earlier:
+            context.fluents.pop(relation, None)
+            context.events.pop(relation, None)
+        self._harvest.add(self._number, context)
+        self._number += 1
+        return outcome
+
+
+def _enter_nothing(relation: Relation, context: Context) -> None:
+    fluent = context.catalogue.fluents.get(relation)
+    if fluent is not None and fluent.kind is not FluentKind.INPUT:
+        domains = [context.domain("fluent", relation, at) for at in range(relation.arity)]
+        context.fluents[relation] = empty_table(
+            domains, context.domain("fluent", relation, "value")
+        )
+    else:
+        domains = [context.domain("event", relation, at) for at in range(relation.arity)]
+        none = np.empty(0, np.int64)
+        context.events[relation] = EventTable([none] * len(domains), domains, none)
+
+
+def table_of(feed: Feed) -> pa.Table:
+    """All changes of a query as one table.
+
+    A happening has no value, and no end; an occurrence of a pattern has its last point as its end.
+    """
+    happened = feed.happenings()
+    has_start = pc.is_valid(happened["start"])
+    columns = [
+        happened["change"], happened["event"], happened["args"],
+        pa.nulls(len(happened), pa.string()),
+        pc.if_else(has_start, happened["start"], happened["occurrence"]),
+        pc.if_else(has_start, happened["occurrence"], None), happened["query_time"],
+        happened["rule_version"],
+    ]  # fmt: skip
+    columns += [pa.nulls(len(happened), own.type) for own in list(feed.schema)[len(columns) :]]
+    settled = [feed.probabilities()] if isinstance(feed, UncertainFeed) else []
+    return pa.concat_tables([feed.table(), pa.table(columns, feed.schema), *settled])

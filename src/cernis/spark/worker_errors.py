@@ -1,0 +1,58 @@
+"""What went wrong on a worker, told as the error it was there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from cernis import errors
+from cernis.errors import CernisError, DataError
+from cernis.spark.spark_session import SparkError
+
+_OURS: Final = re.compile(
+    r"cernis\.(?:errors|spark\.session)\.(\w+): (.+?)"
+    r"(?=\n\s*\n|\n\tat |\s+SQLSTATE: |\n=== |\Z)",
+    re.S,
+)
+_NO_MODULE: Final = re.compile(r"No module named '?(cernis[\w.]*)")
+_SYSTEM: Final = re.compile(r"OSError: \[Errno \d+\] (.+)")
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn what Spark says of a failed job into the error a worker raised."""
+    try:
+        yield
+    except CernisError:
+        raise
+    except Exception as error:  # Spark's errors are of many classes
+        found = explanation(str(error))
+        if found is None:
+            raise
+        raise found from error
+
+
+def explanation(text: str) -> CernisError | None:
+    """The error that a worker's traceback tells of; None if it is none of ours."""
+    ours = _OURS.search(text)
+    if ours is not None:
+        kind = getattr(errors, ours[1], DataError)
+        return _made(kind, ours[2].strip())
+    missing = _NO_MODULE.search(text)
+    if missing is not None:
+        return SparkError(
+            f"the executors have no {missing[1].partition('.')[0]}: install it there as here, or "
+            "send it along (docs/spark.md says how)"
+        )
+    system = _SYSTEM.search(text)
+    return DataError(f"a worker says: {system[1].strip()}") if system is not None else None
+
+
+def _made(kind: type[CernisError], message: str) -> CernisError:
+    try:
+        return kind(message)
+    except TypeError:
+        # Some errors are made of parts; their text has all that is left of these.
+        return DataError(message)

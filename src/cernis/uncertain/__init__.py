@@ -1,1 +1,0 @@
-"""Uncertain input: probabilities of fluents, and probabilistic maximal intervals."""
