@@ -105,7 +105,7 @@ class Program:
         soon as they are recognised; `partial`, once their existence is settled; `final`, once they
         can no longer change. `ids` is the title of a column that tells records of one relation from
         one another: one that comes again is ignored, and one is taken back by its id. A record that
-        arrives or occurs more than `future` behind a query is set aside at that query.
+        arrives or occurs more than `future` after a query is set aside at that query.
         """
         from cernis.session.session import Session
         from cernis.session.settings import length, settings

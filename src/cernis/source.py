@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Span: TypeAlias = tuple[int, int]
-"""The first character of a stretch of text and the first behind it, in the address space."""
+"""The first character of a stretch of text and the first after it, in the address space."""
 
 NOWHERE: Span = (-1, -1)
 """The span of what no text was read for."""
@@ -73,7 +73,7 @@ class Sources:
     _sources: list[Source] = field(default_factory=list)
 
     def add(self, name: str, text: str) -> Source:
-        """Lay a further text behind those there are."""
+        """Lay a further text after those there are."""
         source = Source(name, text, self.end)
         self._sources.append(source)
         return source

@@ -54,14 +54,14 @@ def argument_text(value: Value) -> str:
 
 
 def value_text(value: Value) -> str:
-    """A value as it stands behind the `=` of a pair, `= -5` being no `=-`."""
+    """A value as it stands after the `=` of a pair, `= -5` being no `=-`."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value not in _WORDS:
         return value
     return show(Compound("=", (Atom("f"), term_of(value)))).removeprefix("f=")
 
 
 def template(relation: Relation) -> list[str]:
-    """What stands before, between and behind the arguments of a relation.
+    """What stands before, between and after the arguments of a relation.
 
     >>> template(Relation("obl(pay(_,_))", 2))
     ['obl(pay(', ', ', '))']
@@ -202,7 +202,7 @@ def _word(table: EventTable) -> str:
 
 
 def _times(table: EventTable, rows: Integers) -> tuple[pa.Array, str, str]:
-    """The times of some rows as text, and what stands between and behind them."""
+    """The times of some rows as text, and what stands between and after them."""
     times = pc.cast(as_arrow(table.times[rows]), pa.string())
     if table.starts is None:
         return times, ",", "]).\n"

@@ -36,7 +36,7 @@ class Noise:
 
 
 def with_noise(lines: Iterable[str], noise: Noise) -> list[str]:
-    """Lines with noise, in their order, a copy behind what it is a copy of.
+    """Lines with noise, in their order, a copy after what it is a copy of.
 
     A line that is no record, or has a probability already, stays as it is.
     """

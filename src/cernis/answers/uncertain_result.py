@@ -163,7 +163,7 @@ def _integers(values: Integers) -> pa.Array:
 
 
 def _digits(chances: Floats) -> pa.Array:
-    """Numbers with at most nine digits behind the point."""
+    """Numbers with at most nine digits after the point."""
     distinct, codes = np.unique(np.round(chances, 9), return_inverse=True)
     texts = [f"{number:.9f}".rstrip("0").rstrip(".") for number in distinct.tolist()]
     return as_texts(texts).take(as_arrow(codes.astype(np.int64)))

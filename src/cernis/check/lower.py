@@ -251,7 +251,7 @@ def _iff(clause: Clause, definitions: Definitions, report: Report) -> None:
     pair = pair_of(clause.head.args[0], report, "iff")
     if clause.body:
         report.error("C062", "a rule with iff has no `:-`", clause.body[0].span,
-                     help="write the conditions behind iff, with commas between them")  # fmt: skip
+                     help="write the conditions after iff, with commas between them")  # fmt: skip
     elif pair is not None:
         rule = expand_iff(clause, pair, clause.head.args[1], report)
         if rule is not None:

@@ -455,7 +455,7 @@ class Validity:
 
     @property
     def table(self) -> Relation:
-        """The facts with both times behind the other arguments."""
+        """The facts with both times after the other arguments."""
         return Relation(f"{self.facts.name} valid", len(self.arguments) + 2)
 
 

@@ -280,7 +280,7 @@ def _pattern(rule: PatternRule, modes: Modes, report: Report) -> None:
     bound = _pattern_binds(rule.pattern, modes, report)
     for variable in variables(rule.head):
         if variable.name not in bound:
-            _unsafe_head(variable, report, "bind it in the pattern, or compute it behind where")
+            _unsafe_head(variable, report, "bind it in the pattern, or compute it after where")
 
 
 def _pattern_binds(

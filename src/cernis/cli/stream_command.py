@@ -123,7 +123,7 @@ def stream(
     ] = None,
     heartbeat: Annotated[
         str | None,
-        typer.Option(help="Time goes on by the clock on the wall, so much behind it."),
+        typer.Option(help="Time goes on with the clock on the wall, but this much later than it."),
     ] = None,
     ids: Annotated[
         str | None,
@@ -319,7 +319,7 @@ def _replay(
         first, last = bounds(pieces)
         late = asked.settings["lateness"]
         behind = last + (length_of(late, "lateness") if late else 0)
-        # The first query behind the last record is answered too.
+        # The first query after the last record is answered too.
         behind += length_of(asked.settings["step"] or asked.settings["window"], "step")
         staged, target = prepared(folder)
         cut = slices(pieces, length_of(length, "slice"), staged, behind)

@@ -1,7 +1,8 @@
-"""Whether members of growing domains can be forgotten with their records.
+"""Decides whether a session may forget members of dynamic domains together with their records.
 
-In a run, who was ever named by a record of some input stays a member. A session forgets members of
-which the window knows nothing, where that makes no difference.
+In a run, everybody whom an input record has ever named stays a member of the domain. A session that
+never ends cannot keep them all. It may forget a member that no record and no interval in the window
+names, provided that this changes no answer; `are_anchored` says for which programs that is so.
 """
 
 from __future__ import annotations
@@ -31,16 +32,17 @@ from cernis.syntax.tree import Compound, Term, Variable, functor
 Predicate: TypeAlias = tuple[str, int]
 Positions: TypeAlias = tuple[int, ...]
 Carrier: TypeAlias = tuple[Relation, tuple[Term, ...]]
-"""What happens or holds where a rule says something: a relation, and its terms."""
+"""A relation and the terms of a literal that must be true for a rule to derive something."""
 
 
 def are_anchored(plan: Plan) -> bool:
-    """Can no rule derive anything of a member without records or intervals, before it is one again?
+    """May a session forget the members that nothing in the window names?
 
-    It is so if growing domains only restrict heads (as groundings of a definition); and if each
-    rule that begins something rests on a record, at last, which makes those members that the head
-    is restricted to. A member that is forgotten, because nothing is in the window that names it, is
-    so a member again before anything can be said of it.
+    It may if two conditions are met. First, dynamic domains are used in groundings only, where they
+    restrict heads; no rule asks for their members in its body. Second, every rule that begins
+    something depends, directly or through other definitions, on an input record that itself makes
+    the arguments of the head members of the domain. Then nothing can be derived about a forgotten
+    member until a record names it, and that record makes it a member again.
     """
     names = growing(plan)
     definitions = [d for stage in plan.stages for s in stage.strata for d in s.definitions]
@@ -56,7 +58,7 @@ def are_anchored(plan: Plan) -> bool:
 
 @dataclass(slots=True)
 class _Anchors:
-    """Follows rules down to the records that they rest on."""
+    """Follows rules down to the input records that they depend on."""
 
     program: Definitions
     definitions: list[Definition]
@@ -64,7 +66,10 @@ class _Anchors:
     def restricted(
         self, definition: Definition, names: frozenset[str]
     ) -> Iterator[tuple[Positions | None, Predicate]]:
-        """The arguments that are restricted to a growing domain; None if it is not told so."""
+        """The argument positions that a grounding restricts to a dynamic domain, and that domain.
+
+        The positions are None if they cannot be read from the goal.
+        """
         for grounding in definition.groundings:
             for goal in grounding.goals:
                 if not names.isdisjoint(functors_in(goal)):
@@ -74,7 +79,7 @@ class _Anchors:
         self, relation: Relation, positions: Positions | None, domain: Predicate,
         above: frozenset[tuple[Relation, Positions]] = frozenset(),
     ) -> bool:  # fmt: skip
-        """Are these arguments made members by the records that a relation rests on?"""
+        """Do the records that a relation depends on make these arguments members of a domain?"""
         if positions is None:
             return False
         rules = [r for d in self.definitions if d.relation == relation for r in d.rules]
@@ -89,9 +94,9 @@ class _Anchors:
         self, rule: object, positions: Positions, domain: Predicate,
         above: frozenset[tuple[Relation, Positions]],
     ) -> bool:  # fmt: skip
-        """Does a rule rest on something that makes these arguments of its head members?"""
+        """Does a rule depend on something that makes these arguments of its head members?"""
         if isinstance(rule, Delay) or (isinstance(rule, PointRule) and rule.kind == "termination"):
-            # What ends or follows has begun.
+            # A termination or a delayed effect needs an initiation, which has been checked itself.
             return True
         if not isinstance(rule, PointRule | IntervalRule):
             return False
@@ -122,7 +127,7 @@ def _predicate(goal: Term) -> Predicate:
 
 
 def _positions(grounding: Grounding, goal: Term) -> Positions | None:
-    """Which arguments of its entity a goal of a grounding restricts; None if others, too."""
+    """The argument positions that a goal of a grounding restricts; None if it has other terms."""
     args = grounding.entity.args
     if not isinstance(goal, Compound) or not set(goal.args) <= set(args):
         return None
@@ -130,7 +135,7 @@ def _positions(grounding: Grounding, goal: Term) -> Positions | None:
 
 
 def _carriers(rule: PointRule | IntervalRule) -> list[list[Carrier]]:
-    """For each way in which a rule can say something, what happens or holds then."""
+    """For each way in which a rule can derive something, the literals that are true then."""
     if isinstance(rule, PointRule):
         steps = [step for step in rule.steps if isinstance(step, Scan | EventJoin | Stab)]
         return [[(own.relation, own.terms) for own in literals(steps)]]

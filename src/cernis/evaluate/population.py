@@ -53,7 +53,7 @@ class _Goal:
     def begin(self, context: Context) -> list[Domain | None]:
         """Begin to number members; gives the domains they are coded by."""
         self._domains = context.slots_of(self.predicate)
-        # Numbers that are reckoned with have no codes; here they get some.
+        # Numeric arguments have no codes; here they get some.
         self._register = Register([own if own is not None else Domain() for own in self._domains])
         return self._register.domains
 

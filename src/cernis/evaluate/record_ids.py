@@ -141,7 +141,7 @@ class Ledger:
         self.count += len(numbers)
 
     def forget(self, edge: int) -> None:
-        """Forget records that are over at an edge: their time, or end, is not behind it."""
+        """Forget records that are over at an edge: their time, or end, is not after it."""
         if not self._rows:
             return
         column = self._rows[self._width + (len(self._rows) - self._width > 1)]

@@ -124,7 +124,7 @@ class Spaces:
 
     @property
     def are_coded(self) -> bool:
-        """Are all keys made of codes, and not of numbers that are reckoned with?"""
+        """Are all keys made of codes, and not of numeric values?"""
         return all(None not in register.domains for register in self.registers)
 
     def argument_domains(self, relation: Relation) -> list[Domain | None]:

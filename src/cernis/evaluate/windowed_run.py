@@ -48,7 +48,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One query: all behind its edge is evaluated anew, what was derived up to it stands.
+    """One query: all after its edge is evaluated anew, what was derived up to it stands.
 
     Records up to the point `forgotten` are not seen any more. That is the edge, unless steps are
     longer than windows: then the edge is the query before, and the points up to `forgotten` are
@@ -300,7 +300,7 @@ class Run:
 
 
 def _leave_open(relation: Relation, fluent: InputFluent, window: Window, context: Context) -> None:
-    """What has a point at the query may go on behind it."""
+    """What has a point at the query may go on after it."""
     low, high = (
         int(np.searchsorted(fluent.starts, window.query, side)) for side in ("left", "right")
     )

@@ -34,7 +34,7 @@ from cernis.tables.columns import Array
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 BEHIND: Final = 1 << 62
-"""The bit of places that lie behind those of all records of a query."""
+"""The bit of places that lie after those of all records of a query."""
 
 _LISTED: Final = 1000
 """Records that were not used are listed up to that many."""
@@ -114,7 +114,7 @@ class Memory:
         self.lists_all = False
         """Are all records listed that are too late, and not only the last of a query?"""
         self.future: int | None = None
-        """How far behind a query records may lie that wait; others are set aside."""
+        """How far after a query records may lie that wait; others are set aside."""
         self.ledgers: dict[Relation, Ledger] = {}
         """What is there by id, of relations whose records have ids."""
 
@@ -267,7 +267,7 @@ class Memory:
 def as_given(parts: Sequence[RecordColumns]) -> RecordColumns:
     """Records of several batches in the order they were given, where that matters.
 
-    Places behind all others (with the bit of `BEHIND`) stay so, whichever batch they are of.
+    Places after all others (with the bit of `BEHIND`) stay so, whichever batch they are of.
     """
     whole = one_below_the_other(parts)
     if whole.retracts is None and whole.ids is None:

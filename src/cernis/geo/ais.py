@@ -143,7 +143,7 @@ def _chunks(source: str | Path | bytes | Iterable[str | bytes]) -> Iterator[byte
 
 
 def _file_chunks(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, cut behind line breaks."""
+    """The bytes of a file, cut after line breaks."""
     try:
         with path.open("rb") as file:
             while chunk := file.read(CHUNK):

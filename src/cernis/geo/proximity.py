@@ -132,7 +132,7 @@ def _width(samples: Samples, parameters: Parameters) -> tuple[float, float]:
 
 
 def _round_the_world(samples: Samples, parameters: Parameters) -> Samples:
-    """With a second sample, behind the date line, for each one just before it."""
+    """With a second sample, after the date line, for each one just before it."""
     width, _ = _width(samples, parameters)
     again = samples.lon < -180.0 + width
     if not again.any():

@@ -63,7 +63,7 @@ def _enter(
     inner: int, depth: int, cursor: int, stop: int, alternatives: Integers, conjunctions: Integers,
     stack: Integers,
 ) -> tuple[int, int]:  # fmt: skip
-    """Go into the first alternative of a composite; what comes behind it is put by."""
+    """Go into the first alternative of a composite; what comes after it is put by."""
     stack[4 * depth] = alternatives[inner]
     stack[4 * depth + 1] = alternatives[inner + 1]
     stack[4 * depth + 2] = cursor
@@ -184,7 +184,7 @@ def _worth(
     group: int, shape: int, fact_offsets: Integers, facts: Integers, chances: Floats,
     tests: Integers, variables: Integers, lows: Integers, highs: Integers, values: Floats,
 ) -> None:  # fmt: skip
-    """Write the value of each test of a shape for the facts of a group behind 0 and 1."""
+    """Write the value of each test of a shape for the facts of a group after 0 and 1."""
     base = fact_offsets[group]
     place = 2
     for test in range(tests[shape], tests[shape + 1]):
@@ -350,7 +350,7 @@ def _locate(
             continue
         low, high = offsets[group], offsets[group + 1]
         if group == before and at < high and starts[at] <= point:
-            # The next point mostly lies in the same interval or the one behind it.
+            # The next point mostly lies in the same interval or the one after it.
             low = at
             high = min(at + 2, high) if ends[min(at + 1, high - 1)] > point else high
         while low < high:

@@ -2,15 +2,15 @@
 
 Scores are whole numbers, so that sums are exact however long a series is: probabilities are taken
 in units of 1e-10. The *score* of a point is the sum of `probability - threshold` over all points
-before it. `[s, e]` has a mean of at least the threshold iff the score behind e is not below that
+before it. `[s, e]` has a mean of at least the threshold iff the score after e is not below that
 of s. A mean counts as the threshold if it is less than 1e-9 below it, which is the same as a
-threshold lower by so much: scores are reckoned from that one, and no comparison needs a tolerance.
+threshold lower by so much: scores are computed from that one, and no comparison needs a tolerance.
 
 A start that has an earlier one of a score not above its own begins no maximal interval. So the
 possible starts of a series are those whose score is below all before: their scores descend, and
 the earliest start for an end is found by bisection. An end that has a later one of a score not
 below its own ends no maximal interval. So ends are looked at from the last to the first, and only
-those whose score is above all behind them count.
+those whose score is above all after them count.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ def _batch_intervals(
     probabilities: Floats, points: Integers, scores: Integers,
     count: int, starts: Integers, ends: Integers, sums: Integers,
 ) -> int:  # fmt: skip
-    """Write the maximal intervals that end in a batch behind `count`, the last one first.
+    """Write the maximal intervals that end in a batch after `count`, the last one first.
 
-    Gives the place behind them. `now` and `score` are those behind the batch.
+    Gives the place after them. `now` and `score` are those after the batch.
     """
     best = _LOWEST
     for at in range(last - 1, first - 1, -1):
@@ -117,10 +117,10 @@ def _batch_intervals(
 def _stack(
     base: int, before: int, count: int, starts: Integers, ends: Integers, sums: Integers
 ) -> int:
-    """Put what a batch brought, the last one first, in order behind what was found before.
+    """Put what a batch brought, the last one first, in order after what was found before.
 
     There is one at the least. What was found before and lies in one of them is taken away. Gives
-    the place behind all.
+    the place after all.
     """
     top = before
     while top > base and starts[top - 1] >= starts[count - 1]:
@@ -166,7 +166,7 @@ def _forget_by_duration(
     for at in range(size):
         least = now - points[at] + 1
         if left <= limit or least <= mean:
-            # The starts behind it are later still: none of them is forgotten.
+            # The starts after it are later still: none of them is forgotten.
             if kept == 0:
                 return size - at, at
             if kept < at:
@@ -227,7 +227,7 @@ def _take_ranges(low: int, size: int, points: Integers, scores: Integers, ranges
 def _forget_shortest(size: int, points: Integers, scores: Integers, ranges: Integers) -> None:
     """Forget the start of the shortest score range; of equal ones the last. There are two or more.
 
-    The range of the start behind it then reaches farther.
+    The range of the start after it then reaches farther.
     """
     shortest = HIGHEST
     for at in range(1, size):
@@ -286,7 +286,7 @@ def _remember(
     left, passed = _forget_by_duration(
         kept, limit, now, mean, chances, entity, states, draws, drawn, points, scores
     )
-    # Score ranges behind those passed over stay what they are, but for the first, without an end.
+    # Score ranges after those passed over stay what they are, but for the first, without an end.
     ranged = ranged if left == kept else max(ranged - passed, 0) if left + passed == kept else 0
     if left <= limit or limit == 0:
         if ranged > 0:

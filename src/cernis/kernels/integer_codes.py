@@ -24,7 +24,7 @@ def look_up(values: Integers, low: int, table: Integers) -> tuple[Integers, int]
 def _look_up(values: Integers, low: int, table: Integers, codes: Integers) -> int:
     missing = 0
     for row in range(len(values)):
-        # What lies below the table becomes a place far behind it.
+        # What lies below the table becomes a place far after it.
         place = Place(values[row] - low)
         code = table[place] if place < Place(len(table)) else -1
         missing += code < 0

@@ -36,7 +36,7 @@ UNLIMITED = -1
 """The limit of what may be of any length."""
 
 FAR = 1 << 62
-"""Behind all times."""
+"""After all times."""
 _WALK = 16
 
 
@@ -207,7 +207,7 @@ def _behind(
     relation: int, strict: int, at: int, begin: int, stop: int, c: int, d: int,
     other_starts: Integers, other_ends: Integers,
 ) -> int:  # fmt: skip
-    """The place behind the last other that comes before the trigger and may fit."""
+    """The place after the last other that comes before the trigger and may fit."""
     if relation == ANY:
         return stop
     if relation == STARTS_BEFORE:
@@ -351,9 +351,9 @@ def latest_start_before(
 ) -> Integers:
     """For each point the latest start of the intervals of its group that end before it.
 
-    `tops` are the `latest_starts`. Something lies between b and the point, wholly, just if this
-    start is behind b. So absence is a least value for b. Where nothing ends before a point, the
-    result is far below all times.
+    `tops` are the `latest_starts`. Something lies wholly between b and the point if and only if
+    this start is after b. So nothing lies between them if b is at least this start: one number
+    for each point decides. Where nothing ends before a point, the result is far below all times.
     """
     found = np.empty(len(points), np.int64)
     _bound(groups, points, offsets, ends, tops, found)

@@ -58,7 +58,7 @@ def _copy(
     groups1: Integers, times1: Integers, actions1: Integers,
     groups: Integers, times: Integers, actions: Integers,
 ) -> Place:  # fmt: skip
-    """Write what is left of one list; gives the row behind it."""
+    """Write what is left of one list; gives the row after it."""
     while i < stop:
         groups[row] = groups1[i]
         times[row] = times1[i]

@@ -179,7 +179,7 @@ def mark_ties_plain(
 
 @part
 def _is_above(keys: Integers, one: int, other: int) -> bool:
-    """Is a row behind another, first column first?"""
+    """Is a row after another, first column first?"""
     for at in range(keys.shape[0]):
         if keys[at, one] != keys[at, other]:
             return bool(keys[at, one] > keys[at, other])

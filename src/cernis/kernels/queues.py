@@ -26,7 +26,7 @@ Booleans = npt.NDArray[np.bool_]
 
 @part
 def _last_start(relation: int, c: int, d: int) -> int:
-    """Behind which start no other can fit."""
+    """After which start no other can fit."""
     if relation in (BEFORE, STARTS_BEFORE):
         return c - 1
     if relation == INSIDE:

@@ -51,7 +51,7 @@ def look_within(
 ) -> int:  # fmt: skip
     """Where rows begin and end that lie in stretches `[start, end)` of groups; gives how many.
 
-    Stretches of one group come one behind the other.
+    Stretches of one group come one after the other.
     """
     total = 0
     for at in range(len(groups)):
@@ -113,7 +113,7 @@ def find_overlapping(
                     owners[found] = groups[at]
                 found += 1
             low += 1
-        # A stretch of the same group begins behind this one; what it passed over may overlap that.
+        # A stretch of the same group begins after this one; what it passed over may overlap that.
         before = groups[at]
         done = low
     return found
@@ -204,7 +204,7 @@ def exchange(
         first = firsts[group]
         old = first + count - 1
         new = c_stop - 1
-        # Mostly all that comes lies behind what is there.
+        # Mostly all that comes lies after what is there.
         while new >= c and old >= first and pool[0, old] > come[0, c]:
             to = old + (new - c + 1)
             if pool[0, old] > come[0, new]:
@@ -267,7 +267,7 @@ def find_reaching(
     pool: Matrix, firsts: Integers, counts: Integers, reach: int, point: int,
     places: Integers, owners: Integers,
 ) -> int:  # fmt: skip
-    """The intervals that end at a point or behind it; without room for them, their number."""
+    """The intervals that end at a point or after it; without room for them, their number."""
     total = 0
     for group in range(len(counts)):
         at = firsts[group] + counts[group] - 1

@@ -1,4 +1,4 @@
-"""Windows that slide: an aggregate over the values behind each row, each value touched twice.
+"""Windows that slide: an aggregate over the latest values at each row, each value touched twice.
 
 Rows lie group by group; `lows[r]` is the first row of the window that ends with row r, and never
 decreases within a group. The window is kept as two stacks. The front one holds, for each of its

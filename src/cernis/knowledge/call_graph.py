@@ -60,7 +60,7 @@ def calls(clause: Clause, defined: Mapping[Key, object]) -> Iterator[Key]:
 
 
 def components(edges: Mapping[Key, Iterable[Key]]) -> list[tuple[Key, ...]]:
-    """Groups of predicates that call each other, each group behind those it calls.
+    """Groups of predicates that call each other, each group after those it calls.
 
     A predicate that calls no one back is a group of its own. Tarjan's algorithm, without
     recursion.

@@ -53,7 +53,7 @@ class Predicate:
     """A background predicate and how it is answered.
 
     `needs` are the argument positions, from 0, that have to be bound where it is called, `binds`
-    those that are bound behind it. An inlined predicate with a cut is proved by resolution where
+    those that are bound after it. An inlined predicate with a cut is proved by resolution where
     its needs are not met. `missing` are the predicates its clauses call and nothing defines;
     `refused` says why it cannot be called at all, if so. `rules` are there if it is materialised,
     and `table` if rows were given for it.

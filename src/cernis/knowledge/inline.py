@@ -2,7 +2,7 @@ r"""Expansion: a goal replaced by what its definition says, down to comparisons 
 
 Clauses become the branches of a disjunction and the unification with a head becomes equations.
 A clause with a cut, `head :- guard, !, rest`, becomes the branch `head, guard, rest`, and each
-branch behind it that its own tests do not keep apart gets `\+ (head, guard)` in front. That is
+branch after it that its own tests do not keep apart gets `\+ (head, guard)` in front. That is
 what the cut says as long as the guard is a test, one that has at most one answer for given
 arguments; so the expansion has to know what is bound where the goal stands.
 """
@@ -84,7 +84,7 @@ class Expansion:
         self._depth = 0
 
     def goal(self, goal: Term, known: Known) -> tuple[Term, Known]:
-        """The expansion of a goal and what is known behind it."""
+        """The expansion of a goal and what is known after it."""
         expanded = self._expand(goal, known)
         return expanded, self._behind(expanded, goal, known)
 
@@ -101,7 +101,7 @@ class Expansion:
         follow(expanded, flow, self._modes)
         if flow.missing and self._strict:
             raise NotInline(f"needs {spoken(flow.missing)} before anything binds it")
-        # A need that was not met ends in an error, so behind the goal it is met.
+        # A need that was not met ends in an error, so after the goal it is met.
         met = known.met | names(goal) | names(expanded)
         return Known(flow.bound, met - flow.bound)
 

@@ -240,7 +240,7 @@ def _by_route(predicates: Mapping[Key, Predicate]) -> dict[Route, list[Key]]:
 
 
 def _facts(predicate: Predicate) -> FactTable:
-    """The rows given for a predicate and the facts of its clauses behind them."""
+    """The rows given for a predicate and the facts of its clauses after them."""
     if predicate.table is None:
         return table_of_facts(predicate.key, predicate.clauses)
     if not predicate.clauses:

@@ -25,7 +25,7 @@ class Flow:
     missing: frozenset[str] = frozenset()
 
     def require(self, wanted: Iterable[str]) -> None:
-        """Note what is not bound yet; behind the goal that needs it, it is."""
+        """Note what is not bound yet; after the goal that needs it, it is."""
         missing = frozenset(wanted) - self.bound
         self.missing |= missing
         self.bound |= missing

@@ -56,7 +56,7 @@ def order_of(parts: Sequence[Part], first: int | None, bound: Iterable[str] = ()
 
     Everything else comes as soon as all literals that stand in front of it in the text have come:
     then it is bound, and it is not asked of rows that the text would have ruled out before. Only
-    an equation of two variables may have to wait for a literal behind it.
+    an equation of two variables may have to wait for a literal after it.
     """
     left = list(range(len(parts)))
     order: list[int] = []

@@ -1,7 +1,7 @@
 """Conditions on many rows, put together and decided in one pass.
 
 Filters, computed columns, look-ups and negated filters that follow one another become one program
-of `kernels.decide`. What it cannot reckon with exactly is left to the operators one by one.
+of `kernels.decide`. What it cannot compute exactly is left to the operators one by one.
 """
 
 from __future__ import annotations

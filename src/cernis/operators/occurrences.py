@@ -91,7 +91,7 @@ def bound_rows(args: list[Term], table: EventTable, rows: Rows) -> Rows:
 def closed_intervals(pair: Pair, context: Context) -> EventTable:
     """The time-points at which a pair held, as closed intervals: those that end in the window.
 
-    What still holds, or may go on behind the query, has not ended.
+    What still holds, or may go on after the query, has not ended.
     """
     fluent = context.fluents.get(pair.relation)
     if fluent is None:
@@ -231,7 +231,7 @@ def _changes(changes: Changes, select: _Selection, context: Context) -> EventTab
     found = select(found)
     domains = _slots(changes, context)
     if domains[-1] is None:
-        # Values that are reckoned with are coded where they are told apart; here they are numbers.
+        # Numeric values are coded where they are compared for identity; here they are numbers.
         coded = context.domains.of(("values of", relation))
         known = found.values >= 0
         values = numbers(coded.decode(found.values[known]))

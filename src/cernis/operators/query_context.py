@@ -1,4 +1,9 @@
-"""What operators can ask for while a query is evaluated."""
+"""The context of a query: what operators read and write while a query is evaluated.
+
+It holds the relations as far as they have been derived, the encoding of values, the bounds of the
+window, and results that several rules share within one query (`Context`) or that stay valid from
+one query to the next (`Memo`).
+"""
 
 from __future__ import annotations
 
@@ -33,7 +38,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(slots=True)
 class Background:
-    """A table of background knowledge, encoded."""
+    """The table of a background predicate: one array of codes or numbers for each argument."""
 
     columns: list[Array]
     domains: list[Domain | None]
@@ -43,9 +48,10 @@ class Background:
 
 @dataclass(slots=True)
 class Points:
-    """Initiations or terminations of a fluent: arguments, value (-1: any), times.
+    """Initiations or terminations of a fluent, one row for each: arguments, value and time.
 
-    Of terminations that rules ask for, values below -1 are known ones that stand for any.
+    A termination of whatever value holds has the value -1. Where other rules have terminations as
+    conditions, it is repeated for each value c that the instance had before, written as -2 - c.
     """
 
     arguments: list[Array]
@@ -55,10 +61,11 @@ class Points:
 
 @dataclass(slots=True)
 class Attempts:
-    """Initiations that delayed effects are counted from: arguments, values, times, ends.
+    """Initiations whose delayed effects may be still to come: arguments, values, times, ends.
 
-    At its end an attempt is broken, has had its effects, or another takes its place. Not listed are
-    those one tick before the start of an interval that end with it and cannot be postponed.
+    An attempt ends when it is broken, when it has had its effects, or when another attempt replaces
+    it. Most attempts need not be listed, because the table of intervals shows them: those that lie
+    one tick before the start of an interval, end when it ends, and cannot be postponed.
     """
 
     arguments: list[Array]
@@ -74,7 +81,7 @@ class Attempts:
 
 @dataclass(slots=True)
 class Answers:
-    """What grounding has said of the instances met so far, by their numbers."""
+    """For each instance met so far, by its number: does the grounding allow it?"""
 
     numberings: list[Numbering]
     may: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
@@ -82,10 +89,10 @@ class Answers:
 
 @dataclass(slots=True)
 class Memo:
-    """What stays the same from one query to the next, and from run to run, worked out once.
+    """Results that stay valid from one query to the next, and from run to run.
 
-    Domains only grow, so what is known of their values stays true. Tables that the run fills are
-    told apart by their fillings.
+    Domains only grow, so a result about their values stays true. Tables that the run fills are
+    replaced now and then; a result about one is kept with the number of the filling it belongs to.
     """
 
     tables: dict[tuple[str, int], tuple[int, Background]] = field(default_factory=dict)
@@ -95,17 +102,17 @@ class Memo:
     worked_out: dict[tuple[Hashable, int], Any] = field(default_factory=dict)
 
     filled: tuple[int, Knowledge] | None = None
-    """Knowledge with the members of domains in it, and which filling it is of."""
+    """Background knowledge with the members of dynamic domains, and the number of its filling."""
 
     def forget_filled(self) -> None:
-        """Forget what rests on tables that a run has filled: another fills them otherwise."""
+        """Forget results about tables that a run has filled: the next run fills them anew."""
         self.filled = None
         self.tables = {key: known for key, known in self.tables.items() if not known[0]}
         self.allowed = {key: known for key, known in self.allowed.items() if not key[2]}
         self.answers = {key: known for key, known in self.answers.items() if not key[1]}
 
     def once(self, what: Hashable, of: object, work: Callable[[], Any]) -> Any:
-        """The result of some work on a part of the plan, which lives as long as the plan."""
+        """Do some work about a part of the plan the first time; afterwards return its result."""
         key = (what, id(of))
         if key not in self.worked_out:
             self.worked_out[key] = work()
@@ -114,7 +121,10 @@ class Memo:
 
 @dataclass(slots=True)
 class Context:
-    """The relations as far as they are known, and how their values are encoded."""
+    """One query: its window, the relations as far as they are derived, and how values are encoded.
+
+    Strata are evaluated in order. Each reads the tables of those before it here and adds its own.
+    """
 
     knowledge: Knowledge
     modes: Modes
@@ -131,48 +141,55 @@ class Context:
     initiations: dict[Relation, Points] = field(default_factory=dict)
     terminations: dict[Relation, Points] = field(default_factory=dict)
     begun: dict[Relation, Attempts] = field(default_factory=dict)
-    """Initiations that delayed effects are counted from."""
+    """Initiations whose delayed effects may be still to come, for each fluent that has such."""
     filled: dict[tuple[str, int], list[Array]] = field(default_factory=dict)
-    """The rows that the run has filled into tables of background knowledge, encoded."""
+    """Encoded rows that the run itself adds to background predicates: members of domains."""
     fillings: dict[tuple[str, int], int] = field(default_factory=dict)
-    """Which filling of each table this is, counted from 1."""
+    """For each such predicate, how often it has been filled, counted from 1."""
     unsure: set[Relation] = field(default_factory=set)
-    """Fluents of which some instances may go on behind the query: they rest on a point at it."""
+    """Fluents with instances of which it is not known whether they end at the query time.
+
+    They depend on something that is given at the point of the query, and may go on after it.
+    """
     ordered: dict[tuple[int, ...], tuple[Any, ...]] = field(default_factory=dict)
-    """How tables are sorted by some of their columns and time, by the identity of these."""
+    """Orders of rows by some columns and time, shared by the identity of the columns."""
     numberings: dict[tuple[int, ...], Numbering] = field(default_factory=dict)
-    """Numbers for combinations of arguments, by the domains they are from."""
+    """Numberings of combinations of arguments, shared by the domains of the arguments."""
     computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
-    """Expressions and comparisons over whole tables, by what they are about."""
+    """Results of expressions and comparisons over whole tables, shared by the columns they read."""
     unsure_groups: dict[Relation, npt.NDArray[np.bool_]] = field(default_factory=dict)
-    """Of those fluents, which groups."""
+    """For each fluent in `unsure`, which of its groups (instances with a value) are concerned."""
     watched: frozenset[Relation] = frozenset()
     """Fluents whose initiations or terminations are conditions of other rules."""
     remembered: dict[Relation, FluentTable] = field(default_factory=dict)
-    """Intervals that ended before the window's edge, for rules that look back so far."""
+    """Intervals that ended before the window's edge; rules with a declared memory see them."""
     seen: dict[Relation, FluentTable] = field(default_factory=dict)
-    """All fluents when the query has been evaluated, for later ones that look back."""
+    """All fluents as they were when the query had been evaluated, for later ones to look back."""
     past: dict[Relation, list[Any]] = field(default_factory=dict)
-    """Intervals that end at the window's edge: they stand, and the window does not see them."""
+    """Intervals that end at the window's edge. They are final, and rules no longer see them."""
     matched: dict[int, list[Rows]] = field(default_factory=dict)
-    """The matches of the steps of patterns that have been evaluated, by the steps' identity."""
+    """The matches of pattern steps that have been evaluated, by the identity of the step."""
     leftover: dict[int, EventTable] = field(default_factory=dict)
-    """For some steps of patterns, by identity: all they need of the time before the window."""
+    """For some pattern steps, by identity: the matches before the window that they still need."""
     history: dict[tuple[str, Relation], EventTable] = field(default_factory=dict)
-    """Occurrences before the window that patterns may still need, by what they are of."""
+    """Occurrences before the window that patterns may still need, by relation."""
     entities: Any = None
-    """Of which entities alone this is about, if not of all."""
+    """The entities to which evaluation is restricted; None for all."""
     instances: Any = None
-    """Of which instances alone a definition is evaluated, if not of all."""
+    """The instances to which the evaluation of a definition is restricted; None for all."""
     owned: Callable[[Relation, list[Array], list[Domain | None]], Array | None] | None = None
-    """Which rows of heads are about what is evaluated here, None for all; None: nobody asks."""
+    """A function that selects the derived rows for which this bucket is responsible.
+
+    It returns None if it is responsible for all rows. There is no function where no other bucket
+    can derive the same rows.
+    """
     profile: Profile | None = None
-    """Where costs are entered, if someone wants to know them."""
+    """Where the costs of operators are recorded, if a profile was asked for."""
     timing: Timing | None = None
-    """Where the time of strata is entered, if someone wants to know it."""
+    """Where the times of strata are recorded, if they were asked for."""
     memo: Memo = field(default_factory=Memo)
     sources: Sources = field(default_factory=Sources)
-    """The texts of the program, in which places are named."""
+    """The texts of the program, for error messages that name a place."""
 
     def too_many(self, error: TooManyPairs, span: Span) -> DataError:
         """The error that says which literal gives too many pairs."""
@@ -183,11 +200,11 @@ class Context:
         )
 
     def timed(self, relations: tuple[Relation, ...]) -> AbstractContextManager[None]:
-        """Measures the evaluation of some relations, if someone wants to know."""
+        """Measure the evaluation of some relations, if their times were asked for."""
         return nullcontext() if self.timing is None else self.timing.of(relations)
 
     def leave_open(self, relation: Relation, instances: list[Array]) -> None:
-        """Some instances of a fluent, given by arguments and value, may go on behind the query."""
+        """Note instances, given by arguments and value, that may go on after the query."""
         table = self.fluents[relation]
         groups = table.finder(tuple(range(len(instances)))).one(instances, len(instances[0]))
         mask = np.zeros(len(table), np.bool_)
@@ -212,7 +229,7 @@ class Context:
         return known[1]
 
     def filling(self, key: tuple[str, int]) -> int:
-        """Which filling of a table this is; 0 for one that the run does not fill."""
+        """How often the run has filled a table; 0 for a table that it does not fill."""
         if key in self.fillings:
             return self.fillings[key]
         predicate = self.knowledge.predicates.get(key)
@@ -220,11 +237,11 @@ class Context:
 
     @property
     def all_fillings(self) -> int:
-        """A number that is another whenever some table is filled anew."""
+        """A number that changes whenever any table is filled again."""
         return sum(self.fillings.values())
 
     def knowing(self, goal: Term) -> Knowledge:
-        """The knowledge that answers a goal: with members of domains, if it asks for them."""
+        """The knowledge that answers a goal; members of dynamic domains are in it if needed."""
         grows = self.memo.once("grows", goal, lambda: self.knowledge.grows(goal))
         return self._filled_knowledge() if grows else self.knowledge
 
@@ -323,7 +340,7 @@ def recoded(column: Column, domain: Domain | None, length: int) -> Array:
     """The values of a column row by row, as codes of another domain or as numbers."""
     values = column.expanded(length)
     if not length:
-        # Nothing is of no kind: it must not make integers beside it floats.
+        # An empty column has no type of its own; as integers, it turns no other column into floats.
         return np.empty(0, np.int64)
     if column.domain is domain:
         return values

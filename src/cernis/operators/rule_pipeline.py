@@ -182,7 +182,7 @@ def branches_exec(step: Branches, rows: Rows, context: Context) -> Rows:
 
 
 def concatenated(parts: Sequence[Rows], context: Context) -> Rows:
-    """Rows behind one another, with the columns they all have."""
+    """Several tables of rows joined end to end, with the columns they all have."""
     if len(parts) == 1:
         return parts[0]
     names = set.intersection(*(set(part.columns) for part in parts))

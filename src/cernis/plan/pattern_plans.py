@@ -107,7 +107,7 @@ class Patterns:
             if isinstance(arg, (Compound, Sequence)):
                 raise UnsupportedError(
                     f"{show(pattern.term)}: an argument of an event in a pattern is a variable or "
-                    f"a value; compare it with {show(arg)} behind where"
+                    f"a value; compare it with {show(arg)} after where"
                 )
         if consumption.policy != "unrestricted" or self._counting:
             # What differs in an argument that nobody names still counts as two.

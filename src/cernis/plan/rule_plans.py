@@ -364,7 +364,7 @@ class Pipeline:
     # -- background rules -------------------------------------------------------------------
 
     def _expanded(self, literal: Literal) -> list[Literal] | None:
-        """A condition with the rules behind it in its place; None if it stays as it is.
+        """A condition replaced by the rules that define it; None if it stays as it is.
 
         It is expanded when its turn has come and not before, as what is bound by then decides
         how a rule with a cut in it can be written without one.

@@ -64,7 +64,7 @@ def as_text(text: str) -> pa.Scalar:
 
 
 def contents(texts: pa.Array) -> pa.Buffer:
-    """The texts of an array one behind the other."""
+    """The texts of an array one after the other."""
     _, offsets, data = texts.buffers()
     if not len(texts) or data is None:
         return pa.py_buffer(b"")

@@ -30,7 +30,7 @@ _DOT: Final = ord(".")
 
 
 def delimited(lines: pa.Array, times: int, width: int, whole: bool) -> pa.Table | None:
-    """The fields behind the names of lines: times, which are integers if `whole` is set, then text.
+    """The fields after the names of lines: times, which are integers if `whole` is set, then text.
 
     None if lines have another number of fields or are no UTF-8, or a time is no integer.
     """

@@ -98,7 +98,7 @@ class Shapes:
     ) -> tuple[Form, list[Value]] | None:
         """The form of a record with compound arguments, and its columns; None if there is none.
 
-        `values` are all fields behind the arrival and the occurrence or start.
+        `values` are all fields after the arrival and the occurrence or start.
         """
         for kind in kinds:
             skipped = {Kind.EVENT: 0, Kind.POINT: 1, Kind.INTERVAL: 2}[kind]

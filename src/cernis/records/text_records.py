@@ -319,7 +319,7 @@ class _Block:
 
     @property
     def _more(self) -> int:
-        """How many fields there are behind the arguments: one, if records have ids."""
+        """How many fields there are after the arguments: one, if records have ids."""
         return int(self._gathering.ids is not None)
 
     def _decodable(self, rows: Integers) -> Integers:

@@ -93,7 +93,7 @@ class Feed:
         ]  # fmt: skip
 
     def _more(self, rows: Rows) -> list[pa.Array]:
-        """The columns behind all others."""
+        """The columns after all others."""
         return []
 
     def _tail(self, rows: Rows) -> list[pa.Array]:

@@ -44,7 +44,7 @@ FIXED: Final = 250_000
 NEW: Final = 4
 LATE: Final = 20
 """What it costs to evaluate from what has changed, in records evaluated from scratch: so many for
-a query, and again if any record came late; for a record behind the last query; and for one before
+a query, and again if any record came late; for a record after the last query; and for one before
 it (benchmarks/incremental.py)."""
 
 
@@ -57,7 +57,7 @@ there is room for anyway: then most are of values that the window has passed."""
 def pays(held: int, new: int, late: int, is_incremental: bool) -> bool:
     """Is it likely to cost less to evaluate from what has changed than from scratch?
 
-    Given how many records the window holds, how many of them lie behind the last query, and how
+    Given how many records the window holds, how many of them lie after the last query, and how
     many others came or went. To change from one way to the other costs, too; so it takes a
     difference of a third.
 
@@ -79,7 +79,7 @@ class Choice:
     held: int
     """In the window."""
     new: int
-    """That came and lie behind the last query."""
+    """That came and lie after the last query."""
     late: int
     """Others that came or went."""
 
@@ -96,7 +96,7 @@ class Session:
     it sees everything since the start. Without a start, the session starts one tick before the
     first occurrence it knows of at its first query. With `ids`, the column of that title (the last
     field of tuples and text records) tells records of one relation from one another. Records that
-    lie farther behind a query than `future` are set aside; without it, all wait for their time.
+    lie farther after a query than `future` are set aside; without it, all wait for their time.
     """
 
     def __init__(

@@ -79,7 +79,7 @@ class UncertainSession(Session):
     As `Session`, with these differences. A record may have a probability if its relation is one
     that may be `uncertain`: all relations of the input, unless some are named. Each change of the
     feed has the probability of its interval. The intervals as of a query are the most credible of
-    all courses so far: up to the window's edge as they stood when it passed them, behind it as the
+    all courses so far: up to the window's edge as they stood when it passed them, after it as the
     window says. So one that ended before the edge may be taken back for a longer one.
     """
 

@@ -138,7 +138,7 @@ class MqttReader(DataSourceStreamReader):
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:  # noqa: N802
-        """Behind the last message that is on disk, as far as the limit goes."""
+        """After the last message that is on disk, as far as the limit goes."""
         end = self._listen().end()
         most = getattr(limit, "max_rows", None)
         return {"message": end if most is None else min(end, start["message"] + most)}
@@ -237,7 +237,7 @@ class Listener:
         self._news.set()
 
     def end(self) -> int:
-        """Behind the last message that is on disk; a DataError if no more can be put there."""
+        """After the last message that is on disk; a DataError if no more can be put there."""
         if self._trouble is not None:
             raise DataError(f"the spool {self._options.spool} cannot be written: {self._trouble}")
         return self.spool.next

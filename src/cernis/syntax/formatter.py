@@ -77,7 +77,7 @@ class _Layout:
         return previous_end
 
     def _trailing_comment(self, end: int) -> int:
-        """A comment behind the item on its last line stays there."""
+        """A comment after the item on its last line stays there."""
         if self._next < len(self._comments) and not self._is_last_commented:
             start, stop = self._comments[self._next]
             if "\n" not in self._text[end:start] and not self._text[end:start].strip():
@@ -125,7 +125,7 @@ class _Layout:
         self._weave(lines, ends, inside)
 
     def _weave(self, lines: list[str], ends: list[int], comments: list[Span]) -> None:
-        """Lines of a rule with its comments: behind their line, else before the next."""
+        """Lines of a rule with its comments: after their line, else before the next."""
         waiting = deque(comments)
         for number, line in enumerate(lines):
             own: list[Span] = []
@@ -133,7 +133,7 @@ class _Layout:
                 own.append(waiting.popleft())
             behind = bool(waiting) and self._same_line(ends[number], waiting[0][0])
             if number == len(lines) - 1 and len(waiting) > behind:
-                # One comment fits behind the `.`; where there are more, all stand before it.
+                # One comment fits after the `.`; where there are more, all stand before it.
                 own.extend(waiting)
                 behind = False
             indent = _INDENT if number else ""

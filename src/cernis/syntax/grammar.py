@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cernis.syntax.parser import ClauseParser
 
 Operation = Callable[["ClauseParser", Pattern, int, int], Pattern]
-"""Reads on behind a word: the parser, what stands before the word, where that starts, the rank."""
+"""Reads on after a word: the parser, what stands before the word, where that starts, the rank."""
 
 
 @dataclass(frozen=True)

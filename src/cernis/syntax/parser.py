@@ -81,7 +81,7 @@ _DURATION = re.compile(r"([\d.]+)([a-z]+)")
 class Parsed:
     """What a text says, as far as it could be read, and what was wrong with the rest.
 
-    Items whose span lies behind `facts_begin` come from fact files, which programs share.
+    Items whose span lies after `facts_begin` come from fact files, which programs share.
     """
 
     items: tuple[Item, ...]
@@ -184,7 +184,7 @@ def _plain_fact(match: re.Match[str], base: int) -> Clause:
 
 
 def parse_term(text: str, name: str = "<term>") -> Term:
-    """Read one term, without a `.` behind it; raises ProgramError.
+    """Read one term, without a `.` after it; raises ProgramError.
 
     >>> parse_term("rich(chris)=true").functor
     '='
@@ -211,7 +211,7 @@ class ClauseParser:
     def __init__(
         self, tokens: Tokens, source: Source, grammar: PatternGrammar = CERNIS
     ) -> None:  # fmt: skip
-        # A sentinel of no kind stands behind the last token, so that looking ahead is safe.
+        # A sentinel of no kind stands after the last token, so that looking ahead is safe.
         self.kinds = [*tokens.kinds, 0]
         self.values = [*tokens.values, ""]
         self.spans = [*tokens.spans, tokens.end]
@@ -529,7 +529,7 @@ class ClauseParser:
         if not self._ended:
             raise Unexpected(
                 error("C003", "the last clause does not end in a `.`", self.spans[self.at - 1],
-                       help_="put a `.` behind it; or is the file cut off?")
+                       help_="put a `.` after it; or is the file cut off?")
             )  # fmt: skip
 
     def unexpected(self, wanted: str, advice: str = "") -> Unexpected:
@@ -605,7 +605,7 @@ class ClauseParser:
 def _joined(functor: str, items: list[Term] | tuple[Term, ...]) -> tuple[Term, ...]:
     """A chain of an operator: items that are such chains themselves add their own parts.
 
-    What is behind `(C -> T ; E)` is no part of its else, so such a chain is joined only at the end.
+    What is after `(C -> T ; E)` is no part of its else, so such a chain is joined only at the end.
     """
     parts: list[Term] = []
     for at, item in enumerate(items):

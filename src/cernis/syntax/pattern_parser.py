@@ -1,4 +1,4 @@
-"""Event patterns: what stands behind `<-`.
+"""Event patterns: what stands after `<-`.
 
 Operators are left-associative; the grammar of the file says how tight each binds. In cernis's own
 all have one rank, so `where` and `within` close over all that stands to their left, up to the
@@ -39,7 +39,7 @@ _HIGHEST_CONDITION = 1000
 def pattern_rule(
     parser: ClauseParser, head: Term, start: int, label: Term | None
 ) -> PatternRule:  # fmt: skip
-    """The rule whose head has been read, from behind its arrow to its `.`."""
+    """The rule whose head has been read, from after its arrow to its `.`."""
     parser.words_are_infix = False
     body = _whole(parser)
     if parser.values[parser.at] == "," and parser.kinds[parser.at] == PUNCTUATION:
@@ -86,7 +86,7 @@ def pattern(parser: ClauseParser, limit: int) -> Pattern:
 def _operation(
     parser: ClauseParser, word: str, left: Pattern, start: int, rank: int
 ) -> Pattern:  # fmt: skip
-    """What a word makes of the pattern before it and of what stands behind the word."""
+    """What a word makes of the pattern before it and of what stands after the word."""
     further = parser.grammar.further.get(word)
     if further is not None:
         return further(parser, left, start, rank)
@@ -179,7 +179,7 @@ def _close(parser: ClauseParser, closing: str, opening: int) -> None:
 
 
 def conditions(parser: ClauseParser) -> tuple[Term, ...]:
-    """What stands behind `where`: a conjunction, in parentheses, in braces or bare."""
+    """What stands after `where`: a conjunction, in parentheses, in braces or bare."""
     if parser.values[parser.at] == "{" and parser.kinds[parser.at] == PUNCTUATION:
         braces = parser.expression(0)
         return conjuncts(braces.args[0])  # type: ignore[union-attr]

@@ -58,7 +58,7 @@ def is_phrase(term: Term) -> bool:
 
 
 def goes_behind(text: str) -> bool:
-    """Would the text of a term, behind `no` or `holds`, go on with the phrase?"""
+    """Would the text of a term, after `no` or `holds`, go on with the phrase?"""
     if text[0] == "'":
         return True
     word = re.match(r"\w*", text)[0]  # type: ignore[index]

@@ -256,7 +256,7 @@ def _(node: Binary, limit: int) -> str:
 def _(node: Absence, limit: int) -> str:
     first, last = _show(node.first, CLAUSE), _show(node.last, CLAUSE)
     if isinstance(node.first, Where):
-        # The comma behind it would go on with its conditions.
+        # The comma after it would go on with its conditions.
         first = f"({first})"
     return f"not({_show(node.absent, CLAUSE)})[{first}, {last}]"
 

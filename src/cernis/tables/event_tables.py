@@ -37,7 +37,7 @@ _MOST = 1 << 62
 class EventTable:
     """Happenings: `arguments[k][r]` at `times[r]`, in any order.
 
-    Input is sorted by entity, the first argument that is no number to reckon with, and then by
+    Input is sorted by entity, which is the first argument that is not numeric, and then by
     time: what is filtered from it stays so, and what is looked up for it is walked along.
 
     Occurrences of patterns have a start, too: they are closed intervals, and happen at their end.
@@ -107,7 +107,7 @@ def by_time(arguments: list[Array], domains: list[Domain | None], times: Integer
 
 
 def stacked(tables: list[EventTable]) -> EventTable:
-    """Tables of one relation behind one another; points are their own starts beside intervals."""
+    """Tables of one relation after one another; points are their own starts beside intervals."""
     if len(tables) == 1:
         return tables[0]
     starts = None

@@ -101,7 +101,7 @@ class Shelf:
         return found
 
     def reaching(self, point: int) -> tuple[Integers, Integers]:
-        """The places of the intervals that end at a point or behind it."""
+        """The places of the intervals that end at a point or after it."""
         where = self._pool, self._firsts, self._counts, self._reach, point
         count = int(shelves.find_reaching(*where, *self._room(0)))
         found = self._room(count)
@@ -162,7 +162,7 @@ class Shelf:
     def forget(self, edge: int) -> None:
         """Forget rows up to a time; of intervals, those before which all have ended by then.
 
-        Of a group only the first rows go: an interval behind one that lasts stays with it.
+        Of a group only the first rows go: an interval after one that lasts stays with it.
         """
         row = max(self._reach, 0)
         self._length -= int(shelves.forget(self._pool, self._firsts, self._counts, row, edge))
@@ -207,7 +207,7 @@ class Shelf:
             self._make_room(np.bincount(come_groups, minlength=self.groups))
 
     def _make_room(self, more: Integers) -> None:
-        """Put all groups behind one another in a new pool, with room for more, and to grow."""
+        """Put all groups after one another in a new pool, with room for more, and to grow."""
         places, owners = self.everything()
         wanted = self._counts + more
         rooms = np.where(wanted, 2 * wanted + _ROOM, 0)

@@ -32,7 +32,7 @@ def expand_iff(clause: Clause, pair: Pair, body: Term, report: Report) -> Static
     if expansion.failed:
         return None
     if output is None:
-        report.error("C061", "there is no fluent behind this iff", body.span,
+        report.error("C061", "there is no fluent after this iff", body.span,
                      help="name at least one fluent with its value")  # fmt: skip
         return None
     return StaticRule(pair, tuple(expansion.literals), output, clause.span)

@@ -153,7 +153,7 @@ class Rewriting:
     def _no_value(self, name: str, place: Variable) -> None:
         self._report.error(
             "C031", f"{name} gets no value from an event that does not happen", place.span,
-            help=f"write _{name} for any, or let the event behind `after` have it too",
+            help=f"write _{name} for any, or let the event that follows `after` have it too",
         )  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def _is_iff(head: Term) -> bool:
 
 
 def _members(term: Term) -> Iterator[Term]:
-    """The members of the conjunction behind iff; nothing for other heads."""
+    """The members of the conjunction after iff; nothing for other heads."""
     if isinstance(term, Compound) and (_is_iff(term) or term.functor in (",", "and")):
         for arg in term.args[1 if _is_iff(term) else 0 :]:
             yield from _members(arg) if functor(arg)[0] in (",", "and") else (arg,)

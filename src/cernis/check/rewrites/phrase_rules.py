@@ -43,7 +43,7 @@ from cernis.syntax.tree import (
 
 _HELP = {
     AT_LEAST: "write happensAt(F=V for at least D, T), holdsAt(F=V for at least D, T) or "
-              "holdsFor(F=V for at least D, I), or put it behind iff",
+              "holdsFor(F=V for at least D, I), or put it after iff",
     NO_WITHIN: "write happensAt(no E within D after A, T)",
     EXPIRES: "write F=V expires after D as a clause of its own",
 }  # fmt: skip
@@ -122,7 +122,7 @@ class _Expander:
         self.timers = Timers(self.items)
 
     def item(self, item: Item) -> Iterator[Item]:
-        """What the item stands for, and behind it the definitions it is the first to need."""
+        """What the item stands for, and after it the definitions it is the first to need."""
         if not has_phrase(item):
             yield item
         elif isinstance(item, Clause) and functor(item.head) in _EXPIRIES:

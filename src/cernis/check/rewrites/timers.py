@@ -1,4 +1,4 @@
-"""The fluents and events behind phrases: what counts, waits and remembers for them.
+"""The fluents and events that phrases stand for: what counts, waits and remembers for them.
 
 Each is named after its phrase, with the variables of the phrase as arguments, and defined once.
 The definitions are right under either rule for ties: no pair of them is initiated and broken at

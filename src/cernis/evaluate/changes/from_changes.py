@@ -177,7 +177,7 @@ class Incremental:
 
     def _forget(self, update: Update) -> None:
         for store in self._kept.fluents.values():
-            # What ends right at the edge may go on behind it.
+            # What ends right at the edge may go on after it.
             store.shelf.forget(update.bound - 1)
         for relation, store in self._kept.events.items():
             if relation not in self._memory.stores:
@@ -283,7 +283,7 @@ class Incremental:
                 self._splice(relation, dirt, nothing, groups[:0], update)
 
     def _leave_open(self, relation: Relation, change: Admitted, update: Update) -> None:
-        """What has a point at the query may go on behind it."""
+        """What has a point at the query may go on after it."""
         starts, _, _, is_point = change.come.columns
         last = (starts == update.window.query) & (is_point == 1)
         if last.any():

@@ -39,7 +39,7 @@ class Changes:
         self._times: list[Integers] = []
 
     def add(self, groups: Integers, times: Integers) -> None:
-        """Note points; behind the last query the first of several neighbours of a key will do."""
+        """Note points; after the last query the first of several neighbours of a key will do."""
         if not len(groups):
             return
         first = np.ones(len(groups), np.bool_)
@@ -155,7 +155,7 @@ class SimpleUnit(PointUnit):
         return self.relation in marking and all(self._is_same(store, link) for link in links)
 
     def evaluate_all(self, passes: list[Dirt], update: Update) -> None:
-        """Find the points anew where there is dirt, and the intervals behind what has changed."""
+        """Find the points anew where there is dirt, and the intervals after what has changed."""
         changed = Changes(update.before)
         fluent: SimpleFluent | None = None
         while passes:
@@ -273,7 +273,7 @@ class SimpleUnit(PointUnit):
     def _rebuild(
         self, fluent: SimpleFluent, keys: Integers, since: Integers, update: Update
     ) -> None:
-        """Make the intervals behind the first changed point of each key anew."""
+        """Make the intervals after the first changed point of each key anew."""
         forever = np.full(len(keys), INFINITY)
         if self.has_delays:
             since = np.full(len(keys), update.window.edge)

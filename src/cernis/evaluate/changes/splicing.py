@@ -139,7 +139,7 @@ def widened(dirt: Dirt, tick: int) -> Dirt:
 
 
 def behind(dirt: Dirt, bound: int) -> Dirt:
-    """What of the stretches lies at a point or behind it."""
+    """What of the stretches lies at a point or after it."""
     if dirt.everything or not len(dirt.groups) or int(dirt.starts.min()) >= bound:
         return dirt
     keep = dirt.ends > bound

@@ -69,9 +69,9 @@ class Kept:
     """The initiations that delayed effects are counted from."""
     counted: frozenset[Relation] = frozenset()
     ahead: dict[Relation, list[tuple[Integers, Integers]]] = field(default_factory=dict)
-    """Keys and points behind the last query at which intervals are known to begin or end."""
+    """Keys and points after the last query at which intervals are known to begin or end."""
     unsure: dict[Relation, Integers] = field(default_factory=dict)
-    """Keys of fluents that may have gone on behind the last query."""
+    """Keys of fluents that may have gone on after the last query."""
     missed: set[Relation] = field(default_factory=set)
     """Fluents of which it matters when the window forgets an interval."""
     watched: frozenset[Relation] = frozenset()
@@ -136,7 +136,7 @@ class Update:
     """Keys and times of happenings that were taken back, or are no longer said to be."""
     members: Mapping[Predicate, list[list[Array]]] = field(default_factory=dict)
     unsure: dict[Relation, list[Array]] = field(default_factory=dict)
-    """Instances, arguments and value, that rest on a point at the query and may go on behind it."""
+    """Instances, arguments and value, that rest on a point at the query and may go on after it."""
     missed: dict[Relation, Integers] = field(default_factory=dict)
     """Keys of fluents with intervals that this query is the first not to see."""
     outcome: Outcome = field(default_factory=Outcome)
@@ -145,7 +145,7 @@ class Update:
 
     @property
     def bound(self) -> int:
-        """The first point behind the window's edge."""
+        """The first point after the window's edge."""
         return self.window.edge + self.context.tick
 
 
@@ -422,7 +422,7 @@ class Unit:
             self._take_over(relation, definition, whole, cut, update)
 
     def carried(self, relation: Relation, whole: Dirt, update: Update) -> Carried:
-        """What holds right behind the edge, from what was derived up to it."""
+        """What holds right after the edge, from what was derived up to it."""
         store = self.kept.fluents[relation]
         bound = update.bound
         places = self._across(store, whole, bound)
@@ -493,7 +493,7 @@ class Unit:
         self.note(relation, *exchanged(store, places, old, found, groups), update)
 
     def _in_question(self, store: Store, whole: Dirt, bound: int, is_simple: bool) -> Places:
-        """The intervals that are said anew: of simple fluents those that end behind the bound."""
+        """The intervals that are said anew: of simple fluents those that end after the bound."""
         if whole.everything:
             places = store.shelf.everything()
         else:

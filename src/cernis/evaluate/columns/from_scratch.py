@@ -127,7 +127,7 @@ class Scratch:
         return list(dict.fromkeys(v.relation for v in vertices if v.value is not None))
 
     def _joined(self, relation: Relation, context: Context) -> Rows:
-        """What is known of a fluent: up to the edge what was said before, behind it what is now."""
+        """What is known of a fluent: up to the edge what was said before, after it what is now."""
         bound = context.edge + context.tick
         parts = []
         before = self._rows.get(relation)

@@ -1,6 +1,6 @@
 """What patterns need of the time before a window.
 
-What ended up to the edge of a window stands, and what ends behind it may have begun before. So the
+What ended up to the edge of a window stands, and what ends after it may have begun before. So the
 occurrences that patterns are made of are kept beyond the edge, as they were known when the edge
 passed them: no longer than some `within` reaches, or, where there is none, for good. A match that
 consumes (`chronological`) may depend on all that was used up before it, and so on everything. Some
@@ -66,7 +66,7 @@ class Past:
 
 
 class History:
-    """The occurrences before the edge that matches behind it may need.
+    """The occurrences before the edge that matches after it may need.
 
     The happenings of input events that are kept elsewhere are not taken over from queries: whoever
     keeps them tells what the edge passes.
@@ -110,7 +110,7 @@ class History:
         return [relation for relation in self._elsewhere if ("event", relation) in self._asked]
 
     def advance(self, edge: int, passed: Mapping[Relation, EventTable] | None = None) -> None:
-        """Keep what the edge passes, and drop what no match behind it can begin with."""
+        """Keep what the edge passes, and drop what no match after it can begin with."""
         told: dict[Key, EventTable] = {("event", r): own for r, own in (passed or {}).items()}
         for key, (_, reach) in self._atoms.items():
             new = told.get(key) or self._passed(key, edge)
@@ -270,7 +270,7 @@ def _nothing(atom: Event | Boundary | Pair, context: Context) -> EventTable:
 
 
 def _reached(table: EventTable, behind: float) -> EventTable:
-    """The occurrences that start behind a point."""
+    """The occurrences that start after a point."""
     if behind == -math.inf:
         return table
     starts = table.times if table.starts is None else table.starts

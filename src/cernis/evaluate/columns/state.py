@@ -43,7 +43,7 @@ class State:
         self._context: Context | None = None
 
     def advance(self, edge: int, forgotten: int) -> None:
-        """Forget what the next query evaluates anew: all behind its edge.
+        """Forget what the next query evaluates anew: all after its edge.
 
         `forgotten` is the edge of its window, which memories reach back from. It comes after the
         edge of what is evaluated anew where steps are longer than windows.
@@ -74,7 +74,7 @@ class State:
     def _remember(self, relation: Relation, table: FluentTable, edge: int, forgotten: int) -> None:
         """Keep what a table says of points up to an edge, if it ended not too long before.
 
-        What goes on behind the edge is cut there: the table of the next query has it whole.
+        What goes on after the edge is cut there: the table of the next query has it whole.
         """
         assert self._context is not None
         bound = edge + self._tick
@@ -100,7 +100,7 @@ class State:
         return self._before.get(relation, [])
 
     def carried(self) -> dict[Relation, Carried]:
-        """The simple fluents that hold right behind the edge, from what was derived up to it."""
+        """The simple fluents that hold right after the edge, from what was derived up to it."""
         return self._carried
 
     def settle(self, context: Context) -> None:

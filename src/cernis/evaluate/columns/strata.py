@@ -99,7 +99,7 @@ def evaluate_definition(
 
 
 def _left_open(relation: Relation, context: Context) -> list[Array] | None:
-    """The instances so far that may go on behind the query."""
+    """The instances so far that may go on after the query."""
     if relation not in context.unsure:
         return None
     table, mask = context.fluents[relation], context.unsure_groups[relation]

@@ -286,7 +286,7 @@ class _Walk:
         return max((own.quiet for own in self._effects.values()), default=NO_POINT)
 
     def _relations(self) -> tuple[Matrix, Effects]:
-        """A row for each relation; the tables of effects of all, one behind the other."""
+        """A row for each relation; the tables of effects of all, one after the other."""
         rows, parts = [], [[np.zeros(1, np.int64)] for _ in range(5)]
         first = 0
         for group, classes in zip(self._groups, self._classes, strict=True):

@@ -27,8 +27,8 @@ def cut_at(
 ) -> tuple[Piece, Carried]:  # fmt: skip
     """The intervals of a simple fluent that are over at an edge, and what is carried over it.
 
-    That is what holds right behind it, and what has effects still to come. What only begins later
-    is neither: it is said anew from what happens behind the edge.
+    That is what holds right after it, and what has effects still to come. What only begins later
+    is neither: it is said anew from what happens after the edge.
     """
     bound = edge + tick
     (piece,) = pieces(table)

@@ -1,8 +1,8 @@
 """The courses of a fluent's pairs as they go on: what is settled, remembered, and found.
 
-A query says the course of each pair anew, from the edge of its window to one tick behind the query.
+A query says the course of each pair anew, from the edge of its window to one tick after the query.
 Points before that are *settled*: they have gone into the memory of possible starts, and the maximal
-intervals that end there are kept. Those that end behind are found from the memory at each query,
+intervals that end there are kept. Those that end after are found from the memory at each query,
 and forgotten at the next.
 
 A pair whose course stays at 0 takes no part until it rises again: points at which it was 0 are
@@ -122,7 +122,7 @@ class Tracks:
         return most_credible(found if self.how.limit is None else united(found))
 
     def _found_of(self, part: Series) -> tuple[Intervals, Memory]:
-        """The intervals that end at further points of some pairs, and the memory behind these.
+        """The intervals that end at further points of some pairs, and the memory after these.
 
         The intervals are by the numbers of all pairs, the memory is that of the series.
         """
@@ -290,7 +290,7 @@ def _stacked(one: Pairs, other: Pairs) -> Pairs:
 
 
 def _numbered(known: Pairs, pairs: Pairs) -> tuple[Integers, Pairs]:
-    """The number of each pair, those that are new behind the known; and the new ones."""
+    """The number of each pair, those that are new after the known; and the new ones."""
     both = _stacked(known, pairs)
     _, which = distinct([*both.arguments, both.values], [*both.domains, both.value_domain])
     numbers = np.full(int(which.max(initial=-1)) + 1, -1, np.int64)

@@ -218,7 +218,7 @@ def credible_intervals(
 ) -> Credible:  # fmt: skip
     """The most credible intervals of each pair on the points from first to last, a tick apart.
 
-    An interval that reaches the last point ends a tick behind it. Seeds are those of the pairs.
+    An interval that reaches the last point ends a tick after it. Seeds are those of the pairs.
     """
     count = (last - first) // tick + 1
     parts = []
@@ -291,7 +291,7 @@ def _cut(series: Series, count: int, threshold: float) -> Series:
     reach = np.minimum(reach + 1, count).astype(np.int64)
     before = np.append(False, pair[1:] == pair[:-1])[: len(pair)]
     behind = np.append(pair[1:] == pair[:-1], False)[: len(pair)]
-    # What is left of a run: a piece that belongs to what is before it, and one to what is behind.
+    # What is left of a run: a piece that belongs to what is before it, and one to what is after.
     left = np.where(before, np.minimum(reach, series.lengths), 0)
     right = np.where(behind, np.minimum(reach, series.lengths), 0)
     whole = ~low | (left + right >= series.lengths)
@@ -305,7 +305,7 @@ def _pieces(
     series: Series, pair: Integers, left: Integers, right: Integers,
     whole: npt.NDArray[np.bool_],
 ) -> Series:  # fmt: skip
-    """Series of the pieces that are left of runs; a new one begins behind each cut."""
+    """Series of the pieces that are left of runs; a new one begins after each cut."""
     lengths = np.stack([left, right], axis=1).ravel()
     begin = np.stack([series.first, series.first + series.lengths - right], axis=1).ravel()
     cut = np.stack([np.append(True, pair[1:] != pair[:-1])[: len(pair)], ~whole], axis=1).ravel()

@@ -55,7 +55,7 @@ class Memory:
     """What is remembered of the series of entities, in one structure: the support sets of all.
 
     The possible starts of entity k are `offsets[k]:offsets[k+1]`, in the order of time. For each
-    entity there are also how many points it has seen, its score behind them, the lowest score so
+    entity there are also how many points it has seen, its score after them, the lowest score so
     far, and the state of its generator of chance. Scores are in the kernel's units.
     """
 
@@ -95,7 +95,7 @@ class Memory:
         return Memory(offsets, points, scores, *(own[entities] for own in kept))
 
     def with_more(self, other: Memory) -> Memory:
-        """The entities of another behind these."""
+        """The entities of another after these."""
         mine = (self.points, self.scores, self.seen, self.score, self.lowest, self.states)
         more = (other.points, other.scores, other.seen, other.score, other.lowest, other.states)
         points, scores, *kept = (np.concatenate(own) for own in zip(mine, more, strict=True))
@@ -190,7 +190,7 @@ def most_credible(intervals: Intervals) -> Intervals:
 def longest(intervals: Intervals) -> Intervals:
     """Those of intervals, sorted by their ends, that lie in no later one.
 
-    Joins what several calls of `recognise` have found for an entity, one behind the other.
+    Joins what several calls of `recognise` have found for an entity, one after the other.
     """
     # An entity's starts are moved above those of all entities before it, so that one pass serves.
     keys = intervals.starts + intervals.entities * (int(intervals.starts.max(initial=0)) + 1)

@@ -135,7 +135,7 @@ def _compiled(
 
 
 def carried(groups: Groups, initial: Floats, facts: Facts, circuits: Circuits) -> Floats:
-    """The probability of the group's pair behind each group, from what pairs begin with."""
+    """The probability of the group's pair after each group, from what pairs begin with."""
     kept, begun = np.empty(len(groups.pairs)), np.empty(len(groups.pairs))
     evaluate(
         groups.shape, groups.fact_offsets, groups.facts, facts.chances, *circuits.arrays,

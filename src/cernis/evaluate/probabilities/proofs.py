@@ -119,7 +119,7 @@ class Uncertainty:
     ended: set[Relation] = field(default_factory=set)
     """Those of them some rule of which ends any value."""
     held: Mapping[Relation, Pairs] | None = None
-    """What held right behind the edge of the window, by what was derived before; None at first."""
+    """What held right after the edge of the window, by what was derived before; None at first."""
     memo: Memo = field(default_factory=Memo)
 
     def is_about(self, what: object) -> bool:

@@ -1,8 +1,8 @@
 """Queries of a session over uncertain records: what the window says, and what stands before it.
 
-At a query the probability of each pair right behind the edge of the window is what the query before
+At a query the probability of each pair right after the edge of the window is what the query before
 said of that point; from there on it follows from the records of the window. Intervals are those of
-the whole course so far: of what stands up to the edge, and what the window says behind it.
+the whole course so far: of what stands up to the edge, and what the window says after it.
 """
 
 from __future__ import annotations

@@ -277,7 +277,7 @@ def _declare(relation: Relation, given: Input, encoder: Encoder) -> None:
 def uncertain_relations(plan: Plan, named: Iterable[str] | None) -> frozenset[Relation]:
     """The relations of the input whose records may be uncertain: those named, else all.
 
-    A name may have the number of arguments behind it, `walking/1`. One that is no input is a
+    A name may have the number of arguments after it, `walking/1`. One that is no input is a
     DataError.
     """
     catalogue = plan.checked.catalogue
@@ -301,7 +301,7 @@ def credible(
 ) -> Credible:  # fmt: skip
     """The most credible intervals of a fluent in a run from start, exclusive, to end.
 
-    What the last records bring about shows a tick behind the end, which is the last point.
+    What the last records bring about shows a tick after the end, which is the last point.
     """
     own = chosen.of(relation)
     seeds = None if own.durations is None else PairSeeds(relation, own.seed)(courses.pairs)

@@ -547,7 +547,7 @@ def _hold_delayed(
         )  # fmt: skip
         if not has_room:
             return False
-        # What an instance still does behind the query is for a later one.
+        # What an instance still does after the query is for a later one.
         while row < Place(len(times)) and instances[row] == instance:
             row += ONE
         count = _close(instance, number, lists, count, intervals)

@@ -204,7 +204,7 @@ def _behind(point: int, low: Place, high: Place, times: Integers) -> Place:
 def _marks_at(
     row: Place, stop: Place, time: int, times: Integers, marks: Bytes
 ) -> tuple[Place, Place]:
-    """The marks of a point, those of all its rows, and the row behind it."""
+    """The marks of a point, those of all its rows, and the row after it."""
     flags = ZERO
     while row < stop and times[row] == time:
         flags |= Place(marks[row])
@@ -226,7 +226,7 @@ def _emit(
 
 @part
 def _group(at: Place, groups: Integers) -> int:
-    """The group of a row, or one behind all."""
+    """The group of a row, or one after all."""
     group: int = groups[at] if at < Place(len(groups)) else INFINITY
     return group
 

@@ -708,7 +708,7 @@ def unfold(
     have initiations under way: `waiting` are instances, values, and when their effects are due.
     Ties are broken by the rule `break`; an initiation that loses has its effects, too. A record
     that has several conditions must meet all. Happenings of one point are known
-    to records of higher ranks only; what holds changes behind the point. Records and effects behind
+    to records of higher ranks only; what holds changes after the point. Records and effects after
     the query are left out. Open intervals end at `NEVER`.
     """
     instances, inner = len(causes.relation_of), len(causes.inner)

@@ -1,6 +1,6 @@
 """Union, intersection and relative complement of lists of intervals, many lists in one call.
 
-A list holds sorted, disjoint intervals `[start, end)` that do not touch. Lists lie behind one
+A list holds sorted, disjoint intervals `[start, end)` that do not touch. Lists follow one
 another: list g of a collection is the stretch `offsets[g]:offsets[g+1]` of its starts and ends.
 A call is about n results; result r is made of one list of each operand, named by a group number.
 A group of -1 is the empty list.

@@ -3,7 +3,7 @@
 A group has at most one value at a time, and its rows lie as `kernels.shelves` keeps them: the rows
 of one event with marks on them, other points with their actions, and the intervals that were found
 before. From the first point that has changed on, what holds is found anew. Once it holds as before,
-and nothing else has changed, all behind is as it was. So it costs what has changed.
+and nothing else has changed, all after is as it was. So it costs what has changed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def write_marks(
 ) -> int:  # fmt: skip
     """Write the marks of a definition, eight bits of a row of the pool, where they differ.
 
-    Gives how many such points there are, and writes them: behind the last query, of several one
+    Gives how many such points there are, and writes them: after the last query, of several one
     after the other only the first of each group.
     """
     count = 0
@@ -154,7 +154,7 @@ def _next_row(
 def _marks_at(
     time: int, row: int, stop: int, events: Matrix, mark_row: int, shift: int
 ) -> tuple[int, int]:
-    """The marks of all rows of a time, and the row behind them."""
+    """The marks of all rows of a time, and the row after them."""
     flags = 0
     while row < stop and events[0, row] == time:
         flags |= (events[mark_row, row] >> shift) & 255
@@ -185,7 +185,7 @@ def _mend(
         last_of_group = at
         while last_of_group < len(groups) and groups[last_of_group] == group:
             last_of_group += 1
-        # Of changes behind the last query some may not be given.
+        # Of changes after the last query some may not be given.
         goes_on = times[last_of_group - 1] > before
         event_first, event_stop = _begin(group, event_firsts, event_sizes)
         point_first, point_stop = _begin(group, point_firsts, point_sizes)
@@ -258,7 +258,7 @@ def _mend(
                     extra = _first_late(points, 0, point_first, point_stop, following)
                     last = UNLIKE
                     continue
-                # All behind is as it was, up to the next change.
+                # All after is as it was, up to the next change.
                 end = lists[1, later] if is_held else now
                 _settle(group, held, start, end, end, old, list_stop, lists,
                         counts, gone, come, dirt)  # fmt: skip
@@ -284,7 +284,7 @@ def mend(
 ) -> tuple[Matrix, Matrix, Matrix, int]:  # fmt: skip
     """How intervals change under the tie rule `break`, where points have.
 
-    Points that have changed are given by group and time, sorted. Behind the point `before`, only
+    Points that have changed are given by group and time, sorted. After the point `before`, only
     the first of a group has to be. Bit j of the marks, which begin `shift` bits from the right of a
     row of the events' pool, stands for action j. Gives the places and groups of intervals that are
     gone; groups, starts, ends and values of those that come; groups, starts and ends of stretches
@@ -317,7 +317,7 @@ def mend_plain(
 ) -> tuple[set[tuple[int, ...]], set[tuple[int, ...]]]:  # fmt: skip
     """The twin of `mend`: groups, starts, ends and values of what is gone, and of what comes.
 
-    All intervals of a group behind its first changed point are made anew.
+    All intervals of a group after its first changed point are made anew.
     """
     from cernis.kernels.inertia.plain_inertia import hold_plain
 

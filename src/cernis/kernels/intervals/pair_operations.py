@@ -69,7 +69,7 @@ def _step(
     starts1: Integers, ends1: Integers, starts2: Integers, ends2: Integers,
     starts: Integers, ends: Integers,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
-    """A step where both stretches begin behind an interval of their list."""
+    """A step where both stretches begin after an interval of their list."""
     low1 = ends1[i - ONE] if operator == UNION else starts1[i]
     low2 = starts2[j] if operator == INTERSECTION else ends2[j - ONE]
     return _write(operator, i, j, low1, low2, count, starts1, ends1, starts2, ends2, starts, ends)
@@ -138,7 +138,7 @@ def _begin(
     starts1: Integers, ends1: Integers, starts2: Integers, ends2: Integers,
     starts: Integers, ends: Integers,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
-    """The steps to behind the first interval of each list whose gaps are walked along.
+    """The steps to after the first interval of each list whose gaps are walked along.
 
     In a union, the count is that of the intervals that have an end.
     """

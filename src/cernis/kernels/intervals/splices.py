@@ -41,7 +41,7 @@ def _splice(
     lists: Matrix, list_firsts: Integers, list_sizes: Integers,
     counts: Integers, gone: Matrix, come: Matrix, dirt: Matrix,
 ) -> None:  # fmt: skip
-    """At the end of a stretch an interval may be held that goes on behind it, as `tail` does."""
+    """At the end of a stretch an interval may be held that goes on after it, as `tail` does."""
     at, found = 0, 0
     while at < len(groups):
         group = groups[at]

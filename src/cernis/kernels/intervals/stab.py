@@ -1,6 +1,6 @@
 """Which interval of a list holds a point: sorted points against sorted, disjoint intervals.
 
-Lists lie behind one another; list g is the stretch `offsets[g]:offsets[g+1]`. A group of -1 is
+Lists follow one another; list g is the stretch `offsets[g]:offsets[g+1]`. A group of -1 is
 an empty list.
 """
 
@@ -32,7 +32,7 @@ def _run(row: Place, rows: Place, groups: Integers, points: Integers) -> Place:
 
 @part
 def _search(point: int, low: Place, high: Place, ends: Integers) -> Place:
-    """The first interval that ends behind the point, by bisection."""
+    """The first interval that ends after the point, by bisection."""
     while low < high:
         middle = (low + high) >> ONE
         if ends[middle] <= point:

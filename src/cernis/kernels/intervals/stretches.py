@@ -16,7 +16,7 @@ Booleans = npt.NDArray[np.bool_]
 
 @part
 def _first(group: int, point: int, groups: Integers, ends: Integers) -> int:
-    """The first stretch of a group, or of those behind it, that ends behind a point."""
+    """The first stretch of a group, or of those after it, that ends after a point."""
     low, high = 0, len(groups)
     while low < high:
         middle = (low + high) >> 1

@@ -53,7 +53,7 @@ class Builtin:
 
 
 # A word that ends in a number names a predicate, `*` in front marking the library. The words
-# behind it are its modes, one sign an argument: `+` must be bound, `-` gets bound, `:` is a goal,
+# after it are its modes, one sign an argument: `+` must be bound, `-` gets bound, `:` is a goal,
 # `?` is neither.
 _WORDS: Final = {
     Kind.CONTROL: r"""

@@ -231,7 +231,7 @@ def is_pair(cell: Cell) -> bool:
 
 
 def spine(cell: Cell) -> tuple[list[Cell], Cell]:
-    """The items of a list and what stands behind the last: `[]` if the list is proper."""
+    """The items of a list and what stands after the last: `[]` if the list is proper."""
     items: list[Cell] = []
     cell = deref(cell)
     while is_pair(cell):
@@ -246,7 +246,7 @@ def rebuild(cell: Cell, leaf: Callable[[Cell], Any], node: Callable[[str, list[A
     """Fold a cell bottom-up.
 
     `leaf` takes what is no compound term, `node` a name and the results of its arguments. A list
-    is one node of the name `.`, its items and what stands behind them.
+    is one node of the name `.`, its items and what stands after them.
     """
     done: list[Any] = []
     stack: list[tuple[Cell, int]] = [(cell, 0)]

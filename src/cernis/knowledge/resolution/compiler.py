@@ -111,7 +111,7 @@ def _control(goal: Cell, name: str, args: Sequence[Cell], owner: str) -> Node | 
 
 
 def _inside(goal: Cell) -> Cell:
-    """The goal behind the variables that `^` hides from `bagof`."""
+    """The goal after the variables that `^` hides from `bagof`."""
     goal = deref(goal)
     while isinstance(goal, tuple) and goal[0] == "^" and len(goal) == 3:
         goal = deref(goal[2])

@@ -87,7 +87,7 @@ class Gather(Goal):
 class FindAll(Gather):
     """`findall(Template, Goal, List)`: the answers in order, `[]` if there are none.
 
-    A fourth argument is what stands behind the last item.
+    A fourth argument is what stands after the last item.
     """
 
     __slots__ = ()

@@ -1,9 +1,9 @@
 """The machine that runs goals: frames for what is still to prove, choices for what can be retried.
 
 A frame is `(node, environment, cut, then, depth)`: a goal of a body, the variables of the clause,
-the number of choices a cut in that body leaves, and the frame behind the end of the body. Frames
+the number of choices a cut in that body leaves, and the frame after the end of the body. Frames
 are immutable and shared, so a choice needs to keep only the one it goes on with. A last goal is
-run with the frame behind its own body, so tail recursion takes no memory.
+run with the frame after its own body, so tail recursion takes no memory.
 
 Nothing here recurses with the proof: its depth is limited by `Limits.depth`, not by Python.
 """
@@ -45,7 +45,7 @@ class Limits:
 
 
 class Node:
-    """A goal in a body; `next` is the goal behind it, None for the last."""
+    """A goal in a body; `next` is the goal after it, None for the last."""
 
     __slots__ = ("next", "owner")
 

@@ -1,9 +1,9 @@
-"""Terminations as rules ask for them: of any value, of a given one, or of each that is known.
+"""Terminations as conditions of rules: of any value, of a certain one, or of each known value.
 
-The head of a termination may leave the value open. Then it is one of whatever value is asked for.
-A rule that asks which value it is, and that nothing else tells, hears of the values that the
-instance is known to have had before. These come as rows of their own, with values that `one_of_any`
-tells from those that rules say.
+The head of a termination may leave the value open. Such a termination matches a condition about any
+value. Where a condition has a variable for the value, and nothing else binds it, the variable takes
+each value that the instance is known to have had before. These matches are rows of their own, whose
+values `one_of_any` marks, so that they differ from terminations of a value that a rule names.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from cernis.tables.interval_tables import Finder
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 ANY = -1
-"""The value of a termination that is one of any."""
+"""The value of a termination whose head leaves the value open."""
 
 
 def one_of_any(codes: Array) -> Array:
-    """Values that a termination of any value stands for, so that they can be told; and back."""
+    """Mark values as matches of a termination of any value; applied again, it removes the mark."""
     return -2 - codes
 
 
 def with_known_values(asked: Points, known: Points, domains: list[Domain | None]) -> Points:
-    """Terminations, and those of any value once more for each value known at an earlier point."""
+    """Terminations; those of any value also once for each value known at an earlier point."""
     rows = np.flatnonzero(asked.values == ANY)
     if not len(rows) or not len(known.times):
         return asked

@@ -94,7 +94,7 @@ def allowed_values(
 def _filled_keys(
     groundings: Sequence[Grounding], context: Context
 ) -> frozenset[tuple[str, int]] | None:
-    """The tables that goals look at and the run fills; None if rules behind them may look too."""
+    """The tables that goals look at and the run fills; None if rules of theirs may look too."""
     keys = {functor(goal) for grounding in groundings for goal in grounding.goals}
     for key in keys:
         predicate = context.knowledge.predicates.get(key)

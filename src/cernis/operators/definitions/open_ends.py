@@ -28,7 +28,7 @@ def first_ends(
 def _next_rows(
     groups: Integers, times: Integers, count: int, also_at: bool
 ) -> tuple[Integers, Integers]:
-    """The points behind the first `count` rows, each with the next row of its group.
+    """The points after the first `count` rows, each with the next row of its group.
 
     Next is the first one later than the point, or, if `also_at`, not earlier. Points without such
     a row are left out.

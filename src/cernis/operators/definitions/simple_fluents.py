@@ -401,7 +401,7 @@ class SimpleFluent:
     ) -> Points:
         """The terminations of a head that leaves arguments open, as far as they end anything.
 
-        A pair that is initiated ends with the first termination behind that point; one at the very
+        A pair that is initiated ends with the first termination after that point; one at the very
         point is a tie. Others change nothing, so that two for each initiation will do, however
         many terminations and instances there are. Where rules ask for them, and where effects
         initiate a pair at points that are not known yet, all are given.

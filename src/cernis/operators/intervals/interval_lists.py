@@ -67,7 +67,7 @@ def matching(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array]
 def evaluate_lists(
     steps: Iterable[IntervalOperator], rows: Rows, context: Context
 ) -> dict[str, Lists]:
-    """The list of intervals behind each name, row by row."""
+    """The list of intervals that each name stands for, row by row."""
     lists: dict[str, Lists] = {}
     required: list[Require] = []
     for step in steps:

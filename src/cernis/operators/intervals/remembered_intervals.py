@@ -1,7 +1,7 @@
 """Relations between intervals across a window's edge: what a rule sees of intervals that are over.
 
 A window forgets what ended before its edge. A relation may hold between an interval that goes on
-behind the edge and one that does not; so a program can say how far back from the edge the rules
+after the edge and one that does not; so a program can say how far back from the edge the rules
 with such relations see. What they say of points up to the edge stands all the same.
 """
 

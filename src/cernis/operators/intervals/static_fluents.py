@@ -32,7 +32,7 @@ def evaluate_static(
 ) -> tuple[FluentTable, list[Array] | None]:
     """The intervals of a fluent; several rules, and several rows of one, add up.
 
-    Also gives the instances that may go on behind the query, if there are such.
+    Also gives the instances that may go on after the query, if there are such.
     """
     domains, value_domain = slot_domains(relation, context)
     rules = [rule for rule in definition.rules if isinstance(rule, IntervalRule)]
@@ -79,7 +79,7 @@ def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Contex
 
 
 def _unsure_rows(rule: IntervalRule, rows: Rows, context: Context) -> npt.NDArray[np.bool_] | None:
-    """The rows that look at a fluent which may go on behind the query; None if there are none."""
+    """The rows that look at a fluent which may go on after the query; None if there are none."""
     found: npt.NDArray[np.bool_] | None = None
     for step in rule.steps:
         if isinstance(step, Fetch) and step.pair.relation in context.unsure:
@@ -107,7 +107,7 @@ class _Found:
     ends: Integers
     is_distinct: bool
     unsure: npt.NDArray[np.bool_] | None = None
-    """The rows that may go on behind the query."""
+    """The rows that may go on after the query."""
 
     def unsure_instances(self) -> list[Array]:
         """The arguments and values of those rows."""

@@ -1,4 +1,4 @@
-"""What matches behind a window's edge can still be made with, by the meaning of their step.
+"""What matches after a window's edge can still be made with, by the meaning of their step.
 
 Three steps need less of the past than a `within` says, or need not all of it where there is none:
 
@@ -66,7 +66,7 @@ def leaves(step: Step, has_points: bool) -> bool:
 def leftover(
     step: Step, before: EventTable, right: EventTable | None, edge: int, context: Context
 ) -> EventTable:
-    """Of the occurrences up to an edge, those that are needed behind it.
+    """Of the occurrences up to an edge, those that are needed after it.
 
     `before` are those of the first part that were left by the last edge or have been passed since,
     `right` those of the second part that have been passed since.

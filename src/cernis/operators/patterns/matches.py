@@ -259,7 +259,7 @@ def as_integers(values: Array) -> Integers:
 def arrival_ranks(matches: Sequence[Rows], names: Sequence[str]) -> Integers:
     """The rank of each match, over all tables, in the order in which they come.
 
-    By end, start, and values; a variable without a value comes behind all values.
+    By end, start, and values; a variable without a value comes after all values.
     """
     keys: list[Array] = []
     for name in reversed(names):

@@ -132,7 +132,7 @@ def _folded(
     for step in range(1, int(depth.max(initial=0)) + 1):
         own = turning[depth >= step] - step
         front[own] = fold(front[own], front[own + 1])
-    # The back stack begins behind the last row of the front one.
+    # The back stack begins after the last row of the front one.
     height = rows - lasts - 1
     order = np.argsort(height, kind="stable")
     for own in np.split(order, np.cumsum(np.bincount(height + 1))[:-1])[2:]:

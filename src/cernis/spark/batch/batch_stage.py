@@ -53,7 +53,7 @@ def evaluate(
 
 
 class Sends(Protocol):
-    """Sends what a step has to those behind it."""
+    """Sends what a step has to those after it."""
 
     def records(self, part: RecordColumns) -> Iterator[Row]:
         """Records that are at home here."""
@@ -174,7 +174,7 @@ class Step:
             yield from self._sends.found(self._owner.found(found), since)
 
     def _can_slice(self) -> bool:
-        """A fluent that is given at points may go on behind a slice, or not: it is not sliced."""
+        """A fluent that is given at points may go on after a slice, or not: it is not sliced."""
         if self.job.settings.window is not None:
             return self._evaluates()
         if not self._evaluates():

@@ -154,7 +154,7 @@ class SlicedRun(StageRun):
         self.begin(start)
 
     def take(self, records: Records, query: int) -> None:
-        """Evaluate what lies behind the last slice, up to a point.
+        """Evaluate what lies after the last slice, up to a point.
 
         Records must tell of all that happens there. Intervals that last on must come again.
         """

@@ -32,7 +32,7 @@ class Slicing:
         self._kept: Parts = {}
 
     def take(self, records: Records, query: int) -> None:
-        """Evaluate a slice: all records behind the last one, up to a point."""
+        """Evaluate a slice: all records after the last one, up to a point."""
         self.edge = query
         if self._run is None or self._parts is None:
             return

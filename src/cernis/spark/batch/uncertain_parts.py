@@ -29,7 +29,7 @@ SCHEMA: Final = pa.schema([
     ("bucket", pa.int32()), ("step", pa.int32()), ("told", pa.binary()), ("blob", pa.binary()),
 ])  # fmt: skip
 LAST: Final = 1 << 30
-"""The step behind all others: what has come of them."""
+"""The step after all others: what has come of them."""
 
 
 def row(bucket: int, step: int, told: object = None, content: object = None) -> dict[str, Any]:

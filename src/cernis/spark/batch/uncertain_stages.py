@@ -57,7 +57,7 @@ class Found:
     """Rows of a relation: arguments, and the value of a fluent; lists of numbers for each.
 
     Of courses these are times and probabilities, of intervals starts and ends, and the `flags` say
-    which may go on behind the query; happenings have one time each.
+    which may go on after the query; happenings have one time each.
     """
 
     relation: Relation

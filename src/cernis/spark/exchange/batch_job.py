@@ -191,7 +191,7 @@ class Loaded:
         return self.slices[number]
 
     def reckoned(self, form: Form) -> list[bool]:
-        """Which columns hold numbers that rules reckon with."""
+        """Which columns are numeric: rules compare or compute with their values."""
         return self.shapes.reckoned(form)
 
 

@@ -1,6 +1,6 @@
 """Buckets: a stable number for the values of a key, the same in every process.
 
-Numbers are taken as floats, so that 3 and 3.0 share a bucket: they are equal where rules reckon
+Numbers are taken as floats, so that 3 and 3.0 share a bucket: they are equal where rules compute
 with them. Text and terms are hashed once for each distinct value, numbers array-wise.
 """
 

@@ -18,7 +18,7 @@ SCHEMA: Final = pa.schema([
 DDL: Final = "bucket int, step int, kind string, blob binary, since bigint"
 
 LAST: Final = 1 << 20
-"""The step behind all others: what has it is part of the result."""
+"""The step after all others: what has it is part of the result."""
 
 FIRST: Final = -(1 << 63)
 """Before all times: what is needed before any record can be evaluated."""

@@ -1,4 +1,10 @@
-"""What belongs to a bucket: every bucket may find what others have to tell; each tells its own."""
+"""Which rows a bucket is responsible for.
+
+Rows that every bucket receives, and initial facts, let several buckets derive the same row. So each
+row has one owner: the bucket to which its key is hashed, or in which its linked entities are
+evaluated. Only the owner reports the row and counts what is conspicuous about it; the other buckets
+drop it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +26,7 @@ from cernis.tables.domains import Domain
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A bucket of a step."""
+    """A bucket of a stage, which knows the rows that it owns."""
 
     job: Job
     step: int
@@ -29,19 +35,19 @@ class Owner:
     _hashes: CodeHashes = field(default_factory=CodeHashes)
 
     def owns(self, part: RecordColumns) -> Booleans:
-        """Which records are accounted for here: all, unless every bucket has them."""
+        """Which records this bucket counts: all, or a share of those that every bucket receives."""
         if self.job.loaded.routes.home(part.form.relation).way is not Way.EVERYWHERE:
             return np.ones(len(part), np.bool_)
         where = self.spread.of(part.columns, len(part))
         return np.asarray(where == self.bucket)
 
     def records(self, part: RecordColumns) -> RecordColumns:
-        """The records that are accounted for here."""
+        """The records that this bucket counts."""
         own = self.owns(part)
         return part if own.all() else part.take(own)
 
     def answer(self, answer: Answer) -> Answer:
-        """The answer without what belongs to other buckets."""
+        """The answer without the rows that other buckets own."""
         found = Answer()
         for relation in self.job.loaded.routes.owned[self.step]:
             fluent, event = answer.fluents.get(relation), answer.events.get(relation)
@@ -54,7 +60,7 @@ class Owner:
         return found
 
     def found(self, found: Found) -> Found:
-        """What was found without what belongs to other buckets."""
+        """A table of a stage's output without the rows that other buckets own."""
         key = self.job.loaded.routes.owned[self.step][found.relation]
         columns: list[Column] = [found.columns[at] for at in key or ()]
         if key is None or self.spread.buckets == 1:
@@ -68,7 +74,7 @@ class Owner:
 
     @property
     def asks(self) -> bool:
-        """May the step find what belongs to other buckets, and count what is odd about it?"""
+        """May this stage derive rows that other buckets own, so that it has to select its own?"""
         routes = self.job.loaded.routes
         ways = [routes.homes[r].way for r in routes.reads[self.step] if r in routes.homes]
         for relation in routes.reads[self.step]:
@@ -80,7 +86,7 @@ class Owner:
     def heads(
         self, relation: Relation, columns: list[Array], domains: list[Domain | None]
     ) -> Integers | None:
-        """The rows of heads that belong to this bucket; None for all."""
+        """The derived rows that this bucket owns; None for all."""
         owned = self.job.loaded.routes.owned[self.step]
         if not columns or relation not in owned:
             return None
@@ -89,7 +95,7 @@ class Owner:
     def _coded(
         self, relation: Relation, columns: list[Array], domains: list[Domain | None], length: int
     ) -> Integers | None:
-        """The rows whose key belongs to this bucket; None for all."""
+        """The rows whose key belongs to this bucket; None for all. Columns are encoded."""
         routes = self.job.loaded.routes
         key = routes.owned[self.step][relation]
         if key is None or self.spread.buckets == 1:

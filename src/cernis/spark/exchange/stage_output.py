@@ -1,4 +1,4 @@
-"""What a stage finds, for the stages behind it: tables as of each query, packed and put back."""
+"""What a stage finds, for the stages after it: tables as of each query, packed and put back."""
 
 from __future__ import annotations
 

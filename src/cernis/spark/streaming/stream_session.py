@@ -143,7 +143,7 @@ class StageSession(Owned):
 class UncertainStageSession(Owned, UncertainSession):
     """Recognises from uncertain records. Its rules all fall apart by one key, or are in one bucket.
 
-    So no stage is before it or behind.
+    So no stage is ahead of another, and none lags.
     """
 
     def answered(self, time: int) -> Feed:

@@ -45,7 +45,7 @@ def source_of(given: str, spool: Path) -> Source:
 
     - `files:FOLDER`, or a folder: files of any format; `?pattern=*.txt&at_once=1` may follow;
     - `mqtt://HOST:PORT/TOPIC`: text records from a broker, whose messages are kept in `spool`;
-      what follows behind `?` are further options of the source;
+      what follows after `?` are further options of the source;
     - `spark:FORMAT?key=value&...`: text records in a column `value`, or records, from whatever
       Spark can read as a stream.
     """
