@@ -39,7 +39,8 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
         | {"operators", "records"}
     ),
     "answers": frozenset(
-        {"errors", "syntax", "knowledge", "check", "tables", "records", "evaluate"}
+        {"errors", "syntax", "knowledge", "check", "kernels.array_types", "tables", "records"}
+        | {"evaluate"}
     ),
     "session": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}

@@ -6,7 +6,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from cernis.answers.result import as_text
 from cernis.errors import CernisError
 from cernis.evaluate.changes.differences import differing, differing_plain, earliest
 from cernis.evaluate.columns import cycle_rounds as cycles
+from cernis.kernels.array_types import Integers
 from tests.reference.cases import Case, read_cases
 
 from .backend import FEATURES, engine_text
@@ -88,5 +88,5 @@ def _at(table: list[tuple[int, int, int]], point: int) -> set[int]:
     return {instance for instance, start, end in table if start <= point < end}
 
 
-def _columns(table: list[tuple[int, int, int]]) -> list[npt.NDArray[np.int64]]:
+def _columns(table: list[tuple[int, int, int]]) -> list[Integers]:
     return [np.array([row[at] for row in table], np.int64) for at in range(3)]

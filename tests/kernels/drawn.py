@@ -7,13 +7,12 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.inertia.plain_inertia import INFINITY
 from cernis.kernels.intervals.list_operations import Lists, pack
 
-Integers: TypeAlias = npt.NDArray[np.int64]
 Pairs: TypeAlias = list[tuple[int, int]]
 
 BASES = (0, -25, 2**62 - 200, -(2**62))

@@ -1,15 +1,13 @@
 """Codes of whole numbers."""
 
-import numpy as np
-import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.integer_codes import look_up, look_up_plain
 
 from .drawn import bases, integers
 
-Integers = npt.NDArray[np.int64]
 small = st.lists(st.integers(-3, 12), max_size=20).map(integers)
 
 

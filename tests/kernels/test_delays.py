@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.inertia.delays import NO_ACTION, NO_EFFECT, Effects, hold_delayed
 from cernis.kernels.inertia.plain_inertia import INFINITY, hold, hold_each
 
-from .drawn import Integers, actions, bases, carried, integers, rows
+from .drawn import actions, bases, carried, integers, rows
 
 VALUES = 3
 Rows = tuple[Integers, Integers, Integers]

@@ -1,16 +1,15 @@
 """Rows found by their keys."""
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.hashing import Numbering, RowTable, find_plain, time_keys, time_keys_plain
 
 from .drawn import bases, integers
 
-Integers = npt.NDArray[np.int64]
 some = st.lists(st.integers(-20, 20), max_size=40).map(integers)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.inertia.plain_inertia import (
     INFINITY,
     Held,
@@ -16,7 +17,7 @@ from cernis.kernels.inertia.plain_inertia import (
     hold_plain,
 )
 
-from .drawn import Integers, Pairs, actions, bases, carried, integers, is_maximal, rows
+from .drawn import Pairs, actions, bases, carried, integers, is_maximal, rows
 
 VALUES = 3
 Input: TypeAlias = tuple[Integers, Integers, Integers, Integers, Integers, Integers, int]

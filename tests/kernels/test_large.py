@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.inertia.marked_rows import hold_rows, stretches
 from cernis.kernels.inertia.plain_inertia import INFINITY, hold, hold_each
 from cernis.kernels.intervals.list_operations import Lists, cover, maximal, subtract
 from cernis.kernels.intervals.stab import stab
 from cernis.kernels.merge import merge, merge_plain
 from cernis.kernels.order import in_order, ranks, ranks_plain
-
-from .drawn import Integers
 
 SIZE = 1_000_000
 FAR = 2**62 - 10**9

@@ -3,9 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.merge import merge, merge_plain
 
-from .drawn import BASES, Integers, actions, integers, rows
+from .drawn import BASES, actions, integers, rows
 
 Rows = tuple[Integers, Integers, Integers]
 

@@ -1,10 +1,10 @@
 """Orders of rows."""
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.order import (
     ascending,
     ascending_plain,
@@ -18,8 +18,6 @@ from cernis.kernels.order import (
 )
 
 from .drawn import bases, integers
-
-Integers = npt.NDArray[np.int64]
 
 
 @given(st.lists(st.integers(0, 9), max_size=50).map(integers), st.integers(10, 12))

@@ -3,12 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.inertia.plain_inertia import INFINITY
 from cernis.kernels.intervals.allen import RELATIONS, related, related_plain
 from cernis.kernels.intervals.list_operations import Lists, pack
 from cernis.kernels.intervals.overlap import overlaps, overlaps_plain
 
-from .drawn import Integers, bases, collections, integers, sized, unpacked
+from .drawn import bases, collections, integers, sized, unpacked
 
 
 @st.composite

@@ -3,10 +3,10 @@
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Bytes, Integers
 from cernis.kernels.inertia.marked_rows import (
     MOST_ACTIONS,
     Stretches,
@@ -19,10 +19,9 @@ from cernis.kernels.inertia.marked_rows import (
 )
 from cernis.kernels.inertia.plain_inertia import hold
 
-from .drawn import Integers, actions, bases, carried, integers, rows
+from .drawn import actions, bases, carried, integers, rows
 
 VALUES = 3
-Bytes: TypeAlias = npt.NDArray[np.uint8]
 Input: TypeAlias = tuple[
     Stretches, Integers, Bytes, Integers, Integers, Integers, Integers, Integers, Integers,
     Integers, int,

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.inertia.plain_inertia import INFINITY
 from cernis.kernels.intervals.list_operations import (
     Lists,
@@ -17,7 +18,7 @@ from cernis.kernels.intervals.list_operations import (
     subtract_plain,
 )
 
-from .drawn import Integers, Pairs, bases, collections, groups, integers, is_maximal, unpacked
+from .drawn import Pairs, bases, collections, groups, integers, is_maximal, unpacked
 
 
 @st.composite

@@ -6,15 +6,14 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.inertia import unfold as walk
 from cernis.kernels.inertia.delays import ALL, NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
 from cernis.kernels.inertia.unfold import Causes, Unfolded, unfold
 from cernis.kernels.linked import linked, linked_plain
 
-Integers = npt.NDArray[np.int64]
 VALUES = 3
 CLASSES = (
     (1, 3, walk.ANY_TERMINATION, walk.EDGE | 1, walk.ANY_END),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from cernis.kernels.array_types import Floats, Integers
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import Finder
 
-Array = npt.NDArray[np.float64] | npt.NDArray[np.int64]
+Array = Floats | Integers
 
 LETTERS = Domain(["a", "b", "c"])
 

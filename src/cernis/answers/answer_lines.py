@@ -10,26 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.check.model import Relation
 from cernis.evaluate.windowed_run import Answer
+from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import Value, term_of
 from cernis.records.arrow_arrays import as_arrow, as_text, as_texts, contents
 from cernis.syntax.operators import ARGUMENT, INFIX, PREFIX
 from cernis.syntax.printer import show, show_atom
 from cernis.syntax.tree import PATTERN_OPERATORS, Atom, Compound
-from cernis.tables.columns import Array, pack
+from cernis.tables.columns import pack
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _PLAIN: Final = re.compile(r"[a-z][A-Za-z0-9_]*")
 _WORDS: Final = frozenset({*INFIX, *PREFIX, *PATTERN_OPERATORS, "where", "within", "not"})

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.answers.answer_lines import argument_text, in_order, ranked, value_text
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
 from cernis.evaluate.windowed_run import Answer
+from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.records.arrow_arrays import as_arrow, as_texts
 from cernis.records.record_columns import shown
-from cernis.tables.columns import Array
 from cernis.tables.domains import EXACT, Domain
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 INTERVALS: Final = pa.schema([
     ("fluent", pa.string()), ("args", pa.list_(pa.string())), ("value", pa.string()),

@@ -8,10 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from cernis.kernels.array_types import Floats, Integers
 
 _FULL: Final = 10.0
 """A draw of so much noise leaves no confidence."""

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.answers.noise import distance_confidences, gamma_confidences, spurious_records
 from cernis.errors import DataError
+from cernis.kernels.array_types import Floats
 from cernis.records.text_lines import heading, time_of
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from cernis.kernels.array_types import Integers
 
 _ENOUGH: Final = 0.5
 """An interval is the same as another if they share so much of what both cover."""

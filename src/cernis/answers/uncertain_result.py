@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,11 +25,9 @@ from cernis.check.model import Relation
 from cernis.evaluate.probabilities.courses import Courses
 from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer
 from cernis.evaluate.windowed_run import Answer
+from cernis.kernels.array_types import Floats, Integers
 from cernis.records.arrow_arrays import as_arrow, as_text, as_texts
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 CREDIBLE: Final = INTERVALS.append(pa.field("probability", pa.float64()))
 """All intervals; the probability is the mean over the interval, and null for a certain fluent."""

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Definitions, Event, Grounding, Pair
+from cernis.kernels.array_types import Array
 from cernis.operators.distinct import distinct
 from cernis.operators.query_context import Context, recoded
 from cernis.records.encoded_input import Input
 from cernis.syntax.tree import Compound, Variable, functor
-from cernis.tables.columns import Array, Column
+from cernis.tables.columns import Column
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import Finder
 
-_Columns: TypeAlias = dict[str, tuple[npt.NDArray[Any], Domain | None]]
+_Columns: TypeAlias = dict[str, tuple[Array, Domain | None]]
 
 
 class Members:

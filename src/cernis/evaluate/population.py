@@ -6,19 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Definitions, Event, Pair, Relation
 from cernis.evaluate.changes.stores import Rows, Store
 from cernis.evaluate.members import domain_goals
 from cernis.evaluate.working_memory import Admitted
+from cernis.kernels.array_types import Array, Integers
 from cernis.operators.query_context import Context, recoded
 from cernis.syntax.tree import Compound, Variable, functor
-from cernis.tables.columns import Array, Column
+from cernis.tables.columns import Column
 from cernis.tables.domains import Domain, numbers
 from cernis.tables.registers import Register
 
-Integers: TypeAlias = npt.NDArray[np.int64]
 Predicate: TypeAlias = tuple[str, int]
 
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.evaluate.changes.stores import Rows
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.records.record_columns import Coded, Column, RecordColumns
-from cernis.tables.columns import Array
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _ROOM: Final = 1 << 12
 _WASTE: Final = 4
@@ -43,7 +40,7 @@ class Ledger:
     """The records of one relation that are there, by id."""
 
     _numbers: dict[Value, int] = field(default_factory=dict)
-    _is_there: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    _is_there: Booleans = field(default_factory=lambda: np.zeros(0, np.bool_))
     _rows: list[Array] = field(default_factory=list)
     """Columns of the records by number: arguments first."""
     _width: int = 0
@@ -72,7 +69,7 @@ class Ledger:
         return found, numbers
 
     def _one_by_one(
-        self, rows: Integers, numbers: Integers, retracts: npt.NDArray[np.bool_], known: Sorted
+        self, rows: Integers, numbers: Integers, retracts: Booleans, known: Sorted
     ) -> Sorted:
         """Records and retractions of one id in turn: what is there at the end, and what not."""
         come: dict[int, int] = {}

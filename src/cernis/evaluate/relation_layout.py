@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.changes.differences import differing
@@ -15,6 +14,7 @@ from cernis.evaluate.changes.stores import Rows, Store, stacked
 from cernis.evaluate.columns.pattern_history import Past
 from cernis.evaluate.windowed_run import Window, counted_events, watched_fluents
 from cernis.evaluate.working_memory import Memory
+from cernis.kernels.array_types import Booleans
 from cernis.operators.definitions.rule_heads import slot_domains
 from cernis.operators.query_context import Attempts, Context, Memo
 from cernis.plan.builder import Plan
@@ -22,8 +22,6 @@ from cernis.plan.key_reads import Home, Link, homes, links
 from cernis.plan.open_heads import marked_event
 from cernis.tables.domains import Domain, Domains
 from cernis.tables.registers import Register
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -190,7 +188,7 @@ def context_of(
     return context
 
 
-def told_apart(old: Rows, new: Rows) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def told_apart(old: Rows, new: Rows) -> tuple[Booleans, Booleans]:
     """Which rows only one of two has: masks over the old and the new."""
     one, two = [*old.arguments, *old.columns], [*new.arguments, *new.columns]
     if not len(old) or not len(new):

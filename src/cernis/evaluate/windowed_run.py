@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.check.model import (
@@ -42,8 +41,6 @@ from cernis.records.text_records import Records
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable, by_entity
 from cernis.tables.interval_tables import FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.dirt import Dirt
 from cernis.evaluate.changes.stores import Places, Rows, Store, stacked
 from cernis.evaluate.record_ids import Ledger
 from cernis.evaluate.windowed_run import Window
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
 from cernis.records.encoded_input import encoded
 from cernis.records.gathering import NO_RECORD
@@ -29,9 +29,6 @@ from cernis.records.record_columns import (
     one_below_the_other,
 )
 from cernis.records.retractions import resolve
-from cernis.tables.columns import Array
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 BEHIND: Final = 1 << 62
 """The bit of places that lie after those of all records of a query."""

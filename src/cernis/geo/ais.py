@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.errors import DataError
@@ -29,9 +28,7 @@ from cernis.geo.ais_loops import (
     decode,
 )
 from cernis.geo.ais_messages import OTHER, STATIC, Assembly, Message
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from cernis.kernels.array_types import Booleans, Bytes, Floats, Integers
 
 REASONS = {
     NO_SENTENCE: "no AIS sentence",
@@ -152,7 +149,7 @@ def _file_chunks(path: Path) -> Iterator[bytes]:
         raise DataError(f"{path}: {error.strerror}") from error
 
 
-def _lines(text: bytes) -> tuple[npt.NDArray[np.uint8], Integers, Integers]:
+def _lines(text: bytes) -> tuple[Bytes, Integers, Integers]:
     """The bytes of a text, and where its lines start and stop, without what ends them."""
     content = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(content == 10)
@@ -195,7 +192,7 @@ def _positions(vessel: Integers, time: Integers, numbers: list[Floats]) -> pa.Ta
 
 
 def _aside(
-    text: bytes, starts: Integers, stops: Integers, mask: npt.NDArray[np.bool_], line: int,
+    text: bytes, starts: Integers, stops: Integers, mask: Booleans, line: int,
     reason: str,
 ) -> pa.Table:  # fmt: skip
     rows = np.flatnonzero(mask)

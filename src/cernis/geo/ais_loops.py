@@ -8,14 +8,8 @@ what becomes of it.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from cernis.kernels.array_types import Bytes, Floats, Integers
 from cernis.kernels.compile import kernel, part
-
-Bytes = npt.NDArray[np.uint8]
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 POSITION, LEFT, OTHER_TYPE, BLANK = range(4)
 """What a line is: a position report, one to be looked at elsewhere, one of no interest, nothing;"""

@@ -14,16 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import shapely
 
 from cernis.errors import DataError
 from cernis.geo.motion import runs
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
+from cernis.kernels.array_types import Booleans, Floats, Integers
 
 FINEST_CELL = 0.02
 """Degrees: the side of a cell, unless areas are so large that there would be too many."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.errors import DataError
@@ -14,9 +13,7 @@ from cernis.geo.motion import Happenings, critical_points
 from cernis.geo.parameters import Parameters
 from cernis.geo.proximity import Pairs, Samples, near_pairs, sample
 from cernis.geo.tracks import Tracks, make_tracks
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
+from cernis.kernels.array_types import Booleans, Integers
 
 EVENTS = (
     "entersArea", "leavesArea", "gap_start", "gap_end", "stop_start", "stop_end",

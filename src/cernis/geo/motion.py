@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.geo.parameters import Parameters
 from cernis.geo.track_loops import speed_changes, stops, thinned, turns
 from cernis.geo.tracks import Tracks
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
+from cernis.kernels.array_types import Booleans, Integers
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from cernis.geo.sphere import METRES_A_DEGREE
 from cernis.geo.track_loops import near
+from cernis.kernels.array_types import Floats, Integers
 from cernis.kernels.compile import kernel, part
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @part

@@ -11,17 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.geo.nearby import list_near
 from cernis.geo.parameters import Parameters
 from cernis.geo.sphere import METRES_A_DEGREE, eastward
 from cernis.geo.tracks import Tracks
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
-
+from cernis.kernels.array_types import Booleans, Floats, Integers
 
 LEAST_CELL = 100.0
 """Metres."""

@@ -8,9 +8,8 @@ the positions. The date line is crossed the short way.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from cernis.kernels.array_types import Floats
 
 METRES_A_DEGREE = 111_194.93
 """The length of a degree of latitude, on a sphere of radius 6371 km."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,11 +12,7 @@ from cernis.errors import DataError
 from cernis.geo.parameters import Parameters
 from cernis.geo.sphere import KNOT, bearings, distances
 from cernis.geo.track_loops import jumps
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
-Column = npt.NDArray[Any]
+from cernis.kernels.array_types import Array, Booleans, Floats, Integers
 
 POSITION_COLUMNS = ("vessel", "t", "lon", "lat", "speed", "course", "heading")
 """The columns of a table of positions. The last three may be missing."""
@@ -145,7 +139,7 @@ def _aside(table: pa.Table, rows: Booleans, reason: str) -> pa.Table:
     return _with_reason(chosen["vessel"], chosen["t"], reason)
 
 
-def _named(vessels: pa.Array, columns: list[Column], rows: Booleans, reason: str
+def _named(vessels: pa.Array, columns: list[Array], rows: Booleans, reason: str
 ) -> pa.Table:  # fmt: skip
     names = vessels.take(pa.array(columns[0][rows]))
     return _with_reason(names, pa.array(columns[1][rows]), reason)
@@ -169,8 +163,8 @@ def vessel_codes(column: pa.ChunkedArray) -> tuple[Integers, pa.Array]:
 
 
 def _ordered(
-    columns: list[Column],
-) -> tuple[list[Column], Booleans]:
+    columns: list[Array],
+) -> tuple[list[Array], Booleans]:
     """Rows by vessel and time, and which of them repeat the vessel and time of one before."""
     order = _order(columns[0], columns[1])
     if order is not None:
@@ -185,7 +179,7 @@ def _ordered(
     return columns, repeated
 
 
-def _moved(column: Column, rows: Integers, order: Integers) -> Column:
+def _moved(column: Array, rows: Integers, order: Integers) -> Array:
     copy = column.copy()
     copy[rows] = column[order]
     return copy
@@ -208,18 +202,18 @@ def _in_order(vessel: Integers, time: Integers) -> bool:
     return bool(np.all(later | (vessel[1:] > vessel[:-1])))
 
 
-def _without(columns: list[Column], rows: Booleans) -> list[Column]:
+def _without(columns: list[Array], rows: Booleans) -> list[Array]:
     return [column[~rows] for column in columns] if rows.any() else columns
 
 
-def _jumps(columns: list[Column], parameters: Parameters) -> Booleans:
+def _jumps(columns: list[Array], parameters: Parameters) -> Booleans:
     found = np.zeros(len(columns[0]), np.bool_)
     vessel, time, lon, lat = (np.ascontiguousarray(column) for column in columns[:4])
     jumps(vessel, time, lon, lat, parameters.jump_speed * KNOT, found)
     return found
 
 
-def _tracks(columns: list[Column], vessels: pa.Array, parameters: Parameters) -> Tracks:
+def _tracks(columns: list[Array], vessels: pa.Array, parameters: Parameters) -> Tracks:
     vessel, time, lon, lat, speed, course, heading = columns
     first = np.ones(len(vessel), np.bool_)
     first[1:] = (vessel[1:] != vessel[:-1]) | (time[1:] - time[:-1] > parameters.gap_period)

@@ -15,13 +15,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Floats, Integers
 from cernis.kernels.compile import kernel, part
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 OPEN, OPEN_NOT, NEXT, CLOSE, INITIATES, BREAKS, OWN, NOT_OWN = range(8)
 """Tokens of a shape: a composite, its next alternative, its end; the beginning of a row; the

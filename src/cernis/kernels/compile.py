@@ -15,11 +15,10 @@ from collections.abc import Callable
 from typing import Any, SupportsIndex, TypeVar, cast
 
 import numba
-import numpy as np
-import numpy.typing as npt
 from numba import types
 
-Integers = npt.NDArray[np.int64]
+from cernis.kernels.array_types import Integers
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Arguments are only read, so that arrays of other libraries, which may not be written to, fit too.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.compile import Integers, kernel, part
+from cernis.kernels.array_types import Integers
+from cernis.kernels.compile import kernel, part
 
 
 @part

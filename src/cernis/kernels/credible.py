@@ -18,13 +18,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.kernels.compile import kernel, part
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 SCALE: Final = 10_000_000_000
 TOLERANCE: Final = 10

@@ -15,21 +15,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
 
+from cernis.kernels.array_types import Array, Booleans, Bytes, Floats, Integers, Matrix, Place
 from cernis.kernels.compile import kernel
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
-Program = npt.NDArray[np.int64]
 
 BLOCK = 512
 """Rows that are decided together."""
 WIDE = np.uint64(BLOCK)
-Place = np.uint64
 
 (
     LOAD, LOAD_INTEGER, PICK, PICK_INTEGER, ADD, SUBTRACT, MULTIPLY, LEAST, GREATEST, ABSOLUTE,
@@ -61,8 +55,8 @@ _byte_at = _reader(types.uint8)
 
 @kernel("matrix integers writable-floats integer writable-bytes writable-booleans", "integer")
 def _decide(
-    program: Program, columns: Integers, registers: Floats, rows: int,
-    masks: npt.NDArray[np.uint8], found: Booleans,
+    program: Matrix, columns: Integers, registers: Floats, rows: int,
+    masks: Bytes, found: Booleans,
 ) -> int:  # fmt: skip
     """Gives how many rows are true."""
     count = 0
@@ -140,7 +134,7 @@ def _decide(
 
 
 def decide(
-    program: Program, columns: list[npt.NDArray[Any]], constants: dict[int, float],
+    program: Matrix, columns: list[Array], constants: dict[int, float],
     registers: int, rows: int,
 ) -> tuple[Booleans, int]:  # fmt: skip
     """For each row: is mask 0 set when the program has been run? And how many are.
@@ -160,7 +154,7 @@ def decide(
 
 
 def decide_plain(
-    program: Program, columns: list[npt.NDArray[Any]], constants: dict[int, float],
+    program: Matrix, columns: list[Array], constants: dict[int, float],
     registers: int, rows: int,
 ) -> tuple[Booleans, int]:  # fmt: skip
     """The twin of `decide`: whole columns, an instruction after the other."""

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Place, SmallIntegers
 from cernis.kernels.compile import kernel, part
-
-Integers = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
-Place = np.uint64
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -19,7 +15,7 @@ _FEWEST_BITS, _MANY_BITS = 4, 16
 
 
 @part
-def _place(key: int, slots: Small, known: Integers, shift: Place, last: Place) -> Place:
+def _place(key: int, slots: SmallIntegers, known: Integers, shift: Place, last: Place) -> Place:
     """Where the number of a key is, or would be."""
     slot = (Place(key) * SPREAD) >> shift
     while slots[slot] != 0 and known[Place(slots[slot] - 1)] != key:
@@ -32,7 +28,7 @@ def _place(key: int, slots: Small, known: Integers, shift: Place, last: Place) -
     "integer integer",
 )
 def _intern(
-    keys: Integers, begin: int, slots: Small, bits: int, known: Integers, found: Integers,
+    keys: Integers, begin: int, slots: SmallIntegers, bits: int, known: Integers, found: Integers,
     count: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Number keys that are new, in the order they come, while there is room for more.
@@ -53,7 +49,7 @@ def _intern(
 
 
 @kernel("integers integer writable-small", "integer")
-def _enter_rows(keys: Integers, bits: int, slots: Small) -> int:
+def _enter_rows(keys: Integers, bits: int, slots: SmallIntegers) -> int:
     """Enter the rows of keys, of equal ones the last; gives how many keys there are that differ."""
     shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
     count = 0
@@ -65,7 +61,7 @@ def _enter_rows(keys: Integers, bits: int, slots: Small) -> int:
 
 
 @kernel("integers integer writable-small", "nothing")
-def _enter_numbers(known: Integers, bits: int, slots: Small) -> None:
+def _enter_numbers(known: Integers, bits: int, slots: SmallIntegers) -> None:
     """Enter the numbers of keys that all differ."""
     shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
     for number in range(Place(len(known))):
@@ -77,7 +73,7 @@ def _enter_numbers(known: Integers, bits: int, slots: Small) -> None:
 
 @kernel("integers small integers integer writable-integers", "nothing")
 def _find_numbers(
-    wanted: Integers, slots: Small, known: Integers, bits: int, found: Integers
+    wanted: Integers, slots: SmallIntegers, known: Integers, bits: int, found: Integers
 ) -> None:
     shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
     for row in range(Place(len(wanted))):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import kernel
-
-Integers = npt.NDArray[np.int64]
-Place = np.uint64
 
 
 def look_up(values: Integers, low: int, table: Integers) -> tuple[Integers, int]:

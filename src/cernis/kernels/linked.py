@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import kernel, part
-
-Integers = npt.NDArray[np.int64]
-Place = np.uint64
 
 
 @part

@@ -9,13 +9,10 @@ another by their end, places are walked along and not searched.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.kernels import bounds
+from cernis.kernels.array_types import Integers
 from cernis.kernels.compile import kernel, part
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 BEFORE = 0
 """The other ends before the trigger starts: b < c."""

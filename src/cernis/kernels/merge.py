@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import body, kernel, part
-
-Integers = npt.NDArray[np.int64]
-Place = np.uint64
 
 ONE = np.uint64(1)
 

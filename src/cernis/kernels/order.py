@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Booleans, Integers, Place
 from cernis.kernels.compile import kernel, part
-
-Integers = npt.NDArray[np.int64]
-Place = np.uint64
 
 
 @kernel("integers integers", "boolean")
@@ -134,7 +129,7 @@ def spread_plain(first: Integers) -> Integers:
     return np.repeat(np.arange(len(first) - 1), np.diff(first))
 
 
-def placed(column: npt.NDArray[Any], rank: Integers) -> npt.NDArray[Any]:
+def placed(column: Array, rank: Integers) -> Array:
     """A column with each row at its rank."""
     found = np.empty(len(column), column.dtype)
     if column.dtype.itemsize == 8 and column.dtype.kind in "iuf":
@@ -151,9 +146,7 @@ def _put(column: Integers, rank: Integers, found: Integers) -> None:
 
 
 @kernel("integers integers integers writable-booleans", "integer")
-def mark_ties(
-    major: Integers, middle: Integers, minor: Integers, same: npt.NDArray[np.bool_]
-) -> int:
+def mark_ties(major: Integers, middle: Integers, minor: Integers, same: Booleans) -> int:
     """Mark the rows that are in all three as the row before them; gives how many there are."""
     count = 0
     for row in range(1, len(major)):
@@ -167,9 +160,7 @@ def mark_ties(
     return count
 
 
-def mark_ties_plain(
-    major: Integers, middle: Integers, minor: Integers, same: npt.NDArray[np.bool_]
-) -> int:
+def mark_ties_plain(major: Integers, middle: Integers, minor: Integers, same: Booleans) -> int:
     """The twin of `mark_ties`."""
     rows = list(zip(major.tolist(), middle.tolist(), minor.tolist(), strict=True))
     for at in range(1, len(rows)):
@@ -187,7 +178,7 @@ def _is_above(keys: Integers, one: int, other: int) -> bool:
 
 
 @kernel("booleans matrix writable-integers", "nothing")
-def _sort_runs(same: npt.NDArray[np.bool_], keys: Integers, order: Integers) -> None:
+def _sort_runs(same: Booleans, keys: Integers, order: Integers) -> None:
     first = 0
     while first < len(same):
         last = first + 1
@@ -206,7 +197,7 @@ def _sort_runs(same: npt.NDArray[np.bool_], keys: Integers, order: Integers) -> 
         first = last
 
 
-def sorted_runs(same: npt.NDArray[np.bool_], keys: Integers) -> Integers:
+def sorted_runs(same: Booleans, keys: Integers) -> Integers:
     """The order that sorts each run of rows by keys, a matrix of one line a column.
 
     A run begins with a row that is not marked as the same as the one before it, and stays where
@@ -217,7 +208,7 @@ def sorted_runs(same: npt.NDArray[np.bool_], keys: Integers) -> Integers:
     return order
 
 
-def sorted_runs_plain(same: npt.NDArray[np.bool_], keys: Integers) -> Integers:
+def sorted_runs_plain(same: Booleans, keys: Integers) -> Integers:
     """The twin of `sorted_runs`."""
     return np.lexsort((*keys[::-1], np.cumsum(~same)))
 

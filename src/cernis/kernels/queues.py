@@ -8,8 +8,8 @@ of their end, so what is too far back for one is so for all that follow.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.compile import kernel, part
 from cernis.kernels.match import (
     BEFORE,
@@ -19,9 +19,6 @@ from cernis.kernels.match import (
     fits,
     fits_plain,
 )
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 
 @part

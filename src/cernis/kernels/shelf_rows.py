@@ -9,13 +9,9 @@ many others there are.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Matrix
 from cernis.kernels.compile import kernel, part
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
-Matrix = npt.NDArray[np.int64]
 
 
 @part

@@ -13,12 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Floats, Integers
 from cernis.kernels.compile import body, kernel
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 SUM, LEAST, GREATEST = 0, 1, 2
 
@@ -97,9 +94,7 @@ def _slide_floats(
         _slide(kind, firsts, lows, values, front, found)
 
 
-def slide(
-    kind: int, firsts: Integers, lows: Integers, values: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
+def slide(kind: int, firsts: Integers, lows: Integers, values: Array) -> Array:
     """The sum, least or greatest of the values of each row's window."""
     front, found = np.empty_like(values), np.empty_like(values)
     if values.dtype == np.float64:
@@ -109,11 +104,9 @@ def slide(
     return found
 
 
-def slide_plain(
-    kind: int, firsts: Integers, lows: Integers, values: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
+def slide_plain(kind: int, firsts: Integers, lows: Integers, values: Array) -> Array:
     """The twin of `slide`; a window lies within the group that `firsts` tells."""
-    folds: dict[int, Callable[[npt.NDArray[Any]], Any]]
+    folds: dict[int, Callable[[Array], Any]]
     folds = {SUM: np.sum, LEAST: np.min, GREATEST: np.max}
     windows = [values[max(low, first) : row + 1] for row, (low, first) in
                enumerate(zip(lows.tolist(), firsts.tolist(), strict=True))]  # fmt: skip

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from cernis.check.goal_checks import named
+from cernis.kernels.array_types import Array
 from cernis.knowledge.ground_values import Value, standard_order, term_of, value
 from cernis.plan.logical import Aggregate
 from cernis.syntax.tree import Atom, Compound, Term, Variable
 from cernis.syntax.tree import Sequence as ListTerm
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 
 LISTED = frozenset({"findall", "bagof", "setof", "set", "max_with", "min_with"})

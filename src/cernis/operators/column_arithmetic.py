@@ -13,13 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Booleans
 from cernis.knowledge.resolution.prolog_arithmetic import EARTH
-from cernis.tables.columns import Array
 from cernis.tables.domains import EXACT, FRACTION, NO_NUMBER, OVERFLOW, WHOLE, Numbers
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
 Numeric: TypeAlias = Array | Numbers
 Operation: TypeAlias = Callable[..., Numeric]
 
@@ -312,7 +310,7 @@ ORDER: Final[dict[str, Callable[[Any, Any], Any]]] = {
 _TURNED: Final = {"<": ">", ">": "<", "=<": ">=", ">=": "=<", "=:=": "=:=", "=\\=": "=\\="}
 
 
-def compared(name: str, a: Numeric, b: Numeric) -> Mask:
+def compared(name: str, a: Numeric, b: Numeric) -> Booleans:
     """For each row: is the comparison true? It is false of what is no number."""
     if isinstance(a, Numbers) or isinstance(b, Numbers):
         return _compared_by_kinds(name, a, b)
@@ -320,13 +318,13 @@ def compared(name: str, a: Numeric, b: Numeric) -> Mask:
         if a.dtype.kind == "f":
             return compared(_TURNED[name], b, a)
         return _whole_with_float(name, a, b)
-    result: Mask = ORDER[name](a, b)
+    result: Booleans = ORDER[name](a, b)
     if name == "=\\=" and a.dtype.kind == "f":
         result = result & ~np.isnan(a) & ~np.isnan(b)
     return result
 
 
-def _compared_by_kinds(name: str, a: Numeric, b: Numeric) -> Mask:
+def _compared_by_kinds(name: str, a: Numeric, b: Numeric) -> Booleans:
     length = _common_length((a, b))
     parts = [as_numbers(a, length), as_numbers(b, length)]
     result = np.zeros(length, np.bool_)
@@ -337,7 +335,7 @@ def _compared_by_kinds(name: str, a: Numeric, b: Numeric) -> Mask:
     return result
 
 
-def _whole_with_float(name: str, ints: Array, floats: Array) -> Mask:
+def _whole_with_float(name: str, ints: Array, floats: Array) -> Booleans:
     """Whole numbers compared with floats, exactly."""
     if len(floats) == 1:
         return _with_one_float(name, ints, float(floats[0]))
@@ -351,11 +349,11 @@ def _whole_with_float(name: str, ints: Array, floats: Array) -> Mask:
     fractions = np.where(inside, floats, 0) - np.where(inside, whole, 0)
     signs = np.where(signs == 0, -np.sign(fractions), signs)
     signs = np.where(inside, signs, -np.sign(floats))
-    result: Mask = ORDER[name](signs, 0) & ~np.isnan(floats)
+    result: Booleans = ORDER[name](signs, 0) & ~np.isnan(floats)
     return result
 
 
-def _with_one_float(name: str, ints: Array, number: float) -> Mask:
+def _with_one_float(name: str, ints: Array, number: float) -> Booleans:
     """What is up to a float is up to its floor; what is from it on, is from its ceiling on."""
     if math.isnan(number):
         return np.zeros(len(ints), np.bool_)
@@ -364,5 +362,5 @@ def _with_one_float(name: str, ints: Array, number: float) -> Mask:
     if number != math.floor(number) and name in ("=:=", "=\\="):
         return np.full(len(ints), name == "=\\=")
     bound = math.ceil(number) if name in ("<", ">=") else math.floor(number)
-    result: Mask = ORDER[name](ints, np.int64(bound))
+    result: Booleans = ORDER[name](ints, np.int64(bound))
     return result

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from cernis.errors import KnowledgeError, UnsupportedError
+from cernis.kernels.array_types import Array, Booleans
 from cernis.kernels.bounds import bounded
 from cernis.knowledge.ground_values import label
 from cernis.knowledge.knowledge import UNCERTAIN
-from cernis.operators.column_arithmetic import Mask
 from cernis.operators.expressions import (
     COMPARISONS,
     CONSTANTS,
@@ -25,7 +25,7 @@ from cernis.operators.query_context import Background, Context, constant_column,
 from cernis.plan.logical import Compute, Exclude, Filter, Lookup
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, Term, Text, Variable, functor
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.interval_tables import Finder
 
 
@@ -41,14 +41,14 @@ _WORTH_KEEPING = 10_000
 """Results over so many rows of a table are kept for the rules that ask for the same."""
 
 
-def _computed(source: Term, rows: Rows, context: Context) -> tuple[Column, Mask | None]:
+def _computed(source: Term, rows: Rows, context: Context) -> tuple[Column, Booleans | None]:
     if rows.length <= _WORTH_KEEPING or rows.times is None or rows.times.index is not None:
         return as_column(reckon(source, rows), rows.length)
     found = remembered(source, rows, context.computed, lambda: reckon(source, rows))
     return as_column(found, rows.length)
 
 
-def _truth(step: Filter, rows: Rows, context: Context) -> Mask:
+def _truth(step: Filter, rows: Rows, context: Context) -> Booleans:
     goal = step.condition
     if not isinstance(goal, Compound) or goal.functor not in COMPARISONS:
         raise UnsupportedError(f"{show(goal)} cannot be decided column by column")
@@ -59,7 +59,7 @@ def _truth(step: Filter, rows: Rows, context: Context) -> Mask:
     return ~mask if step.negated else mask
 
 
-def all_true(steps: Sequence[Filter], rows: Rows, context: Context) -> Mask:
+def all_true(steps: Sequence[Filter], rows: Rows, context: Context) -> Booleans:
     """For each row: are all comparisons true?"""
     mask = np.ones(1, np.bool_)
     for step in steps:
@@ -247,7 +247,7 @@ def _role(arg: Term, is_bound: bool, rows: Rows) -> object:
 def _matched(
     args: tuple[Term, ...], bound: tuple[int, ...], table: Background, finder: Finder,
     values: Array, keys: list[Array], index: Array,
-) -> tuple[dict[int, Column], Mask | None]:  # fmt: skip
+) -> tuple[dict[int, Column], Booleans | None]:  # fmt: skip
     """The columns a look-up adds, by position, and the rows that have a match if not all do."""
     found = finder.one(keys, len(values))
     has = found >= 0

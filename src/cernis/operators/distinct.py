@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cernis.kernels.array_types import Array
 from cernis.kernels.hashing import Numbering
-from cernis.tables.columns import Array, pack
+from cernis.tables.columns import pack
 from cernis.tables.domains import Domain
 
 _TABLE = 1 << 22

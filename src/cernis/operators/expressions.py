@@ -13,12 +13,12 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from cernis.errors import OverflowFault, UnsupportedError
+from cernis.kernels.array_types import Array, Booleans
 from cernis.knowledge.ground_values import standard_order, value
 from cernis.operators.column_arithmetic import (
     OPERATIONS,
     ORDER,
     Exact,
-    Mask,
     Numeric,
     applied,
     compared,
@@ -39,7 +39,7 @@ from cernis.syntax.tree import (
     variables,
     walk,
 )
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import (
     FRACTION,
     NO_NUMBER,
@@ -207,7 +207,7 @@ _STANDARD: dict[str, Callable[[Any, Any], Any]] = {
 COMPARISONS = frozenset({*ORDER, *_STANDARD, "=", "\\=", "==", "\\=="})
 
 
-def compare(goal: Compound, rows: Rows) -> Mask:
+def compare(goal: Compound, rows: Rows) -> Booleans:
     """For each row: is the comparison true? One answer if it is the same for all."""
     left, right = goal.args
     if goal.functor in ORDER:
@@ -217,7 +217,7 @@ def compare(goal: Compound, rows: Rows) -> Mask:
         if domain is not None:
             ranks = _ranks(domain, np.concatenate([a, b]))
             a, b = ranks[a], ranks[b]
-        standard: Mask = _STANDARD[goal.functor](a, b)
+        standard: Booleans = _STANDARD[goal.functor](a, b)
         return standard
     equal = np.asarray(a == b)
     return equal if goal.functor in ("=", "==") else ~equal
@@ -257,12 +257,12 @@ def _ranks(domain: Domain, codes: Array) -> Array:
     return ranks
 
 
-def computed(expression: Term, rows: Rows) -> tuple[Column, Mask | None]:
+def computed(expression: Term, rows: Rows) -> tuple[Column, Booleans | None]:
     """The value of an expression as a column, and which rows have one, unless all do."""
     return as_column(reckon(expression, rows), rows.length)
 
 
-def as_column(found: Numeric, length: int) -> tuple[Column, Mask | None]:
+def as_column(found: Numeric, length: int) -> tuple[Column, Booleans | None]:
     """Numbers as a column, and which rows have one, unless all do."""
     is_constant = len(found) == 1 and length != 1
     if not isinstance(found, Numbers):

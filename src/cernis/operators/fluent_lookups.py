@@ -8,13 +8,14 @@ from typing import TypeVar
 import numpy as np
 
 from cernis.check.model import Pair
+from cernis.kernels.array_types import Array
 from cernis.kernels.intervals.stab import stab
 from cernis.kernels.order import order_by
 from cernis.operators.expressions import shared
 from cernis.operators.query_context import Context, constant_column, recoded
 from cernis.plan.logical import AntiStab, Stab
 from cernis.syntax.tree import Term, Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.interval_tables import Finder, FluentTable, expanded, in_ranges
 
 T = TypeVar("T")

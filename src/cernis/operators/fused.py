@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cernis.kernels import decide as machine
+from cernis.kernels.array_types import Array
 from cernis.operators.conditions import compute_exec, keeps_rows, lookup_exec
 from cernis.operators.expressions import identity
 from cernis.operators.query_context import Context
 from cernis.plan.logical import Compute, Except, Filter, Lookup, PointOperator
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import Compound, Duration, Number, Term, Variable, functor, variables
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 
 _EXACT = 2**50

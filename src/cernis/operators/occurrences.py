@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeGuard
 import numpy as np
 
 from cernis.check.model import Boundary, Changes, Event, Pair, Relation
+from cernis.kernels.array_types import Array
 from cernis.operators.definitions.asked_terminations import (
     as_said,
     of_any_value,
@@ -18,7 +19,7 @@ from cernis.operators.definitions.asked_terminations import (
 from cernis.operators.query_context import Context, Points, constant_column, recoded
 from cernis.plan.logical import EventAntiJoin, EventJoin, Occurrence, Scan
 from cernis.syntax.tree import Term, Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain, numbers
 from cernis.tables.event_tables import EventTable, first_rows
 from cernis.tables.interval_tables import INFINITY, FluentTable

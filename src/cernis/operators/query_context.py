@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.catalogue import Catalogue
 from cernis.check.goal_checks import Modes
 from cernis.check.model import Relation
 from cernis.check.types import Types
 from cernis.errors import DataError, KnowledgeError
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.bounds import TooManyPairs
 from cernis.kernels.hashing import Numbering
 from cernis.knowledge import Knowledge
@@ -28,12 +28,10 @@ from cernis.knowledge.ground_values import value
 from cernis.operators.measuring import Profile, Timing
 from cernis.source import Sources, Span
 from cernis.syntax.tree import Duration, Term
-from cernis.tables.columns import Array, Column, Rows, constant
+from cernis.tables.columns import Column, Rows, constant
 from cernis.tables.domains import Domain, Domains, Value, numbers
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -84,7 +82,7 @@ class Answers:
     """For each instance met so far, by its number: does the grounding allow it?"""
 
     numberings: list[Numbering]
-    may: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
+    may: Booleans = field(default_factory=lambda: np.empty(0, np.bool_))
 
 
 @dataclass(slots=True)
@@ -97,7 +95,7 @@ class Memo:
 
     tables: dict[tuple[str, int], tuple[int, Background]] = field(default_factory=dict)
     slots: dict[tuple[str, Relation, int | str], Domain | None] = field(default_factory=dict)
-    allowed: dict[tuple[Relation, int, int], npt.NDArray[np.bool_]] = field(default_factory=dict)
+    allowed: dict[tuple[Relation, int, int], Booleans] = field(default_factory=dict)
     answers: dict[tuple[int, int], Answers] = field(default_factory=dict)
     worked_out: dict[tuple[Hashable, int], Any] = field(default_factory=dict)
 
@@ -157,7 +155,7 @@ class Context:
     """Numberings of combinations of arguments, shared by the domains of the arguments."""
     computed: dict[tuple[object, ...], tuple[Any, object]] = field(default_factory=dict)
     """Results of expressions and comparisons over whole tables, shared by the columns they read."""
-    unsure_groups: dict[Relation, npt.NDArray[np.bool_]] = field(default_factory=dict)
+    unsure_groups: dict[Relation, Booleans] = field(default_factory=dict)
     """For each fluent in `unsure`, which of its groups (instances with a value) are concerned."""
     watched: frozenset[Relation] = frozenset()
     """Fluents whose initiations or terminations are conditions of other rules."""

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from cernis.check.goal_checks import named
+from cernis.kernels.array_types import Array
 from cernis.kernels.bounds import bounded
 from cernis.knowledge import outputs
 from cernis.knowledge.ground_values import told_apart
 from cernis.operators.distinct import distinct
 from cernis.operators.query_context import Context
 from cernis.plan.logical import Resolve
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 
 

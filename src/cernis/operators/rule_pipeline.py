@@ -8,6 +8,7 @@ import numpy as np
 
 from cernis.check.model import Event, Pair
 from cernis.errors import OverflowFault
+from cernis.kernels.array_types import Array
 from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.collections import LISTED, ROW, listed, sorted_rows
 from cernis.operators.column_arithmetic import Numeric
@@ -44,7 +45,7 @@ from cernis.plan.logical import (
 )
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound, Term, Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 
 _FOUND = "<found>"

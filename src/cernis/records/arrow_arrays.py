@@ -7,14 +7,14 @@ of it. For a small input that takes longer than all the rest of a run.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from cernis.kernels.array_types import Array, Booleans
 
-def as_arrow(array: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+
+def as_arrow(array: Array, mask: Booleans | None = None) -> pa.Array:
     """Numbers or flags as an Arrow array; those under the mask are null.
 
     >>> as_arrow(np.array([1, 2]), np.array([False, True])).to_pylist()
@@ -28,11 +28,11 @@ def as_arrow(array: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None = None)
     return pa.Array.from_buffers(kind, len(array), [valid, buffer])
 
 
-def _bits(flags: npt.NDArray[np.bool_]) -> pa.Buffer:
+def _bits(flags: Booleans) -> pa.Buffer:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
 
 
-def as_numpy(array: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
+def as_numpy(array: pa.Array | pa.ChunkedArray) -> Array:
     """An Arrow array of numbers or flags without nulls, read-only where memory is shared."""
     if isinstance(array, pa.ChunkedArray):
         parts = [as_numpy(chunk) for chunk in array.chunks]

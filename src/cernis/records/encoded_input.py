@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.check.checker import Checked
 from cernis.check.model import Relation
+from cernis.kernels.array_types import Array, Booleans, Floats, Integers
 from cernis.kernels.order import ascending
 from cernis.records.record_columns import INFINITE, Coded, Column, Kind, RecordColumns, Records
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain, Domains, numbers
-
-Integers: TypeAlias = npt.NDArray[np.int64]
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True)
@@ -48,7 +43,7 @@ class InputFluent:
     arrivals: Integers
     from_points: bool
     gone: Integers | None = None
-    at_points: npt.NDArray[np.bool_] | None = None
+    at_points: Booleans | None = None
     """Which records are about points, if some are and others are about intervals."""
     chances: Floats | None = None
 
@@ -224,7 +219,7 @@ def _both_chances(first: InputFluent, second: InputFluent, order: Integers) -> F
     return np.concatenate(parts)[order]
 
 
-def _at_points(fluent: InputFluent) -> npt.NDArray[np.bool_]:
+def _at_points(fluent: InputFluent) -> Booleans:
     return np.full(len(fluent.starts), fluent.from_points)
 
 

@@ -10,14 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.check.amounts import FARTHEST
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.records.arrow_arrays import as_arrow, as_numpy, contents
 from cernis.records.record_columns import (
     INFINITE,
-    Booleans,
     Coded,
     Column,
     Form,
-    Integers,
     Kind,
 )
 from cernis.records.text_lines import field_of, time_of

@@ -9,15 +9,14 @@ import numpy as np
 
 from cernis.check.amounts import FARTHEST
 from cernis.errors import DataError
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.records.column_titles import TableForm
 from cernis.records.record_columns import (
     INFINITE,
-    Booleans,
     ClockTimes,
     Coded,
     Form,
-    Integers,
     Kind,
     RecordColumns,
     Records,

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.records.arrow_arrays import as_arrow, as_numpy, contents
-from cernis.records.record_columns import Booleans, Floats, Integers
 
 _COLON, _BAR = b":|"
 _CHANCE: Final = r"^[+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"

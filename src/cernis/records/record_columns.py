@@ -10,17 +10,13 @@ from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
+from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.knowledge.ground_values import Value, term_of
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Number, walk
 from cernis.tables.domains import Texts
-
-Integers: TypeAlias = npt.NDArray[np.int64]
-Floats: TypeAlias = npt.NDArray[np.float64]
-Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 INFINITE = (1 << 63) - 1
 """The end of an interval that is open."""

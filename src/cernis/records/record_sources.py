@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 
 from cernis.check.checker import Checked
 from cernis.errors import DataError
+from cernis.kernels.array_types import Booleans
 from cernis.records.column_titles import refuse_duplicates, relation_title
 from cernis.records.gathering import Gathering
 from cernis.records.mapping import InputMapping, Mappings, read_mappings
 from cernis.records.python_rows import add_json_lines, add_rows
-from cernis.records.record_columns import Booleans, Records
+from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
 from cernis.records.tabular import add_mixed_table, add_table, as_table, is_table
 from cernis.records.text_records import read_stream

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.records.record_columns import INFINITE, Integers, RecordColumns, Records, numbered
+from cernis.kernels.array_types import Integers
+from cernis.records.record_columns import INFINITE, RecordColumns, Records, numbered
 
 
 def resolve(part: RecordColumns, order: Integers | None = None) -> tuple[RecordColumns, Integers]:

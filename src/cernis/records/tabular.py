@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from cernis.check.amounts import FARTHEST
 from cernis.errors import DataError
+from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.records.column_titles import (
     CLOCK_TIMES,
     NAMES,
@@ -27,11 +28,8 @@ from cernis.records.fields import plain_text, typed
 from cernis.records.gathering import NO_TIME, Gathering
 from cernis.records.record_columns import (
     INFINITE,
-    Booleans,
     Coded,
     Column,
-    Floats,
-    Integers,
     RecordColumns,
     as_text,
 )

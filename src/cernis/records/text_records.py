@@ -17,15 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.check.checker import Checked
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.records.arrow_arrays import as_arrow, as_numpy
 from cernis.records.fields import delimited, plain_text, times_of, typed
 from cernis.records.gathering import CLOCK, NO_CHANCE, NO_TIME, Gathering
 from cernis.records.probabilities import Told, lines_with_probability, text_of, told_apart
 from cernis.records.record_columns import (
     INFINITE,
-    Booleans,
     Form,
-    Integers,
     RecordColumns,
     Records,
     SetAside,

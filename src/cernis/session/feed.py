@@ -13,8 +13,8 @@ from cernis.answers.answer_tables import lists_of, texts_of
 from cernis.check.model import Relation
 from cernis.evaluate.changes.stores import Rows, stacked
 from cernis.evaluate.relation_layout import Change, Changed, told_apart
+from cernis.kernels.array_types import Array
 from cernis.records.arrow_arrays import as_arrow
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import INFINITY
 

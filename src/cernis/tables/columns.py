@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.tables.domains import Domain, Value
-
-Integers: TypeAlias = npt.NDArray[np.int64]
-Array: TypeAlias = npt.NDArray[Any]
-
 
 _MASKED = 4
 """Rows stay masked while at least one in so many counts."""
@@ -84,7 +79,7 @@ class Rows:
     length: int
     columns: dict[str, Column] = field(default_factory=dict)
     times: Column | None = None
-    mask: npt.NDArray[np.bool_] | None = None
+    mask: Booleans | None = None
 
     def settled(self) -> Rows:
         """The rows that count, and no others."""
@@ -109,7 +104,7 @@ class Rows:
         times = through(self.times) if self.times is not None else None
         return Rows(len(chosen), {k: through(c) for k, c in self.columns.items()}, times)
 
-    def where(self, mask: npt.NDArray[np.bool_]) -> Rows:
+    def where(self, mask: Booleans) -> Rows:
         """The rows at which the mask is set, in order; many stay masked, few are taken out."""
         mask = mask if self.mask is None else self.mask & mask
         count = int(np.count_nonzero(mask))

@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, overload
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.errors import InternalError
+from cernis.kernels.array_types import Array, Bytes, Floats, Integers
 from cernis.kernels.hashing import Numbering
 from cernis.kernels.integer_codes import look_up
 
-Integers: TypeAlias = npt.NDArray[np.int64]
 Value: TypeAlias = int | float | str
 
 INFINITE = frozenset({"inf", "infinite"})
@@ -69,18 +68,18 @@ class Numbers:
     Elsewhere `floats` is not a number.
     """
 
-    kinds: npt.NDArray[np.uint8]
+    kinds: Bytes
     ints: Integers
-    floats: npt.NDArray[np.float64]
+    floats: Floats
 
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def take(self, rows: npt.NDArray[Any]) -> Numbers:
+    def take(self, rows: Array) -> Numbers:
         """The numbers of some rows."""
         return Numbers(self.kinds[rows], self.ints[rows], self.floats[rows])
 
-    def as_floats(self) -> npt.NDArray[np.float64] | None:
+    def as_floats(self) -> Floats | None:
         """All as floats that compare as the numbers do; None if a whole number has none."""
         whole = self.kinds == WHOLE
         ints = self.ints[whole]
@@ -135,7 +134,7 @@ class Domain:
     _met: tuple[pa.LargeStringArray, Integers] | None = field(default=None, repr=False)
     """The longest list of texts so far, and its codes: tables often have the same one."""
     _numbers: Numbers | None = field(default=None, repr=False)
-    _floats: npt.NDArray[np.float64] | None = field(default=None, repr=False)
+    _floats: Floats | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -203,7 +202,7 @@ class Domain:
             self._texts = array, np.array([code for code, _ in own], np.int64), len(self.values)
         return self._texts[:2]
 
-    def encode_numbers(self, values: Integers | npt.NDArray[np.float64]) -> Integers:
+    def encode_numbers(self, values: Integers | Floats) -> Integers:
         """The codes of an array of numbers, of which mostly many are the same."""
         if values.dtype.kind in "iu":
             return self.encode_integers(values.astype(np.int64, copy=False))
@@ -277,7 +276,7 @@ class Domain:
             )
         return known
 
-    def floats(self) -> npt.NDArray[np.float64] | None:
+    def floats(self) -> Floats | None:
         """The values as floats that compare as the numbers do; None if there are no such.
 
         The array is the same as long as the domain does not grow.
@@ -312,7 +311,7 @@ class Domains:
         return None if class_ in self.arrays else self.of(class_)
 
 
-def numbers(values: Sequence[Any]) -> npt.NDArray[Any]:
+def numbers(values: Sequence[Any]) -> Array:
     """Numbers of one form as an array: whole ones or floats. Others are an InternalError."""
     kinds = set(map(type, values))
     if kinds <= {int}:
@@ -322,7 +321,7 @@ def numbers(values: Sequence[Any]) -> npt.NDArray[Any]:
     return np.array(values, np.float64)
 
 
-def has_gaps(values: npt.NDArray[Any]) -> bool:
+def has_gaps(values: Array) -> bool:
     """May some value be no number? Their sum tells, at less cost than asking each."""
     with np.errstate(all="ignore"):
         return bool(np.isnan(values.sum()))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.bounds import bounded
 from cernis.kernels.hashing import Numbering, RowTable, time_keys
 from cernis.kernels.order import (
@@ -21,11 +20,8 @@ from cernis.kernels.order import (
     spread,
     stable_order,
 )
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import Finder
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _LONGEST = 1 << 31
 """Times that lie within so many points are numbered as they are, others by rank."""
@@ -220,7 +216,7 @@ class TimeIndex:
         places = np.arange(len(rows)) + np.repeat(low - behind, counts)
         return rows, places if self._order is None else self._order[places]
 
-    def exists(self, columns: list[Array], times: Integers) -> npt.NDArray[np.bool_]:
+    def exists(self, columns: list[Array], times: Integers) -> Booleans:
         """For each row asked for: is there a match?"""
         return np.asarray(self._rows.find(self._keys(columns, times)) >= 0)
 

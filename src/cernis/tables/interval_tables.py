@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.bounds import bounded
 from cernis.kernels.hashing import Numbering, RowTable
 from cernis.kernels.order import placed, ranks
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 INFINITY = int(np.iinfo(np.int64).max)
 """The end of an interval that is open."""
@@ -111,7 +107,7 @@ class _Range:
     low: int
     size: int
 
-    def codes(self, column: Array) -> tuple[Integers, npt.NDArray[np.bool_] | None]:
+    def codes(self, column: Array) -> tuple[Integers, Booleans | None]:
         """The code of each number, and which have one; None if all have."""
         if column.dtype.kind == "f":
             whole = np.nan_to_num(np.floor(column), posinf=_FAR, neginf=-_FAR).clip(-_FAR, _FAR)
@@ -134,7 +130,7 @@ class _Listed:
         """Codes lie below this number."""
         return max(len(self.numbers), 1)
 
-    def codes(self, column: Array) -> tuple[Integers, npt.NDArray[np.bool_] | None]:
+    def codes(self, column: Array) -> tuple[Integers, Booleans | None]:
         """The code of each number, and which have one."""
         at = np.minimum(np.searchsorted(self.numbers, column), self.size - 1)
         return at, self.numbers[at] == column
@@ -196,7 +192,7 @@ class Finder:
         if math.prod(own.size for own in self._codings) >= 1 << 62:
             return np.rec.fromarrays(columns)
         keys = np.zeros(1, np.int64)
-        unknown: list[npt.NDArray[np.bool_]] = []
+        unknown: list[Booleans] = []
         for column, own in zip(columns, self._codings, strict=True):
             codes, is_known = own.codes(column)
             keys = keys * own.size + codes

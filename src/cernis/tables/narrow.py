@@ -9,12 +9,11 @@ from __future__ import annotations
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from cernis.tables.columns import Array
+from cernis.kernels.array_types import Array
 from cernis.tables.interval_tables import INFINITY
 
-Narrow: TypeAlias = tuple[str, Any, npt.NDArray[Any]]
+Narrow: TypeAlias = tuple[str, Any, Array]
 """What was done to an array, with which number, and what is left."""
 
 _SIZES: Final = (np.uint8, np.uint16, np.uint32)

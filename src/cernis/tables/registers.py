@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import Finder
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _HALF = 31
 """Bits for each of two numbers in one."""

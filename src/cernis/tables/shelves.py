@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.kernels import shelf_rows as shelves
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.order import in_order, order_by, placed, ranks
-from cernis.tables.columns import Array
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _ROOM = 4
 """The least room that a group has to grow."""
@@ -61,7 +57,7 @@ class Shelf:
         return len(self._counts)
 
     @property
-    def raw(self) -> tuple[npt.NDArray[np.int64], Integers, Integers]:
+    def raw(self) -> tuple[Integers, Integers, Integers]:
         """The pool, where the rows of each group begin in it, and how many it has."""
         return self._pool, self._firsts, self._counts
 
@@ -174,9 +170,7 @@ class Shelf:
         order = order_by(groups, places)
         return groups[order], places[order]
 
-    def _incoming(
-        self, groups: Integers, columns: Sequence[Array]
-    ) -> tuple[Integers, npt.NDArray[np.int64]]:
+    def _incoming(self, groups: Integers, columns: Sequence[Array]) -> tuple[Integers, Integers]:
         groups, order = sorted_by(np.ascontiguousarray(groups), np.ascontiguousarray(columns[0]))
         come = np.empty((self.width, len(groups)), np.int64)
         for at, column in enumerate(columns):

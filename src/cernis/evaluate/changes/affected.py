@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Boundary, Changes, Event, Pair, Relation
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.operators.query_context import Context, constant_column
 from cernis.plan.logical import (
     AntiStab,
@@ -27,11 +26,8 @@ from cernis.plan.logical import (
     Stab,
 )
 from cernis.syntax.tree import Term, Variable
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import Finder
-
-Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 FLUENT, EVENT, INITIATIONS, TERMINATIONS = "fluent", "event", "initiations", "terminations"
 
@@ -164,7 +160,7 @@ class Reading:
         self.affected.add(tuple(at for at, _ in shared), columns)
 
 
-def _agreeing(literal: Literal, change: Changed) -> npt.NDArray[np.int64]:
+def _agreeing(literal: Literal, change: Changed) -> Integers:
     """The changed rows that agree with the constants of a literal."""
     mask = np.ones(len(change), np.bool_)
     for term, column, domain in zip(literal.terms, change.columns, change.domains, strict=True):

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.snapshots import Entities, Keys, Snapshot
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.hashing import RowTable
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
-
-Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 
 def differing(old: list[Array], new: list[Array]) -> Booleans:
@@ -36,7 +32,7 @@ def differing(old: list[Array], new: list[Array]) -> Booleans:
     return np.concatenate([~kept[first], ~is_there])
 
 
-def hashed(columns: list[Array]) -> npt.NDArray[np.int64]:
+def hashed(columns: list[Array]) -> Integers:
     """One number a row that all its columns make up."""
     found = np.zeros(len(columns[0]), np.uint64)
     for column in columns:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.intervals.list_operations import maximal
 from cernis.kernels.intervals.stretches import are_apart, unite
 from cernis.kernels.order import in_order, order_by
 from cernis.tables.interval_tables import INFINITY
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Boundary, FluentKind, Relation
 from cernis.evaluate.changes.affected import INITIATIONS, TERMINATIONS, literals
@@ -20,16 +18,14 @@ from cernis.evaluate.population import Predicate
 from cernis.evaluate.relation_layout import Outcome, Spaces, Standing
 from cernis.evaluate.windowed_run import Answer, Window, counted_events, watched_fluents
 from cernis.evaluate.working_memory import Admitted, Memory
+from cernis.kernels.array_types import Array, Integers
 from cernis.operators.intervals.remembered_intervals import needed_later
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.key_reads import Link
 from cernis.plan.logical import Delay, PointRule, Stratum, parts_of
 from cernis.plan.open_heads import leaves_open
-from cernis.tables.columns import Array
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 class Incremental:

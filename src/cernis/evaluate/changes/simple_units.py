@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.dirt import Dirt, joined
 from cernis.evaluate.changes.splicing import behind, exchanged, exchanged_at
-from cernis.evaluate.changes.stores import Bytes, Places, Rows, Store
+from cernis.evaluate.changes.stores import Places, Rows, Store
 from cernis.evaluate.changes.units import Kept, Shared, Unit, Update
 from cernis.evaluate.columns.strata import evaluate_definition
 from cernis.evaluate.relation_layout import told_apart
+from cernis.kernels.array_types import Array, Bytes, Integers
 from cernis.kernels.intervals.mending import mend, write_marks
 from cernis.kernels.intervals.stretches import cut as cut_by
 from cernis.kernels.intervals.stretches import lie_in
@@ -23,11 +21,8 @@ from cernis.operators.definitions.simple_fluents import Carried, Fired, SimpleFl
 from cernis.operators.query_context import Context
 from cernis.plan.logical import Stratum
 from cernis.plan.open_heads import leaves_open, marked_event
-from cernis.tables.columns import Array
 from cernis.tables.interval_tables import INFINITY
 from cernis.tables.shelves import Shelf
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 class Changes:
@@ -219,7 +214,7 @@ class SimpleUnit(PointUnit):
         changed.add_marks(shelf, *self._byte, shared.places[self.event], self._flags(marks),
                           marks.times)  # fmt: skip
 
-    def _flags(self, marks: Marks) -> npt.NDArray[np.uint8]:
+    def _flags(self, marks: Marks) -> Bytes:
         """Marks whose bits mean the same at each query."""
         self.bits.extend(action for action in marks.actions if action not in self.bits)
         bits = [self.bits.index(action) for action in marks.actions]

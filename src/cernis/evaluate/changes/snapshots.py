@@ -7,21 +7,19 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.affected import EVENT, FLUENT, INITIATIONS, TERMINATIONS, Instances
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.distinct import distinct
 from cernis.operators.intervals.pieces import pieces
 from cernis.operators.query_context import Attempts, Context, Points
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import Finder, FluentTable
 
 T = TypeVar("T")
-Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)
@@ -153,7 +151,7 @@ def _point_rows(points: Points) -> list[Array]:
     return [*points.arguments, points.values, points.times]
 
 
-def _chosen(mask: Booleans | None, inside: bool, length: int) -> npt.NDArray[np.int64]:
+def _chosen(mask: Booleans | None, inside: bool, length: int) -> Integers:
     if mask is None:
         return np.arange(length if inside else 0)
     return np.flatnonzero(mask if inside else ~mask)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
 from cernis.evaluate.changes.differences import hashed
 from cernis.evaluate.changes.dirt import Dirt
 from cernis.evaluate.changes.stores import Places, Rows, Store, stacked
 from cernis.evaluate.relation_layout import Change, told_apart
+from cernis.kernels.array_types import Integers
 from cernis.kernels.hashing import RowTable
 from cernis.kernels.intervals.list_operations import maximal
 from cernis.kernels.intervals.splices import splice as splice_lists
 from cernis.kernels.intervals.stretches import cut
 from cernis.kernels.order import in_order, order_by
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 def splice(

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Pair
 from cernis.evaluate.changes.dirt import Dirt, joined
 from cernis.evaluate.changes.splicing import behind, inside, splice, splice_one
 from cernis.evaluate.changes.stores import Places, Rows, Store
 from cernis.evaluate.changes.units import DURATION, Kept, Unit, Update
+from cernis.kernels.array_types import Integers
 from cernis.kernels.intervals.stretches import cut as cut_by
 from cernis.operators.intervals.bindings import is_local
 from cernis.operators.intervals.pieces import pieces
@@ -24,8 +23,6 @@ from cernis.plan.key_reads import Link
 from cernis.plan.logical import Combine, Definition, Fetch, IntervalRule, Require, Stratum
 from cernis.syntax.tree import Variable
 from cernis.tables.interval_tables import INFINITY
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _POINT_BY_POINT = frozenset({"union_all", "intersect_all", "relative_complement_all"})
 _DURATIONS = frozenset({"intDurGreater", "intDurLess"})

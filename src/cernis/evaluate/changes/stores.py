@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.dirt import Dirt
+from cernis.kernels.array_types import Array, Bytes, Integers
 from cernis.kernels.order import ascending, stable_order
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 from cernis.tables.registers import Register
 from cernis.tables.shelves import Shelf
 
-Integers: TypeAlias = npt.NDArray[np.int64]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
 Places: TypeAlias = tuple[Integers, Integers]
 """Places of rows in a shelf, and the group of each."""
 _MOST = 1 << 62

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.asked_domains import AskedDomain, asked_domains
@@ -21,6 +20,7 @@ from cernis.evaluate.columns.window_carry import carried_at
 from cernis.evaluate.population import Predicate
 from cernis.evaluate.relation_layout import Change, Outcome, Spaces, attempts_of, rows_of_attempts
 from cernis.evaluate.windowed_run import Window, once
+from cernis.kernels.array_types import Array, Integers
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.intervals.bindings import alternatives, is_local
 from cernis.operators.intervals.pieces import pieces, united
@@ -41,11 +41,8 @@ from cernis.plan.logical import (
     parts_of,
 )
 from cernis.plan.open_heads import ends_any_value, leaves_open
-from cernis.tables.columns import Array
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 DURATION = "intDurGreater"
 LOOK_BACK = frozenset({"allen", "complement_all", "findall"})

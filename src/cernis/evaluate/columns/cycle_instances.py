@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
 from cernis.plan.cycle_causes import UnfitError
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _MOST_BITS = 62
 _LEAST_BITS = 6

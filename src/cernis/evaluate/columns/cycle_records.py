@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Pair, Relation
 from cernis.evaluate.columns.cycle_instances import Instances
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.inertia.delays import ALL, NO_ACTION
 from cernis.kernels.inertia.unfold import NEGATED, OF_POINT, VALUE
 from cernis.operators.collections import ROW
@@ -36,11 +35,9 @@ from cernis.plan.cycle_causes import (
 )
 from cernis.plan.logical import Definition, InitialPoints, names_in
 from cernis.syntax.tree import Term, Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import INFINITY
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 HAPPENS = 1
 """The action of an event."""

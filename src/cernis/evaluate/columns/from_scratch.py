@@ -23,10 +23,10 @@ from cernis.evaluate.relation_layout import (
 )
 from cernis.evaluate.windowed_run import Answer, Window, counted_events, once, watched_fluents
 from cernis.evaluate.working_memory import Admitted, Memory
+from cernis.kernels.array_types import Array
 from cernis.operators.intervals.pieces import Piece, pieces, reaching, united
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
-from cernis.tables.columns import Array
 from cernis.tables.interval_tables import FluentTable
 
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Boundary, Event, Relation
 from cernis.errors import KnowledgeError
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.patterns.derived_events import evaluate_event
@@ -26,7 +26,6 @@ from cernis.operators.patterns.pattern_operators import history_key, known_occur
 from cernis.operators.query_context import Context
 from cernis.plan.logical import Definition, Match, Stratum
 from cernis.plan.pattern_steps import Join, Occurrences, Refine, Slide, Step, steps_of
-from cernis.tables.columns import Array
 from cernis.tables.event_tables import EventTable, stacked
 
 CarriedOver: TypeAlias = dict[Relation, Carried]
@@ -178,7 +177,7 @@ class Seen:
         first = np.unique(which[new], return_index=True)[1]
         return table.take(np.sort(new[first]))
 
-    def _number(self, columns: list[Array]) -> npt.NDArray[np.int64]:
+    def _number(self, columns: list[Array]) -> Integers:
         """A number for each row; equal rows have the same one."""
         codes = [
             numbering.of(_bits(column))
@@ -195,7 +194,7 @@ def _slides(step: Step) -> bool:
     return isinstance(step, Refine) and any(isinstance(own, Slide) for own in step.around)
 
 
-def _bits(column: Array) -> npt.NDArray[np.int64]:
+def _bits(column: Array) -> Integers:
     """A column as integers that differ where its values do."""
     if column.dtype.kind == "f":
         # There are two zeros among floats; to add one makes them the same.

@@ -10,6 +10,7 @@ from cernis.check.model import FluentKind, Relation
 from cernis.errors import UnsupportedError
 from cernis.evaluate.columns.cycle_rounds import Cycle
 from cernis.evaluate.columns.pattern_rounds import has_patterns, settle
+from cernis.kernels.array_types import Array
 from cernis.operators.definitions.simple_fluents import Carried, SimpleFluent
 from cernis.operators.intervals.pieces import pieces, reaching, united
 from cernis.operators.intervals.static_fluents import evaluate_static
@@ -17,7 +18,6 @@ from cernis.operators.patterns.derived_events import evaluate_event
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, InitialPoints, Match, Stratum
-from cernis.tables.columns import Array
 
 
 @dataclass(slots=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.evaluate.columns.cycle_records import HAPPENS, Batch, Condition, Grounded, Group
+from cernis.kernels.array_types import Booleans, Integers, Matrix, SmallMatrix
 from cernis.kernels.inertia.delays import NEVER, NO_EFFECT, NO_POINT, under_way
 from cernis.kernels.inertia.delays import Effects as EffectTables
 from cernis.kernels.inertia.unfold import (
@@ -58,10 +57,6 @@ from cernis.plan.logical import Delay, Stratum
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import by_time
 from cernis.tables.interval_tables import FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
-Matrix: TypeAlias = npt.NDArray[np.int64]
-Records: TypeAlias = npt.NDArray[np.int32]
 
 _NONE = np.empty(0, np.int64)
 _ANY = {
@@ -341,7 +336,7 @@ class _Walk:
                     values_at += 1
         return rules
 
-    def _records(self, batches: list[Batch], first: int, width: int) -> Records:
+    def _records(self, batches: list[Batch], first: int, width: int) -> SmallMatrix:
         counts = [len(own.heads) for own in batches]
         records = np.empty((sum(counts), width), np.int32)
         low = 0
@@ -370,7 +365,7 @@ class _Walk:
             base = self._slots_of(condition.asked, condition.of, condition.value)
         return np.where(condition.found >= 0, condition.found + base, -1)
 
-    def _inner(self, batches: list[Batch], first: int, width: int) -> tuple[Records, Integers]:
+    def _inner(self, batches: list[Batch], first: int, width: int) -> tuple[SmallMatrix, Integers]:
         """Records by the slot that drives them."""
         records, drivers = self._records(batches, first, width), [np.empty(0, np.int64)]
         for batch in batches:
@@ -406,8 +401,8 @@ class _Walk:
                     yield heads, np.where(own.found >= 0, own.found + base, -1)
 
     def _sorted(
-        self, timed: list[Batch], records: Records, groups: Integers, count: int
-    ) -> tuple[Records, Integers, Integers]:
+        self, timed: list[Batch], records: SmallMatrix, groups: Integers, count: int
+    ) -> tuple[SmallMatrix, Integers, Integers]:
         """Records by group and time, as they are otherwise; their times; where groups end."""
         times = np.concatenate([_NONE, *(own.times for own in timed if own.times is not None)])
         if not len(times):
@@ -473,7 +468,7 @@ class _Walk:
 
 def _dues(
     effects: EffectTables, instances: Integers, values: Integers, since: Integers
-) -> tuple[Integers, npt.NDArray[np.bool_]]:
+) -> tuple[Integers, Booleans]:
     """When the effects of initiations are due, and which of them can be postponed."""
     slots = effects.slots[values]
     lines = instances if len(effects.delays) > 1 else np.zeros(len(instances), np.int64)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
+from cernis.kernels.array_types import Array, Integers
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.intervals.pieces import Piece, chosen, pieces
 from cernis.operators.query_context import Attempts, Points
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domains
 from cernis.tables.interval_tables import Finder, FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 UNKNOWN: Final = int(np.iinfo(np.int64).min)
 """The end of an attempt of which it was not kept; it counts as long as its value holds."""

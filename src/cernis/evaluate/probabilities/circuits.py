@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.errors import CernisError, UnsupportedError
+from cernis.kernels.array_types import Integers
 from cernis.kernels.circuit_values import (
     BREAKS,
     CLOSE,
@@ -28,7 +28,6 @@ from cernis.kernels.circuit_values import (
 if TYPE_CHECKING:
     from oxidd.bdd import BDDFunction, BDDManager
 
-Integers = npt.NDArray[np.int64]
 Arrays: TypeAlias = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
 Formula: TypeAlias = tuple["BDDFunction", "BDDFunction"]
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.errors import DataError
 from cernis.evaluate.probabilities.courses import (
@@ -39,11 +38,9 @@ from cernis.evaluate.probabilities.credible_intervals import (
     selected,
     united,
 )
+from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.operators.distinct import distinct
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 Seeds: TypeAlias = Callable[[Pairs], Integers]
 """Gives the seeds of pairs, each by its name alone."""
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.errors import DataError
 from cernis.evaluate.probabilities.credible_intervals import (
@@ -20,12 +19,9 @@ from cernis.evaluate.probabilities.credible_intervals import (
 from cernis.evaluate.probabilities.durations import Durations
 from cernis.evaluate.probabilities.proof_groups import Groups
 from cernis.evaluate.probabilities.uncertain_facts import Facts
-from cernis.tables.columns import Array
+from cernis.kernels.array_types import Array, Booleans, Floats, Integers
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _POINTS: Final = 1 << 23
 """So many points are looked at together."""
@@ -303,7 +299,7 @@ def _cut(series: Series, count: int, threshold: float) -> Series:
 
 def _pieces(
     series: Series, pair: Integers, left: Integers, right: Integers,
-    whole: npt.NDArray[np.bool_],
+    whole: Booleans,
 ) -> Series:  # fmt: skip
     """Series of the pieces that are left of runs; a new one begins after each cut."""
     lengths = np.stack([left, right], axis=1).ravel()

@@ -9,16 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.evaluate.probabilities.durations import Durations, deletion_probabilities
+from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.kernels.circuit_values import picked
 from cernis.kernels.compile import shortened
 from cernis.kernels.credible import HIGHEST, SCALE, TOLERANCE, choose
 from cernis.kernels.credible import find as _find
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -247,7 +244,7 @@ def _by_end(intervals: Intervals) -> Intervals:
     )  # fmt: skip
 
 
-def selected(intervals: Intervals, chosen: npt.NDArray[np.bool_]) -> Intervals:
+def selected(intervals: Intervals, chosen: Booleans) -> Intervals:
     """Those of intervals that a mask marks."""
     counts = np.concatenate(([0], np.cumsum(chosen)))
     return Intervals(

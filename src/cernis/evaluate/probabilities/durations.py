@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from cernis.kernels.array_types import Floats, Integers
 
 _SURE: Final = 8.5
 """So many deviations above the mean, a start is forgotten for sure: the rest is below 1e-16."""
@@ -50,7 +49,7 @@ def deletion_probabilities(durations: Durations) -> Floats:
     return np.array([deletion_probability(least, durations) for least in range(last + 1)])
 
 
-def learned(lengths: npt.NDArray[np.int64]) -> Durations | None:
+def learned(lengths: Integers) -> Durations | None:
     """The durations of a training set; None if it has no intervals.
 
     Each interval counts as often as it has points: what is forgotten too early costs points, and

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.errors import UnsupportedError
 from cernis.evaluate.probabilities.circuits import Circuits, TooLarge, too_large
 from cernis.evaluate.probabilities.uncertain_facts import Conjunctions, Facts
+from cernis.kernels.array_types import Floats, Integers
 from cernis.kernels.circuit_values import (
     DEEPEST,
     carry,
@@ -22,9 +22,6 @@ from cernis.kernels.circuit_values import (
 )
 from cernis.kernels.hashing import Numbering
 from cernis.kernels.order import in_order, stable_order
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 Own: TypeAlias = Callable[[Integers, Integers], Integers]
 

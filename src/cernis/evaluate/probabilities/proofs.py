@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Boundary, Changes, Event, Pair, Relation
 from cernis.errors import UnsupportedError
@@ -26,6 +25,7 @@ from cernis.evaluate.probabilities.uncertain_facts import (
 )
 from cernis.evaluate.probabilities.uncertain_terminations import asked, of_value, of_whatever
 from cernis.evaluate.probabilities.worlds import Worlds
+from cernis.kernels.array_types import Integers
 from cernis.kernels.circuit_values import locate
 from cernis.kernels.hashing import Numbering
 from cernis.operators.collections import ROW
@@ -55,7 +55,6 @@ from cernis.tables.interval_tables import FluentTable
 if TYPE_CHECKING:
     from cernis.evaluate.probabilities.courses import Pairs
 
-Integers = npt.NDArray[np.int64]
 
 _HALF = 31
 """Bits for each of two numbers in one."""

@@ -12,7 +12,6 @@ That a pair itself holds is one and the same fact for its rules and for its iner
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.probabilities.circuits import Circuits
@@ -34,14 +33,13 @@ from cernis.evaluate.probabilities.proofs import (
 from cernis.evaluate.probabilities.uncertain_events import evaluate_event
 from cernis.evaluate.probabilities.uncertain_facts import stacked
 from cernis.evaluate.probabilities.uncertain_fluents import Outcome, UncertainFluent, begins
+from cernis.kernels.array_types import Integers
 from cernis.kernels.hashing import RowTable
 from cernis.operators.definitions.rule_heads import slot_domains
 from cernis.operators.query_context import Context
 from cernis.plan.logical import Definition, Stratum
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import INFINITY, FluentTable, empty_table
-
-Integers = npt.NDArray[np.int64]
 
 
 def evaluate_cycle(

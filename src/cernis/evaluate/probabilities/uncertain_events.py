@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Event, Relation
 from cernis.evaluate.probabilities.proofs import Prover, Uncertainty, literal_table, with_literals
 from cernis.evaluate.probabilities.uncertain_facts import Conjunctions, stacked
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.order import stable_order
 from cernis.operators.definitions.rule_heads import head_column
 from cernis.operators.distinct import distinct
 from cernis.operators.query_context import Context
 from cernis.plan.logical import Definition, PointRule
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
-
-Integers = npt.NDArray[np.int64]
 
 
 def evaluate_event(definition: Definition, context: Context, uncertainty: Uncertainty) -> None:

@@ -8,15 +8,12 @@ disjunction of conjunctions of literals.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Floats, Integers
 from cernis.kernels.circuit_values import picked, saying
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 TRUE: Final = 0
 FALSE: Final = 1
@@ -63,9 +60,9 @@ def stacked(parts: list[Conjunctions]) -> Conjunctions:
 class _Column:
     """Numbers that are added in pieces and looked at as one array."""
 
-    pieces: list[npt.NDArray[Any]]
+    pieces: list[Array]
 
-    def whole(self) -> npt.NDArray[Any]:
+    def whole(self) -> Array:
         if len(self.pieces) > 1:
             self.pieces = [np.concatenate(self.pieces)]
         return self.pieces[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Pair, Relation
 from cernis.errors import UnsupportedError
@@ -22,6 +21,7 @@ from cernis.evaluate.probabilities.proofs import (
 from cernis.evaluate.probabilities.uncertain_events import put_happenings
 from cernis.evaluate.probabilities.uncertain_facts import Conjunctions, stacked
 from cernis.evaluate.probabilities.uncertain_terminations import Ended
+from cernis.kernels.array_types import Array, Booleans, Floats, Integers
 from cernis.kernels.hashing import Numbering
 from cernis.operators.definitions.grounding import allowed, grounded
 from cernis.operators.definitions.instance_keys import InstanceKeys
@@ -32,12 +32,9 @@ from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
 from cernis.plan.open_heads import ends_any_value
 from cernis.syntax.tree import Term, Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain, numbers
 from cernis.tables.interval_tables import Finder
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _ANY = -1
 _HALF = 31
@@ -359,7 +356,7 @@ class UncertainFluent:
         )
         return Outcome(self.relation, found, actions, since)
 
-    def _allowed(self, arguments: list[Array], values: Integers) -> npt.NDArray[np.bool_]:
+    def _allowed(self, arguments: list[Array], values: Integers) -> Booleans:
         if not self._definition.groundings or not len(values):
             return np.ones(len(values), np.bool_)
         return allowed(

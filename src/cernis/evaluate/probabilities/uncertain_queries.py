@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.changes.stores import Rows, Store, stacked
@@ -26,15 +25,12 @@ from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.relation_layout import Change, Outcome, Standing
 from cernis.evaluate.windowed_run import Window
 from cernis.evaluate.working_memory import Admitted, Memory
+from cernis.kernels.array_types import Array, Floats
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition
 from cernis.records.encoded_input import Input, InputEvents, InputFluent
-from cernis.tables.columns import Array
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 NO_PROBABILITY: Final = -1.0
 """Stands where a fluent is made of credible intervals, and has no probability of its own."""

@@ -5,23 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.evaluate.probabilities.courses import Courses, Pairs, course_of_segments
 from cernis.evaluate.probabilities.proofs import Segments, Uncertainty, literal_table, with_literals
 from cernis.evaluate.probabilities.uncertain_events import put_happenings
 from cernis.evaluate.probabilities.uncertain_facts import FALSE, Conjunctions, conjunctions
+from cernis.kernels.array_types import Array, Floats, Integers
 from cernis.kernels.order import stable_order
 from cernis.operators.distinct import distinct
 from cernis.operators.query_context import Context
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import by_entity
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def add_events(

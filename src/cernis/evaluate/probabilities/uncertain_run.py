@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import FluentKind, Pair, Relation
 from cernis.errors import DataError
@@ -35,6 +34,7 @@ from cernis.evaluate.probabilities.uncertain_records import (
 )
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.windowed_run import Run, Window, undisturbed
+from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.kernels.intervals.list_operations import maximal
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.measuring import Profile
@@ -45,10 +45,6 @@ from cernis.records.encoded_input import Encoder, Input, InputEvents, InputFluen
 from cernis.records.record_columns import Records
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 
 @dataclass(slots=True)

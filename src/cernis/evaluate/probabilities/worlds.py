@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.evaluate.probabilities.uncertain_facts import TRUE
-
-Integers = npt.NDArray[np.int64]
+from cernis.kernels.array_types import Integers
 
 
 class Worlds:

@@ -15,13 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Matrix, Place
 from cernis.kernels.compile import body, kernel, part, shortened
 
-Integers = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.int64]
-Place = np.uint64
 Three = tuple[Integers, Integers, Integers]
 Four = tuple[Integers, Integers, Integers, Integers]
 Tables = tuple[Integers, Matrix, Matrix, Matrix, Integers, int]

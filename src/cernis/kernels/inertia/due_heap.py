@@ -7,12 +7,10 @@ later, which shows when it comes to the top. So putting off costs nothing, bring
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import part
 
-Integers = npt.NDArray[np.int64]
-Place = np.uint64
 Heap = tuple[Integers, Integers, Integers]
 """Keys and instances by place, and the place of each instance or -1."""
 

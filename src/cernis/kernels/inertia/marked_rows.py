@@ -11,14 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Bytes, Integers, Place
 from cernis.kernels.compile import kernel, part, shortened
 from cernis.kernels.inertia.plain_inertia import Held
-
-Integers = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Place = np.uint64
 
 MOST_ACTIONS = 8
 """Actions that a row has bits for."""

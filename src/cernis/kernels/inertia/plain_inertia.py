@@ -8,14 +8,12 @@ In the loops the value that holds is kept as the action that would initiate it.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import kernel, part, shortened
 
-Integers = npt.NDArray[np.int64]
 Held = tuple[Integers, Integers, Integers, Integers, int]
 """Instances, values, starts, ends, and the number of points at which two values are initiated."""
-Place = np.uint64
 
 INFINITY = int(np.iinfo(np.int64).max)
 """The end of an interval that is open."""

@@ -18,16 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Matrix, Place, SmallMatrix
 from cernis.kernels.compile import body, kernel, shortened
 from cernis.kernels.inertia.delays import ALL, NEVER, NO_ACTION, NO_POINT, UNTIL_DUE
 from cernis.kernels.inertia.due_heap import Heap, drop_first, enter, put_off_first
 
-Integers = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.int64]
-Records = npt.NDArray[np.int32]
-Place = np.uint64
 Three = tuple[Integers, Integers, Integers]
 Four = tuple[Integers, Integers, Integers, Integers]
 Tables = tuple[Matrix, Matrix, Matrix, Integers]
@@ -38,7 +34,7 @@ WalkedEffects = tuple[Integers, Integers, Integers, Integers, Integers, int]
 """The same, and the point whose initiations have no effects."""
 Pending = tuple[Matrix, Matrix]
 """Of instances that hold nothing: values whose initiations are under way, and when they are due."""
-Inner = tuple[Records, Integers, Integers, Integers]
+Inner = tuple[SmallMatrix, Integers, Integers, Integers]
 """Records, where those of each slot begin, the next that waits, the first that waits by rank."""
 Agenda = tuple[Integers, Integers, Integers]
 """Actions of a point, the next of the same instance, and the instances that have any."""
@@ -92,12 +88,12 @@ class Causes:
     classes: Matrix
     relation_of: Integers
     effects: Effects
-    records: Records
+    records: SmallMatrix
     times: Integers
     ends: Integers
     own: Integers
     own_ends: Integers
-    inner: Records
+    inner: SmallMatrix
     triggers: Integers
     edge: int
     query: int
@@ -122,14 +118,14 @@ class Unfolded:
 
 
 @kernel("records integers writable-records", "nothing")
-def _pick(records: Records, order: Integers, found: Records) -> None:
+def _pick(records: SmallMatrix, order: Integers, found: SmallMatrix) -> None:
     for row in range(Place(len(order))):
         place = Place(order[row])
         for column in range(Place(records.shape[1])):
             found[row, column] = records[place, column]
 
 
-def picked(records: Records, order: Integers) -> Records:
+def picked(records: SmallMatrix, order: Integers) -> SmallMatrix:
     """Records in another order."""
     found = np.empty_like(records)
     _pick(records, order, found)
@@ -153,7 +149,7 @@ def _is_so(target: int, wanted: int, now: int, state: Matrix, happened: Integers
 
 @body
 def _fires(
-    at: Place, records: Records, now: int, rules: Matrix, state: Matrix, happened: Integers
+    at: Place, records: SmallMatrix, now: int, rules: Matrix, state: Matrix, happened: Integers
 ) -> bool:
     """Are all conditions of a record met?"""
     rule = Place(records[at, RULE])
@@ -236,7 +232,7 @@ def _plan(instance: int, action: int, state: Matrix, agenda: Agenda, progress: I
 
 @body
 def _decide(
-    at: Place, records: Records, now: int, tables: Tables, state: Matrix, happened: Integers,
+    at: Place, records: SmallMatrix, now: int, tables: Tables, state: Matrix, happened: Integers,
     inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
 ) -> None:  # fmt: skip
     """Decide a record, and let happen what it says."""
@@ -564,8 +560,8 @@ def _change(
 
 @body
 def _rows_of_rank(
-    rank: int, now: int, mark: int, stop: int, records: Records, times: Integers, tables: Tables,
-    state: Matrix, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
+    rank: int, now: int, mark: int, stop: int, records: SmallMatrix, times: Integers,
+    tables: Tables, state: Matrix, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
     progress: Integers,
 ) -> None:  # fmt: skip
     """Decide what events drive and what waits, of one rank; `mark` is written of what happens."""
@@ -622,8 +618,8 @@ def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Ma
 )
 def _unfold(
     rules: Matrix, relations: Matrix, classes: Matrix, relation_of: Integers, slots: Integers,
-    delays: Integers, told: Integers, done: Integers, postponable: Integers, records: Records,
-    times: Integers, ends: Integers, own: Integers, own_ends: Integers, inner_records: Records,
+    delays: Integers, told: Integers, done: Integers, postponable: Integers, records: SmallMatrix,
+    times: Integers, ends: Integers, own: Integers, own_ends: Integers, inner_records: SmallMatrix,
     triggers: Integers, edge: int, query: int, tick: int, quiet: int, edges: int, tries: int,
     room: int, state: Matrix,
     pending_values: Matrix, pending_dues: Matrix, happened: Integers, waiting: Integers,

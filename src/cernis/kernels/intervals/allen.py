@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.compile import kernel
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 RELATIONS = ("before", "meets", "starts", "finishes", "during", "overlaps", "equal")
 """The relations, by their numbers."""

@@ -7,13 +7,10 @@ start. They may overlap. Points come key by key, too, and ascend.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.kernels import bounds
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.compile import body, kernel
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 
 @body

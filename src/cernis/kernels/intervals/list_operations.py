@@ -11,8 +11,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import kernel, shortened
 from cernis.kernels.intervals.pair_operations import (
     Operand,
@@ -23,10 +23,8 @@ from cernis.kernels.intervals.pair_operations import (
     unite,
 )
 
-Integers = npt.NDArray[np.int64]
 Lists = tuple[Integers, Integers, Integers]
 """Offsets, starts and ends."""
-Place = np.uint64
 
 ONE = np.uint64(1)
 INFINITY = np.iinfo(np.int64).max

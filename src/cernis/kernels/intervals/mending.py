@@ -9,15 +9,11 @@ and nothing else has changed, all after is as it was. So it costs what has chang
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Bytes, Integers, Matrix, Place
 from cernis.kernels.compile import kernel, part
-from cernis.kernels.inertia.marked_rows import INFINITY, NOTHING, Place, _after, _enders, _tabulate
+from cernis.kernels.inertia.marked_rows import INFINITY, NOTHING, _after, _enders, _tabulate
 from cernis.kernels.shelf_rows import _first_late
-
-Integers = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-Matrix = npt.NDArray[np.int64]
 
 UNLIKE = -1
 """Marks that no row has."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.kernels import bounds
+from cernis.kernels.array_types import Integers
 from cernis.kernels.compile import body, kernel
-
-Integers = npt.NDArray[np.int64]
 
 
 @body

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import body, kernel, part, shortened
 
-Integers = npt.NDArray[np.int64]
 Lists = tuple[Integers, Integers, Integers]
 """Offsets, starts and ends."""
 Operand = tuple[Integers, Integers, Integers, Integers]
 """A group for each result, and the collection it is of: offsets, starts and ends."""
-Place = np.uint64
 
 ZERO, ONE, TWO, THREE, FOUR = (np.uint64(number) for number in range(5))
 BEFORE_ALL = np.iinfo(np.int64).min

@@ -8,8 +8,8 @@ becomes one.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers, Matrix
 from cernis.kernels.compile import kernel
 from cernis.kernels.inertia.marked_rows import INFINITY, NOTHING
 from cernis.kernels.intervals.mending import (
@@ -24,9 +24,6 @@ from cernis.kernels.intervals.mending import (
     rows_of,
 )
 from cernis.kernels.shelf_rows import _first_late
-
-Integers = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.int64]
 
 
 @kernel(

@@ -7,13 +7,9 @@ an empty list.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Booleans, Integers, Place
 from cernis.kernels.compile import kernel, part
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
-Place = np.uint64
 
 ZERO, ONE, TWO, THREE, FOUR = (np.uint64(number) for number in range(5))
 SPARSE = np.uint64(32)

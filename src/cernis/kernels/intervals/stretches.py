@@ -6,12 +6,9 @@ Stretches are sorted by group and start, and disjoint.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.compile import kernel, part, shortened
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 
 @part

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order, order_by, placed, ranks
 from cernis.operators.definitions.instance_keys import InstanceKeys
 from cernis.operators.query_context import Points
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _NEVER = np.iinfo(np.int64).max
 

@@ -8,18 +8,13 @@ values `one_of_any` marks, so that they differ from terminations of a value that
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Booleans
 from cernis.operators.query_context import Points
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import first_rows
 from cernis.tables.interval_tables import Finder
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 ANY = -1
 """The value of a termination whose head leaves the value open."""
@@ -86,7 +81,7 @@ def of_value(points: Points, code: int) -> Points:
     return some if is_plain else _once(some)
 
 
-def _taken(points: Points, mask: npt.NDArray[np.bool_]) -> Points:
+def _taken(points: Points, mask: Booleans) -> Points:
     if mask.all():
         return points
     arguments = [column[mask] for column in points.arguments]

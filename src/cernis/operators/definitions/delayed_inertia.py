@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Grounding
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.inertia.delays import Delayed, hold_delayed
 from cernis.operators.definitions.effects import effects_of, moved_alike
 from cernis.operators.query_context import Context
 from cernis.plan.logical import Delay
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 
-Integers: TypeAlias = npt.NDArray[np.int64]
 Actions: TypeAlias = tuple[Integers, Integers, Integers]
 """Instances, times and actions."""
 Carried: TypeAlias = tuple[Integers, Integers, Integers, Integers]

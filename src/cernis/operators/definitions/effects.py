@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.amounts import FARTHEST
 from cernis.check.model import (
@@ -18,6 +16,7 @@ from cernis.check.model import (
     has_open_arguments,
 )
 from cernis.errors import DataError
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.inertia.delays import ALL, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE, Effects
 from cernis.operators.collections import ROW
 from cernis.operators.column_arithmetic import Numeric, as_numbers, compared
@@ -29,10 +28,9 @@ from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Delay, PointOperator
 from cernis.plan.rule_plans import Pipeline, entity_names
 from cernis.syntax.tree import Term, Variable, variables
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import WHOLE, Domain
 
-Integers: TypeAlias = npt.NDArray[np.int64]
 _FAR = np.iinfo(np.int64).max
 
 
@@ -188,7 +186,7 @@ def moved_alike(
 def _moved(
     delay: Delay, arguments: list[Array], domains: list[Domain | None], count: int,
     context: Context,
-) -> npt.NDArray[np.bool_]:  # fmt: skip
+) -> Booleans:  # fmt: skip
     """Of which instances an effect is moved by a further initiation; one entry for all."""
     if not delay.moved_by or any(each.is_of_all for each in delay.moved_by):
         return np.full(1, bool(delay.moved_by))

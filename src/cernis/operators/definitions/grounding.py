@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Condition, Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
+from cernis.kernels.array_types import Array, Booleans
 from cernis.kernels.hashing import Numbering
 from cernis.knowledge import Route
 from cernis.operators.collections import ROW
@@ -19,14 +19,14 @@ from cernis.operators.rule_pipeline import concatenated, run_steps
 from cernis.plan.logical import PointOperator
 from cernis.plan.rule_plans import Pipeline, entity_names
 from cernis.syntax.tree import Compound, Term, Variable, functor
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 
 
 def allowed(
     groundings: Sequence[Grounding], arguments: list[Array], domains: list[Domain | None],
     values: Array, value_domain: Domain, context: Context,
-) -> npt.NDArray[np.bool_]:  # fmt: skip
+) -> Booleans:  # fmt: skip
     """For each row: does some grounding rule allow the pair? Each pair is asked about once."""
     columns, all_domains = [*arguments, values], [*domains, value_domain]
     if not arguments or any(domain is None for domain in all_domains):
@@ -52,7 +52,7 @@ def allowed(
 def _asked(
     groundings: Sequence[Grounding], columns: list[Array], domains: list[Domain | None],
     context: Context,
-) -> npt.NDArray[np.bool_]:  # fmt: skip
+) -> Booleans:  # fmt: skip
     count = len(columns[0])
     may = np.zeros(count, np.bool_)
     pairs = [Column(column, domain) for column, domain in zip(columns, domains, strict=True)]
@@ -76,7 +76,7 @@ def _planned(grounding: Grounding, context: Context) -> tuple[PointOperator, ...
 def allowed_values(
     relation: Relation, groundings: Sequence[Grounding], domain: Domain, value: int,
     value_domain: Domain, context: Context,
-) -> npt.NDArray[np.bool_]:  # fmt: skip
+) -> Booleans:  # fmt: skip
     """For each value of a fluent's one argument: do grounding rules allow the pair?
 
     Asked once for each value of the domain, as long as the tables they look at stay the same.

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Integers
 from cernis.kernels.order import placed, ranks, stable_order
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 def grouped(

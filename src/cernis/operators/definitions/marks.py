@@ -8,18 +8,15 @@ table share one column of marks, and nothing has to be sorted or merged.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Pair
+from cernis.kernels.array_types import Array, Booleans, Bytes, Integers
 from cernis.kernels.inertia.marked_rows import MOST_ACTIONS, mark
 from cernis.syntax.tree import Variable
-from cernis.tables.columns import Array, Rows
+from cernis.tables.columns import Rows
 from cernis.tables.domains import Domain
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -29,7 +26,7 @@ class Marked:
     times: Integers
     arguments: list[Array]
     rows: Integers | None
-    mask: npt.NDArray[np.bool_] | None
+    mask: Booleans | None
     action: int
 
     def chosen(self) -> Integers:
@@ -63,7 +60,7 @@ class Marks:
 
     times: Integers
     arguments: list[Array]
-    flags: npt.NDArray[np.uint8] = field(init=False)
+    flags: Bytes = field(init=False)
     actions: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-Integers: TypeAlias = npt.NDArray[np.int64]
+from cernis.kernels.array_types import Integers
 
 
 def first_ends(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from cernis.check.model import Relation
+from cernis.kernels.array_types import Array
 from cernis.operators.expressions import computed
 from cernis.operators.query_context import Context, constant_column, recoded
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import PointRule
 from cernis.plan.rule_plans import EXPRESSIONS, entity_names
 from cernis.syntax.tree import Compound, Term, Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Pair, Relation
+from cernis.kernels.array_types import Array, Booleans, Bytes, Integers
 from cernis.kernels.inertia.marked_rows import Stretches, hold_rows, stretches
 from cernis.kernels.inertia.plain_inertia import hold, hold_each
 from cernis.kernels.order import order_by
@@ -33,12 +33,10 @@ from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
 from cernis.plan.open_heads import leaves_arguments_open
 from cernis.syntax.tree import Term, Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import Finder, FluentTable, in_ranges
 
-Integers: TypeAlias = npt.NDArray[np.int64]
-Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Ranges: TypeAlias = tuple[Integers, Integers, Integers]
 
 
@@ -249,7 +247,7 @@ class SimpleFluent:
         marks.add(rows[may], own.action)
         marks.add(rows[~may], -2)
 
-    def _may(self, own: Marked) -> npt.NDArray[np.bool_] | None:
+    def _may(self, own: Marked) -> Booleans | None:
         """For each row: does grounding allow its pair? None if it allows all.
 
         For one argument, all values that it can take are asked for at once.

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.goal_checks import named
 from cernis.check.model import Grounding, Pair
 from cernis.errors import OverflowFault
+from cernis.kernels.array_types import Array, Booleans
 from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.collections import ROW
 from cernis.operators.definitions.grounding import grounded
@@ -36,7 +36,7 @@ from cernis.plan.logical import (
 from cernis.plan.rule_plans import entity_names
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.interval_tables import FluentTable, empty_table
 
 
@@ -318,7 +318,7 @@ def _meeting(
     return pairs // max(len(fluent), 1), pairs % max(len(fluent), 1)
 
 
-def _constant_groups(pair: Pair, fluent: FluentTable) -> npt.NDArray[np.bool_]:
+def _constant_groups(pair: Pair, fluent: FluentTable) -> Booleans:
     """The groups of a fluent that have the constants of a literal."""
     mask = np.ones(len(fluent), np.bool_)
     for term, (data, domain) in zip([*pair.args, pair.value], fluent.columns(), strict=True):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Pair
 from cernis.errors import UnsupportedError
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.intervals.list_operations import cover, maximal, subtract
 from cernis.kernels.order import order_by
 from cernis.operators.collections import ROW
@@ -21,12 +21,9 @@ from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Combine, Fetch, IntervalOperator, Require
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Term, Variable
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import INFINITY, FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
-
 
 _Packed: TypeAlias = tuple[Integers, Integers, Integers]
 
@@ -121,10 +118,10 @@ def fetched(pair: Pair, rows: Rows, context: Context) -> Lists:
     return _gathered(chosen, found, fluent, rows.length)
 
 
-def _agreeing(terms: list[Term], columns: list[Array]) -> npt.NDArray[np.bool_] | None:
+def _agreeing(terms: list[Term], columns: list[Array]) -> Booleans | None:
     """The rows in which a variable that occurs several times has one value; None for all."""
     first: dict[str, Array] = {}
-    same: npt.NDArray[np.bool_] | None = None
+    same: Booleans | None = None
     for term, column in zip(terms, columns, strict=True):
         assert isinstance(term, Variable)
         if term.name != "_" and term.name in first:
@@ -217,7 +214,7 @@ def _related(step: Combine, source: Lists, target: Lists, tick: int) -> Lists:
 
 def _related_closed(
     relation: str, one: _Packed, other: _Packed, tick: int
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+) -> tuple[Booleans, Booleans]:
     """The intervals in some pair of a relation, taken as `[start, end - tick]`.
 
     Of those, a single point meets nothing.
@@ -238,7 +235,7 @@ def _related_closed(
 
 
 def _filtered(
-    lists: tuple[Integers, Integers, Integers], mask: npt.NDArray[np.bool_]
+    lists: tuple[Integers, Integers, Integers], mask: Booleans
 ) -> tuple[Integers, Integers, Integers]:
     offsets, starts, ends = lists
     before = np.concatenate([[0], np.cumsum(mask)]).astype(np.int64)

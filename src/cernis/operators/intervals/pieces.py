@@ -6,18 +6,17 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.intervals.list_operations import maximal
 from cernis.kernels.order import order_by
 from cernis.operators.definitions.rule_heads import slot_domains
 from cernis.operators.distinct import packed_numbers
 from cernis.operators.query_context import Context
-from cernis.tables.columns import Array, pack
+from cernis.tables.columns import pack
 from cernis.tables.interval_tables import FluentTable, empty_table
 
-Integers: TypeAlias = npt.NDArray[np.int64]
 Piece: TypeAlias = tuple[list[Array], Array, Integers, Integers]
 """Arguments, value, start and end of intervals, one a row."""
 
@@ -67,7 +66,7 @@ def reaching(table: FluentTable, relation: Relation, context: Context) -> Fluent
     return united([chosen(piece, ~over)], relation, context)
 
 
-def chosen(piece: Piece, mask: npt.NDArray[np.bool_]) -> Piece:
+def chosen(piece: Piece, mask: Booleans) -> Piece:
     """Some of the intervals."""
     return [column[mask] for column in piece[0]], piece[1][mask], piece[2][mask], piece[3][mask]
 

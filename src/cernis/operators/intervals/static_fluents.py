@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Grounding, Relation
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.operators.collections import ROW
 from cernis.operators.definitions.grounding import allowed
 from cernis.operators.definitions.rule_heads import head_column, slot_domains
@@ -20,11 +19,9 @@ from cernis.operators.query_context import Context
 from cernis.operators.rule_pipeline import concatenated
 from cernis.plan.logical import Definition, Fetch, IntervalRule, names_in
 from cernis.plan.rule_plans import entity_names
-from cernis.tables.columns import Array, Rows
+from cernis.tables.columns import Rows
 from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import FluentTable
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 
 def evaluate_static(
@@ -78,9 +75,9 @@ def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Contex
     return [_Found(arguments, values, offsets, starts, ends, is_distinct, unsure)]
 
 
-def _unsure_rows(rule: IntervalRule, rows: Rows, context: Context) -> npt.NDArray[np.bool_] | None:
+def _unsure_rows(rule: IntervalRule, rows: Rows, context: Context) -> Booleans | None:
     """The rows that look at a fluent which may go on after the query; None if there are none."""
-    found: npt.NDArray[np.bool_] | None = None
+    found: Booleans | None = None
     for step in rule.steps:
         if isinstance(step, Fetch) and step.pair.relation in context.unsure:
             chosen, groups = matching(step.pair, rows, context.fluents[step.pair.relation])
@@ -106,7 +103,7 @@ class _Found:
     starts: Integers
     ends: Integers
     is_distinct: bool
-    unsure: npt.NDArray[np.bool_] | None = None
+    unsure: Booleans | None = None
     """The rows that may go on after the query."""
 
     def unsure_instances(self) -> list[Array]:

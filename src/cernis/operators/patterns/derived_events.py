@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.check.model import Event, Relation
+from cernis.kernels.array_types import Array
 from cernis.operators.definitions.rule_heads import fired, head_column
 from cernis.operators.distinct import distinct
 from cernis.operators.expressions import computed
@@ -14,7 +15,7 @@ from cernis.operators.query_context import Context
 from cernis.plan.logical import Definition, Match, PointRule
 from cernis.plan.rule_plans import EXPRESSIONS
 from cernis.syntax.tree import Compound, Term
-from cernis.tables.columns import Array, Rows
+from cernis.tables.columns import Rows
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable, by_time, distinct_rows, stacked
 

@@ -15,8 +15,8 @@ a step above it needs of the past would have to be kept otherwise.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.operators.patterns.matches import arriving, shared_groups
 from cernis.operators.patterns.pairing import joined
 from cernis.operators.patterns.pattern_operators import USED, refined, side_rows
@@ -24,8 +24,6 @@ from cernis.operators.query_context import Context
 from cernis.plan.pattern_steps import Conditions, Join, Occurrences, Part, Refine, Slide, Step
 from cernis.tables.columns import Rows
 from cernis.tables.event_tables import EventTable, first_rows
-
-Booleans = npt.NDArray[np.bool_]
 
 
 def is_simple(part: Part) -> bool:
@@ -125,6 +123,6 @@ def _lately(step: Refine, rows: Rows, count: int, context: Context) -> Booleans:
     return kept
 
 
-def _which(rows: Rows) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = rows.columns[USED].expanded(rows.length)
+def _which(rows: Rows) -> Integers:
+    found: Integers = rows.columns[USED].expanded(rows.length)
     return found

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.rewrites.validity import START
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
 from cernis.kernels.match import latest_starts
 from cernis.kernels.order import (
@@ -27,10 +26,8 @@ from cernis.kernels.order import (
 from cernis.operators.definitions.instance_keys import InstanceKeys
 from cernis.operators.query_context import Context, recoded
 from cernis.plan.pattern_steps import Part
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.event_tables import first_rows
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _FEW = 1000
 _LAST = np.iinfo(np.int64).max

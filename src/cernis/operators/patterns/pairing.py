@@ -24,11 +24,11 @@ from itertools import accumulate
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Preference
 from cernis.check.rewrites.validity import START
 from cernis.kernels import match, queues
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.collections import ROW
 from cernis.operators.expressions import identity
@@ -50,7 +50,6 @@ from cernis.operators.query_context import Context
 from cernis.plan.pattern_steps import Absent, Around, Join
 from cernis.tables.columns import Column, Rows
 
-Integers: TypeAlias = npt.NDArray[np.int64]
 Refining: TypeAlias = Callable[[Around, Rows, Context], Rows]
 
 _NONE = np.empty(0, np.int64)
@@ -360,7 +359,7 @@ def _begins(matches: Sequence[Rows]) -> list[int]:
 
 def _choice(
     step: Join, left: list[Rows], right: list[Rows], lefts: Integers, rights: Integers
-) -> npt.NDArray[np.bool_]:
+) -> Booleans:
     """Which pairs are selected; matches are counted over all tables of their side."""
     ranks = arrival_ranks(left, step.left.names)
     right_ranks = arrival_ranks(right, step.right.names)
@@ -410,7 +409,7 @@ def _preferred(
 
 def _arrivals(
     left: list[Rows], right: list[Rows], lefts: Integers, rights: Integers
-) -> tuple[tuple[Integers, Integers], tuple[Integers, Integers], npt.NDArray[np.bool_]]:
+) -> tuple[tuple[Integers, Integers], tuple[Integers, Integers], Booleans]:
     """Ends and starts of both, and whether the right one comes later; ties: left before right."""
     ends = (_all_ends(left)[lefts], _all_ends(right)[rights])
     starts = (_all_starts(left)[lefts], _all_starts(right)[rights])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.rewrites.validity import END
 from cernis.errors import UnsupportedError
+from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.slide import GREATEST, LEAST, SUM, lows_of_span, slide, turns
 from cernis.operators.collections import ROW
 from cernis.operators.column_arithmetic import Numeric, rows_at
@@ -26,10 +25,8 @@ from cernis.operators.query_context import Context
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.pattern_steps import BOTH, ONE, OTHER, Slide
 from cernis.syntax.printer import show
-from cernis.tables.columns import Array, Column, Rows
+from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Numbers
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 _KINDS = {"sum": SUM, "avg": SUM, "min": LEAST, "max": GREATEST}
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from cernis.kernels.array_types import Array
 from cernis.operators.column_arithmetic import Numeric, as_numbers, simplified
-from cernis.tables.columns import Array
 from cernis.tables.domains import FRACTION, NO_NUMBER, OVERFLOW, WHOLE, Numbers, numbers_of
 
 _GREATEST: Final = (1 << 63) - 1

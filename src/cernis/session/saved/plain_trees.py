@@ -17,10 +17,10 @@ from typing import Any, Final, TypeAlias
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.errors import DataError
+from cernis.kernels.array_types import Array
 from cernis.tables.narrow import KINDS, SAME, narrow, widen
 
 Tree: TypeAlias = Any
@@ -54,7 +54,7 @@ class Layout:
 class _Writer:
     """Takes the arrays out of a tree."""
 
-    buffers: list[npt.NDArray[Any]] = field(default_factory=list)
+    buffers: list[Array] = field(default_factory=list)
 
     def plain(self, tree: Tree) -> Tree:
         if isinstance(tree, np.ndarray):
@@ -119,9 +119,9 @@ def unsealed(tree: Tree) -> Tree:
 
 def _digest(tree: Tree) -> str:
     """The same for trees that are the same once they were written and read."""
-    arrays: list[npt.NDArray[Any]] = []
+    arrays: list[Array] = []
 
-    def plain(array: npt.NDArray[Any]) -> list[Any]:
+    def plain(array: Array) -> list[Any]:
         is_whole = array.dtype.kind in "iu"
         arrays.append(array.astype(np.int64, copy=False) if is_whole else array)
         return ["" if not len(array) else "i" if is_whole else array.dtype.kind, len(array)]

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.amounts import FARTHEST
 from cernis.check.model import FluentKind, Relation
@@ -22,6 +21,7 @@ from cernis.errors import DataError
 from cernis.evaluate.columns.pattern_history import history_keys, leaving
 from cernis.evaluate.probabilities.uncertain_queries import NO_PROBABILITY
 from cernis.evaluate.relation_layout import Spaces
+from cernis.kernels import array_types
 from cernis.plan.uses import head_of
 from cernis.records.record_columns import INFINITE, Kind
 from cernis.session.saved.plain_trees import Tree
@@ -49,7 +49,7 @@ from cernis.session.saved.tree_shapes import (
 if TYPE_CHECKING:
     from cernis.session.session import Session
 
-Codes: TypeAlias = npt.NDArray[np.int64]
+Codes: TypeAlias = array_types.Integers
 
 MOST_CODES: Final = 1 << 31
 """No domain has so many codes: registers have 31 bits for each."""

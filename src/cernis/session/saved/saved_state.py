@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
 from cernis.check.types import Slot
@@ -24,6 +23,7 @@ from cernis.evaluate.population import Population
 from cernis.evaluate.record_ids import Ledger
 from cernis.evaluate.relation_layout import Spaces, Standing
 from cernis.evaluate.working_memory import Counts, Memory
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.plan.held_forms import Forms
 from cernis.records.record_columns import SetAside
 from cernis.session.feed import Policy
@@ -36,14 +36,12 @@ from cernis.session.saved.saved_values import (
     relation_of,
     values_of,
 )
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain, numbers
 from cernis.tables.registers import Register
 
 if TYPE_CHECKING:
     from cernis.session.session import Session
 
-Integers: TypeAlias = npt.NDArray[np.int64]
 Encoded: TypeAlias = tuple[list[Domain | None], list[Domain | None]]
 """The domains of the arguments, and of the other columns."""
 
@@ -69,7 +67,7 @@ class Outgoing:
     spaces: Spaces
     _domains: list[Domain] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)
-    _used: list[npt.NDArray[np.bool_]] = field(default_factory=list)
+    _used: list[Booleans] = field(default_factory=list)
 
     def column(self, column: Array, domain: Domain | None) -> Tree:
         """A column of numbers or of codes."""
@@ -94,7 +92,7 @@ class Outgoing:
         used = [self._are_used(*each) for each in zip(columns, domains, strict=True)]
         return np.logical_and.reduce(used) if used else np.ones(0, np.bool_)
 
-    def _are_used(self, column: Array, domain: Domain | None) -> npt.NDArray[np.bool_]:
+    def _are_used(self, column: Array, domain: Domain | None) -> Booleans:
         if domain is None:
             return np.ones(len(column), np.bool_)
         number = self._numbers.get(id(domain))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.errors import DataError
+from cernis.kernels import array_types
 from cernis.session.saved.plain_trees import Tree
 
 Rule: TypeAlias = Callable[[Tree], str | None]
@@ -293,7 +293,7 @@ def _broken(rules: Sequence[Rule], tree: Tree, place: str) -> str | None:
     return None
 
 
-def offsets_fit(offsets: npt.NDArray[np.int64], owners: int, length: int) -> bool:
+def offsets_fit(offsets: array_types.Integers, owners: int, length: int) -> bool:
     """Do offsets divide so many rows among so many owners?"""
     if len(offsets) != owners + 1:
         return False

@@ -14,7 +14,6 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Changes, FluentKind, Relation
 from cernis.evaluate.probabilities.courses import Courses, Pairs, with_facts
@@ -26,6 +25,7 @@ from cernis.evaluate.probabilities.uncertain_run import (
     uncertain_relations,
 )
 from cernis.evaluate.windowed_run import Window
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.operators.definitions.rule_heads import slot_domains
 from cernis.operators.intervals.pieces import united
 from cernis.operators.query_context import Context
@@ -34,14 +34,12 @@ from cernis.plan.held_forms import Forms
 from cernis.plan.logical import parts_of
 from cernis.plan.routes import Delivery, Positions, Routes, Way
 from cernis.records.encoded_input import Input, encoded
-from cernis.records.record_columns import Column, Integers, RecordColumns, Records, joined, taken
+from cernis.records.record_columns import Column, RecordColumns, Records, joined, taken
 from cernis.records.seen_forms import see_found
 from cernis.spark.exchange.blobs import decoded
 from cernis.spark.exchange.buckets import bucket_of
 from cernis.spark.exchange.pack import arguments_at
 from cernis.tables.event_tables import EventTable
-
-Array = npt.NDArray[Any]
 
 
 class What(StrEnum):
@@ -71,7 +69,7 @@ class Found:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def take(self, chosen: npt.NDArray[np.bool_]) -> Found:
+    def take(self, chosen: Booleans) -> Found:
         """Some of the rows."""
         inner = np.repeat(chosen, self.lengths)
         return Found(
@@ -170,7 +168,7 @@ def _onward(relation: Relation, step: int, routes: Routes) -> Delivery:
 
 def _targets(
     delivery: Delivery, key: Callable[[Positions], list[Column]], length: int, buckets: int
-) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
+) -> Iterator[tuple[int, Booleans]]:
     """The buckets that rows go to, and which rows; those that carry part of a key go to all."""
     every = np.ones(length, np.bool_)
     if delivery.way is Way.ONE:

@@ -14,11 +14,12 @@ import pyarrow as pa
 from cernis.check.types import Slot
 from cernis.check.value_forms import Form as ValueForm
 from cernis.evaluate.domain_retention import are_anchored
+from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan, Spare
 from cernis.plan.pointwise import Sliced, sliced
 from cernis.plan.routes import Routes, find_routes
-from cernis.records.record_columns import Column, Form, Integers
+from cernis.records.record_columns import Column, Form
 from cernis.records.record_shapes import Shapes
 from cernis.session.settings import Settings
 from cernis.spark.exchange.buckets import Spread

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import Value
-from cernis.records.record_columns import INFINITE, Coded, Column, Form, Integers, RecordColumns
-from cernis.tables.columns import Array
+from cernis.records.record_columns import INFINITE, Coded, Column, Form, RecordColumns
 from cernis.tables.domains import Domain
 from cernis.tables.narrow import narrow, widen
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import Value
-from cernis.records.record_columns import Coded, Column, Integers, shown
-from cernis.tables.columns import Array
+from cernis.records.record_columns import Coded, Column, shown
 from cernis.tables.domains import Domain
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
@@ -110,7 +110,7 @@ def _hashes(column: Column) -> Hashes:
     return number_bits(column)
 
 
-def number_bits(column: npt.NDArray[Any]) -> Hashes:
+def number_bits(column: Array) -> Hashes:
     """Numbers as the bits of floats."""
     # Adding zero makes the negative zero positive.
     return (column.astype(np.float64) + 0.0).view(np.uint64)

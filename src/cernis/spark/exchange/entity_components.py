@@ -19,12 +19,12 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import Relation
+from cernis.kernels.array_types import Integers, SmallIntegers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.entity_links import Links
-from cernis.records.record_columns import Coded, Column, Integers, RecordColumns, Records, shown
+from cernis.records.record_columns import Coded, Column, RecordColumns, Records, shown
 from cernis.spark.exchange.buckets import Hashes, bits_of_number, mixed, number_bits
 
 LARGEST: Final = 0.5
@@ -42,7 +42,7 @@ class Components:
     """Which bucket each linked entity belongs to. Entities are sorted."""
 
     entities: Hashes
-    buckets: npt.NDArray[np.int32]
+    buckets: SmallIntegers
 
     def bucket_of(self, column: Column, kind: int, buckets: int) -> Integers:
         """The bucket of the component of each entity in a column."""

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.check.model import Relation
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.plan.routes import Demand
-from cernis.records.record_columns import Booleans, Column, Integers, RecordColumns
+from cernis.records.record_columns import Column, RecordColumns
 from cernis.spark.batch.slicing import Parts
 from cernis.spark.exchange.batch_job import Survey
 from cernis.spark.exchange.blobs import loads, unpacked_column, unpacked_records

@@ -14,13 +14,13 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.windowed_run import Answer
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.plan.routes import Way
-from cernis.records.record_columns import Booleans, Column, Integers, RecordColumns
+from cernis.records.record_columns import Column, RecordColumns
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.blobs import decoded
 from cernis.spark.exchange.buckets import CodeHashes, Spread, mixed_hashes
 from cernis.spark.exchange.stage_output import Found
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from cernis.kernels.array_types import Integers
 from cernis.plan.routes import Ask, Demand, Positions, Way
 from cernis.records.record_columns import (
     INFINITE,
     Coded,
     Column,
     Form,
-    Integers,
     Kind,
     RecordColumns,
     Records,

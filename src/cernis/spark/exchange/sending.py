@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cernis.kernels.array_types import Integers
 from cernis.plan.routes import Delivery, Demand, Positions, Way
-from cernis.records.record_columns import Column, Integers, RecordColumns, joined, numbered
+from cernis.records.record_columns import Column, RecordColumns, joined, numbered
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.blobs import packed_records
 from cernis.spark.exchange.exchange_rows import FIRST, Kind, Row

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.kernels.array_types import Array, Integers
 from cernis.operators.definitions.asked_terminations import ANY, one_of_any
 from cernis.operators.query_context import Context, Points
 from cernis.records.encoded_input import encoded
-from cernis.records.record_columns import Column, Integers, joined, taken
+from cernis.records.record_columns import Column, joined, taken
 from cernis.spark.exchange.blobs import decoded, packed_column, unpacked_column
-from cernis.tables.columns import Array
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable

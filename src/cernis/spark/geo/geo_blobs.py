@@ -10,17 +10,16 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.kernels.array_types import Integers
 from cernis.records.record_columns import Coded
 from cernis.spark.exchange.buckets import Spread
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Integers = npt.NDArray[np.int64]
 
 DDL = "bucket int, name string, blob binary"
 SCHEMA = pa.schema([("bucket", pa.int32()), ("name", pa.string()), ("blob", pa.binary())])

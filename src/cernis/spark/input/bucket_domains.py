@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from cernis.check.model import (
     Collect,
@@ -28,6 +27,7 @@ from cernis.check.model import (
     goals_of,
 )
 from cernis.evaluate.windowed_run import Window
+from cernis.kernels.array_types import Floats, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan
 from cernis.plan.routes import Positions, Routes, Way
@@ -35,8 +35,6 @@ from cernis.records.record_columns import INFINITE, Kind, RecordColumns, Records
 from cernis.spark.exchange.batch_job import Member, Spans
 from cernis.spark.exchange.pack import distinct_rows
 from cernis.syntax.tree import Term, Variable, children, functor, walk
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 FOREVER: Final = math.inf
 """After every query."""
@@ -182,9 +180,7 @@ def join_spans(members: dict[Member, Spans], member: Member, spans: Spans) -> No
     members[member] = (*sorted(before), *([(int(lasting), FOREVER)] if lasting < FOREVER else []))
 
 
-def _queries_of(
-    part: RecordColumns, queries: list[Window], tick: int
-) -> tuple[Integers, npt.NDArray[np.float64]]:
+def _queries_of(part: RecordColumns, queries: list[Window], tick: int) -> tuple[Integers, Floats]:
     """The first query that sees each record, -1 if none does, and the one that takes it back.
 
     If a record is forgotten or taken back at the first query after it, it is so at later ones.
@@ -207,7 +203,7 @@ def _queries_of(
 
 def _enter(
     members: dict[Member, Spans], grounding: Grounding, goal: Term, part: RecordColumns,
-    first: Integers, last: npt.NDArray[np.float64],
+    first: Integers, last: Floats,
 ) -> None:  # fmt: skip
     entity = grounding.entity
     terms = [entity.value, *entity.args] if isinstance(entity, Pair) else [*entity.args]

@@ -16,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.errors import DataError
+from cernis.kernels.array_types import Integers
 from cernis.plan.routes import Way
 from cernis.records.record_columns import (
     Column,
-    Integers,
     RecordColumns,
     Records,
     cell,

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from cernis.kernels.array_types import Booleans
 from cernis.records.gathering import NO_RECORD
-from cernis.records.record_columns import Booleans, RecordColumns, Records, one_below_the_other
+from cernis.records.record_columns import RecordColumns, Records, one_below_the_other
 from cernis.records.retractions import resolve
 from cernis.spark.exchange.batch_job import Job
 

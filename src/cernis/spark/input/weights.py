@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.errors import DataError
+from cernis.kernels.array_types import Floats
 from cernis.plan.routes import Positions, Way
 from cernis.records.column_titles import is_in_order, relation_title, table_form
 from cernis.records.mapping import Mappings
@@ -28,7 +28,6 @@ from cernis.spark.exchange.buckets import SLOTS, Slots, Spread, hashes_of, slots
 from cernis.spark.exchange.pack import arguments_at
 from cernis.spark.input.splits import ROW, Split, read_split
 
-Weights: TypeAlias = npt.NDArray[np.float64]
 Keys: TypeAlias = tuple[int, list[Column], int]
 """For which step, the columns of keys, and how many."""
 
@@ -58,13 +57,13 @@ def spread_by_weight(
     return found, max(fullest, default=0.0)
 
 
-def loads(weights: Weights, spread: Spread) -> Weights:
+def loads(weights: Floats, spread: Spread) -> Floats:
     """What each bucket has to bear."""
     assert spread.slots is not None
     return np.bincount(spread.slots, weights, spread.buckets).astype(np.float64)
 
 
-def dealt(weights: Weights, buckets: int) -> Slots:
+def dealt(weights: Floats, buckets: int) -> Slots:
     """A bucket for each slot, so that buckets are even.
 
     >>> dealt(np.array([1.0, 9.0, 2.0, 3.0]), 2).tolist()
@@ -80,9 +79,9 @@ def dealt(weights: Weights, buckets: int) -> Slots:
     return found
 
 
-def sampled(job: Job, splits: Sequence[Split], mappings: Mappings) -> dict[int, Weights]:
+def sampled(job: Job, splits: Sequence[Split], mappings: Mappings) -> dict[int, Floats]:
     """About how many records the slots of each step have, as far as a look here and there tells."""
-    found: dict[int, Weights] = {}
+    found: dict[int, Floats] = {}
     for numbers in _by_step(job, splits):
         for at, rows in looked_at(splits, numbers):
             for step, columns, length in _keys(job, splits, at, mappings):

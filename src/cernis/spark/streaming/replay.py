@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.errors import DataError
-from cernis.records.record_columns import Integers
+from cernis.kernels.array_types import Integers
 from cernis.records.tabular import time_points
 from cernis.spark.streaming.stream_input import CLOCK_ENDING
 

@@ -24,6 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cernis.errors import DataError
+from cernis.kernels.array_types import Integers
 
 SCHEMA: Final = pa.schema([
     ("value", pa.string()), ("topic", pa.string()), ("received", pa.timestamp("us", "UTC")),
@@ -131,7 +132,7 @@ def _batch(segment: Segment, low: int, high: int, topics: Sequence[str]) -> pa.R
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def _is_sound(data: bytes, offsets: npt.NDArray[np.int64], checks: npt.NDArray[np.uint32]) -> bool:
+def _is_sound(data: bytes, offsets: Integers, checks: npt.NDArray[np.uint32]) -> bool:
     """Do the messages have the checksums they had?"""
     view, places = memoryview(data), offsets.tolist()
     return all(

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from cernis.kernels.array_types import Integers
 from cernis.plan.routes import Ask, Demand
 from cernis.records.record_columns import (
     Column,
-    Integers,
     Kind,
     RecordColumns,
     Records,

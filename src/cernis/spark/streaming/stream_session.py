@@ -14,9 +14,10 @@ from cernis.evaluate.columns.from_scratch import Scratch
 from cernis.evaluate.columns.strata import Outcome
 from cernis.evaluate.relation_layout import Change, Changed
 from cernis.evaluate.working_memory import Counts, Memory
+from cernis.kernels.array_types import Booleans
 from cernis.operators.query_context import Context
 from cernis.plan.routes import Positions
-from cernis.records.record_columns import Booleans, Column
+from cernis.records.record_columns import Column
 from cernis.records.seen_forms import see_found
 from cernis.session.feed import Feed
 from cernis.session.session import Session

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.evaluate.working_memory import BEHIND, Counts
+from cernis.kernels.array_types import Integers
 from cernis.plan.routes import Delivery, Way
 from cernis.records.record_columns import (
     INFINITE,
     Column,
     Form,
-    Integers,
     RecordColumns,
     Records,
     one_below_the_other,
