@@ -55,8 +55,9 @@ def _edges(context: Context, which: str, asked: Term, point: int) -> Iterator[Te
 
     For the simple fluents under evaluation that follows from what is initiated and terminated
     at the point. An edge of a pair that rests on point input, at the query time, is one of the
-    window and not of the fluent: the next point is not known yet. `startI` is apart: it happens
-    at the first point of an interval, which earlier points have settled.
+    window and not of the fluent: the next point is not known yet. So is one at the point up to
+    which the window forgets, where it is only that records are seen again. `startI` is apart: it
+    happens at the first point of an interval, which earlier points have settled.
     """
     state = context.state
     if which == "startI":
@@ -71,7 +72,8 @@ def _edges(context: Context, which: str, asked: Term, point: int) -> Iterator[Te
                 yield pair
         elif point < context.window.query or pair not in context.unsure:
             at = 0 if which == "start" else 1
-            if point + context.tick in [interval[at] for interval in state.intervals(pair)]:
+            is_edge = point + context.tick in [interval[at] for interval in state.intervals(pair)]
+            if is_edge and not context.clipped.is_clipped(pair, point, state):
                 yield pair
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from cernis.syntax.tree import Term
 
+from .clipped import Clipped
 from .domain import Domain
 from .memory import Memory, Window
 from .order import same_fluent
@@ -23,7 +24,8 @@ class Context:
     point input, so that an edge of theirs at the query time may be one of the window only.
     `waiting` are pairs that were initiated up to the edge and have delayed effects still to come.
     `component` are the rules being evaluated point by point. `memory_of_rule` says how far back
-    from the window the rule over intervals sees that is being evaluated.
+    from the window the rule over intervals sees that is being evaluated. `clipped` tells the edges
+    of fluents from those of the window, where steps are longer than windows.
     """
 
     program: Program
@@ -39,6 +41,7 @@ class Context:
     waiting: list[Term] = field(default_factory=list)
     component: list[Rule] = field(default_factory=list)
     memory_of_rule: float = 0
+    clipped: Clipped = field(default_factory=Clipped)
     _owned: dict[Term, bool] = field(default_factory=dict)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .clipped import Clipped
 from .conditions import time_predicates
 from .context import Context
 from .domain import Domain
@@ -41,6 +42,8 @@ def run_query(
     state.cut_back(edge, program.tick)
     for pair, intervals in memory.fluents.items():
         state.given[pair] = union_all([state.given.get(pair, []), intervals])
+    if window.forgotten > edge:
+        context.clipped = Clipped(window.forgotten, program.tick, dict(state.static))
     for component in components(program):
         if component[0].kind == "holdsFor":
             evaluate_static(context, component[0])

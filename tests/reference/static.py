@@ -41,9 +41,15 @@ def evaluate_static(context: Context, rule: Rule) -> None:
     Several rules of one pair add up. A rule whose check on emptiness fails gives nothing. In the
     dialect rtec the first rule counts that succeeds for a pair, or that comes to a cut.
     """
-    state = context.state
-    bound = context.edge + context.tick
     context.memory_of_rule = context.program.memory if _relates(rule) else 0
+    _add_up(context, rule, context.state.static)
+    if context.clipped.forgotten is not None:
+        with context.clipped.moved():
+            _add_up(context, rule, context.clipped.static)
+
+
+def _add_up(context: Context, rule: Rule, static: dict[Term, Intervals]) -> None:
+    bound = context.edge + context.tick
     for instance in _instances(context, rule):
         for answer in _answers(context, rule, instance):
             known = {**instance, **answer}
@@ -55,7 +61,7 @@ def evaluate_static(context: Context, rule: Rule) -> None:
                 context.unsure.add(pair)
             if context.domain.allows(pair):
                 new = lists.from_on(found, bound)
-                state.static[pair] = lists.union_all([state.static.get(pair, []), new])
+                static[pair] = lists.union_all([static.get(pair, []), new])
 
 
 def _answers(context: Context, rule: Rule, instance: Env) -> Iterator[Env]:
@@ -220,7 +226,8 @@ def _visible(context: Context, pair: Term) -> Intervals:
     """
     oldest = context.window.forgotten - context.memory_of_rule
     bound = min(context.edge, oldest) + context.tick
-    return [(start, end) for start, end in context.state.intervals(pair) if end > bound]
+    intervals = context.clipped.intervals(pair, context.state)
+    return [(start, end) for start, end in intervals if end > bound]
 
 
 def _holds_for(context: Context, goal: Term) -> Iterator[Term]:

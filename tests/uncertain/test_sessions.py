@@ -370,3 +370,19 @@ def test_time_goes_forward_and_nothing_is_nothing() -> None:
         session.query(5)
     with pytest.raises(DataError, match="threshold"):
         cernis.load(SWITCH).uncertain_session(threshold=2)
+
+
+def test_certain_intervals_do_not_start_where_a_window_sees_them_after_a_gap() -> None:
+    rules = """
+        collectIntervals(dose(_)=given).
+        treated(X)=true iff dose(X)=given.
+        happensAt(begins(X), T) :- happensAt(start(treated(X)=true), T).
+        happensAt(ends(X), T) :- happensAt(end(treated(X)=true), T).
+    """
+    session = cernis.load(SWITCH + rules).uncertain_session(
+        window=10, step=20, start=0, uncertain=["up", "down"]
+    )
+    session.insert("0.8::up|12|12|a\ndose|20|5|15|given|a\ndose|20|12|15|given|b\n")
+    found = [(own["event"], *own["args"], own["occurrence"])
+             for own in session.query(20).happenings().to_pylist()]  # fmt: skip
+    assert sorted(found) == [("begins", "b", 11), ("ends", "a", 14), ("ends", "b", 14)]

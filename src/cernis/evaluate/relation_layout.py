@@ -181,7 +181,7 @@ def context_of(
     checked = plan.checked
     context = Context(
         plan.knowledge, checked.modes, checked.types, checked.catalogue, domains, tick, ties,
-        start, window.edge, window.query,
+        start, window.edge, window.query, window.forgotten,
     )  # fmt: skip
     context.memo = memo
     context.sources = checked.sources

@@ -28,6 +28,7 @@ from cernis.evaluate.columns.strata import evaluate
 from cernis.evaluate.fault_places import told_where
 from cernis.evaluate.members import Members
 from cernis.operators.distinct import distinct
+from cernis.operators.intervals.gap_edges import clip_input
 from cernis.operators.intervals.pieces import Piece, reaching, united
 from cernis.operators.measuring import Profile
 from cernis.operators.query_context import Context, Memo
@@ -252,7 +253,7 @@ class Run:
         checked = self.checked
         context = Context(
             self.plan.knowledge, checked.modes, checked.types, checked.catalogue, self.domains,
-            self.tick, self.ties, start, window.edge, window.query,
+            self.tick, self.ties, start, window.edge, window.query, window.forgotten,
         )  # fmt: skip
         context.watched = self.watched
         context.memo = self.memo
@@ -266,6 +267,7 @@ class Run:
             context.fluents[relation] = self._visible_fluent(
                 relation, fluent, window, context, state
             )
+            clip_input(relation, context)
             if fluent.from_points:
                 _leave_open(relation, fluent, window, context)
         for vertex in self.checked.dependencies.vertices:

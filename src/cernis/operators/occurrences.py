@@ -99,10 +99,7 @@ def closed_intervals(pair: Pair, context: Context) -> EventTable:
         return _nothing(Boundary("end", pair, False), context)
     ends = fluent.ends - context.tick
     groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))
-    inside = (ends > context.edge) & (ends <= context.query) & (fluent.ends != INFINITY)
-    if pair.relation in context.unsure:
-        unsure = context.unsure_groups[pair.relation]
-        inside &= (ends < context.query) | ~unsure[groups]
+    inside = _are_edges(pair.relation, groups, ends, context) & (fluent.ends != INFINITY)
     table = _of_fluent(fluent, groups[inside], ends[inside])
     table.starts = fluent.starts[inside]
     return table
@@ -194,14 +191,28 @@ def _edges(boundary: Boundary, context: Context) -> EventTable:
     times = fluent.ends if boundary.edge == "end" else fluent.starts
     times = times if is_first else times - context.tick
     groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))
-    inside = (times > context.edge) & (times <= context.query)
-    if boundary.pair.relation in context.unsure and not is_first:
-        unsure = context.unsure_groups[boundary.pair.relation]
-        inside &= (times < context.query) | ~unsure[groups]
+    if is_first:
+        inside = (times > context.edge) & (times <= context.query)
+    else:
+        inside = _are_edges(boundary.pair.relation, groups, times, context)
     if boundary.edge == "end":
         inside &= fluent.ends != INFINITY
     groups = groups[inside]
     return _of_fluent(fluent, groups, times[inside])
+
+
+def _are_edges(relation: Relation, groups: Array, times: Array, context: Context) -> Array:
+    """Which starts or ends of intervals lie in the window, and are no edges of the window itself.
+
+    What rests on a point at the query may go on after it. What rests on input that is seen again
+    after a gap between windows may have held, or not have held, in the gap, too.
+    """
+    inside: Array = (times > context.edge) & (times <= context.query)
+    if relation in context.unsure:
+        inside &= (times < context.query) | ~context.unsure_groups[relation][groups]
+    if relation in context.clipped:
+        inside &= (times != context.forgotten) | ~context.clipped[relation][groups]
+    return inside
 
 
 def _of_fluent(fluent: FluentTable, groups: Array, times: Array) -> EventTable:

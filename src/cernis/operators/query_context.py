@@ -134,6 +134,8 @@ class Context:
     start: int
     edge: int
     query: int
+    forgotten: int
+    """Up to where no records are seen: the edge, or a point after it if steps exceed windows."""
     events: dict[Relation, EventTable] = field(default_factory=dict)
     fluents: dict[Relation, FluentTable] = field(default_factory=dict)
     initiations: dict[Relation, Points] = field(default_factory=dict)
@@ -157,6 +159,8 @@ class Context:
     """Results of expressions and comparisons over whole tables, shared by the columns they read."""
     unsure_groups: dict[Relation, Booleans] = field(default_factory=dict)
     """For each fluent in `unsure`, which of its groups (instances with a value) are concerned."""
+    clipped: dict[Relation, Booleans] = field(default_factory=dict)
+    """Groups of fluents that start or end at `forgotten` only as records are seen from there on."""
     watched: frozenset[Relation] = frozenset()
     """Fluents whose initiations or terminations are conditions of other rules."""
     remembered: dict[Relation, FluentTable] = field(default_factory=dict)
@@ -203,12 +207,20 @@ class Context:
 
     def leave_open(self, relation: Relation, instances: list[Array]) -> None:
         """Note instances, given by arguments and value, that may go on after the query."""
+        self.unsure_groups[relation] = self._groups_of(relation, instances)
+        self.unsure.add(relation)
+
+    def clip(self, relation: Relation, instances: list[Array]) -> None:
+        """Note instances that start or end only as records are seen again after a gap."""
+        self.clipped[relation] = self._groups_of(relation, instances)
+
+    def _groups_of(self, relation: Relation, instances: list[Array]) -> Booleans:
+        """The groups of some instances of a fluent, given by arguments and value, as a mask."""
         table = self.fluents[relation]
         groups = table.finder(tuple(range(len(instances)))).one(instances, len(instances[0]))
         mask = np.zeros(len(table), np.bool_)
         mask[groups[groups >= 0]] = True
-        self.unsure_groups[relation] = mask
-        self.unsure.add(relation)
+        return mask
 
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
         """The domain of a slot; None if it is held as an array of numbers."""

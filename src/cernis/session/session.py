@@ -140,7 +140,6 @@ class Session:
         self.population = Population(self.plan.checked.definitions)
         patterns = self.plan.checked.definitions.patterns
         self.may_be_incremental = not patterns and Incremental.fits(self.spaces)
-        self._may_change = self.incremental is None and self.may_be_incremental
         self._evaluator = self._made(bool(self.incremental) and self.may_be_incremental)
 
     def _made(self, is_incremental: bool) -> Scratch | Incremental:
@@ -233,7 +232,7 @@ class Session:
             admitted = self.memory.admit(window, self.start)
             members = self.population.update(admitted, self.memory.stores, context)
             context.timing = self.timing
-            self._choose(admitted)
+            self._choose(window, admitted)
             outcome = self._evaluator.query(window, context, admitted, members)
         self.last = time
         fluents, events = self._shown(outcome.changes)
@@ -264,9 +263,12 @@ class Session:
         resume(self, known)
         self._enough = GROWTH * max(self.codes, ROOM)
 
-    def _choose(self, admitted: Mapping[Relation, Admitted]) -> None:
-        """Evaluate by the way that is likely to cost less, given what came and went."""
-        is_incremental = isinstance(self._evaluator, Incremental)
+    def _choose(self, window: Window, admitted: Mapping[Relation, Admitted]) -> None:
+        """Evaluate by the way that is likely to cost less, given what came and went.
+
+        Where the window does not reach back to the query before, nothing that it sees was seen
+        before, and all is evaluated from scratch.
+        """
         changed = sum(len(own.come) + len(own.gone) for own in admitted.values())
         late = 0
         if self.last is not None:
@@ -274,13 +276,18 @@ class Session:
             late = sum(int(np.count_nonzero(own <= self.last)) for own in times)
             late += sum(len(own.gone) for own in admitted.values())
         self.choice = Choice(len(self.memory), changed - late, late)
-        if not self._may_change:
-            return
-        wanted = pays(len(self.memory), changed - late, late, is_incremental)
-        wanted = wanted and not self.memory.has_points
-        if wanted == is_incremental:
-            return
-        self.go_on(None if self.last is None else self.standing(), wanted)
+        has_gap = window.forgotten > window.edge
+        wanted = self.may_be_incremental and not has_gap and self._wants_changes()
+        if wanted != self.is_incremental:
+            self.go_on(None if self.last is None else self.standing(), wanted)
+
+    def _wants_changes(self) -> bool:
+        """Is the next query to be evaluated from what has changed, if it can be?"""
+        if self.incremental is not None:
+            return self.incremental
+        choice = self.choice
+        is_cheap = pays(choice.held, choice.new, choice.late, self.is_incremental)
+        return is_cheap and not self.memory.has_points
 
     def standing(self) -> Standing:
         """What the last query has left; there must have been one."""

@@ -112,14 +112,12 @@ class Incremental:
         self, window: Window, context: Context, admitted: Mapping[Relation, Admitted],
         members: Mapping[Predicate, list[list[Array]]],
     ) -> Outcome:  # fmt: skip
-        """Bring the answer up to a query."""
+        """Bring the answer up to a query; its window must reach back to the query before."""
         context.watched = self._watched
         update = Update(window, context, self._before, members=members)
         self._miss(update)
         self._forget(update)
         self._make_sure(update)
-        if window.forgotten > window.edge:
-            self._pass_over(update)
         news = self._news(admitted, update)
         for relation, change in admitted.items():
             self._enter(relation, change, news, update)
@@ -249,8 +247,7 @@ class Incremental:
             return
         self._leave_open(relation, admitted, update)
         ends = np.concatenate([own.columns[1] for own in rows])
-        seen = update.window.forgotten + update.context.tick
-        dirt = behind(Dirt.of(groups, starts, ends), seen)
+        dirt = behind(Dirt.of(groups, starts, ends), update.bound)
         raw = store.rows(places := store.overlapping(dirt))
         found, owners = inside(dirt, Rows(raw.arguments, raw.columns[:3]), places[1])
         self._splice(relation, dirt, found, owners, update)
@@ -265,18 +262,6 @@ class Incremental:
         if changed:
             before = update.changed.get(relation, Dirt.nothing())
             update.changed[relation] = joined([before, self._kept.around(relation, changed, tick)])
-
-    def _pass_over(self, update: Update) -> None:
-        """Take input fluents out where no window has seen, or will see, any records."""
-        tick = update.context.tick
-        low, high = update.bound, update.window.forgotten + tick
-        for relation, store in self._memory.stores.items():
-            if store.width > 1:
-                kept = self._kept.fluents[relation]
-                groups = np.unique(kept.shelf.reaching(low)[1])
-                dirt = Dirt(groups, np.full(len(groups), low), np.full(len(groups), high))
-                nothing = _all(kept).take(np.empty(0, np.int64))
-                self._splice(relation, dirt, nothing, groups[:0], update)
 
     def _leave_open(self, relation: Relation, change: Admitted, update: Update) -> None:
         """What has a point at the query may go on after it."""

@@ -24,6 +24,7 @@ from cernis.evaluate.relation_layout import (
 from cernis.evaluate.windowed_run import Answer, Window, counted_events, once, watched_fluents
 from cernis.evaluate.working_memory import Admitted, Memory
 from cernis.kernels.array_types import Array
+from cernis.operators.intervals.gap_edges import clip_input
 from cernis.operators.intervals.pieces import Piece, pieces, reaching, united
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
@@ -189,6 +190,7 @@ class Scratch:
         if before:
             table = reaching(table, relation, context)
         context.fluents[relation] = table
+        clip_input(relation, context)
         last = np.flatnonzero((is_point == 1) & (starts == window.query))
         if len(last):
             context.leave_open(relation, [c[last] for c in (*rows.arguments, values)])

@@ -12,6 +12,7 @@ from cernis.evaluate.columns.cycle_rounds import Cycle
 from cernis.evaluate.columns.pattern_rounds import has_patterns, settle
 from cernis.kernels.array_types import Array
 from cernis.operators.definitions.simple_fluents import Carried, SimpleFluent
+from cernis.operators.intervals.gap_edges import Clipped
 from cernis.operators.intervals.pieces import pieces, reaching, united
 from cernis.operators.intervals.static_fluents import evaluate_static
 from cernis.operators.patterns.derived_events import evaluate_event
@@ -84,6 +85,7 @@ def evaluate_definition(
         return fluent.conflicts
     else:
         table, unsure = evaluate_static(relation, definition, context)
+        clipped = Clipped.of(definition, context)
         # What reaches the window's edge, and what other components say of other values.
         before = context.fluents.get(relation)
         unsure = _both(_left_open(relation, context), unsure)
@@ -95,6 +97,8 @@ def evaluate_definition(
         )  # fmt: skip
         if unsure is not None:
             context.leave_open(relation, unsure)
+        if clipped is not None:
+            clipped.mark(context)
     return 0
 
 

@@ -37,6 +37,7 @@ from cernis.evaluate.windowed_run import Run, Window, undisturbed
 from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.kernels.intervals.list_operations import maximal
 from cernis.operators.definitions.simple_fluents import Carried
+from cernis.operators.intervals.gap_edges import clip_input
 from cernis.operators.measuring import Profile
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
@@ -207,11 +208,14 @@ class Evaluation:
 
     def _static(self, definition: Definition) -> None:
         """From the credible intervals of its parts; the result is certain."""
+        catalogue = self._plan.checked.catalogue
         for part in parts_of(definition.rules):
             if isinstance(part, Pair) and part.relation in self._uncertainty.fluents:
                 table, _ = self._intervals(part.relation)
                 self._context.fluents[part.relation] = _maximal(table)
                 self._context.unsure.discard(part.relation)
+                if catalogue.fluents[part.relation].kind is FluentKind.INPUT:
+                    clip_input(part.relation, self._context)
         self.thresholded.add(definition.relation)
         evaluate_definition(definition, self._context, self._carried)
 

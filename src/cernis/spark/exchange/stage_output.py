@@ -21,6 +21,9 @@ from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 from cernis.tables.narrow import narrow, widen
 
+_UNSURE, _CLIPPED = 1, 2
+"""Flags of a list of intervals."""
+
 
 class What(StrEnum):
     """What of a relation was found."""
@@ -48,8 +51,8 @@ class Found:
     starts: Integers
     ends: Integers
     flags: Array
-    """Of fluents: does the list rest on points? Of points: is the value open (1), or one that is
-    known where it is open (2)?"""
+    """Of fluents: may the list go on after the query (1), is its edge that of the window (2)? Of
+    points: is the value open (1), or one that is known where it is open (2)?"""
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -149,9 +152,11 @@ class Harvest:
 
 def _fluent(number: int, relation: Relation, context: Context) -> Found:
     table = context.fluents[relation]
-    flags = np.full(len(table), relation in context.unsure)
-    if relation in context.unsure_groups:
-        flags &= context.unsure_groups[relation]
+    flags = np.zeros(len(table), np.int8)
+    if relation in context.unsure:
+        flags |= np.int8(_UNSURE) * context.unsure_groups[relation]
+    if relation in context.clipped:
+        flags |= np.int8(_CLIPPED) * context.clipped[relation]
     columns = [decoded(codes, domain) for codes, domain in table.columns()]
     return Found(
         relation, What.FLUENT, np.full(len(table), number), columns, np.diff(table.offsets),
@@ -249,6 +254,8 @@ class Given:
             found.ends[first:last],
         )  # fmt: skip
         flags = found.flags[low:high]
-        if flags.any():
+        if (flags & _UNSURE).any():
             context.unsure.add(relation)
-            context.unsure_groups[relation] = flags
+            context.unsure_groups[relation] = (flags & _UNSURE) > 0
+        if (flags & _CLIPPED).any():
+            context.clipped[relation] = (flags & _CLIPPED) > 0

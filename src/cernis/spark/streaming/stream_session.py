@@ -99,7 +99,6 @@ class StageSession(Owned):
         self.belong(keys, bucket, buckets)
         self.is_anchored = loaded.is_anchored
         self._earlier, self._later = earlier, later
-        self._may_change = False
         self._evaluator = self._made(False)
 
     def _from_scratch(self, template: Context) -> StageScratch:
