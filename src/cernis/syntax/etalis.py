@@ -57,7 +57,7 @@ def is_event_file(name: str) -> bool:
 def _where(parser: ClauseParser, left: Pattern, start: int, rank: int) -> Pattern:
     """`P check (...)`, `P timestamp (...)`, `P event_multiply (...)`: conditions on P."""
     found = tuple(_in_time(goal) for goal in conditions(parser))
-    return Where(left, found, (start, parser.spans[parser.at - 1][1]))
+    return Where(left, found, (start, parser.spans[parser.position - 1][1]))
 
 
 def _in_time(goal: Term) -> Term:
@@ -78,9 +78,9 @@ def _in_time(goal: Term) -> Term:
 
 def _absence(parser: ClauseParser, left: Pattern, start: int, rank: int) -> Pattern:
     """`(A seq B) cnot C` is `not(C)[A, B]`."""
-    mark = parser.spans[parser.at - 1]
+    mark = parser.spans[parser.position - 1]
     absent = pattern(parser, rank - 1)
-    span = (start, parser.spans[parser.at - 1][1])
+    span = (start, parser.spans[parser.position - 1][1])
     if isinstance(left, Binary) and left.operator == "seq":
         return Absence(absent, left.left, left.right, span)
     raise Unexpected(
@@ -94,7 +94,7 @@ def _joined(operator: str) -> Operation:
 
     def join(parser: ClauseParser, left: Pattern, start: int, rank: int) -> Pattern:
         right = pattern(parser, rank - 1)
-        span = (start, parser.spans[parser.at - 1][1])
+        span = (start, parser.spans[parser.position - 1][1])
         if _is_condition(right):
             return Where(left, _goals(right), span)
         if _is_condition(left):
@@ -161,11 +161,11 @@ GRAMMAR: Final = PatternGrammar(
 
 def adapted(items: Iterable[Item]) -> tuple[list[Item], list[Diagnostic]]:
     """The clauses of a file in the words of cernis, and what cannot be said in them."""
-    given = list(items)
-    windows = dict(_windows(given))
+    clauses = list(items)
+    windows = dict(_windows(clauses))
     kept: list[Item] = []
     faults: list[Diagnostic] = []
-    for item in given:
+    for item in clauses:
         if _property(item) is not None:
             continue
         try:

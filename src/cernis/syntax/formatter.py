@@ -22,7 +22,7 @@ _INDENT = "    "
 
 
 def format_text(text: str, name: str = "<text>") -> str:
-    """Lay out a text anew; raises ProgramError if it does not parse.
+    """Lay out a text in the one layout; raises ProgramError if it does not parse.
 
     >>> print(format_text("a(X):-b(X),c. % why"), end="")
     a(X) :-
@@ -128,20 +128,20 @@ class _Layout:
         """Lines of a rule with its comments: after their line, else before the next."""
         waiting = deque(comments)
         for number, line in enumerate(lines):
-            own: list[Span] = []
+            comments_before: list[Span] = []
             while waiting and waiting[0][0] < ends[number]:
-                own.append(waiting.popleft())
-            behind = bool(waiting) and self._same_line(ends[number], waiting[0][0])
-            if number == len(lines) - 1 and len(waiting) > behind:
+                comments_before.append(waiting.popleft())
+            is_comment_after = bool(waiting) and self._same_line(ends[number], waiting[0][0])
+            if number == len(lines) - 1 and len(waiting) > is_comment_after:
                 # One comment fits after the `.`; where there are more, all stand before it.
-                own.extend(waiting)
-                behind = False
+                comments_before.extend(waiting)
+                is_comment_after = False
             indent = _INDENT if number else ""
-            self._lines.extend(indent + self._shown(comment) for comment in own)
+            self._lines.extend(indent + self._shown(comment) for comment in comments_before)
             self._lines.append(line)
-            if behind:
+            if is_comment_after:
                 self._lines[-1] += " " + self._shown(waiting.popleft())
-            self._is_last_commented = behind
+            self._is_last_commented = is_comment_after
 
     def _shown(self, comment: Span) -> str:
         return self._text[comment[0] : comment[1]].rstrip()

@@ -198,7 +198,7 @@ def parse_term(text: str, name: str = "<term>") -> Term:
             raise Unexpected(lexer.diagnostics[0])
         parser = ClauseParser(tokens, source)
         term = parser.expression(CLAUSE)
-        if parser.kinds[parser.at] or end < len(text.rstrip()):
+        if parser.kinds[parser.position] or end < len(text.rstrip()):
             raise parser.unexpected("the end of the term")
     except Unexpected as fault:
         raise ProgramError([fault.diagnostic], sources) from None
@@ -215,7 +215,7 @@ class ClauseParser:
         self.kinds = [*tokens.kinds, 0]
         self.values = [*tokens.values, ""]
         self.spans = [*tokens.spans, tokens.end]
-        self.at = 0
+        self.position = 0
         self.words_are_infix = True
         self.depth = 0
         self.grammar = grammar
@@ -228,20 +228,20 @@ class ClauseParser:
         # While it reads, the parser counts the brackets that are open, and not how chains of
         # operators inside of them add up. A tree has no more levels than tokens.
         if len(self.kinds) > DEEPEST and is_deeper(item, DEEPEST):
-            self.at = 0
+            self.position = 0
             self._too_deep()
         return item
 
     def _item(self) -> Item:
         start = self.spans[0][0]
         if self.values[0] == ":-" and self.kinds[0] == SYMBOL:
-            self.at = 1
+            self.position = 1
             goal = self.expression(CLAUSE - 1)
             self.expect_end()
             return Directive(goal, (start, self.spans[-1][1]))
         probability = self._probability()
         head, label = self._head()
-        mark = self.values[self.at] if self.kinds[self.at] == SYMBOL else ""
+        mark = self.values[self.position] if self.kinds[self.position] == SYMBOL else ""
         if mark in ("<-", "←") or self._word() in self.grammar.arrows:
             if probability is not None:
                 raise Unexpected(
@@ -251,7 +251,7 @@ class ClauseParser:
             return self._pattern_rule(head, start, label)
         body: tuple[Term, ...] = ()
         if mark == ":-":
-            self.at += 1
+            self.position += 1
             body = conjuncts(self.expression(CLAUSE - 1))
         self.expect_end()
         self._callable(head)
@@ -260,8 +260,8 @@ class ClauseParser:
     def _head(self) -> tuple[Term, Term | None]:
         """The head of the clause, and the label that stands before it: `name 'rule:' head`."""
         head = self.expression(self.grammar.highest_head)
-        if self.values[self.at] == LABEL:
-            self.at += 1
+        if self.values[self.position] == LABEL:
+            self.position += 1
             return self.expression(self.grammar.highest_head), head
         if self.grammar is ETALIS and isinstance(head, Compound) and functor(head) == (":", 2):
             return head.args[1], head.args[0]
@@ -269,17 +269,17 @@ class ClauseParser:
 
     def _pattern_rule(self, head: Term, start: int, label: Term | None) -> Item:
         self._callable(head)
-        self.at += 1
+        self.position += 1
         return pattern_rule(self, head, start, label)
 
     def _word(self) -> str:
         """The word of patterns that may stand here, in lower case."""
-        return self.grammar.word(self.kinds[self.at], self.values[self.at])
+        return self.grammar.word(self.kinds[self.position], self.values[self.position])
 
     def _probability(self) -> float | None:
         if self.kinds[0] != NUMBER or self.values[1] != "::":
             return None
-        self.at = 2
+        self.position = 2
         value = _number(self.values[0], self.spans[0])
         if not 0 <= value <= 1:
             raise Unexpected(
@@ -302,164 +302,171 @@ class ClauseParser:
         self.enter()
         # A node's text includes the parentheses around its first and last part, which the spans
         # of these do not.
-        start = self.spans[self.at][0]
+        start = self.spans[self.position][0]
         left, priority = self._primary(limit)
         chain = 0
         while True:
-            value = self.values[self.at]
+            value = self.values[self.position]
             operator = INFIX.get(value)
-            if operator is None or self.kinds[self.at] in (QUOTED, STRING):
+            if operator is None or self.kinds[self.position] in (QUOTED, STRING):
                 if limit < PHRASE or priority >= PHRASE or not goes_on(self):
                     break
                 left, priority = continued(self, left, start), PHRASE
                 continue
-            own, most_left, most_right = operator
-            if own > limit or priority > most_left or not self._is_infix(value):
+            operator_priority, most_left, most_right = operator
+            if operator_priority > limit or priority > most_left or not self._is_infix(value):
                 break
             if value in FLAT or value == "|":
-                left = self._flat(left, value, own, most_left, start)
+                left = self._flat(left, value, operator_priority, most_left, start)
             else:
                 chain += 1
                 if self.depth + chain > DEEPEST:
                     self._too_deep()
-                self.at += 1
+                self.position += 1
                 right = self.expression(most_right)
-                left = Compound(value, (left, right), (start, self.spans[self.at - 1][1]))
-            priority = own
+                left = Compound(value, (left, right), (start, self.spans[self.position - 1][1]))
+            priority = operator_priority
         self.depth -= 1
         return left
 
     def _is_infix(self, value: str) -> bool:
         return self.words_are_infix or value not in ("or", "and")
 
-    def _flat(self, left: Term, value: str, own: int, most: int, start: int) -> Term:
+    def _flat(self, left: Term, value: str, operator_priority: int, most: int, start: int) -> Term:
         """A chain of one operator, as one node; nested chains of the same are joined."""
         functor = LONGHAND.get(value, value)
         items = [left]
-        limit = min(most, own - 1)
+        limit = min(most, operator_priority - 1)
         while True:
-            if self.kinds[self.at] in (QUOTED, STRING):
+            if self.kinds[self.position] in (QUOTED, STRING):
                 break
-            if LONGHAND.get(self.values[self.at], self.values[self.at]) != functor:
+            if LONGHAND.get(self.values[self.position], self.values[self.position]) != functor:
                 break
-            self.at += 1
+            self.position += 1
             items.append(self.expression(limit))
-        return Compound(functor, _joined(functor, items), (start, self.spans[self.at - 1][1]))
+        return Compound(functor, _joined(functor, items), (start, self.spans[self.position - 1][1]))
 
     def _primary(self, limit: int) -> tuple[Term, int]:
         """A term that begins here and is no infix operation, with its priority."""
-        at = self.at
-        kind, value, span = self.kinds[at], self.values[at], self.spans[at]
+        position = self.position
+        kind, value, span = self.kinds[position], self.values[position], self.spans[position]
         if kind == NAME:
-            if self._opens(at + 1):
+            if self._opens(position + 1):
                 return self._compound(value, span), 0
             if value in PREFIX:
                 return self._prefix(value, span, limit)
-            if limit >= PHRASE and begins_phrase(self, at):
+            if limit >= PHRASE and begins_phrase(self, position):
                 return phrase(self), PHRASE
-            self.at = at + 1
+            self.position = position + 1
             return Atom(value, span), 0
         if kind == VARIABLE:
-            self.at = at + 1
+            self.position = position + 1
             return Variable(value, span), 0
         if kind == NUMBER:
-            self.at = at + 1
+            self.position = position + 1
             return Number(_number(value, span), span), 0
         if kind == PUNCTUATION:
             return self._bracket(value, span), 0
         if kind == SYMBOL and value in PREFIX:
             # `\\+(a, b)` negates a conjunction; `-(a, b)` is a term of two arguments.
-            if value != "\\+" and self._opens(at + 1) and self._has_comma(at + 1):
+            if value != "\\+" and self._opens(position + 1) and self._has_comma(position + 1):
                 return self._compound(value, span), 0
             return self._prefix(value, span, limit)
-        if kind == SYMBOL and value in INFIX and self._opens(at + 1) and self._has_comma(at + 1):
+        if (
+            kind == SYMBOL
+            and value in INFIX
+            and self._opens(position + 1)
+            and self._has_comma(position + 1)
+        ):
             return self._compound(value, span), 0
-        if kind == SYMBOL and value in INFIX and self._ends_argument(at + 1):
-            self.at = at + 1
+        if kind == SYMBOL and value in INFIX and self._ends_argument(position + 1):
+            self.position = position + 1
             return Atom(value, span), 0
         return self._leaf(kind, value, span), 0
 
     def _leaf(self, kind: int, value: str, span: Span) -> Term:
         if kind == QUOTED:
             name = _unquoted(value)
-            if self._opens(self.at + 1):
+            if self._opens(self.position + 1):
                 return self._compound(name, span)
-            self.at += 1
+            self.position += 1
             return Atom(name, span)
         if kind == STRING:
-            self.at += 1
+            self.position += 1
             return Text(_unquoted(value), span)
         if kind == DURATION:
-            self.at += 1
+            self.position += 1
             amount, unit = _DURATION.fullmatch(value).groups()  # type: ignore[union-attr]
             return Duration(_finite(_number(amount, span), span), unit, span)
         raise self.unexpected("a term")
 
-    def _opens(self, at: int) -> bool:
+    def _opens(self, position: int) -> bool:
         """Is there an opening parenthesis, without a blank before it?"""
-        return self.values[at] == "(" and self.spans[at][0] == self.spans[at - 1][1]
+        return (
+            self.values[position] == "(" and self.spans[position][0] == self.spans[position - 1][1]
+        )
 
-    def _ends_argument(self, at: int) -> bool:
+    def _ends_argument(self, position: int) -> bool:
         """Is there what may follow an argument: `compare(>, X, 2)`, `[<, >]`, `(<)`, or nothing?"""
-        kind = self.kinds[at]
-        return not kind or (kind == PUNCTUATION and self.values[at] in (",", ")", "]", "|"))
+        kind = self.kinds[position]
+        return not kind or (kind == PUNCTUATION and self.values[position] in (",", ")", "]", "|"))
 
     def _has_comma(self, opening: int) -> bool:
         """Does the bracket opened here hold more than one argument?"""
         depth = 0
-        for at in range(opening, len(self.kinds)):
-            if self.kinds[at] == PUNCTUATION:
-                value = self.values[at]
+        for position in range(opening, len(self.kinds)):
+            if self.kinds[position] == PUNCTUATION:
+                value = self.values[position]
                 depth += (value in "([{") - (value in ")]}")
                 if depth == 0 or (depth == 1 and value == ","):
                     return value == ","
         return False
 
     def _compound(self, name: str, span: Span) -> Term:
-        opening = self.at + 1
-        self.at = opening + 1
+        opening = self.position + 1
+        self.position = opening + 1
         outer, self.words_are_infix = self.words_are_infix, True
         args = self._arguments(")", opening)
         self.words_are_infix = outer
         if name in FLAT and len(args) > 1:
             args = _joined(name, args)
-        return Compound(name, args, (span[0], self.spans[self.at - 1][1]))
+        return Compound(name, args, (span[0], self.spans[self.position - 1][1]))
 
     def _arguments(self, closing: str, opening: int) -> tuple[Term, ...]:
         """Terms with commas between them, up to and with the closing bracket or a `|` before it."""
         args: list[Term] = []
         kinds, values, spans = self.kinds, self.values, self.spans
         while True:
-            at = self.at
-            follow = values[at + 1] if kinds[at] else ""
+            position = self.position
+            follow = values[position + 1] if kinds[position] else ""
             # Most arguments are a lone atom, variable or number: no need to climb for those.
-            if (follow == "," or follow == closing) and kinds[at + 1] == PUNCTUATION:
+            if (follow == "," or follow == closing) and kinds[position + 1] == PUNCTUATION:
                 args.append(self._primary(ARGUMENT)[0])
             else:
                 args.append(self.expression(ARGUMENT))
-            value = values[self.at] if kinds[self.at] == PUNCTUATION else ""
+            value = values[self.position] if kinds[self.position] == PUNCTUATION else ""
             if value == ",":
-                self.at += 1
+                self.position += 1
             elif value == closing or (value == "|" and closing == "]"):
-                self.at += 1
+                self.position += 1
                 return tuple(args)
             else:
                 raise self.unclosed(closing, spans[opening])
 
     def _bracket(self, value: str, span: Span) -> Term:
-        opening = self.at
+        opening = self.position
         if value == "(":
             return self._parenthesis(opening)
         if value == "[":
             return self._list(span, opening)
         if value == "{":
-            self.at += 1
+            self.position += 1
             inner = self._inside("}", opening)
-            return Compound("{}", (inner,), (span[0], self.spans[self.at - 1][1]))
+            return Compound("{}", (inner,), (span[0], self.spans[self.position - 1][1]))
         raise self.unexpected("a term")
 
     def _parenthesis(self, opening: int) -> Term:
-        self.at += 1
+        self.position += 1
         return self._inside(")", opening)
 
     def _inside(self, closing: str, opening: int) -> Term:
@@ -467,52 +474,54 @@ class ClauseParser:
         outer, self.words_are_infix = self.words_are_infix, True
         inner = self.expression(CLAUSE)
         self.words_are_infix = outer
-        if self.values[self.at] != closing or self.kinds[self.at] != PUNCTUATION:
+        if self.values[self.position] != closing or self.kinds[self.position] != PUNCTUATION:
             raise self.unclosed(closing, self.spans[opening])
-        self.at += 1
+        self.position += 1
         return inner
 
     def _list(self, span: Span, opening: int) -> Term:
-        self.at += 1
-        if self.values[self.at] == "]":
-            self.at += 1
-            return Atom("[]", (span[0], self.spans[self.at - 1][1]))
+        self.position += 1
+        if self.values[self.position] == "]":
+            self.position += 1
+            return Atom("[]", (span[0], self.spans[self.position - 1][1]))
         outer, self.words_are_infix = self.words_are_infix, True
         items = self._arguments("]", opening)
         tail: Term | None = None
-        if self.values[self.at - 1] == "|":
+        if self.values[self.position - 1] == "|":
             tail = self.expression(ARGUMENT)
-            if self.values[self.at] != "]":
+            if self.values[self.position] != "]":
                 raise self.unclosed("]", self.spans[opening])
-            self.at += 1
+            self.position += 1
         self.words_are_infix = outer
-        whole = (span[0], self.spans[self.at - 1][1])
+        whole = (span[0], self.spans[self.position - 1][1])
         if isinstance(tail, Sequence):
             return Sequence(items + tail.items, tail.tail, whole)
         return Sequence(items, None if tail == Atom("[]") else tail, whole)
 
     def _prefix(self, value: str, span: Span, limit: int) -> tuple[Term, int]:
         """A prefix operator with its argument, or an operator standing for itself as an atom."""
-        own, most = PREFIX.get(value, (0, 0))
-        follow, follow_kind = self.values[self.at + 1], self.kinds[self.at + 1]
-        if value == "-" and follow_kind == NUMBER and self.spans[self.at + 1][0] == span[1]:
-            self.at += 2
-            whole = (span[0], self.spans[self.at - 1][1])
+        operator_priority, most = PREFIX.get(value, (0, 0))
+        follow, follow_kind = self.values[self.position + 1], self.kinds[self.position + 1]
+        if value == "-" and follow_kind == NUMBER and self.spans[self.position + 1][0] == span[1]:
+            self.position += 2
+            whole = (span[0], self.spans[self.position - 1][1])
             return Number(-_number(follow, whole), whole), 0
         stands_alone = (
-            own == 0
+            operator_priority == 0
             or follow_kind == 0
             or (follow_kind == PUNCTUATION and follow in ",)]|}")
             or (follow in INFIX and follow not in PREFIX and follow_kind in (SYMBOL, NAME)
-                and not self._opens(self.at + 2))
+                and not self._opens(self.position + 2))
         )  # fmt: skip
-        self.at += 1
+        self.position += 1
         if stands_alone:
             return Atom(value, span), 0
-        if own > limit:
-            own = most = min(most, limit)
+        if operator_priority > limit:
+            operator_priority = most = min(most, limit)
         argument = self.expression(most)
-        return Compound(value, (argument,), (span[0], self.spans[self.at - 1][1])), own
+        return Compound(
+            value, (argument,), (span[0], self.spans[self.position - 1][1])
+        ), operator_priority
 
     def enter(self, levels: int = 1) -> None:
         """Count levels of nesting."""
@@ -524,22 +533,23 @@ class ClauseParser:
 
     def expect_end(self) -> None:
         """Raise unless the clause ends here, with its `.`."""
-        if self.kinds[self.at]:
+        if self.kinds[self.position]:
             raise self.unexpected("`.`")
         if not self._ended:
             raise Unexpected(
-                error("C003", "the last clause does not end in a `.`", self.spans[self.at - 1],
+                error("C003", "the last clause does not end in a `.`",
+                       self.spans[self.position - 1],
                        help_="put a `.` after it; or is the file cut off?")
             )  # fmt: skip
 
     def unexpected(self, wanted: str, advice: str = "") -> Unexpected:
         """What stands here is not what must stand here; the advice is the line of help."""
-        span = self.spans[self.at]
-        if not self.kinds[self.at]:
+        span = self.spans[self.position]
+        if not self.kinds[self.position]:
             if not self._ended:
                 return Unexpected(
                     error("C003", "the file ends in the middle of a clause",
-                           self.spans[self.at - 1],
+                           self.spans[self.position - 1],
                            help_="is the file cut off? every clause ends in a `.`")
                 )  # fmt: skip
             return Unexpected(
@@ -548,7 +558,7 @@ class ClauseParser:
         refused = self._refused()
         if refused is not None:
             return Unexpected(refused)
-        text = self.values[self.at]
+        text = self.values[self.position]
         shown = text if len(text) <= 40 else text[:37] + "..."
         return Unexpected(
             error("C001", f"unexpected `{shown}`, {wanted} is expected here", span,
@@ -557,8 +567,8 @@ class ClauseParser:
 
     def _refused(self) -> Diagnostic | None:
         """What to say of a word of other systems that stands here."""
-        word = self._word() or self.values[self.at]
-        span = self.spans[self.at]
+        word = self._word() or self.values[self.position]
+        span = self.spans[self.position]
         if word in self.grammar.refused:
             message, help_ = self.grammar.refused[word]
             return error("C068", message, span, help_=help_)
@@ -568,14 +578,14 @@ class ClauseParser:
         return None
 
     def _advice(self, wanted: str) -> str:
-        place = self._source.place(self.spans[self.at][0])
-        before = self._source.place(self.spans[self.at - 1][0]) if self.at else place
-        value = self.values[self.at]
+        place = self._source.place(self.spans[self.position][0])
+        before = self._source.place(self.spans[self.position - 1][0]) if self.position else place
+        value = self.values[self.position]
         if value == ":-" or (place.column == 1 and place.line > before.line):
             return "is the `.` missing that ends the clause before?"
-        if value == "(" and self.at and self.kinds[self.at - 1] in (NAME, QUOTED):
-            return f"write {self.values[self.at - 1]}( without a blank before the parenthesis"
-        if self.kinds[self.at] in (NAME, VARIABLE, QUOTED, NUMBER) and wanted != "a term":
+        if value == "(" and self.position and self.kinds[self.position - 1] in (NAME, QUOTED):
+            return f"write {self.values[self.position - 1]}( without a blank before the parenthesis"
+        if self.kinds[self.position] in (NAME, VARIABLE, QUOTED, NUMBER) and wanted != "a term":
             return "is a comma or an operator missing before it?"
         return ""
 
@@ -583,7 +593,7 @@ class ClauseParser:
         """The bracket opened there should be closed, or go on, here."""
         fault = self.unexpected(f"`,` or `{closing}`").diagnostic
         note = Note("the bracket that is open", opening)
-        at_end = not self.kinds[self.at]
+        at_end = not self.kinds[self.position]
         return Unexpected(
             Diagnostic(
                 "C002" if at_end else fault.code,
@@ -598,7 +608,7 @@ class ClauseParser:
     def _too_deep(self) -> None:
         raise Unexpected(
             error("C006", f"this term is nested more than {DEEPEST} levels deep",
-                   self.spans[self.at], help_="split it over several rules or facts")
+                   self.spans[self.position], help_="split it over several rules or facts")
         )  # fmt: skip
 
 
@@ -608,9 +618,9 @@ def _joined(functor: str, items: list[Term] | tuple[Term, ...]) -> tuple[Term, .
     What is after `(C -> T ; E)` is no part of its else, so such a chain is joined only at the end.
     """
     parts: list[Term] = []
-    for at, item in enumerate(items):
+    for index, item in enumerate(items):
         is_chain = isinstance(item, Compound) and item.functor == functor and len(item.args) > 1
-        if is_chain and (at == len(items) - 1 or not _has_if(item)):
+        if is_chain and (index == len(items) - 1 or not _has_if(item)):
             parts.extend(item.args)  # type: ignore[union-attr]
         else:
             parts.append(item)

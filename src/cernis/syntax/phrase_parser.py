@@ -57,7 +57,7 @@ def is_phrase(term: Term) -> bool:
     )
 
 
-def goes_behind(text: str) -> bool:
+def continues_phrase(text: str) -> bool:
     """Would the text of a term, after `no` or `holds`, go on with the phrase?"""
     if text[0] == "'":
         return True
@@ -65,27 +65,27 @@ def goes_behind(text: str) -> bool:
     return text[0].islower() and word not in INFIX and word not in _BETWEEN
 
 
-def begins_phrase(parser: ClauseParser, at: int) -> bool:
+def begins_phrase(parser: ClauseParser, position: int) -> bool:
     """Does `no` or `holds` begin a phrase here, and is not a name?"""
-    if parser.values[at] not in ("no", "holds") or not parser.words_are_infix:
+    if parser.values[position] not in ("no", "holds") or not parser.words_are_infix:
         return False
-    follow = parser.values[at + 1]
-    if parser.kinds[at + 1] == QUOTED:
+    follow = parser.values[position + 1]
+    if parser.kinds[position + 1] == QUOTED:
         return True
-    return parser.kinds[at + 1] == NAME and follow not in INFIX and follow not in _BETWEEN
+    return parser.kinds[position + 1] == NAME and follow not in INFIX and follow not in _BETWEEN
 
 
 def goes_on(parser: ClauseParser) -> bool:
     """Does a phrase go on here whose first part has been read?"""
-    at = parser.at
+    at = parser.position
     return parser.kinds[at] == NAME and parser.values[at] in ("for", "expires")
 
 
 def phrase(parser: ClauseParser) -> Term:
     """The phrase that begins here, with `no` or `holds`."""
-    start = parser.spans[parser.at][0]
-    word = parser.values[parser.at]
-    parser.at += 1
+    start = parser.spans[parser.position][0]
+    word = parser.values[parser.position]
+    parser.position += 1
     if word == "holds":
         pair = parser.expression(_PAIR)
         _words(parser, "for at least", "holds F=V for at least D")
@@ -100,25 +100,25 @@ def phrase(parser: ClauseParser) -> Term:
 
 def continued(parser: ClauseParser, pair: Term, start: int) -> Term:
     """The phrase whose first part has been read, from its next word on."""
-    if parser.values[parser.at] == "for":
+    if parser.values[parser.position] == "for":
         _words(parser, "for at least", "F=V for at least D")
         return Compound(AT_LEAST, (pair, parser.expression(_PART)), _span(parser, start))
     _words(parser, "expires after", "F=V expires after D")
     duration = parser.expression(_PART)
     functor = EXPIRES
-    if parser.values[parser.at] == "unless" and parser.kinds[parser.at] == NAME:
+    if parser.values[parser.position] == "unless" and parser.kinds[parser.position] == NAME:
         _words(parser, "unless renewed", "F=V expires after D unless renewed")
         functor = EXPIRES_UNLESS
     return Compound(functor, (pair, duration), _span(parser, start))
 
 
 def _span(parser: ClauseParser, start: int) -> Span:
-    return (start, parser.spans[parser.at - 1][1])
+    return (start, parser.spans[parser.position - 1][1])
 
 
 def _words(parser: ClauseParser, words: str, form: str) -> None:
     """Pass over the words, which must stand here."""
     for word in words.split():
-        if parser.values[parser.at] != word or parser.kinds[parser.at] != NAME:
+        if parser.values[parser.position] != word or parser.kinds[parser.position] != NAME:
             raise parser.unexpected(f"`{word}`", f"the phrase is `{form}`")
-        parser.at += 1
+        parser.position += 1

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import singledispatch
 
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, PREFIX
-from cernis.syntax.phrase_parser import PHRASE, PHRASES, gaps, goes_behind, is_phrase
+from cernis.syntax.phrase_parser import PHRASE, PHRASES, continues_phrase, gaps, is_phrase
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import (
     PATTERN_OPERATORS,
@@ -146,7 +146,7 @@ def _(node: Compound, limit: int) -> str:
 
 def _phrase(name: str, args: tuple[Term, ...], limit: int) -> str:
     parts = [_show(arg, most) for arg, most in zip(args, gaps(name), strict=True)]
-    if PHRASES[name][0] != "{" and not goes_behind(parts[0]):
+    if PHRASES[name][0] != "{" and not continues_phrase(parts[0]):
         return _functional(show_atom(name), args)
     return _bracketed(PHRASES[name].format(*parts), PHRASE, limit)
 

@@ -135,7 +135,7 @@ class Lexer:
         return len(text), None
 
     def _too_long(self, tokens: Tokens, position: int) -> int:
-        """Give the clause up and go on after the next thing that looks like its end."""
+        """Give the clause up and go on at the next thing that looks like its end."""
         self._report(
             "C010",
             f"a clause of more than {_LONGEST_CLAUSE:,} tokens is too long to read",
