@@ -1,10 +1,10 @@
-from cernis.knowledge import BUILTINS, Kind, builtin
+from cernis.knowledge import BUILTINS, BuiltinKind, builtin
 from cernis.knowledge.resolution.gather import COLLECTIONS
 from cernis.knowledge.resolution.library import ANSWERS, TESTS
 from cernis.knowledge.resolution.prelude import PRELUDE, prelude
 from cernis.knowledge.resolution.prolog_arithmetic import COMPARISONS
 
-CONTROL = {key for key, known in BUILTINS.items() if known.kind is Kind.CONTROL}
+CONTROL = {key for key, known in BUILTINS.items() if known.kind is BuiltinKind.CONTROL}
 SIMPLE = {("=", 2), ("is", 2)}
 
 

@@ -34,7 +34,7 @@ FACTS = "linked(1, 2). linked(2, 3). vessel(a, tug). vessel(b, pilot).\n"
         ("p(X, N) :- findall(Y, linked(X, Y), L), length(L, N).", Route.RESOLVE, "findall/3"),
         ("p([], 0). p([_ | T], N) :- p(T, M), N is M + 1.", Route.RESOLVE, "takes terms apart"),
         ("p(0, 1). p(N, F) :- N > 0, M is N - 1, p(M, G), F is N * G.", Route.RESOLVE, "before N"),
-        ("p(0). p(N) :- p(M), N is M + 1.", Route.RESOLVE, "computes N anew"),
+        ("p(0). p(N) :- p(M), N is M + 1.", Route.RESOLVE, "computes a new N"),
         ("p(X) :- linked(X, Y), \\+ p(Y).", Route.RESOLVE, "negates its own recursion"),
         ("p(X, Y) :- vessel(X, Y), !.", Route.INLINE, "exclusive"),
         ("p(X) :- linked(X, Y), !, linked(Y, _).", Route.RESOLVE, "commits to one answer for Y"),

@@ -45,7 +45,7 @@ from cernis.check.safety import check_clauses, check_safety, check_singletons
 from cernis.check.types import FactColumn, Types, infer_types
 from cernis.check.value_forms import INFINITE, Form
 from cernis.errors import CernisError, Diagnostic
-from cernis.knowledge.fact_tables import Column, ColumnType, FactTable, table_of_facts
+from cernis.knowledge.fact_tables import ColumnType, FactTable, TableColumn, table_of_facts
 from cernis.knowledge.ground_values import Value
 from cernis.knowledge.rdf import Triple, rdf_tables, read_rdf
 from cernis.knowledge.table_files import read_table
@@ -290,7 +290,7 @@ def _columns_of(table: FactTable) -> tuple[FactColumn, ...]:
     return tuple(FactColumn(_type_of(own), _form_of(own.values)) for own in table.columns)
 
 
-def _type_of(column: Column) -> str:
+def _type_of(column: TableColumn) -> str:
     """The type of a column of facts; infinite numbers, which are texts, alone are numbers."""
     is_text = column.type is ColumnType.TEXT
     return "number" if is_text and set(column.values) <= INFINITE else str(column.type)

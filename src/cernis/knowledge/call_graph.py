@@ -30,21 +30,21 @@ def leaves(goal: Term) -> Iterator[Term]:
         yield goal
     positions = range(len(goal.args)) if goal.functor in (",", ";") else known.goals
     for position in positions:
-        yield from leaves(_behind_carets(goal.args[position]))
+        yield from leaves(_without_carets(goal.args[position]))
 
 
 def _applied(goal: Compound) -> Term:
     target, *extra = goal.args
     added = _APPLIED[goal.functor]
-    given = tuple(extra) if added is None else tuple(extra[:1] * added)
+    added_args = tuple(extra) if added is None else tuple(extra[:1] * added)
     if isinstance(target, Compound):
-        return Compound(target.functor, (*target.args, *given), goal.span)
-    if isinstance(target, Atom) and given:
-        return Compound(target.name, given, goal.span)
+        return Compound(target.functor, (*target.args, *added_args), goal.span)
+    if isinstance(target, Atom) and added_args:
+        return Compound(target.name, added_args, goal.span)
     return target
 
 
-def _behind_carets(goal: Term) -> Term:
+def _without_carets(goal: Term) -> Term:
     while isinstance(goal, Compound) and functor(goal) == ("^", 2):
         goal = goal.args[1]
     return goal
@@ -68,7 +68,7 @@ def components(edges: Mapping[Key, Iterable[Key]]) -> list[tuple[Key, ...]]:
     order: dict[Key, int] = {}
     low: dict[Key, int] = {}
     open_: dict[Key, None] = {}
-    found: list[tuple[Key, ...]] = []
+    groups: list[tuple[Key, ...]] = []
     for root in edges:
         if root in order:
             continue
@@ -83,14 +83,14 @@ def components(edges: Mapping[Key, Iterable[Key]]) -> list[tuple[Key, ...]]:
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == order[node]:
-                    found.append(_close(node, open_))
+                    groups.append(_close(node, open_))
             elif below not in order:
                 order[below] = low[below] = len(order)
                 open_[below] = None
                 work.append((below, iter(edges[below])))
             elif below in open_:
                 low[node] = min(low[node], order[below])
-    return found
+    return groups
 
 
 def _close(node: Key, open_: dict[Key, None]) -> tuple[Key, ...]:

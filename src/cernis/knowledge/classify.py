@@ -85,14 +85,14 @@ class Predicate:
 
 def grouped(clauses: Iterable[Clause]) -> dict[Key, list[Clause]]:
     """Clauses by the predicate they define, in the order of the text."""
-    found: dict[Key, list[Clause]] = {}
+    groups: dict[Key, list[Clause]] = {}
     for clause in clauses:
         key = functor(clause.head)
-        if key in found:
-            found[key].append(clause)
+        if key in groups:
+            groups[key].append(clause)
         else:
-            found[key] = [clause]
-    return found
+            groups[key] = [clause]
+    return groups
 
 
 def classify(
@@ -102,7 +102,7 @@ def classify(
     """The predicates that clauses define or tables give, each after those it calls.
 
     A run adds rows to the `growing` ones. What rests on them is expanded into look-ups where that
-    can be: other answers have to be found anew whenever there are further rows.
+    can be: other answers have to be found again whenever there are further rows.
     """
     return _Classifier(clauses, tables, growing).all()
 
@@ -149,19 +149,21 @@ class _Classifier:
 
     def _table(self, key: Key) -> Predicate:
         clauses = tuple(self._clauses.get(key, ()))
-        given = self._tables.get(key)
+        table = self._tables.get(key)
         facts = [_counted(len(clauses), "fact")] if clauses else []
-        rows = [_counted(len(given), "row") + " given"] if given is not None and len(given) else []
+        rows = [_counted(len(table), "row") + " given"] if table is not None and len(table) else []
         growing = ["filled from the input"] if key in self._growing else []
         reason = " and ".join([*facts, *rows, *growing]) or "no facts yet"
         binds = tuple(range(key[1]))
         chances = None
         if any(clause.probability is not None for clause in clauses):
             reason += ", with probabilities"
-            own = (1.0 if clause.probability is None else clause.probability for clause in clauses)
-            chances = (*[1.0] * (len(given) if given is not None else 0), *own)
+            clause_chances = (
+                1.0 if clause.probability is None else clause.probability for clause in clauses
+            )
+            chances = (*[1.0] * (len(table) if table is not None else 0), *clause_chances)
         return Predicate(
-            *key, Route.TABLE, reason, clauses, binds=binds, table=given, chances=chances,
+            *key, Route.TABLE, reason, clauses, binds=binds, table=table, chances=chances,
             grows=key in self._growing,
         )  # fmt: skip
 

@@ -35,7 +35,7 @@ class ColumnType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """The values of one argument, in the order of the facts."""
 
     name: str
@@ -53,7 +53,7 @@ class FactTable:
 
     name: str
     arity: int
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     length: int
 
     def __len__(self) -> int:
@@ -98,15 +98,15 @@ def fact_table(
     Without names the columns are `arg1`, `arg2` and so on. The length is needed only for a
     predicate without arguments.
     """
-    given = names or [f"arg{at}" for at in range(1, len(columns) + 1)]
+    titles = names or [f"arg{at}" for at in range(1, len(columns) + 1)]
     typed = tuple(
-        Column(name, column_type(values), values)
-        for name, values in zip(given, columns, strict=True)
+        TableColumn(name, column_type(values), values)
+        for name, values in zip(titles, columns, strict=True)
     )
     return FactTable(*key, typed, len(columns[0]) if columns else length or 0)
 
 
-def _told_apart(column: Column) -> Sequence[Value]:
+def _told_apart(column: TableColumn) -> Sequence[Value]:
     """The values of a column; floats are equal to floats alone."""
     if column.type in (ColumnType.FLOAT, ColumnType.MIXED):
         return [told_apart(value) for value in column.values]
@@ -180,7 +180,7 @@ def _arrow_type(type_: ColumnType) -> pa.DataType:
     return types.get(type_, pa.string())
 
 
-def _arrow_array(column: Column) -> pa.Array:
+def _arrow_array(column: TableColumn) -> pa.Array:
     import pyarrow as pa
 
     values: Iterable[object] = column.values

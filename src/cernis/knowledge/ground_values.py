@@ -138,10 +138,10 @@ def field_value(field: str) -> Value:
     >>> field_value("003"), field_value("2.50"), field_value("1e3"), field_value("nan")
     (3, 2.5, 1000.0, 'nan')
     """
-    found = _NUMBER.fullmatch(field)
-    if found is None or len(field) > _LONGEST_NUMBER:
+    number = _NUMBER.fullmatch(field)
+    if number is None or len(field) > _LONGEST_NUMBER:
         return field
-    if any(found.groups()):
+    if any(number.groups()):
         return float(field)
     return int(field)
 

@@ -16,8 +16,8 @@ from typing import Final
 from cernis.knowledge.call_graph import NEGATIONS
 from cernis.knowledge.exclusive import exclude_each_other
 from cernis.knowledge.ground_values import Key, label
-from cernis.knowledge.modes import Flow, follow, names
-from cernis.knowledge.resolution.builtins import BUILTINS, Kind, Mode, builtin
+from cernis.knowledge.modes import BindingFlow, follow, names
+from cernis.knowledge.resolution.builtins import BUILTINS, BuiltinKind, Mode, builtin
 from cernis.knowledge.terms import (
     FAIL,
     TRUE,
@@ -86,7 +86,7 @@ class Expansion:
     def goal(self, goal: Term, known: Known) -> tuple[Term, Known]:
         """The expansion of a goal and what is known after it."""
         expanded = self._expand(goal, known)
-        return expanded, self._behind(expanded, goal, known)
+        return expanded, self._known_after(expanded, goal, known)
 
     def body(self, goals: Iterable[Term], known: Known) -> tuple[list[Term], Known]:
         """The expansions of goals that stand in a row."""
@@ -96,8 +96,8 @@ class Expansion:
             expanded.append(one)
         return expanded, known
 
-    def _behind(self, expanded: Term, goal: Term, known: Known) -> Known:
-        flow = Flow(known.bound)
+    def _known_after(self, expanded: Term, goal: Term, known: Known) -> Known:
+        flow = BindingFlow(known.bound)
         follow(expanded, flow, self._modes)
         if flow.missing and self._strict:
             raise NotInline(f"needs {spoken(flow.missing)} before anything binds it")
@@ -134,9 +134,9 @@ class Expansion:
     def _if(self, condition: Term, then: Term, other: Term, known: Known) -> Term:
         r"""`(C -> T ; E)` is `(C, T ; \+ C, E)` if C is a test."""
         try:
-            test, behind = self.goal(condition, known)
+            test, known_after = self.goal(condition, known)
             self._see_test(test, known, names(condition))
-            branch = conjunction([test, self._expand(then, behind)])
+            branch = conjunction([test, self._expand(then, known_after)])
             return disjunction([branch, conjunction([negation(test), self._expand(other, known)])])
         except NotInline:
             if self._strict:
@@ -160,7 +160,7 @@ class Expansion:
         if known is None or key in self._modes or key in _STATE_TESTS:
             return False
         several = key[0] in ("between", "succ", "plus", "compare")
-        return (known.kind is Kind.COMPARISON and not several) or key in (
+        return (known.kind is BuiltinKind.COMPARISON and not several) or key in (
             ("true", 0), ("fail", 0), ("false", 0), ("otherwise", 0),
         )  # fmt: skip
 
@@ -235,20 +235,20 @@ class Expansion:
     ) -> tuple[list[Term], list[Term] | None]:
         start = known
         for equation in equations:
-            start = self._behind(equation, equation, start)
+            start = self._known_after(equation, equation, start)
         if CUT not in body:
             self._see_no_cut(body)
             return [*equations, *self.body(body, start)[0]], None
-        at = body.index(CUT)
-        rest = body[at + 1 :]
-        self._see_no_cut([*body[:at], *rest])
-        guard, behind = self.body(body[:at], start)
+        cut_position = body.index(CUT)
+        rest = body[cut_position + 1 :]
+        self._see_no_cut([*body[:cut_position], *rest])
+        guard, known_after = self.body(body[:cut_position], start)
         for equation in equations:
             if names(equation) & names(conjunction(guard)):
                 _see_tied(equation, start.bound)
         outside = frozenset().union(*map(names, args), *map(names, rest))
         self._see_test(conjunction(guard), start, outside)
-        tail, _ = self.body(rest, behind)
+        tail, _ = self.body(rest, known_after)
         return [*equations, *guard, *tail], [*equations, *guard]
 
     def _see_no_cut(self, goals: Sequence[Term]) -> None:
@@ -285,7 +285,7 @@ class Expansion:
                     raise NotInline(f"commits to one answer for {spoken(loose)}")
             elif loose & known.met:
                 raise NotInline(f"commits to a test of {spoken(loose)}, which may be unbound")
-            flow = Flow(bound)
+            flow = BindingFlow(bound)
             follow(each, flow, self._modes)
             bound = flow.bound
             if functor(each) == ("=", 2):

@@ -15,7 +15,7 @@ from cernis.knowledge.ground_values import Key, Row, label
 from cernis.knowledge.inline import Expansion, Known
 from cernis.knowledge.materialise import materialise
 from cernis.knowledge.modes import names
-from cernis.knowledge.relations import Relation
+from cernis.knowledge.relations import IndexedRows
 from cernis.knowledge.resolution.builtins import BUILTINS, Mode
 from cernis.knowledge.resolution.database import Database
 from cernis.knowledge.resolution.machine import Limits
@@ -80,7 +80,7 @@ class Knowledge:
         self._tables = {*by_route[Route.TABLE], *by_route[Route.MATERIALISE]}
         self._modes = {key: Mode(each.needs, each.binds) for key, each in self.predicates.items()}
         self._found: dict[Key, FactTable] = {}
-        self._relations: dict[Key, Relation] = {}
+        self._relations: dict[Key, IndexedRows] = {}
         self._below, self._levels = _layers(self._predicates)
         self._resolver = Resolver(self._database(), self._limits)
 
@@ -152,10 +152,10 @@ class Knowledge:
         return self._resolver.solve_many(goal, inputs, tuples)
 
     def _predicate(self, key: Key) -> Predicate:
-        found = self._predicates.get(key)
-        if found is None:
+        predicate = self._predicates.get(key)
+        if predicate is None:
             raise KnowledgeError(label(key), unknown(key, self._predicates))
-        return found
+        return predicate
 
     def _database(self) -> Database:
         clauses, rows, refused = {}, {}, {}
@@ -174,7 +174,7 @@ class Knowledge:
     def _rows_of(self, key: Key) -> Callable[[], Iterable[Row]]:
         return lambda: self.table(*key).rows()
 
-    def _relation(self, key: Key) -> Relation:
+    def _relation(self, key: Key) -> IndexedRows:
         """The rows of a predicate; those of others are asked for where its rules need them.
 
         Below a long chain of predicates, some are worked out beforehand, from the bottom up: each
@@ -197,18 +197,18 @@ class Knowledge:
         found = [each for each in seen - {key} if not self._levels[each] % _MOST_LEVELS]
         return sorted(found, key=self._levels.__getitem__)
 
-    def _rows_at(self, key: Key) -> Relation:
+    def _rows_at(self, key: Key) -> IndexedRows:
         if key not in self._relations:
             predicate = self._predicates[key]
             if predicate.chances is not None:
                 raise KnowledgeError(label(key), UNCERTAIN)
             if predicate.route is Route.TABLE:
-                self._relations[key] = Relation(self.table(*key).rows())
+                self._relations[key] = IndexedRows(self.table(*key).rows())
             else:
                 self._relations.update(self._materialise(predicate.group))
         return self._relations[key]
 
-    def _materialise(self, group: Sequence[Key]) -> dict[Key, Relation]:
+    def _materialise(self, group: Sequence[Key]) -> dict[Key, IndexedRows]:
         members = [self._predicates[key] for key in group]
         rules = [rule for member in members for rule in member.rules]
         given = {each.key: each.table.rows() for each in members if each.table is not None}
@@ -233,10 +233,10 @@ def _layers(
 
 
 def _by_route(predicates: Mapping[Key, Predicate]) -> dict[Route, list[Key]]:
-    found: dict[Route, list[Key]] = {route: [] for route in Route}
+    keys: dict[Route, list[Key]] = {route: [] for route in Route}
     for key, predicate in predicates.items():
-        found[predicate.route].append(key)
-    return found
+        keys[predicate.route].append(key)
+    return keys
 
 
 def _facts(predicate: Predicate) -> FactTable:

@@ -18,7 +18,7 @@ def names(term: Term) -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class Flow:
+class BindingFlow:
     """Bound variables along a body, and those that were needed before anything bound them."""
 
     bound: frozenset[str]
@@ -31,7 +31,7 @@ class Flow:
         self.bound |= missing
 
 
-def follow(goal: Term, flow: Flow, modes: Mapping[Key, Mode]) -> None:
+def follow(goal: Term, flow: BindingFlow, modes: Mapping[Key, Mode]) -> None:
     """Take the flow past a goal. A predicate without a mode is taken to bind all its arguments."""
     key = functor(goal)
     args = goal.args if isinstance(goal, Compound) else ()
@@ -50,19 +50,21 @@ def follow(goal: Term, flow: Flow, modes: Mapping[Key, Mode]) -> None:
         _follow_mode(mode, args, flow)
 
 
-def _follow_branches(branches: Sequence[Term], flow: Flow, modes: Mapping[Key, Mode]) -> None:
+def _follow_branches(
+    branches: Sequence[Term], flow: BindingFlow, modes: Mapping[Key, Mode]
+) -> None:
     ends = []
     for branch in branches:
-        inside = Flow(flow.bound, flow.missing)
+        inside = BindingFlow(flow.bound, flow.missing)
         follow(branch, inside, modes)
         ends.append(inside)
     flow.missing = frozenset().union(*(end.missing for end in ends))
     flow.bound = frozenset.intersection(*(end.bound for end in ends)) | flow.missing
 
 
-def _follow_inside(goals: Sequence[Term], flow: Flow, modes: Mapping[Key, Mode]) -> None:
+def _follow_inside(goals: Sequence[Term], flow: BindingFlow, modes: Mapping[Key, Mode]) -> None:
     """A goal whose bindings do not come out: only what it needs counts."""
-    inside = Flow(flow.bound, flow.missing)
+    inside = BindingFlow(flow.bound, flow.missing)
     for goal in goals:
         follow(goal, inside, modes)
     flow.bound |= inside.missing
@@ -70,7 +72,7 @@ def _follow_inside(goals: Sequence[Term], flow: Flow, modes: Mapping[Key, Mode])
 
 
 def _follow_builtin(
-    known: Builtin, args: Sequence[Term], flow: Flow, modes: Mapping[Key, Mode]
+    known: Builtin, args: Sequence[Term], flow: BindingFlow, modes: Mapping[Key, Mode]
 ) -> None:
     if known.kind == "collection":
         _follow_inside([args[1]], flow, modes)
@@ -93,7 +95,7 @@ def _has_unnamed(term: Term) -> bool:
     return any(variable.name == "_" for variable in variables(term))
 
 
-def _follow_mode(mode: Mode, args: Sequence[Term], flow: Flow) -> None:
+def _follow_mode(mode: Mode, args: Sequence[Term], flow: BindingFlow) -> None:
     flow.require(name for at in mode.needs for name in names(args[at]))
     flow.bound = flow.bound.union(*(names(args[at]) for at in mode.binds))
 
@@ -101,7 +103,7 @@ def _follow_mode(mode: Mode, args: Sequence[Term], flow: Flow) -> None:
 def clause_mode(clause: Clause, modes: Mapping[Key, Mode]) -> Mode:
     """The mode a clause alone has."""
     args = clause.head.args if isinstance(clause.head, Compound) else ()
-    flow = Flow(frozenset())
+    flow = BindingFlow(frozenset())
     for goal in clause.body:
         follow(goal, flow, modes)
     needs = tuple(at for at, arg in enumerate(args) if names(arg) & flow.missing)
@@ -121,13 +123,13 @@ def group_modes(
     Starts from what would be best, nothing needed and all bound, and takes back what a clause
     does not keep until nothing changes.
     """
-    found = {key: Mode((), tuple(range(key[1]))) for key in group}
+    assumed = {key: Mode((), tuple(range(key[1]))) for key in group}
     while True:
-        modes = ChainMap(found, below)  # type: ignore[arg-type]
+        modes = ChainMap(assumed, below)  # type: ignore[arg-type]
         after = {key: _merged(key, clauses[key], modes) for key in group}
-        if after == found:
-            return found
-        found = after
+        if after == assumed:
+            return assumed
+        assumed = after
 
 
 def _merged(key: Key, clauses: Sequence[Clause], modes: Mapping[Key, Mode]) -> Mode:

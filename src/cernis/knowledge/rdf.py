@@ -55,15 +55,15 @@ def read_rdf(path: Path) -> set[Triple]:
     try:
         form = formats.get(path.suffix.lower(), rdf.RdfFormat.RDF_XML)
         reader = rdf.parse(path=str(path), format=form, base_iri=path.absolute().as_uri())
-        found, prefixes = [], dict(_KNOWN)
+        triples, prefixes = [], dict(_KNOWN)
         for quad in reader:
-            found.append((quad.subject, quad.predicate, quad.object))
+            triples.append((quad.subject, quad.predicate, quad.object))
             # In XML a prefix is known only inside of the element that declares it.
             prefixes |= reader.prefixes if form == rdf.RdfFormat.RDF_XML else {}
     except (OSError, ValueError, SyntaxError) as error:
         raise DataError(f"{path}: cannot be read as RDF: {error}") from error
     prefixes |= reader.prefixes
-    return {_named(triple, prefixes) for triple in found}
+    return {_named(triple, prefixes) for triple in triples}
 
 
 def _named(triple: tuple[Any, Any, Any], prefixes: Mapping[str, str]) -> Triple:
@@ -107,39 +107,39 @@ def entailed(triples: Iterable[Triple]) -> set[Triple]:
         known |= new
         by = _by_property(known)
         above = {p: _above(by[f"rdfs:{p}"]) for p in ("subClassOf", "subPropertyOf")}
-        found: set[Triple] = {
+        derived: set[Triple] = {
             (low, f"rdfs:{p}", high)
             for p, own in above.items()
             for low, highs in own.items()
             for high in highs
         }
         for subject, predicate, target in known:
-            found |= {(subject, q, target) for q in above["subPropertyOf"].get(predicate, ())}
-            found |= {(subject, "rdf:type", c) for c in by["rdfs:domain"].get(predicate, ())}
-            found |= {(target, "rdf:type", c) for c in by["rdfs:range"].get(predicate, ())}
+            derived |= {(subject, q, target) for q in above["subPropertyOf"].get(predicate, ())}
+            derived |= {(subject, "rdf:type", c) for c in by["rdfs:domain"].get(predicate, ())}
+            derived |= {(target, "rdf:type", c) for c in by["rdfs:range"].get(predicate, ())}
             if predicate == "rdf:type":
-                found |= {(subject, predicate, c) for c in above["subClassOf"].get(target, ())}
-        new = found - known
+                derived |= {(subject, predicate, c) for c in above["subClassOf"].get(target, ())}
+        new = derived - known
     return known
 
 
 def _by_property(triples: set[Triple]) -> dict[Value, dict[Value, set[Value]]]:
-    found: dict[Value, dict[Value, set[Value]]] = defaultdict(lambda: defaultdict(set))
+    objects: dict[Value, dict[Value, set[Value]]] = defaultdict(lambda: defaultdict(set))
     for subject, predicate, target in triples:
-        found[predicate][subject].add(target)
-    return found
+        objects[predicate][subject].add(target)
+    return objects
 
 
 def _above(links: Mapping[Value, set[Value]]) -> dict[Value, set[Value]]:
     """What each node leads to, over any number of links."""
-    found: dict[Value, set[Value]] = {}
+    reached: dict[Value, set[Value]] = {}
     for node in list(links):
         seen: set[Value] = set()
         stack = list(links[node])
         while stack:
-            own = stack.pop()
-            if own not in seen:
-                seen.add(own)
-                stack.extend(links.get(own, ()))
-        found[node] = seen
-    return found
+            current = stack.pop()
+            if current not in seen:
+                seen.add(current)
+                stack.extend(links.get(current, ()))
+        reached[node] = seen
+    return reached

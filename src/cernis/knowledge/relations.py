@@ -15,7 +15,7 @@ Index: TypeAlias = dict[Any, list[Row]]
 _STRIDE: Final = 50_000
 
 
-class Relation:
+class IndexedRows:
     """Distinct rows in the order they came, with indexes that follow as rows are added."""
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
@@ -43,11 +43,11 @@ def _fill(index: Index, rows: Iterable[Row], keys: Sequence[int], kept: Sequence
     get, pick = key_of(keys), columns(kept)
     for row in rows:
         key = get(row)
-        found = index.get(key)
-        if found is None:
+        same_key = index.get(key)
+        if same_key is None:
             index[key] = [pick(row)]
         else:
-            found.append(pick(row))
+            same_key.append(pick(row))
 
 
 def key_of(positions: Sequence[int]) -> Callable[[Row], Any]:

@@ -12,18 +12,18 @@ from typing import Any, TypeAlias, TypeVar
 
 from cernis.errors import KnowledgeError
 from cernis.knowledge.ground_values import Key, Row, Value, label, term_of, told_apart, value
-from cernis.knowledge.relations import Meter, Relation, key_of
+from cernis.knowledge.relations import IndexedRows, Meter, key_of
 from cernis.knowledge.resolution.cells import Cell, Slot, cell_of, encode, evaluate
 from cernis.knowledge.resolution.library import TESTS
 from cernis.knowledge.resolution.prolog_arithmetic import COMPARISONS, Fault, NoNumber
 from cernis.knowledge.rules import (
-    Absent,
     Arg,
     Computed,
     Constant,
     Equal,
-    Literal,
+    NegatedParts,
     Part,
+    RowLiteral,
     Rule,
     Test,
     needed,
@@ -34,7 +34,7 @@ from cernis.syntax.tree import Compound, Term, Variable
 
 Rows: TypeAlias = Iterator[Row]
 Step: TypeAlias = Callable[[Rows], Rows]
-Source: TypeAlias = Callable[[Key], Callable[[], Relation]]
+Source: TypeAlias = Callable[[Key], Callable[[], IndexedRows]]
 """From a predicate to its rows as they are when a step begins."""
 
 Result = TypeVar("Result")
@@ -63,12 +63,12 @@ def order_of(parts: Sequence[Part], first: int | None, bound: Iterable[str] = ()
     known = set(bound)
     turn = first
     while left:
-        at = _next(parts, left, known) if turn is None else turn
+        place = _next(parts, left, known) if turn is None else turn
         turn = None
-        left.remove(at)
-        order.append(at)
-        if not isinstance(parts[at], Absent):
-            known |= needed(parts[at])
+        left.remove(place)
+        order.append(place)
+        if not isinstance(parts[place], NegatedParts):
+            known |= needed(parts[place])
     return order
 
 
@@ -78,9 +78,9 @@ def _next(parts: Sequence[Part], left: Sequence[int], known: set[str]) -> int:
         return sum(isinstance(arg, Constant) or arg in known for arg in args)
 
     part = parts[left[0]]
-    literals = [at for at in left if isinstance(parts[at], Literal)]
+    literals = [at for at in left if isinstance(parts[at], RowLiteral)]
     waits = isinstance(part, Equal) and not needed(part) & known and len(needed(part)) == 2
-    if isinstance(part, Literal) or waits:
+    if isinstance(part, RowLiteral) or waits:
         return max(literals, key=boundness)
     return left[0]
 
@@ -93,7 +93,7 @@ def step(
     meter: Meter,
 ) -> Step:
     """The step of a part, for rows of the layout; what it binds is added to the layout."""
-    if isinstance(part, Literal):
+    if isinstance(part, RowLiteral):
         return _join(part, layout, source(part.key), meter)
     if isinstance(part, Equal):
         return _equal(part, layout)
@@ -122,26 +122,26 @@ def _keys(args: Sequence[Arg], layout: Mapping[str, int]) -> Callable[[Row], Any
 
 
 def _join(
-    part: Literal, layout: dict[str, int], source: Callable[[], Relation], meter: Meter
+    part: RowLiteral, layout: dict[str, int], source: Callable[[], IndexedRows], meter: Meter
 ) -> Step:
     places = list(enumerate(part.args))
-    keyed = [at for at, arg in places if isinstance(arg, Constant) or arg in layout]
-    new = [at for at, arg in places if at not in keyed and arg != "_"]
-    first = {arg: at for at, arg in reversed(places) if at in new}
-    kept = tuple(at for at in new if first[part.args[at]] == at)
-    repeats = tuple((at, first[part.args[at]]) for at in new if at not in kept)
-    get_key = _keys([part.args[at] for at in keyed], layout)
-    columns = (*kept, *(at for at, _ in repeats))
-    checks = [(len(kept) + at, kept.index(other)) for at, (_, other) in enumerate(repeats)]
-    for at in kept:
-        layout[str(part.args[at])] = len(layout)
+    keyed = [place for place, arg in places if isinstance(arg, Constant) or arg in layout]
+    new = [place for place, arg in places if place not in keyed and arg != "_"]
+    first = {arg: place for place, arg in reversed(places) if place in new}
+    kept = tuple(place for place in new if first[part.args[place]] == place)
+    repeats = tuple((place, first[part.args[place]]) for place in new if place not in kept)
+    get_key = _keys([part.args[place] for place in keyed], layout)
+    columns = (*kept, *(place for place, _ in repeats))
+    checks = [(len(kept) + place, kept.index(other)) for place, (_, other) in enumerate(repeats)]
+    for place in kept:
+        layout[str(part.args[place])] = len(layout)
     if not columns:
         return _exists(tuple(keyed), get_key, source)
     return _look_up(tuple(keyed), columns, get_key, checks, len(kept), source, meter)
 
 
 def _exists(
-    keyed: tuple[int, ...], get_key: Callable[[Row], Any], source: Callable[[], Relation]
+    keyed: tuple[int, ...], get_key: Callable[[Row], Any], source: Callable[[], IndexedRows]
 ) -> Step:
     def run(rows: Rows) -> Rows:
         index = source().index(keyed, ())
@@ -156,7 +156,7 @@ def _look_up(
     get_key: Callable[[Row], Any],
     checks: Sequence[tuple[int, int]],
     width: int,
-    source: Callable[[], Relation],
+    source: Callable[[], IndexedRows],
     meter: Meter,
 ) -> Step:
     def run(rows: Rows) -> Rows:
@@ -264,7 +264,7 @@ def _guarded(
 
 def _absent(
     rule: Rule,
-    part: Absent,
+    part: NegatedParts,
     layout: Mapping[str, int],
     source: Source,
     meter: Meter,
@@ -272,7 +272,7 @@ def _absent(
     inside = dict(layout)
     order = order_of(part.parts, None, layout)
     search = in_turn([step(rule, part.parts[at], inside, source, meter) for at in order])
-    if len(part.parts) == 1 and isinstance(part.parts[0], Literal):
+    if len(part.parts) == 1 and isinstance(part.parts[0], RowLiteral):
         return _not_exists(part.parts[0], layout, source(part.parts[0].key)) or _none(search)
     return _none(search)
 
@@ -282,7 +282,7 @@ def _none(search: Step) -> Step:
 
 
 def _not_exists(
-    part: Literal, layout: Mapping[str, int], source: Callable[[], Relation]
+    part: RowLiteral, layout: Mapping[str, int], source: Callable[[], IndexedRows]
 ) -> Step | None:
     """An anti-join by hash, if no local variable of the literal occurs in it twice."""
     keyed = tuple(at for at, arg in enumerate(part.args) if not _is_local(arg, layout))

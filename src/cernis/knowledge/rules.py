@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from cernis.knowledge.call_graph import NEGATIONS
 from cernis.knowledge.ground_values import Key, Value, is_ground, label, told_apart, value
 from cernis.knowledge.modes import names
-from cernis.knowledge.resolution.builtins import BUILTINS, Kind
+from cernis.knowledge.resolution.builtins import BUILTINS, BuiltinKind
 from cernis.knowledge.resolution.prolog_arithmetic import COMPARISONS
 from cernis.knowledge.terms import FAIL, TRUE, spoken
 from cernis.syntax.printer import show
@@ -41,7 +41,7 @@ Arg: TypeAlias = str | Constant
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class RowLiteral:
     """A look-up in the rows of a predicate."""
 
     key: Key
@@ -72,13 +72,13 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class NegatedParts:
     r"""`\+ (...)`: no way to make the parts hold. Variables not bound outside are local."""
 
     parts: tuple[Part, ...]
 
 
-Part: TypeAlias = Literal | Equal | Computed | Test | Absent
+Part: TypeAlias = RowLiteral | Equal | Computed | Test | NegatedParts
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +93,22 @@ class Rule:
         """The places of the literals of these predicates."""
         return [
             at for at, part in enumerate(self.parts)
-            if isinstance(part, Literal) and part.key in keys
+            if isinstance(part, RowLiteral) and part.key in keys
         ]  # fmt: skip
 
 
 def looked_up(parts: Iterable[Part]) -> Iterator[Key]:
     """The predicates whose rows parts ask for."""
     for part in parts:
-        if isinstance(part, Literal):
+        if isinstance(part, RowLiteral):
             yield part.key
-        elif isinstance(part, Absent):
+        elif isinstance(part, NegatedParts):
             yield from looked_up(part.parts)
 
 
 def needed(part: Part) -> frozenset[str]:
     """The variables a part mentions, those local to a negation left out only if named `_`."""
-    if isinstance(part, Literal):
+    if isinstance(part, RowLiteral):
         args: Sequence[Arg] = part.args
         return frozenset(arg for arg in args if isinstance(arg, str) and arg != "_")
     if isinstance(part, Equal):
@@ -138,18 +138,18 @@ def _alternatives(goal: Term) -> list[list[Term]]:
     if isinstance(goal, Compound) and goal.functor == ";":
         if any(functor(arg) == ("->", 2) for arg in goal.args):
             raise NotDatalog("commits to the first answer of a condition")
-        found = [each for arg in goal.args for each in _alternatives(arg)]
+        alternatives = [each for arg in goal.args for each in _alternatives(arg)]
     elif isinstance(goal, Compound) and goal.functor == ",":
         parts = [_alternatives(arg) for arg in goal.args]
         size = 1
         for part in parts:
             size *= len(part)
         _see_size(size)
-        found = [[goal for part in choice for goal in part] for choice in product(*parts)]
+        alternatives = [[goal for part in choice for goal in part] for choice in product(*parts)]
     else:
-        found = [] if goal == FAIL else [[]] if goal == TRUE else [[goal]]
-    _see_size(len(found))
-    return found
+        alternatives = [] if goal == FAIL else [[]] if goal == TRUE else [[goal]]
+    _see_size(len(alternatives))
+    return alternatives
 
 
 def _see_size(count: int) -> None:
@@ -181,7 +181,7 @@ class _Reader:
                 shown = "`_`" if arg == "_" else arg
                 raise NotDatalog(f"its body does not bind {shown} of its head")
             if recursive and arg in self._computed:
-                raise NotDatalog(f"computes {arg} anew in each step of its recursion")
+                raise NotDatalog(f"computes a new {arg} in each step of its recursion")
 
     def _parts(self, goals: Sequence[Term], outside: frozenset[str]) -> list[Part]:
         parts = []
@@ -207,8 +207,8 @@ class _Reader:
             return [self._is(goal)]
         return [self._test(goal, key)]
 
-    def _literal(self, goal: Term, key: Key) -> Literal:
-        literal = Literal(key, tuple(map(_arg, goal.args if isinstance(goal, Compound) else ())))
+    def _literal(self, goal: Term, key: Key) -> RowLiteral:
+        literal = RowLiteral(key, tuple(map(_arg, goal.args if isinstance(goal, Compound) else ())))
         self._bound |= needed(literal)
         return literal
 
@@ -248,7 +248,12 @@ class _Reader:
         known = BUILTINS.get(key)
         if known is None:
             raise NotDatalog(f"calls {label(key)}")
-        if known.kind is not Kind.COMPARISON or key[0] in ("between", "succ", "plus", "compare"):
+        if known.kind is not BuiltinKind.COMPARISON or key[0] in (
+            "between",
+            "succ",
+            "plus",
+            "compare",
+        ):
             raise NotDatalog(f"uses {label(key)}")
         if key[0] not in COMPARISONS:
             for arg in goal.args:
@@ -267,7 +272,7 @@ class _Reader:
             for goal in goals:
                 if functor(goal) in self._group:
                     raise NotDatalog("negates its own recursion")
-            absent.append(Absent(tuple(reader._parts(goals, frozenset()))))
+            absent.append(NegatedParts(tuple(reader._parts(goals, frozenset()))))
         return absent
 
     def _see_bound(self, goal: Compound, wanted: frozenset[str]) -> None:

@@ -70,7 +70,7 @@ class Names:
 
         With `only`, the other variables keep their names.
         """
-        given: dict[str, Term] = {}
+        fresh_names: dict[str, Term] = {}
 
         def leaf(variable: Variable) -> Term:
             name = variable.name
@@ -78,9 +78,9 @@ class Names:
                 return self.fresh(name)
             if only is not None and name not in only:
                 return variable
-            if name not in given:
-                given[name] = self.fresh(name)
-            return given[name]
+            if name not in fresh_names:
+                fresh_names[name] = self.fresh(name)
+            return fresh_names[name]
 
         return [rewrite(term, leaf) for term in terms]
 
@@ -130,16 +130,16 @@ def unify_head(
     equations: list[tuple[Term, Term]] = []
     stack = list(zip(head, args, strict=True))[::-1]
     while stack:
-        pattern, given = stack.pop()
+        pattern, actual = stack.pop()
         if isinstance(pattern, Variable):
             if pattern.name in bindings:
-                equations.append((given, pattern))
+                equations.append((actual, pattern))
             else:
-                bindings[pattern.name] = given
-        elif _alike(pattern, given):
-            stack.extend(list(zip(children(pattern), children(given), strict=True))[::-1])
+                bindings[pattern.name] = actual
+        elif _alike(pattern, actual):
+            stack.extend(list(zip(children(pattern), children(actual), strict=True))[::-1])
         else:
-            equations.append((given, pattern))
+            equations.append((actual, pattern))
     settled = [(left, substitute(right, bindings)) for left, right in equations]
     if any(_apart(left, right) for left, right in settled):
         return None

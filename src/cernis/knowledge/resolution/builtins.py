@@ -11,7 +11,7 @@ from typing import Final
 from cernis.knowledge.ground_values import Key
 
 
-class Kind(StrEnum):
+class BuiltinKind(StrEnum):
     """What sort of predicate a built-in is."""
 
     CONTROL = "control"
@@ -41,7 +41,7 @@ class Builtin:
 
     name: str
     arity: int
-    kind: Kind
+    kind: BuiltinKind
     modes: tuple[Mode, ...] = (Mode(),)
     goals: tuple[int, ...] = ()
     library: bool = False
@@ -56,11 +56,11 @@ class Builtin:
 # after it are its modes, one sign an argument: `+` must be bound, `-` gets bound, `:` is a goal,
 # `?` is neither.
 _WORDS: Final = {
-    Kind.CONTROL: r"""
+    BuiltinKind.CONTROL: r"""
         true/0 otherwise/0 fail/0 false/0 !/0 ,/2 :: ;/2 :: ->/2 :: \+/1 : not/1 :
         once/1 : ignore/1 : forall/2 :: call/1 : call/2 :? call/3 :?? call/4 :??? call/5 :????
     """,
-    Kind.COMPARISON: r"""
+    BuiltinKind.COMPARISON: r"""
         =/2 +- -+ \=/2 ++ ==/2 ++ \==/2 ++ compare/3 -++
         =:=/2 ++ =\=/2 ++ </2 ++ >/2 ++ =</2 ++ >=/2 ++
         @</2 ++ @>/2 ++ @=</2 ++ @>=/2 ++ is/2 -+
@@ -68,10 +68,10 @@ _WORDS: Final = {
         atomic/1 + compound/1 + callable/1 + is_list/1 +
         between/3 ++- succ/2 +- -+ plus/3 ++- +-+ -++
     """,
-    Kind.COLLECTION: """
+    BuiltinKind.COLLECTION: """
         findall/3 ?:- findall/4 ?:-+ aggregate_all/3 ?:- bagof/3 ?:- setof/3 ?:-
     """,
-    Kind.LISTS: """
+    BuiltinKind.LISTS: """
         length/2 +- msort/2 +- sort/2 +- sort/4 +++- keysort/2 +-
         *member/2 -+ *memberchk/2 -+ *append/3 ++- --+ *append/2 +- *nth0/3 -+- *nth1/3 -+-
         *last/2 +- *reverse/2 +- *select/3 -+- *selectchk/3 ++- *delete/3 ++- *subtract/3 ++-
@@ -80,12 +80,12 @@ _WORDS: Final = {
         *sum_list/2 +- *sumlist/2 +- *max_list/2 +- *min_list/2 +- *max_member/2 -+
         *min_member/2 -+ *pairs_keys_values/3 +-- -++ *pairs_keys/2 +- *pairs_values/2 +-
     """,
-    Kind.TEXTS: """
+    BuiltinKind.TEXTS: """
         atom_length/2 +- atom_concat/3 ++- atom_number/2 +- -+ atom_string/2 +- -+
         atom_chars/2 +- -+ upcase_atom/2 +- downcase_atom/2 +- string_concat/3 ++-
         string_length/2 +- atomic_list_concat/2 +- atomic_list_concat/3 ++-
     """,
-    Kind.TERMS: """
+    BuiltinKind.TERMS: """
         functor/3 +-- -++ arg/3 ++- =../2 +- -+ copy_term/2 +-
     """,
 }
@@ -108,7 +108,7 @@ def _positions(mode: str, sign: str) -> tuple[int, ...]:
     return tuple(at for at, each in enumerate(mode) if each == sign)
 
 
-def _builtin(word: str, modes: list[str], kind: Kind) -> Builtin:
+def _builtin(word: str, modes: list[str], kind: BuiltinKind) -> Builtin:
     library = word[0] == "*" and len(word) > 3
     name, _, arity = word.removeprefix("*" if library else "").rpartition("/")
     read = tuple(Mode(_positions(mode, "+"), _positions(mode, "-")) for mode in modes)

@@ -2,8 +2,8 @@
 
 Text is `str`, numbers are numbers, a compound term is a tuple of its name and its arguments, a
 list is a chain of `(".", head, tail)` that ends in `"[]"`, and a variable is a `Ref`. In a
-clause's own terms, which are built anew for each use, a variable is a `Slot` of the clause's
-environment and a compound term that contains one is a `Shape`.
+clause's own terms, which are built again for each use, a variable is a `Slot` of the clause's
+environment and a compound term that contains one is a `SlottedTerm`.
 
 Terms met at run time can be deeper than Python's stack, so everything here that walks them does
 so with a stack of its own.
@@ -27,7 +27,7 @@ from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, Number, Sequence, Term, Text, Variable
 
 Cell: TypeAlias = Any
-"""A `str`, a number, a `Duration`, a tuple or a `Ref`; in a clause also a `Slot` or a `Shape`."""
+"""A `str`, a number, a `Duration`, a tuple or a `Ref`; in clauses a `Slot` or `SlottedTerm` too."""
 
 NIL: Final = "[]"
 _LARGEST: Final = (1 << 63) - 1
@@ -55,7 +55,7 @@ class Slot:
         self.name = name
 
 
-class Shape(tuple[Any, ...]):
+class SlottedTerm(tuple[Any, ...]):
     """A compound term of a clause that contains slots."""
 
     __slots__ = ()
@@ -104,8 +104,8 @@ def _no_variable(name: str) -> Cell:
 
 def compound(parts: tuple[Cell, ...]) -> Cell:
     """A compound cell: a shape if there are slots in it."""
-    if any(type(part) is Slot or type(part) is Shape for part in parts):
-        return Shape(parts)
+    if any(type(part) is Slot or type(part) is SlottedTerm for part in parts):
+        return SlottedTerm(parts)
     return parts
 
 
@@ -120,11 +120,11 @@ def build(cell: Cell, env: Environment) -> Cell:
     """A clause's term for one use of the clause: slots are filled, with new variables if empty."""
     kind = type(cell)
     if kind is Slot:
-        found = env[cell.index]
-        if found is None:
-            found = env[cell.index] = Ref()
-        return found
-    if kind is not Shape:
+        content = env[cell.index]
+        if content is None:
+            content = env[cell.index] = Ref()
+        return content
+    if kind is not SlottedTerm:
         return cell
     if cell[0] == ".":
         return _build_list(cell, env)
@@ -133,7 +133,7 @@ def build(cell: Cell, env: Environment) -> Cell:
 
 def _build_list(cell: Cell, env: Environment) -> Cell:
     heads = []
-    while type(cell) is Shape and cell[0] == "." and len(cell) == 3:
+    while type(cell) is SlottedTerm and cell[0] == "." and len(cell) == 3:
         heads.append(build(cell[1], env))
         cell = cell[2]
     tail = build(cell, env)
@@ -171,17 +171,17 @@ def match(cell: Cell, actual: Cell, env: Environment, trail: Trail) -> bool:
     """Unify a term of a clause's head with an actual argument, filling the environment."""
     kind = type(cell)
     if kind is Slot:
-        found = env[cell.index]
-        if found is None:
+        content = env[cell.index]
+        if content is None:
             env[cell.index] = actual
             return True
-        return unify(found, actual, trail)
+        return unify(content, actual, trail)
     actual = deref(actual)
     if type(actual) is Ref:
         actual.value = build(cell, env)
         trail.append(actual)
         return True
-    if kind is Shape:
+    if kind is SlottedTerm:
         if type(actual) is not tuple or len(actual) != len(cell) or actual[0] != cell[0]:
             return False
         return all(
@@ -212,17 +212,17 @@ def parts(cell: Cell) -> Iterator[Cell]:
 
 def variable_names(cell: Cell, env: Environment) -> dict[Ref, str]:
     """The names of the unbound variables of a clause's term, for messages."""
-    found: dict[Ref, str] = {}
+    names: dict[Ref, str] = {}
     stack = [cell]
     while stack:
         node = stack.pop()
         if type(node) is Slot:
             ref = deref(env[node.index])
             if type(ref) is Ref:
-                found.setdefault(ref, node.name)
-        elif type(node) is Shape:
+                names.setdefault(ref, node.name)
+        elif type(node) is SlottedTerm:
             stack.extend(node[:0:-1])
-    return found
+    return names
 
 
 def is_pair(cell: Cell) -> bool:
@@ -253,19 +253,19 @@ def rebuild(cell: Cell, leaf: Callable[[Cell], Any], node: Callable[[str, list[A
     for _ in range(LARGEST_TERM):
         if not stack:
             return done[0]
-        at, arity = stack.pop()
+        current, arity = stack.pop()
         if arity:
             results = done[-arity:]
             del done[-arity:]
-            done.append(node(at, results))
+            done.append(node(current, results))
             continue
-        at = deref(at)
-        if type(at) is tuple:
-            below = _below(at)
-            stack.append((at[0], len(below)))
+        current = deref(current)
+        if type(current) is tuple:
+            below = _below(current)
+            stack.append((current[0], len(below)))
             stack.extend([(part, 0) for part in reversed(below)])
         else:
-            done.append(leaf(at))
+            done.append(leaf(current))
     raise Endless("builds a term that has no end")
 
 
@@ -291,12 +291,12 @@ def copy(cell: Cell) -> Cell:
 
 def decode(cell: Cell, names: dict[Ref, str] | None = None) -> Term:
     """The cell as a term of the syntax tree; unbound variables are named `_1`, `_2` and so on."""
-    given = {} if names is None else names
+    chosen = {} if names is None else names
 
-    def leaf(at: Cell) -> Term:
-        if type(at) is Ref:
-            return Variable(given.setdefault(at, f"_{len(given) + 1}"))
-        return term_of(at)
+    def leaf(node: Cell) -> Term:
+        if type(node) is Ref:
+            return Variable(chosen.setdefault(node, f"_{len(chosen) + 1}"))
+        return term_of(node)
 
     def node(name: str, results: list[Term]) -> Term:
         if name != ".":
@@ -370,7 +370,7 @@ def evaluate(cell: Cell, env: Environment | tuple[Cell, ...]) -> int | float:
         return cell  # type: ignore[no-any-return]
     if kind is WholeFloat:
         return float(cell)
-    if kind is Shape or kind is tuple:
+    if kind is SlottedTerm or kind is tuple:
         if (cell[0], len(cell) - 1) not in FUNCTIONS:
             what = "a list" if cell[0] == "." else f"`{cell[0]}/{len(cell) - 1}`"
             raise Fault(f"needs a number and has {what}, which is not a function of arithmetic")
@@ -398,6 +398,6 @@ def _binary(name: str, left: int | float, right: int | float) -> int | float:
 
 def index_key(cell: Cell) -> Cell:
     """What a dereferenced cell is looked up by: itself, or name and length if it is compound."""
-    if type(cell) is tuple or type(cell) is Shape:
+    if type(cell) is tuple or type(cell) is SlottedTerm:
         return (cell[0], len(cell))
     return told_apart(cell)

@@ -23,7 +23,7 @@ from cernis.knowledge.resolution.goal_nodes import (
     Call,
     Compare,
     Cut,
-    Either,
+    Disjunction,
     Fail,
     Goal,
     IfThenElse,
@@ -40,7 +40,7 @@ from cernis.knowledge.resolution.prolog_arithmetic import COMPARISONS, Fault
 _TRUE: Final = ("true", "otherwise")
 
 
-class Scope:
+class ClauseVariables:
     """The variables of a clause, each with its slot; every `_` has one of its own."""
 
     def __init__(self) -> None:
@@ -124,7 +124,7 @@ def _disjunction(goal: Cell, args: Sequence[Cell], owner: str) -> Node:
     if isinstance(first, tuple) and first[0] == "->" and len(first) == 3:
         condition, then = (compile_body([part], owner) for part in first[1:])
         return IfThenElse(goal, owner, condition, then, rest)
-    return Either(goal, owner, compile_body([first], owner), rest)
+    return Disjunction(goal, owner, compile_body([first], owner), rest)
 
 
 def _builtin(goal: Cell, name: str, arity: int, owner: str) -> Node:

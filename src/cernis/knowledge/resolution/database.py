@@ -1,6 +1,6 @@
 """Predicates as the machine calls them: rules tried in order, rows looked up by what is bound."""
 
-# ruff: noqa: D102 - `call` and `resume` mean what `Procedure` and `Choice` say.
+# ruff: noqa: D102 - `call` and `resume` mean what `Procedure` and `ChoicePoint` say.
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from cernis.knowledge.resolution.cells import (
     match,
     unify,
 )
-from cernis.knowledge.resolution.compiler import Scope, compile_body
+from cernis.knowledge.resolution.compiler import ClauseVariables, compile_body
 from cernis.knowledge.resolution.library import ANSWERS, TESTS, Answers, Test
-from cernis.knowledge.resolution.machine import AnswerChoice, Choice, Frame, Machine, Node
+from cernis.knowledge.resolution.machine import AnswerChoice, ChoicePoint, Frame, Machine, Node
 from cernis.knowledge.resolution.prelude import PRELUDE, prelude
 from cernis.knowledge.unknown import unknown
 from cernis.syntax.tree import Clause, Compound
@@ -42,7 +42,7 @@ class Procedure:
         raise NotImplementedError
 
 
-class Definition:
+class CompiledClause:
     """A clause ready to use: the terms of its head, its body, and its number of variables."""
 
     __slots__ = ("body", "head", "size")
@@ -71,15 +71,15 @@ class Rules(Procedure):
 
     __slots__ = ("_by_first", "_definitions", "_other")
 
-    def __init__(self, definitions: Sequence[Definition]) -> None:
+    def __init__(self, definitions: Sequence[CompiledClause]) -> None:
         self._definitions = definitions
-        self._by_first: dict[Cell, list[Definition]] | None = None
-        self._other: list[Definition] = []
+        self._by_first: dict[Cell, list[CompiledClause]] | None = None
+        self._other: list[CompiledClause] = []
         if len(definitions) >= _INDEXED and definitions[0].head:
             self._index()
 
     def _index(self) -> None:
-        buckets: dict[Cell, list[Definition]] = {}
+        buckets: dict[Cell, list[CompiledClause]] = {}
         for definition in self._definitions:
             first = definition.head[0]
             if type(first) is Slot:
@@ -93,7 +93,7 @@ class Rules(Procedure):
                 buckets[key].append(definition)
         self._by_first = buckets
 
-    def _candidates(self, args: Sequence[Cell]) -> Sequence[Definition]:
+    def _candidates(self, args: Sequence[Cell]) -> Sequence[CompiledClause]:
         if self._by_first is None:
             return self._definitions
         first = deref(args[0])
@@ -106,44 +106,48 @@ class Rules(Procedure):
 
 
 def _try(
-    machine: Machine, definitions: Sequence[Definition], at: int, args: Sequence[Cell], after: Frame
+    machine: Machine,
+    definitions: Sequence[CompiledClause],
+    position: int,
+    args: Sequence[Cell],
+    after: Frame,
 ) -> Frame | None:
     mark = len(machine.trail)
     count = len(definitions)
-    while at < count:
-        frame = definitions[at].enter(machine, args, after)
-        at += 1
+    while position < count:
+        frame = definitions[position].enter(machine, args, after)
+        position += 1
         if frame is not None:
-            if at < count:
-                machine.choices.append(ClauseChoice(mark, definitions, at, args, after))
+            if position < count:
+                machine.choices.append(ClauseChoice(mark, definitions, position, args, after))
             return frame
     return None
 
 
-class ClauseChoice(Choice):
+class ClauseChoice(ChoicePoint):
     """Try the clauses that are left."""
 
-    __slots__ = ("after", "args", "at", "definitions")
+    __slots__ = ("after", "args", "definitions", "position")
 
     def __init__(
         self,
         mark: int,
-        definitions: Sequence[Definition],
-        at: int,
+        definitions: Sequence[CompiledClause],
+        position: int,
         args: Sequence[Cell],
         after: Frame,
     ) -> None:
         self.mark = mark
         self.definitions = definitions
-        self.at = at
+        self.position = position
         self.args = args
         self.after = after
 
     def resume(self, machine: Machine) -> Frame | None:
-        return _try(machine, self.definitions, self.at, self.args, self.after)
+        return _try(machine, self.definitions, self.position, self.args, self.after)
 
 
-class Rows(Procedure):
+class RowProcedure(Procedure):
     """Ground rows, found by the bound argument that leaves the fewest.
 
     A position is indexed when it is first bound in a call.
@@ -215,7 +219,7 @@ class Native(Procedure):
         return AnswerChoice(len(machine.trail), answers, after).resume(machine)
 
 
-class CallChoice(Choice):
+class CallChoice(ChoicePoint):
     """Call another procedure with the same arguments."""
 
     __slots__ = ("after", "args", "procedure")
@@ -231,43 +235,47 @@ class CallChoice(Choice):
 
 
 def _try_rows(
-    machine: Machine, rows: Sequence[tuple[Cell, ...]], at: int, args: Sequence[Cell], after: Frame
+    machine: Machine,
+    rows: Sequence[tuple[Cell, ...]],
+    position: int,
+    args: Sequence[Cell],
+    after: Frame,
 ) -> Frame | None:
     trail = machine.trail
     mark = len(trail)
     count = len(rows)
-    while at < count:
-        row = rows[at]
-        at += 1
+    while position < count:
+        row = rows[position]
+        position += 1
         if all(unify(cell, actual, trail) for cell, actual in zip(row, args, strict=True)):
-            if at < count:
-                machine.choices.append(RowChoice(mark, rows, at, args, after))
+            if position < count:
+                machine.choices.append(RowChoice(mark, rows, position, args, after))
             return after
         machine.undo(mark)
     return None
 
 
-class RowChoice(Choice):
+class RowChoice(ChoicePoint):
     """Try the rows that are left."""
 
-    __slots__ = ("after", "args", "at", "rows")
+    __slots__ = ("after", "args", "position", "rows")
 
     def __init__(
         self,
         mark: int,
         rows: Sequence[tuple[Cell, ...]],
-        at: int,
+        position: int,
         args: Sequence[Cell],
         after: Frame,
     ) -> None:
         self.mark = mark
         self.rows = rows
-        self.at = at
+        self.position = position
         self.args = args
         self.after = after
 
     def resume(self, machine: Machine) -> Frame | None:
-        return _try_rows(machine, self.rows, self.at, self.args, self.after)
+        return _try_rows(machine, self.rows, self.position, self.args, self.after)
 
 
 class Database:
@@ -297,17 +305,17 @@ class Database:
 
     def procedure(self, key: Key) -> Procedure:
         """What answers the predicate; an unknown one is an error that lists near names."""
-        found = self._procedures.get(key)
-        if found is None:
-            found = self._procedures[key] = self._make(key)
-        return found
+        procedure = self._procedures.get(key)
+        if procedure is None:
+            procedure = self._procedures[key] = self._make(key)
+        return procedure
 
     def _make(self, key: Key) -> Procedure:
         if key in self._refused:
             raise KnowledgeError(label(key), self._refused[key])
         clauses = self._clauses.get(key, ())
         if key in self._rows:
-            rows = Rows(self._rows[key])
+            rows = RowProcedure(self._rows[key])
             return InOrder(rows, _rules(clauses)) if clauses else rows
         return _rules(clauses) if key in self._clauses else self._library(key)
 
@@ -325,13 +333,13 @@ def _rules(clauses: Sequence[Clause]) -> Rules:
     return Rules([definition(clause) for clause in clauses])
 
 
-def definition(clause: Clause) -> Definition:
+def definition(clause: Clause) -> CompiledClause:
     """A clause made ready to use."""
     head = clause.head
-    scope = Scope()
+    scope = ClauseVariables()
     args = head.args if isinstance(head, Compound) else ()
     cells = tuple(encode(arg, scope.slot) for arg in args)
     name = head.functor if isinstance(head, Compound) else getattr(head, "name", "?")
     owner = label((name, len(args)))
     body = compile_body([encode(goal, scope.slot) for goal in clause.body], owner)
-    return Definition(cells, body, scope.size)
+    return CompiledClause(cells, body, scope.size)

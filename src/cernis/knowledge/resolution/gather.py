@@ -1,6 +1,6 @@
 """Goals that gather all answers of another: `findall/3`, `aggregate_all/3`, `bagof/3`."""
 
-# ruff: noqa: D102 - `run` and `resume` mean what `Node` and `Choice` say.
+# ruff: noqa: D102 - `run` and `resume` mean what `Node` and `ChoicePoint` say.
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from cernis.knowledge.resolution.cells import (
 )
 from cernis.knowledge.resolution.goal_nodes import Goal, enter
 from cernis.knowledge.resolution.library import distinct, number, ordered
-from cernis.knowledge.resolution.machine import AnswerChoice, Choice, Frame, Machine, Node
+from cernis.knowledge.resolution.machine import AnswerChoice, ChoicePoint, Frame, Machine, Node
 from cernis.knowledge.resolution.prolog_arithmetic import Fault
 
 Finish: TypeAlias = Callable[[list[Cell]], Iterator[bool]]
 """From the answers gathered to the answers of the goal that gathers."""
 
 
-class Collect(Node):
+class KeepAnswer(Node):
     """The end of a collected goal: keeps the answer and asks for the next."""
 
     __slots__ = ()
@@ -40,7 +40,7 @@ class Collect(Node):
         return None
 
 
-class CollectChoice(Choice):
+class CollectChoice(ChoicePoint):
     """Below the choices of a collected goal: reached when it has no more answers."""
 
     __slots__ = ("after", "finish", "kept")
@@ -68,7 +68,7 @@ def collect(
     """Run a goal to its end, keeping what `keep` says at each answer; then `finish` answers."""
     kept: list[Cell] = []
     machine.choices.append(CollectChoice(len(machine.trail), kept, finish, after))
-    node = Collect()
+    node = KeepAnswer()
     node.next, node.owner = None, owner
     end: Frame = (node, (kept, keep), 0, after, after[4] + 1)
     return enter(body, env, len(machine.choices), end)
@@ -112,8 +112,8 @@ class AggregateAll(Gather):
     __slots__ = ()
 
     def run(self, machine: Machine, env: Environment, cut: int, after: Frame) -> Frame | None:
-        what, _, result = [deref(build(cell, env)) for cell in self.cells]
-        name, arity = (what[0], len(what) - 1) if type(what) is tuple else (what, 0)
+        term, _, result = [deref(build(cell, env)) for cell in self.cells]
+        name, arity = (term[0], len(term) - 1) if type(term) is tuple else (term, 0)
         aggregate = AGGREGATES.get((name, arity)) if isinstance(name, str) else None
         if aggregate is None:
             raise Fault("asks for an aggregate that is none of count, sum, max, min, avg, bag, set")
@@ -122,7 +122,7 @@ class AggregateAll(Gather):
             found = aggregate(kept)
             yield found is not None and unify(found, result, machine.trail)
 
-        return collect(machine, self.body, env, lambda: copy(what), finish, after, self.owner)
+        return collect(machine, self.body, env, lambda: copy(term), finish, after, self.owner)
 
 
 def _extreme(pick: Callable[..., Cell]) -> Callable[[list[Cell]], Cell | None]:

@@ -170,7 +170,7 @@ class Many(Goal):
         return AnswerChoice(len(machine.trail), answers, after).resume(machine)
 
 
-class Either(Goal):
+class Disjunction(Goal):
     """`A ; B`"""
 
     __slots__ = ("left", "right")

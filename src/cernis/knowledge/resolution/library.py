@@ -40,11 +40,11 @@ _standard: Final = cmp_to_key(compare)
 
 def items(cell: Cell) -> list[Cell]:
     """The items of a proper list."""
-    found, tail = spine(cell)
+    members, tail = spine(cell)
     if tail != NIL:
         what = "one without an end" if type(tail) is Ref else f"`{show(decode(cell))}`"
         raise Fault(f"needs a list and gets {what}; bind it in a goal before this one")
-    return found
+    return members
 
 
 def number(cell: Cell) -> Numeric:
@@ -54,20 +54,20 @@ def number(cell: Cell) -> Numeric:
 
 def integer(cell: Cell) -> int:
     """An argument that must be an integer."""
-    found = deref(cell)
-    if type(found) is int:
-        return found
-    raise Fault(f"needs an integer and gets {_named(found)}")
+    value = deref(cell)
+    if type(value) is int:
+        return value
+    raise Fault(f"needs an integer and gets {_named(value)}")
 
 
 def text(cell: Cell) -> str:
     """The text of an atomic argument: a number is text as it is written."""
-    found = deref(cell)
-    if isinstance(found, str):
-        return found
-    if isinstance(found, int | float):
-        return show(decode(found))
-    raise Fault(f"needs a text and gets {_named(found)}")
+    value = deref(cell)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float):
+        return show(decode(value))
+    raise Fault(f"needs a text and gets {_named(value)}")
 
 
 def _named(cell: Cell) -> str:
@@ -122,12 +122,12 @@ def _compare(args: Args, trail: Trail) -> bool:
 
 
 def _length(args: Args, trail: Trail) -> bool:
-    found, tail = spine(args[0])
+    members, tail = spine(args[0])
     if tail == NIL:
-        return unify(len(found), args[1], trail)
+        return unify(len(members), args[1], trail)
     if type(tail) is not Ref:
         return False
-    missing = integer(args[1]) - len(found)
+    missing = integer(args[1]) - len(members)
     return missing >= 0 and unify(tail, chain([Ref() for _ in range(missing)]), trail)
 
 
@@ -179,31 +179,31 @@ def _sort_by(args: Args, trail: Trail) -> bool:
 
     `@<` and `@>` drop items whose key was there before.
     """
-    at, order = integer(args[0]), deref(args[1])
+    position, order = integer(args[0]), deref(args[1])
     if order not in ("@<", "@>", "@=<", "@>="):
         raise Fault(f"needs one of @<, @>, @=<, @>= as its order and gets {_named(order)}")
 
     def key(item: Cell) -> Cell:
-        found = deref(item)
-        if not at:
-            return found
-        if type(found) is not tuple or len(found) <= at:
-            raise Fault(f"finds no argument {at} in {_named(found)}")
-        return found[at]
+        term = deref(item)
+        if not position:
+            return term
+        if type(term) is not tuple or len(term) <= position:
+            raise Fault(f"finds no argument {position} in {_named(term)}")
+        return term[position]
 
-    found = sorted(items(args[2]), key=lambda item: _standard(key(item)), reverse=">" in order)
+    ranked = sorted(items(args[2]), key=lambda item: _standard(key(item)), reverse=">" in order)
     if "=" not in order:
-        pairs = zip(found[1:], found, strict=False)
-        found = found[:1] + [each for each, last in pairs if compare(key(each), key(last))]
-    return unify(chain(found), args[3], trail)
+        pairs = zip(ranked[1:], ranked, strict=False)
+        ranked = ranked[:1] + [each for each, last in pairs if compare(key(each), key(last))]
+    return unify(chain(ranked), args[3], trail)
 
 
 def _keysort(cells: list[Cell]) -> Cell:
     def key(item: Cell) -> Cell:
-        found = deref(item)
-        if type(found) is not tuple or found[0] != "-" or len(found) != 3:
-            raise Fault(f"needs pairs Key-Value and gets {_named(found)}")
-        return _standard(found[1])
+        pair = deref(item)
+        if type(pair) is not tuple or pair[0] != "-" or len(pair) != 3:
+            raise Fault(f"needs pairs Key-Value and gets {_named(pair)}")
+        return _standard(pair[1])
 
     return chain(sorted(cells, key=key))
 
@@ -255,10 +255,10 @@ def _univ(args: Args, trail: Trail) -> bool:
         return unify(args[1], chain(cell), trail)
     if type(cell) is not Ref:
         return unify(args[1], chain([cell]), trail)
-    found = items(args[1])
-    if not found:
+    members = items(args[1])
+    if not members:
         raise Fault("needs a name in its list")
-    return unify(cell, (text(found[0]), *found[1:]) if len(found) > 1 else found[0], trail)
+    return unify(cell, (text(members[0]), *members[1:]) if len(members) > 1 else members[0], trail)
 
 
 def _joined(args: Args, trail: Trail) -> bool:
@@ -360,16 +360,16 @@ TESTS: Final[Mapping[tuple[str, int], Test]] = MappingProxyType({
 
 
 def _between(args: Args, trail: Trail) -> Iterator[bool]:
-    at, high = integer(args[0]), deref(args[1])
+    current, high = integer(args[0]), deref(args[1])
     unbounded = high in ("inf", "infinite")
     last = 0 if unbounded else integer(high)
     wanted = deref(args[2])
     if type(wanted) is not Ref:
-        yield at <= integer(wanted) and (unbounded or wanted <= last)
+        yield current <= integer(wanted) and (unbounded or wanted <= last)
         return
-    while unbounded or at <= last:
-        yield unify(args[2], at, trail)
-        at += 1
+    while unbounded or current <= last:
+        yield unify(args[2], current, trail)
+        current += 1
 
 
 def _member(args: Args, trail: Trail) -> Iterator[bool]:
@@ -379,13 +379,13 @@ def _member(args: Args, trail: Trail) -> Iterator[bool]:
 
 def _nth(base: int) -> Answers:
     def answers(args: Args, trail: Trail) -> Iterator[bool]:
-        found = items(args[1])
+        members = items(args[1])
         if type(deref(args[0])) is not Ref:
-            at = integer(args[0]) - base
-            yield 0 <= at < len(found) and unify(args[2], found[at], trail)
+            index = integer(args[0]) - base
+            yield 0 <= index < len(members) and unify(args[2], members[index], trail)
             return
-        for at, item in enumerate(found):
-            yield unify(args[0], at + base, trail) and unify(args[2], item, trail)
+        for index, item in enumerate(members):
+            yield unify(args[0], index + base, trail) and unify(args[2], item, trail)
 
     return answers
 
@@ -395,11 +395,11 @@ def _arg(args: Args, trail: Trail) -> Iterator[bool]:
     if type(cell) is not tuple:
         raise Fault(f"needs a compound term and gets {_named(cell)}")
     if type(deref(args[0])) is not Ref:
-        at = integer(args[0])
-        yield 0 < at < len(cell) and unify(args[2], cell[at], trail)
+        position = integer(args[0])
+        yield 0 < position < len(cell) and unify(args[2], cell[position], trail)
         return
-    for at in range(1, len(cell)):
-        yield unify(args[0], at, trail) and unify(args[2], cell[at], trail)
+    for position in range(1, len(cell)):
+        yield unify(args[0], position, trail) and unify(args[2], cell[position], trail)
 
 
 ANSWERS: Final[Mapping[tuple[str, int], Answers]] = MappingProxyType({

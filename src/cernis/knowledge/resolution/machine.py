@@ -8,7 +8,7 @@ run with the frame after its own body, so tail recursion takes no memory.
 Nothing here recurses with the proof: its depth is limited by `Limits.depth`, not by Python.
 """
 
-# ruff: noqa: D102 - `resume` means what `Choice` says.
+# ruff: noqa: D102 - `resume` means what `ChoicePoint` says.
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Node:
         raise NotImplementedError
 
 
-class Choice:
+class ChoicePoint:
     """A point to come back to: what was bound since is undone first."""
 
     __slots__ = ("mark",)
@@ -81,7 +81,7 @@ class Machine:
     def __init__(self, database: Database, limits: Limits) -> None:
         self.database = database
         self.limits = limits
-        self.choices: list[Choice] = []
+        self.choices: list[ChoicePoint] = []
         self.trail: list[Ref] = []
         self.steps = 0
         self.next_check = min(_STRIDE, limits.steps)
@@ -119,8 +119,8 @@ class Machine:
                 self.steps += 1
                 if self.steps >= self.next_check:
                     self._check(node, depth, current)
-                behind = node.next
-                after = then if behind is None else (behind, env, cut, then, depth)
+                following = node.next
+                after = then if following is None else (following, env, cut, then, depth)
                 current = node.run(self, env, cut, after)
         except Fault as fault:
             raise self._error(node, env, fault) from fault
@@ -157,18 +157,18 @@ class Machine:
     def _culprit(self, frame: Frame) -> str:
         """The innermost predicate on the way here that is recursive; else the innermost."""
         innermost: str = frame[0].owner
-        at: Any = frame
+        current: Any = frame
         for _ in range(1000):
-            if at is None or at[0] is None:
+            if current is None or current[0] is None:
                 break
-            if self.database.is_recursive(at[0].owner):
-                owner: str = at[0].owner
+            if self.database.is_recursive(current[0].owner):
+                owner: str = current[0].owner
                 return owner
-            at = at[3]
+            current = current[3]
         return innermost
 
 
-class FrameChoice(Choice):
+class FrameChoice(ChoicePoint):
     """Go on with another frame."""
 
     __slots__ = ("frame",)
@@ -181,7 +181,7 @@ class FrameChoice(Choice):
         return self.frame
 
 
-class AnswerChoice(Choice):
+class AnswerChoice(ChoicePoint):
     """Take the next of a goal's answers, each of which binds what it binds when it is drawn."""
 
     __slots__ = ("after", "answers")

@@ -67,13 +67,13 @@ class Resolver:
         return answers
 
     def _answers(
-        self, goal: Term, given: dict[str, Value], wanted: Sequence[str]
+        self, goal: Term, inputs: dict[str, Value], wanted: Sequence[str]
     ) -> tuple[Row, ...]:
-        names: dict[str, Cell] = {name: _bound(cell_of(each)) for name, each in given.items()}
-        found: dict[Row, None] = {}
+        names: dict[str, Cell] = {name: _bound(cell_of(each)) for name, each in inputs.items()}
+        rows: dict[Row, None] = {}
         for _ in self._prove(goal, names):
-            found.setdefault(tuple(self._value(goal, name, names[name]) for name in wanted))
-        return tuple(found)
+            rows.setdefault(tuple(self._value(goal, name, names[name]) for name in wanted))
+        return tuple(rows)
 
     def _value(self, goal: Term, name: str, cell: Cell) -> Value:
         try:
