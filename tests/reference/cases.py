@@ -30,7 +30,6 @@ PENDING = frozenset(
         "exclusive values",
         "probabilities of static fluents",
         "grounding as a goal",
-        "instances of any value",
     }
 )
 """What the engine lacks, as cases name it. Once it has it, the name leaves cases and this set."""

@@ -18,7 +18,7 @@ from cernis.check.model import (
 )
 from cernis.check.reporter import Report
 from cernis.check.rewrites.clause_order import note_cuts, obey_clause_order, without_empty_clauses
-from cernis.check.rewrites.open_values import separate_open_values
+from cernis.check.rewrites.open_values import note_ending_values
 from cernis.syntax.tree import Atom
 
 CLOSED = Atom("closed")
@@ -44,7 +44,7 @@ def _as_rtec(definitions: Definitions) -> None:
     definitions.statics = [
         replace(rule, body=tuple(map(_closed, rule.body))) for rule in definitions.statics
     ]
-    separate_open_values(definitions)
+    note_ending_values(definitions)
 
 
 def _with_failing_relations(rule: StaticRule) -> StaticRule:

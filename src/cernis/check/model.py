@@ -291,8 +291,6 @@ class ChangeRule:
     time: str
     body: tuple[Literal, ...]
     span: Span = field(default=NOWHERE, compare=False)
-    is_break: bool = False
-    """It ends a pair as an initiation of another value does: no body hears of a termination."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,11 +478,16 @@ class Definitions:
     """Fluents and events that phrases are made of; they are no part of a program's results."""
     declared_values: list[Pair] = field(default_factory=list)
     """Pairs that `simpleFluent` declares: RTEC takes their values for those that end others."""
-    part_of: dict[Relation, Relation] = field(default_factory=dict)
-    """Fluents with some values of another, as last argument if they have one more; and that."""
+    ending_values: dict[Relation, tuple[Term, ...]] = field(default_factory=dict)
+    """Of simple fluents some values of which end no other: the values that do."""
     declared_strictly: set[str] = field(default_factory=set)
     dynamic: set[Relation] = field(default_factory=set)
     tables: list[tuple[Relation, str, Span]] = field(default_factory=list)
     ontologies: list[tuple[str, Span]] = field(default_factory=list)
     validities: list[Validity] = field(default_factory=list)
     settings: Settings = field(default_factory=Settings)
+
+    def keep_ending_values(self, relation: Relation, part: Relation) -> None:
+        """Let a part of a fluent have the same values that end others."""
+        if relation in self.ending_values:
+            self.ending_values[part] = self.ending_values[relation]

@@ -31,6 +31,16 @@ def distinct(columns: list[Array], domains: Sequence[Domain | None]) -> tuple[Ar
     return _first_of(which, len(numbering)), which
 
 
+def with_first_times(
+    columns: list[Array], domains: Sequence[Domain | None], times: Array
+) -> tuple[list[Array], Array]:
+    """The distinct combinations of values, and the first time of each."""
+    first, which = distinct(columns, domains)
+    since = np.full(len(first), np.iinfo(np.int64).max)
+    np.minimum.at(since, which, times)
+    return [column[first] for column in columns], since
+
+
 def _through_table(keys: Array, size: int) -> tuple[Array, Array]:
     row_of = np.full(size, -1, np.int64)
     row_of[keys[::-1]] = np.arange(len(keys))[::-1]

@@ -203,7 +203,8 @@ class _Builder:
         rules = [*self._fluent_rules(relation, values)]
         groundings = tuple(self.rules.groundings.get(relation, ()))
         shown = tuple(value for value in fluent.values if value in values)
-        return Definition(relation, str(fluent.kind), shown, tuple(rules), groundings)
+        ending = self.checked.definitions.ending_values.get(relation)
+        return Definition(relation, str(fluent.kind), shown, tuple(rules), groundings, ending)
 
     def _fluent_rules(self, relation: Relation, values: set[str | None]) -> Iterable[RulePlan]:
         own = self.rules
@@ -242,7 +243,7 @@ class _Builder:
         steps = pipeline.run(rule.body)
         unbound = tuple(sorted(entity_names(rule.pair) - pipeline.bound))
         kind = "initiation" if rule.initiates else "termination"
-        return PointRule(kind, rule.pair, steps, unbound, rule.span, rule.is_break)
+        return PointRule(kind, rule.pair, steps, unbound, rule.span)
 
     def _event(self, rule: EventRule) -> PointRule:
         steps = self._pipeline(entity_names(rule.event), rule.time).run(rule.body)

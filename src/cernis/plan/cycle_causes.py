@@ -122,7 +122,7 @@ def causes_of(stratum: Stratum) -> list[Cause]:
 
 
 def _check(definition: Definition) -> None:
-    if definition.kind not in ("event", FluentKind.SIMPLE):
+    if definition.kind not in ("event", FluentKind.SIMPLE) or definition.ending_values is not None:
         raise UnfitError
     for rule in definition.rules:
         if not isinstance(rule, (PointRule, InitialPoints, Delay)):

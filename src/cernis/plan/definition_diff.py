@@ -78,6 +78,9 @@ def _clauses(definitions: Definitions) -> Iterator[tuple[Relation, object]]:
         yield effect.source.relation, effect
     for postponable in definitions.postponables:
         yield postponable.pair.relation, postponable
+    for relation, values in definitions.ending_values.items():
+        yield relation, "some values end no other"
+        yield from ((relation, value) for value in values)
     settings = definitions.settings
     for pattern in definitions.patterns:
         yield (

@@ -231,8 +231,6 @@ class PointRule:
     steps: tuple[PointOperator, ...]
     open_variables: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
-    is_break: bool = False
-    """A termination that other rules do not hear of: see `ChangeRule`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +288,8 @@ class Definition:
     values: tuple[str, ...]
     rules: tuple[RulePlan, ...]
     groundings: tuple[Grounding, ...] = ()
+    ending_values: tuple[Term, ...] | None = None
+    """The values whose initiation ends others; None if each one does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ def marked_event(definition: Definition) -> tuple[Relation, tuple[int, ...]] | N
     rules = [rule for rule in definition.rules if isinstance(rule, PointRule)]
     if any(isinstance(rule, Delay) for rule in definition.rules):
         return None
+    if definition.ending_values is not None:
+        return None
     if not definition.relation.arity or any(map(leaves_arguments_open, rules)):
         return None
     counts: Counter[tuple[Relation, tuple[int, ...]]] = Counter()

@@ -132,6 +132,8 @@ class _Split:
 
     def apply(self, definitions: Definitions) -> None:
         definitions.auxiliary.update(self._parts.values())
+        for part in self._parts.values():
+            definitions.keep_ending_values(self._relation, part)
         wholes = [
             copied_pair(head, self._part(head), self._places)
             for head in self._heads

@@ -32,7 +32,6 @@ from cernis.check.model import (
     Literal,
     Pair,
     Postponable,
-    Relation,
     StaticRule,
 )
 from cernis.check.reporter import Report
@@ -48,9 +47,8 @@ def bind_by_grounding(definitions: Definitions, modes: Modes, report: Report) ->
     groundings = _by_fluent(definitions.groundings)
     definitions.changes = [
         each for rule in definitions.changes
-        for each in _change(rule, groundings, modes, definitions.part_of)
+        for each in _change(rule, groundings, modes)
     ]  # fmt: skip
-    _warn_of_parts(definitions, groundings, modes, report)
     definitions.statics = [
         each for rule in definitions.statics for each in _static(rule, groundings, modes, report)
     ]
@@ -76,23 +74,13 @@ def _by_fluent(groundings: Iterable[Grounding]) -> _ByFluent:
 # -- open variables of heads -----------------------------------------------------------------
 
 
-def _change(
-    rule: ChangeRule, groundings: _ByFluent, modes: Modes, part_of: dict[Relation, Relation]
-) -> Iterator[ChangeRule]:
-    whole = part_of.get(rule.pair.relation) if rule.initiates else None
-    whole = whole if whole and whole.arity < rule.pair.relation.arity else None
-    own = groundings.get(whole or rule.pair.relation, [])
+def _change(rule: ChangeRule, groundings: _ByFluent, modes: Modes) -> Iterator[ChangeRule]:
+    own = groundings.get(rule.pair.relation, [])
     pair, asked = rule.pair, named(_terms(rule.pair)) & named(terms_in(rule.body))
     if own and rule.initiates and named([pair.value]) - bound_by(rule.body, modes, {rule.time}):
         # What is initiated has a value: one that grounding allows for its arguments.
         rule = replace(rule, pair=_with_names(rule.pair))
         pair, asked = rule.pair, asked | named(_terms(rule.pair))
-    if whole is not None and own:
-        # Grounding of whatever value says what the other arguments range over.
-        rule = replace(rule, pair=_with_names(rule.pair))
-        *args, value = rule.pair.args
-        pair = replace(pair, relation=whole, args=tuple(args), value=value)
-        asked |= named(args)
     missing = asked - bound_by(rule.body, modes, {rule.time}) if own and asked else set()
     if not missing:
         yield rule
@@ -100,29 +88,6 @@ def _change(
     for goals in _instances(pair, own, with_value=bool(missing & named([pair.value]))):
         added = tuple(Condition(goal, False, rule.span) for goal in goals)
         yield replace(rule, body=(*rule.body, *added))
-
-
-def _warn_of_parts(
-    definitions: Definitions, groundings: _ByFluent, modes: Modes, report: Report
-) -> None:
-    """Say of initiations with open arguments that only instances of one part of a fluent are known.
-
-    Values that are named and others are kept apart; the instances of each part are its own.
-    """
-    warned: set[object] = set()
-    for rule in definitions.changes:
-        whole = definitions.part_of.get(rule.pair.relation)
-        if whole is None or not rule.initiates or whole in groundings or rule.span in warned:
-            continue
-        args = rule.pair.args[: whole.arity]
-        bound = bound_by(rule.body, modes, {rule.time})
-        if any(v.name not in bound for arg in args for v in variables(arg)):
-            warned.add(rule.span)
-            report.warn(
-                "C030", f"open arguments of {whole} range only over instances that had the very "
-                "value before, or another that rules name if rules name this one", rule.span,
-                help="in the dialect rtec, say by grounding what they range over",
-            )  # fmt: skip
 
 
 def bound_by(body: tuple[Literal, ...], modes: Modes, known: set[str]) -> set[str]:

@@ -12,7 +12,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from cernis.check.model import ANY_VALUE, Definitions, HoldsFor, Pair, Relation, StaticRule
+from cernis.check.model import (
+    ANY_VALUE,
+    ChangeRule,
+    Definitions,
+    HoldsFor,
+    InitialRule,
+    Pair,
+    Relation,
+    StaticRule,
+)
 from cernis.check.reporter import Report
 from cernis.check.rewrites.renaming import rename_pairs
 from cernis.errors import Note
@@ -43,13 +52,16 @@ def _simple(definitions: Definitions) -> list[Pair]:
 
 
 def _clash(relation: Relation, definitions: Definitions, report: Report) -> bool:
-    open_ends = {
-        id(rule.pair) for rule in definitions.changes
-        if not rule.initiates and rule.pair.value_name == ANY_VALUE
+    # Where some values end no other, an open value may also be one that is determined.
+    ends_none = relation in definitions.ending_values
+    rules: list[ChangeRule | InitialRule] = [*definitions.changes, *definitions.initials]
+    open_ones = {
+        id(rule.pair) for rule in rules
+        if rule.pair.value_name == ANY_VALUE and (ends_none or _ends(rule))
     }  # fmt: skip
     simple = [
         pair for pair in _simple(definitions)
-        if pair.relation == relation and id(pair) not in open_ends
+        if pair.relation == relation and id(pair) not in open_ones
     ]  # fmt: skip
     for rule in definitions.statics:
         for pair in simple if rule.pair.relation == relation else ():
@@ -59,6 +71,10 @@ def _clash(relation: Relation, definitions: Definitions, report: Report) -> bool
                 _report(rule.pair, pair, report)
                 return True
     return False
+
+
+def _ends(rule: ChangeRule | InitialRule) -> bool:
+    return isinstance(rule, ChangeRule) and not rule.initiates
 
 
 def _report(determined: Pair, simple: Pair, report: Report) -> None:
@@ -88,11 +104,15 @@ def _split(relation: Relation, definitions: Definitions) -> None:
 
     rename_pairs(definitions, renamed)
     definitions.auxiliary.add(by_events)
+    definitions.keep_ending_values(relation, by_events)
     definitions.groundings += [
         replace(rule, entity=replace(rule.entity, relation=by_events))
         for rule in definitions.groundings
         if isinstance(rule.entity, Pair) and rule.entity.relation == relation
     ]
+    if relation in definitions.ending_values:
+        first = next(pair for pair in _simple(definitions) if pair.relation == by_events)
+        values[ANY_VALUE] = replace(first, relation=relation, value=Variable("Value", first.span))
     definitions.statics += [copied_pair(pair, by_events) for pair in values.values()]
 
 

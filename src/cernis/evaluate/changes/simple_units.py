@@ -133,6 +133,7 @@ class SimpleUnit(PointUnit):
         self.lists = kept.fluents[self.relation]
         self.has_open = leaves_open(self.definition)["termination"]
         is_exclusive = kept.spaces.context.ties == "break" and not self.has_delays
+        is_exclusive &= self.definition.ending_values is None
         is_whole = len(self.lists.positions) == self.relation.arity
         self._is_alone = is_exclusive and is_whole and self.lists.value_domain is not None
         self.event: Relation | None = None

@@ -26,7 +26,8 @@ from cernis.kernels.hashing import Numbering
 from cernis.operators.definitions.grounding import allowed, grounded
 from cernis.operators.definitions.instance_keys import InstanceKeys
 from cernis.operators.definitions.rule_heads import head_column, slot_domains
-from cernis.operators.distinct import distinct
+from cernis.operators.definitions.values_apart import ending_values
+from cernis.operators.distinct import distinct, with_first_times
 from cernis.operators.query_context import Context, Points
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
@@ -94,15 +95,14 @@ class UncertainFluent:
         points = [(rule, self._points(rule)) for rule in closed]
         found = {kind: [own for rule, own in points if rule.kind == kind]
                  for kind in ("initiation", "termination")}  # fmt: skip
-        asked = [own for rule, own in points if rule.kind == "termination" and not rule.is_break]
+        asked = [own for rule, own in points if rule.kind == "termination"]
         is_watched = self.relation in self._uncertainty.watched
         if len(closed) < len(rules):
             known = self._instances(found["initiation"], initial)
             for rule in rules:
                 if _is_open(rule):
                     found[rule.kind].append(self._open_points(rule, *known))
-                is_end = rule.kind == "termination" and not rule.is_break
-                if _is_open(rule) and is_end and is_watched:
+                if _is_open(rule) and rule.kind == "termination" and is_watched:
                     asked.append(self._open_points(rule, *known, is_known=True))
         initiations, terminations = (self._stacked(found[k]) for k in found)
         if is_watched:
@@ -250,10 +250,9 @@ class UncertainFluent:
         columns = [np.concatenate(o) for o in zip(begun.arguments, initial.arguments, strict=True)]
         values = np.concatenate([begun.values, initial.values])
         times = np.concatenate([begun.times, np.full(len(initial.values), _EVER)])
-        first, which = distinct([*columns, values], [*self._domains, self._coded])
-        since = np.full(len(first), _NEVER)
-        np.minimum.at(since, which, times)
-        return Points([column[first] for column in columns], values[first], since)
+        domains = [*self._domains, self._coded]
+        (*columns, values), since = with_first_times([*columns, values], domains, times)
+        return Points(columns, values, since)
 
     def _allowed_pairs(self) -> Points:
         *args, value = (Variable(f"<{at}>") for at in range(self.relation.arity + 1))
@@ -280,10 +279,7 @@ class UncertainFluent:
             times = [np.full(len(own), _NEVER) for own in times]
             times.append(np.full(len(named[0][0]), _EVER))
         columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
-        first, which = distinct(columns, self._domains)
-        since = np.full(len(first), _NEVER)
-        np.minimum.at(since, which, np.concatenate(times))
-        return [column[first] for column in columns], since
+        return with_first_times(columns, self._domains, np.concatenate(times))
 
     def _named(self) -> list[list[Array]]:
         """The instances that grounding names, which heads may leave open to range over."""
@@ -352,9 +348,15 @@ class UncertainFluent:
         arguments = keys.arguments(numbering.keys[instances])
         found = Pairs(arguments, self._shown(values), self._domains, self._value_domain, chances)
         actions = _actions(
-            len(numbering), instances, values, (begun, initiations), (ended, terminations)
-        )
+            len(numbering), instances, values, (begun, initiations), (ended, terminations),
+            self._end_others(initiations.values),
+        )  # fmt: skip
         return Outcome(self.relation, found, actions, since)
+
+    def _end_others(self, values: Integers) -> Booleans:
+        """For each initiation: does its value end others?"""
+        ending = ending_values(self._definition, self._value_domain, self._context)
+        return np.ones(len(values), np.bool_) if ending is None else ending.among(values)
 
     def _allowed(self, arguments: list[Array], values: Integers) -> Booleans:
         if not self._definition.groundings or not len(values):
@@ -371,6 +373,7 @@ class UncertainFluent:
 def _actions(
     count: int, instances: Integers, values: Integers,
     begun: tuple[Integers, _Points], ended: tuple[Integers, _Points],
+    end_others: Booleans,
 ) -> Actions:  # fmt: skip
     """What each point does to each pair of its instance: initiates it, breaks it, or nothing."""
     offsets = np.searchsorted(instances, np.arange(count + 1)).astype(np.int64)
@@ -382,7 +385,7 @@ def _actions(
         pairs = np.arange(len(rows)) + np.repeat(offsets[own] - behind, many)
         same = points.values[rows] == values[pairs]
         if points is begun[1]:
-            keep, breaks = np.ones(len(rows), np.bool_), ~same
+            keep, breaks = same | end_others[rows], ~same
         else:
             keep = same | (points.values[rows] == _ANY)
             breaks = np.ones(len(rows), np.bool_)

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers
+from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order, order_by, placed, ranks
 from cernis.operators.definitions.instance_keys import InstanceKeys
@@ -46,6 +46,12 @@ def merged_actions(lists: list[SortedActions]) -> SortedActions:
         waiting.append(merge(*first, *second))
         waiting.sort(key=lambda own: len(own[0]))
     return waiting[0]
+
+
+def chosen_actions(actions: SortedActions, rows: Booleans) -> SortedActions:
+    """Some of the actions, in their order."""
+    groups, times, codes = (column[rows] for column in actions)
+    return groups, times, codes
 
 
 def with_waiting(

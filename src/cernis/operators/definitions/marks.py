@@ -13,7 +13,10 @@ import numpy as np
 
 from cernis.check.model import Pair
 from cernis.kernels.array_types import Array, Booleans, Bytes, Integers
-from cernis.kernels.inertia.marked_rows import MOST_ACTIONS, mark
+from cernis.kernels.inertia.marked_rows import MOST_ACTIONS, Stretches, mark, stretches
+from cernis.kernels.order import order_by
+from cernis.operators.definitions.instance_keys import InstanceKeys
+from cernis.operators.query_context import Context
 from cernis.syntax.tree import Variable
 from cernis.tables.columns import Rows
 from cernis.tables.domains import Domain
@@ -93,3 +96,27 @@ class Marks:
     def add(self, rows: Integers, action: int) -> None:
         """Mark rows with an action."""
         mark(self.flags, np.ascontiguousarray(rows), self._bit(action))
+
+
+def by_instance(
+    marks: Marks, keys: InstanceKeys, context: Context
+) -> tuple[Stretches, Integers, Bytes]:
+    """The rows of a table sorted by instance and time, and their marks.
+
+    How a table is sorted is found out once for all fluents. Mostly it is in this order.
+    """
+    known = context.ordered
+    # How keys are made changes when a domain grows.
+    name = (id(marks.times), *(id(column) for column in marks.arguments), *keys.shape)
+    if name not in known:
+        groups = np.ascontiguousarray(keys.of(marks.arguments, len(marks.times)))
+        times = np.ascontiguousarray(marks.times)
+        rows, order = stretches(groups, times), None
+        if rows is None:
+            order = order_by(groups, times)
+            groups, times = groups[order], times[order]
+            rows = stretches(groups, times)
+        # The columns are kept beside the result, so that their identities stay theirs.
+        known[name] = (rows, times, order, marks.times, marks.arguments)
+    rows, times, order = known[name][:3]
+    return rows, times, marks.flags if order is None else marks.flags[order]

@@ -9,32 +9,39 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cernis.check.model import Pair, Relation
-from cernis.kernels.array_types import Array, Booleans, Bytes, Integers
-from cernis.kernels.inertia.marked_rows import Stretches, hold_rows, stretches
+from cernis.kernels.array_types import Array, Booleans, Integers
+from cernis.kernels.inertia.marked_rows import hold_rows
 from cernis.kernels.inertia.plain_inertia import hold, hold_each
-from cernis.kernels.order import order_by
 from cernis.operators.definitions.actions import (
     SortedActions,
     all_of,
+    chosen_actions,
     merged_actions,
     sorted_actions,
     with_waiting,
 )
 from cernis.operators.definitions.asked_terminations import with_known_values
+from cernis.operators.definitions.change_points import effects_as_points, stacked
 from cernis.operators.definitions.grounding import allowed, allowed_values, grounded
 from cernis.operators.definitions.grouped_intervals import grouped
 from cernis.operators.definitions.instance_keys import InstanceKeys
-from cernis.operators.definitions.marks import Marked, Marks, marked
+from cernis.operators.definitions.marks import Marked, Marks, by_instance, marked
 from cernis.operators.definitions.open_ends import first_ends
 from cernis.operators.definitions.rule_heads import fired, head_column, slot_domains
-from cernis.operators.distinct import distinct
+from cernis.operators.definitions.values_apart import (
+    breaks_of,
+    ending_values,
+    hold_apart,
+    sorted_by_instance,
+)
+from cernis.operators.distinct import with_first_times
 from cernis.operators.query_context import Attempts, Context, Points, constant_column
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
 from cernis.plan.open_heads import leaves_arguments_open
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Column, Rows
-from cernis.tables.domains import Domain
+from cernis.tables.domains import Domain, numbers
 from cernis.tables.interval_tables import Finder, FluentTable, in_ranges
 
 _Ranges: TypeAlias = tuple[Integers, Integers, Integers]
@@ -51,6 +58,12 @@ class Carried:
     """The initiation that delayed effects of each are counted from; None if starts tell it."""
     waiting: Points | None = None
     """Initiations with effects still to come, of what does not hold."""
+
+    def take(self, rows: Booleans) -> Carried:
+        """What is so of some rows; initiations with effects to come stay."""
+        arguments = [column[rows] for column in self.arguments]
+        since = None if self.since is None else self.since[rows]
+        return Carried(arguments, self.values[rows], self.starts[rows], since, self.waiting)
 
 
 _FEW = 8
@@ -91,6 +104,7 @@ class SimpleFluent:
         self.conflicts = 0
         self._effects = self._no_points(), self._no_points()
         """What delayed effects initiate and terminate."""
+        self._ending = ending_values(definition, self.value_domain, context)
 
     def evaluate(self, carried: Carried | None) -> FluentTable:
         """The intervals of the fluent in this window."""
@@ -105,9 +119,8 @@ class SimpleFluent:
                        if isinstance(r, InitialPoints)]  # fmt: skip
         first = len(initiations)
         initiations += [self._points(r, rows) for r, rows in rest if r.kind == "initiation"]
-        ended = [(r, self._points(r, rows)) for r, rows in rest if r.kind == "termination"]
-        terminations = [points for _, points in ended]
-        asked = [points for rule, points in ended if not rule.is_break]
+        terminations = [self._points(r, rows) for r, rows in rest if r.kind == "termination"]
+        asked = [*terminations]
         if len(closed) < len(rules):
             known = self._instances(initiations, carried)
             is_open = [rule for rule in rules if leaves_arguments_open(rule)]
@@ -115,7 +128,7 @@ class SimpleFluent:
             ends = [rule for rule in is_open if rule.kind == "termination"]
             terminations += [self._open_end(r, known, initiations, carried) for r in ends]
             if self.relation in self.context.watched:
-                asked += [self._open(rule, known) for rule in ends if not rule.is_break]
+                asked += [self._open(rule, known) for rule in ends]
         table = self._measured(marks, initiations, terminations, carried)
         if self.relation in self.context.watched:
             # What holds initially was not initiated at a point of the run.
@@ -153,7 +166,7 @@ class SimpleFluent:
         actions = [self._actions(points) for points in parts["initiation"]]
         actions += [points.values * 2 for points in parts["termination"]]
         nothing = self._no_points()
-        points = _stacked([*parts["initiation"], *parts["termination"]], nothing)
+        points = stacked([*parts["initiation"], *parts["termination"]], nothing)
         return Fired(
             marks, points.arguments, points.times, np.concatenate([nothing.times, *actions])
         )
@@ -202,6 +215,7 @@ class SimpleFluent:
         # Rules whose points others ask for, or that leave instances open, need them written out.
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         whole = self.relation in self.context.watched or any(map(leaves_arguments_open, rules))
+        whole |= self._ending is not None
         if self.context.ties != "break" or whole or self._delays():
             return None, outcomes
         found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
@@ -334,10 +348,7 @@ class SimpleFluent:
         columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
         if not columns:
             return _Instances([], np.empty(0, np.int64))
-        first, which = distinct(columns, self.domains)
-        since = np.full(len(first), _NEVER)
-        np.minimum.at(since, which, np.concatenate(times))
-        return _Instances([column[first] for column in columns], since)
+        return _Instances(*with_first_times(columns, self.domains, np.concatenate(times)))
 
     def _grounded(self) -> list[list[Array]]:
         """The instances that grounding names, which heads may leave open to range over."""
@@ -412,7 +423,7 @@ class SimpleFluent:
             return self._of_open(rule, rows, instances, ranges)
         # What is carried was initiated before all points of the window.
         long_ago = np.full(len(carried.values), _EVER)
-        begun = _stacked(
+        begun = stacked(
             [*initiations, Points(carried.arguments, carried.values, long_ago)], self._no_points()
         )
         chosen, ended = first_ends(*self._keyed(rule.head, rows, begun), rows.at, begun.times)
@@ -443,8 +454,8 @@ class SimpleFluent:
     ) -> None:  # fmt: skip
         """What rules fire can be a condition of other rules at the same point."""
         nothing, (begun, ended) = self._no_points(), self._effects
-        self.context.initiations[self.relation] = _stacked([*initiations, begun], nothing)
-        asked = _stacked([*terminations, ended], nothing)
+        self.context.initiations[self.relation] = stacked([*initiations, begun], nothing)
+        asked = stacked([*terminations, ended], nothing)
         if (asked.values < 0).any():
             known = self._known_pairs([*initial, *initiations, begun], carried)
             asked = with_known_values(asked, known, self.domains)
@@ -456,7 +467,7 @@ class SimpleFluent:
             return self._allowed_pairs()
         held = Points(carried.arguments, carried.values, np.full(len(carried.values), _EVER))
         waiting = [] if carried.waiting is None else [carried.waiting]
-        return _stacked([held, *waiting, *initiations], self._no_points())
+        return stacked([held, *waiting, *initiations], self._no_points())
 
     def _allowed_pairs(self) -> Points:
         *args, value = (Variable(f"<{at}>") for at in range(self.relation.arity + 1))
@@ -487,6 +498,23 @@ class SimpleFluent:
         self, keys: InstanceKeys, marks: Marks | None, actions: SortedActions, carried: Carried
     ) -> list[Integers]:
         """Instances, values, starts and ends of intervals, from sorted actions."""
+        if self._ending is None:
+            return self._one_at_a_time(keys, marks, actions, carried)
+        ends, is_named = self._ending.ends(actions[2]), self._ending.among(carried.values)
+        named = chosen_actions(actions, ends)
+        one = self._one_at_a_time(keys, None, named, carried.take(is_named))
+        rest = carried.take(~is_named)
+        before = keys.of(rest.arguments, len(rest.values)), rest.values, rest.starts
+        late = keys.of(self._effects[0].arguments, len(self._effects[0].times))
+        breaks = breaks_of(named, late, self._effects[0].times)
+        others = chosen_actions(actions, ~ends)
+        rest_held = hold_apart(others, before, breaks, self.context.ties, self.context.tick)
+        return sorted_by_instance(one, rest_held)
+
+    def _one_at_a_time(
+        self, keys: InstanceKeys, marks: Marks | None, actions: SortedActions, carried: Carried
+    ) -> list[Integers]:
+        """The intervals of values that end one another."""
         held = keys.of(carried.arguments, len(carried.values))
         order = np.argsort(held, kind="stable")
         before = held[order], carried.values[order], carried.starts[order]
@@ -494,35 +522,14 @@ class SimpleFluent:
         if self._delays():
             found = self._delayed(keys, actions, before, carried, order)
         elif marks is not None:
-            codes = np.array(marks.actions, np.int64)
-            found = hold_rows(*self._by_group(keys, marks), codes, *actions, *before, tick)
+            codes, rows = np.array(marks.actions, np.int64), by_instance(marks, keys, self.context)
+            found = hold_rows(*rows, codes, *actions, *before, tick)
         elif self.context.ties == "break":
             found = hold(*actions, *before, tick)
         else:
             found = hold_each(*actions, *before, tick)
         *columns, self.conflicts = found
         return columns
-
-    def _by_group(self, keys: InstanceKeys, marks: Marks) -> tuple[Stretches, Integers, Bytes]:
-        """The rows of a table sorted by instance and time, and their marks.
-
-        How a table is sorted is found out once for all fluents. Mostly it is in this order.
-        """
-        known = self.context.ordered
-        # How keys are made changes when a domain grows.
-        name = (id(marks.times), *(id(column) for column in marks.arguments), *keys.shape)
-        if name not in known:
-            groups = np.ascontiguousarray(keys.of(marks.arguments, len(marks.times)))
-            times = np.ascontiguousarray(marks.times)
-            rows, order = stretches(groups, times), None
-            if rows is None:
-                order = order_by(groups, times)
-                groups, times = groups[order], times[order]
-                rows = stretches(groups, times)
-            # The columns are kept beside the result, so that their identities stay theirs.
-            known[name] = (rows, times, order, marks.times, marks.arguments)
-        rows, times, order = known[name][:3]
-        return rows, times, marks.flags if order is None else marks.flags[order]
 
     def _delayed(
         self, keys: InstanceKeys, actions: SortedActions, before: SortedActions, carried: Carried,
@@ -534,7 +541,7 @@ class SimpleFluent:
 
         fluent = DelayedFluent(
             self._delays(), self.definition.groundings, keys.arguments, self.domains,
-            self.value_domain or self._number_domain(), self.relation in self.context.watched,
+            self.value_domain or self._number_domain(), self._asks_for_effects(),
         )  # fmt: skip
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
         all_before = with_waiting((*before, since[order]), keys, carried.waiting)
@@ -542,11 +549,15 @@ class SimpleFluent:
         found = fluent.hold(known, actions, all_before, self.context)
         groups, *attempts = found[4:8]
         self.context.begun[self.relation] = Attempts(keys.arguments(groups), *attempts)
-        self._effects = _effects(keys, *found[8:11])
+        self._effects = effects_as_points(keys, *found[8:11])
         return (*found[:4], found[11])
 
+    def _asks_for_effects(self) -> bool:
+        """Is it asked what effects initiate and terminate?"""
+        return self._ending is not None or self.relation in self.context.watched
+
     def _actions(self, points: Points) -> Integers:
-        """Initiations; one that grounding does not allow only breaks other values."""
+        """Initiations; one that grounding does not allow only breaks other values, if any."""
         actions = points.values * 2 + 1
         if self.definition.groundings and len(points.times):
             may = allowed(
@@ -554,7 +565,8 @@ class SimpleFluent:
                 self.value_domain or self._number_domain(), self.context,
             )  # fmt: skip
             if not may.all():
-                actions = np.where(may, actions, -2)
+                breaking = -2 if self._ending is None else self._ending.breaking(points.values)
+                actions = np.where(may, actions, breaking)
         return actions
 
     def _table(
@@ -577,30 +589,7 @@ class SimpleFluent:
     def _shown(self, codes: Integers) -> Array:
         if self.value_domain is not None:
             return codes
-        from cernis.tables.domains import numbers
-
         return numbers(self._number_domain().decode(codes))
-
-
-def _effects(
-    keys: InstanceKeys, groups: Integers, actions: Integers, times: Integers
-) -> tuple[Points, Points]:
-    """Effects are initiations and terminations that other rules may wait for."""
-    parts = [np.flatnonzero((actions & 1) == initiates) for initiates in (True, False)]
-    begun, ended = (
-        Points(keys.arguments(groups[own]), actions[own] >> 1, times[own]) for own in parts
-    )
-    return begun, ended
-
-
-def _stacked(parts: list[Points], nothing: Points) -> Points:
-    if not parts:
-        return nothing
-    return Points(
-        [np.concatenate(own) for own in zip(*(p.arguments for p in parts), strict=True)],
-        np.concatenate([p.values for p in parts]),
-        np.concatenate([p.times for p in parts]),
-    )
 
 
 def _all_carried(carried: Carried) -> list[list[Array]]:
