@@ -27,7 +27,7 @@ LITTER = re.compile(r"(^|/)(\.(?!ci/|gitignore$)|__pycache__/)")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: the words behind its opening fence, its text, and its first line."""
+    """A fenced block: the words after its opening fence, its text, and its first line."""
 
     info: tuple[str, ...]
     text: str
@@ -173,6 +173,14 @@ def test_intervals_are_those_recognised(document: Path, tmp_path: Path) -> None:
 
 def test_the_readme_shows_a_recognition() -> None:
     assert len(list(recognitions((ROOT / "README.md").read_text("utf-8")))) == 1
+
+
+@pytest.mark.parametrize("name", ["design.md", "layers.svg"])
+def test_the_design_names_every_folder_of_the_package(name: str) -> None:
+    text = (ROOT / "docs" / name).read_text("utf-8")
+    folders = {path.parent.name for path in (ROOT / "src" / "cernis").glob("*/__init__.py")}
+    assert folders
+    assert [folder for folder in sorted(folders) if not re.search(rf"\b{folder}\b", text)] == []
 
 
 def test_no_file_names_a_folder_of_a_developers_machine() -> None:
