@@ -22,6 +22,8 @@ ELSEWHERE = re.compile(r"^([a-z][a-z0-9+.-]*:|//|#)", re.IGNORECASE)
 # Folders of a developer's machine, not preceded by more of a path or an address. Put together
 # here, so that this file does not hold what it looks for.
 MACHINE = re.compile(r"(?<![\w.~$}/-])/(?:(?:home|work|root|Users)/|tmp" + "/env)")
+EMPHASISED = {"first", "last", "happens", "held", "the walk"}
+"""Words of the design and the walk that are emphasised and not introduced."""
 LITTER = re.compile(r"(^|/)(\.(?!ci/|gitignore$)|__pycache__/)")
 
 
@@ -181,6 +183,15 @@ def test_the_design_names_every_folder_of_the_package(name: str) -> None:
     folders = {path.parent.name for path in (ROOT / "src" / "cernis").glob("*/__init__.py")}
     assert folders
     assert [folder for folder in sorted(folders) if not re.search(rf"\b{folder}\b", text)] == []
+
+
+@pytest.mark.parametrize("name", ["design.md", "walk.md"])
+def test_words_that_are_introduced_are_in_the_glossary(name: str) -> None:
+    prose = split((ROOT / "docs" / name).read_text("utf-8"))[0]
+    words = {word.lower() for word in re.findall(r"(?<!\*)\*([A-Za-z][A-Za-z -]+)\*(?!\*)", prose)}
+    known = (ROOT / "docs" / "glossary.md").read_text("utf-8").lower()
+    assert len(words) > 5
+    assert [word for word in sorted(words - EMPHASISED) if word.rstrip("s") not in known] == []
 
 
 def test_no_file_names_a_folder_of_a_developers_machine() -> None:
