@@ -6,7 +6,7 @@ import pytest
 
 import cernis
 from cernis.check.dependencies import Dependencies, EdgeKind
-from cernis.check.digraphs import strong_components, topological, weak_components
+from cernis.knowledge.digraphs import strong_components, topological, weak_components
 from tests.check.checking import checked, codes, errors, found, places
 
 # The fragment of NetBill of the literature on delayed effects: quotes expire, contracts run out,

@@ -8,22 +8,38 @@ import pytest
 from cernis.kernels.components import components, components_plain
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(200))
 def test_components_are_those_of_the_plain_twin(seed: int) -> None:
     random = np.random.default_rng(seed)
     count = int(random.integers(1, 60))
-    links = int(random.integers(0, 2 * count))
-    lefts, rights = random.integers(0, count, (2, links))
-    found = components(lefts, rights, count)
-    assert np.array_equal(found, components_plain(lefts, rights, count)), f"seed {seed}"
+    links = [
+        tuple(random.integers(-1, count, (2, int(random.integers(0, count))))) for _ in range(2)
+    ]
+    labels, number = components(count, links)
+    plain_labels, plain_number = components_plain(count, links)
+    assert np.array_equal(labels, plain_labels), f"seed {seed}"
+    assert number == plain_number, f"seed {seed}"
 
 
 def test_a_long_chain_is_one_component() -> None:
-    nodes = np.arange(100_000)[::-1].copy()
-    assert not components(nodes[:-1].copy(), nodes[1:].copy(), len(nodes)).any()
+    nodes = np.arange(100_000)[::-1]
+    labels, number = components(len(nodes), [(nodes[:-1], nodes[1:])])
+    assert not labels.any()
+    assert number == 1
 
 
-def test_nothing() -> None:
-    none = np.empty(0, np.int64)
-    assert components(none, none, 0).tolist() == []
-    assert components(none, none, 2).tolist() == [0, 1]
+def test_components_are_numbered_by_their_first_elements() -> None:
+    labels, number = components(5, [(np.array([4, 3]), np.array([1, 2]))])
+    assert labels.tolist() == [0, 1, 2, 2, 1]
+    assert number == 3
+
+
+def test_an_element_below_zero_links_nothing() -> None:
+    labels, _ = components(2, [(np.array([-1, 1]), np.array([0, -1]))])
+    assert labels.tolist() == [0, 1]
+
+
+def test_without_links_each_element_is_a_component() -> None:
+    for count in (0, 2):
+        labels, number = components(count, [])
+        assert (labels.tolist(), number) == (list(range(count)), count)

@@ -12,7 +12,6 @@ from cernis.kernels.array_types import Integers
 from cernis.kernels.inertia import unfold as walk
 from cernis.kernels.inertia.delays import ALL, NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
 from cernis.kernels.inertia.unfold import Causes, Unfolded, unfold
-from cernis.kernels.linked import linked, linked_plain
 
 VALUES = 3
 CLASSES = (
@@ -404,13 +403,3 @@ def test_a_walk_with_little_room_makes_halts() -> None:
         one, other = unfold(*given, room=1), unfold(*given)
         assert _told(one.intervals) == _told(other.intervals), f"seed {seed}"
         assert _told(one.happened) == _told(other.happened), f"seed {seed}"
-
-
-def test_components_are_their_plain_twin() -> None:
-    for seed in range(200):
-        random = np.random.default_rng(seed)
-        count, links = int(random.integers(1, 30)), int(random.integers(0, 25))
-        pairs = [tuple(random.integers(-1, count, (2, links))) for _ in range(2)]
-        one, other = linked(count, pairs), linked_plain(count, pairs)
-        assert one[0].tolist() == other[0].tolist(), f"seed {seed}"
-        assert one[1] == other[1], f"seed {seed}"

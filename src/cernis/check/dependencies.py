@@ -15,7 +15,6 @@ from enum import StrEnum
 from operator import itemgetter
 
 from cernis.check.catalogue import Catalogue, covers, joined_uses, pattern_head
-from cernis.check.digraphs import strong_components, topological, weak_components
 from cernis.check.model import (
     ANY_VALUE,
     Boundary,
@@ -32,6 +31,7 @@ from cernis.check.model import (
 )
 from cernis.check.reporter import Report
 from cernis.errors import Note
+from cernis.knowledge.digraphs import strong_components, topological, weak_components
 from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Number, Variable
 

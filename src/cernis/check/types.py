@@ -35,6 +35,7 @@ from cernis.check.reporter import Report
 from cernis.check.rewrites.sliding_conditions import Sliding, is_sliding, sliding
 from cernis.check.value_forms import INFINITE, Flow, Form, form_of_term
 from cernis.errors import Note
+from cernis.knowledge.digraphs import DisjointSets
 from cernis.knowledge.resolution.builtins import builtin
 from cernis.knowledge.scope import without_carets
 from cernis.source import NOWHERE, Span
@@ -96,7 +97,7 @@ class Evidence:
 class Types:
     """The types of all slots."""
 
-    _leaders: dict[Hashable, Hashable] = field(default_factory=dict)
+    _classes: DisjointSets[Hashable] = field(default_factory=DisjointSets)
     _evidence: dict[Hashable, list[Evidence]] = field(default_factory=dict)
     _forms: dict[Hashable, Form] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
@@ -114,17 +115,13 @@ class Types:
 
     def find(self, node: Hashable) -> Hashable:
         """The representative of a slot or variable."""
-        leader = self._leaders.setdefault(node, node)
-        while leader != self._leaders[leader]:
-            self._leaders[leader] = self._leaders[self._leaders[leader]]
-            leader = self._leaders[leader]
-        return leader
+        return self._classes.find(node)
 
     def join(self, left: Hashable, right: Hashable) -> None:
         """Let two slots or variables have one type."""
         first, second = self.find(left), self.find(right)
         if first != second:
-            self._leaders[second] = first
+            self._classes.follow(second, first)
             self._evidence.setdefault(first, []).extend(self._evidence.pop(second, ()))
             self.hold(first, self._forms.pop(second, Form.NOTHING))
 
@@ -140,7 +137,7 @@ class Types:
 
     def slots(self) -> Iterator[Slot]:
         """All arguments and values that rules mention."""
-        return (node for node in self._leaders if isinstance(node, tuple) and len(node) == 3
+        return (node for node in self._classes if isinstance(node, tuple) and len(node) == 3
                 and isinstance(node[1], Relation))  # fmt: skip
 
     def say(self, node: Hashable, evidence: Evidence) -> None:

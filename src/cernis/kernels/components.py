@@ -1,48 +1,75 @@
-"""Connected components: which nodes are linked by pairs, one after the other."""
+"""Connected components: which elements are linked, directly or by way of others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from cernis.kernels.array_types import Integers
+from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import kernel, part
 
 
 @part
-def _root(parents: Integers, node: int) -> int:
-    """The node that stands for a component. The way to it is halved as it is walked."""
-    while parents[node] != node:
-        parents[node] = parents[parents[node]]
-        node = parents[node]
-    return node
+def _root(element: int, parents: Integers) -> int:
+    """The element that stands for a component; paths get shorter on the way."""
+    while parents[Place(element)] != element:
+        parents[Place(element)] = parents[Place(parents[Place(element)])]
+        element = parents[Place(element)]
+    return element
 
 
-@kernel("integers integers integer", "integers")
-def components(lefts: Integers, rights: Integers, count: int) -> Integers:
-    """The least node of each node's component. Nodes are numbered from 0 up to `count`.
+@kernel("integers integers writable-integers", "nothing")
+def _link(lefts: Integers, rights: Integers, parents: Integers) -> None:
+    """Link elements pair by pair; the smaller stands for both. One below 0 is none."""
+    for row in range(Place(len(lefts))):
+        if lefts[row] == rights[row] or rights[row] < 0 or lefts[row] < 0:
+            continue
+        left, right = _root(lefts[row], parents), _root(rights[row], parents)
+        if left < right:
+            parents[Place(right)] = left
+        else:
+            parents[Place(left)] = right
 
-    Of two components the one with the lesser root takes the other in, so roots only fall, and the
-    root of a component is its least node. A parent is never above its child: one pass flattens.
+
+@kernel("writable-integers", "integer")
+def _label(parents: Integers) -> int:
+    """Number components in the order of their first elements; gives how many there are.
+
+    The parent of an element is never above it, so that its number is known by then.
+    """
+    count = 0
+    for element in range(Place(len(parents))):
+        if parents[element] == np.int64(element):
+            parents[element] = count
+            count += 1
+        else:
+            parents[element] = parents[Place(parents[element])]
+    return count
+
+
+def components(count: int, links: Iterable[tuple[Integers, Integers]]) -> tuple[Integers, int]:
+    """The component of each of `count` elements, and how many components there are.
+
+    Elements are numbered from 0 on, components in the order of their first elements. Each link is
+    a pair of arrays of the same length; a pair with an element below 0 links nothing.
     """
     parents = np.arange(count)
-    for at in range(len(lefts)):
-        left, right = _root(parents, lefts[at]), _root(parents, rights[at])
-        if left < right:
-            parents[right] = left
-        else:
-            parents[left] = right
-    for node in range(count):
-        parents[node] = parents[parents[node]]
-    return parents
+    for lefts, rights in links:
+        _link(np.ascontiguousarray(lefts), np.ascontiguousarray(rights), parents)
+    return parents, int(_label(parents))
 
 
-def components_plain(lefts: Integers, rights: Integers, count: int) -> Integers:
-    """The twin of `components`: the least label spreads until nothing changes."""
-    labels = np.arange(count)
-    while True:
-        before = labels.copy()
-        least = np.minimum(labels[lefts], labels[rights])
-        np.minimum.at(labels, lefts, least)
-        np.minimum.at(labels, rights, least)
-        if np.array_equal(labels, before):
-            return labels
+def components_plain(
+    count: int, links: Iterable[tuple[Integers, Integers]]
+) -> tuple[Integers, int]:
+    """The twin of `components`: labels are passed on until nothing changes."""
+    pairs = [pair for arrays in links for pair in zip(*map(np.ndarray.tolist, arrays), strict=True)]
+    labels, before = list(range(count)), None
+    while labels != before:
+        before = list(labels)
+        for left, right in pairs:
+            if left >= 0 and right >= 0:
+                labels[left] = labels[right] = min(labels[left], labels[right])
+    numbers = {label: number for number, label in enumerate(sorted(set(labels)))}
+    return np.array([numbers[label] for label in labels], np.int64), len(numbers)

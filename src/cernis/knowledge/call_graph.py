@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from cernis.knowledge.ground_values import Key
@@ -57,44 +57,3 @@ def calls(clause: Clause, defined: Mapping[Key, object]) -> Iterator[Key]:
             key = functor(leaf)
             if key[0] and (key not in BUILTINS or (key in defined and BUILTINS[key].library)):
                 yield key
-
-
-def components(edges: Mapping[Key, Iterable[Key]]) -> list[tuple[Key, ...]]:
-    """Groups of predicates that call each other, each group after those it calls.
-
-    A predicate that calls no one back is a group of its own. Tarjan's algorithm, without
-    recursion.
-    """
-    order: dict[Key, int] = {}
-    low: dict[Key, int] = {}
-    open_: dict[Key, None] = {}
-    groups: list[tuple[Key, ...]] = []
-    for root in edges:
-        if root in order:
-            continue
-        work = [(root, iter(edges[root]))]
-        order[root] = low[root] = len(order)
-        open_[root] = None
-        while work:
-            node, rest = work[-1]
-            below = next((each for each in rest if each in edges), None)
-            if below is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == order[node]:
-                    groups.append(_close(node, open_))
-            elif below not in order:
-                order[below] = low[below] = len(order)
-                open_[below] = None
-                work.append((below, iter(edges[below])))
-            elif below in open_:
-                low[node] = min(low[node], order[below])
-    return groups
-
-
-def _close(node: Key, open_: dict[Key, None]) -> tuple[Key, ...]:
-    group: list[Key] = []
-    while not group or group[-1] != node:
-        group.append(open_.popitem()[0])
-    return tuple(reversed(group))

@@ -9,7 +9,8 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from cernis.knowledge.call_graph import calls, components, leaves
+from cernis.knowledge.call_graph import calls, leaves
+from cernis.knowledge.digraphs import strong_components
 from cernis.knowledge.fact_tables import FactTable
 from cernis.knowledge.ground_values import Key, is_ground, label
 from cernis.knowledge.inline import CUT, DEEPEST, Expansion, Known, NotInline
@@ -129,8 +130,8 @@ class _Classifier:
             else:
                 called = (calls(clause, self._clauses) for clause in self._clauses[key])
                 rest[key] = list(dict.fromkeys(chain.from_iterable(called)))
-        for group in components(rest):
-            self._group(group, rest)
+        for group in strong_components(rest, rest):
+            self._group(tuple(group), rest)
         return self._found
 
     def _keep(self, predicate: Predicate) -> None:

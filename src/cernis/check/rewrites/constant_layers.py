@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeAlias
 
-from cernis.check.digraphs import strong_components
 from cernis.check.model import (
     ChangeRule,
     Changes,
@@ -28,6 +27,7 @@ from cernis.check.model import (
 )
 from cernis.check.rewrites.mixed_kinds import copied_pair
 from cernis.check.rewrites.renaming import rename_events, rename_pairs
+from cernis.knowledge.digraphs import strong_components
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Number, Term, Text, Variable
 

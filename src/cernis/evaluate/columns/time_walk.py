@@ -15,6 +15,7 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.evaluate.columns.cycle_records import HAPPENS, Batch, Condition, Grounded, Group
 from cernis.kernels.array_types import Booleans, Integers, Matrix, SmallMatrix
+from cernis.kernels.components import components
 from cernis.kernels.inertia.delays import NEVER, NO_EFFECT, NO_POINT, under_way
 from cernis.kernels.inertia.delays import Effects as EffectTables
 from cernis.kernels.inertia.unfold import (
@@ -33,7 +34,6 @@ from cernis.kernels.inertia.unfold import (
     picked,
     unfold,
 )
-from cernis.kernels.linked import linked
 from cernis.kernels.order import placed, ranks, stable_order
 from cernis.operators.definitions.effects import effects_of, moved_alike
 from cernis.operators.definitions.grouped_intervals import grouped
@@ -387,7 +387,7 @@ class _Walk:
         to keep at hand.
         """
         count = sum(len(own.instances) for own in self._groups)
-        return linked(count, self._links())
+        return components(count, self._links())
 
     def _links(self) -> Iterator[tuple[Integers, Integers]]:
         for batch in self.grounded.batches:

@@ -148,14 +148,13 @@ def spread(linked: Linked, buckets: int) -> tuple[Components, Spread]:
     entities, codes = np.unique(np.concatenate([linked.lefts, linked.rights]), return_inverse=True)
     codes = codes.astype(np.int64)
     half = len(linked.lefts)
-    roots = components(codes[:half], codes[half:], len(entities))
-    known, own = np.unique(roots, return_inverse=True)
-    weights = np.bincount(own[codes[:half]], linked.counts, len(known)).astype(np.int64)
+    labels, number = components(len(entities), [(codes[:half], codes[half:])])
+    weights = np.bincount(labels[codes[:half]], linked.counts, number).astype(np.int64)
     chosen = balanced(weights, buckets)
     share = float(weights.max() / max(weights.sum(), 1)) if len(weights) else 0.0
     return (
-        Components(entities, chosen[own].astype(np.int32)),
-        Spread(len(known), len(entities), share),
+        Components(entities, chosen[labels].astype(np.int32)),
+        Spread(number, len(entities), share),
     )
 
 
