@@ -25,7 +25,7 @@ import cernis  # noqa: E402
 from cernis.session.session import Session  # noqa: E402
 from cernis.session.settings import settings  # noqa: E402
 from tests.spark import without  # noqa: E402
-from tests.stream.local import LocalStream  # noqa: E402
+from tests.spark.streaming.local_stream import LocalStream  # noqa: E402
 
 PACKAGE = str(Path(cernis.__file__).parent)
 TOY = ROOT / "examples" / "toy"

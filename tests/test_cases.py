@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from tests.engine.backend import FEATURES as ENGINE_FEATURES
-from tests.engine.backend import UNCERTAIN, engine_per_query, engine_text
+from tests.agreement.backend import FEATURES as ENGINE_FEATURES
+from tests.agreement.backend import UNCERTAIN, engine_per_query, engine_text
 from tests.reference.cases import FEATURES, Case, answer_text, read_cases, run_case
 
 CASES = read_cases(Path(__file__).parent / "cases")

@@ -18,7 +18,7 @@ import pytest
 import cernis
 from cernis.answers.result import Result
 from cernis.program import Program
-from tests.engine.compare import Scenario, by_engine
+from tests.agreement.compare import Scenario, by_engine
 from tests.fuzz.mixed_programs import stream_difference
 from tests.reference.cases import PENDING, Case, read_cases
 from tests.session import feeds

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from cernis.check import check
 from cernis.syntax import parse
-
-from .command import run
+from tests.cli.command import run
 
 
 def test_shows_the_rules_with_phrases_written_out(tmp_path: Path) -> None:

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import cernis
 from cernis.answers.result import as_text
-
-from .programs import Scenario, drawn
-from .rtec import Answer, Rtec, Windows, cernis_answer, clipped, folder
+from tests.conformance.programs import Scenario, drawn
+from tests.conformance.rtec import Answer, Rtec, Windows, cernis_answer, clipped, folder
 
 SAME = "identical"
 BY_WINDOW = "RTEC's answer depends on the windows; cernis says what RTEC does in one window"

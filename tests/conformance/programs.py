@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
 
-from .rtec import Windows
+from tests.conformance.rtec import Windows
 
 UNITS = ("a", "b", "c")
 VALUES = ("low", "mid", "high")

@@ -17,8 +17,7 @@ import pytest
 
 import cernis
 from cernis.answers.result import as_text
-
-from .rtec import Rtec, Windows, cernis_answer, clipped, folder, needs_rtec
+from tests.conformance.rtec import Rtec, Windows, cernis_answer, clipped, folder, needs_rtec
 
 pytestmark = needs_rtec()
 

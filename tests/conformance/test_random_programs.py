@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from .compare import SAME, UNLIKE, Comparison
-from .programs import drawn
-from .rtec import Rtec, folder, needs_rtec
+from tests.conformance.compare import SAME, UNLIKE, Comparison
+from tests.conformance.programs import drawn
+from tests.conformance.rtec import Rtec, folder, needs_rtec
 
 pytestmark = needs_rtec()
 

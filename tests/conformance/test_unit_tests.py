@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from .rtec import folder, needs_rtec
-from .unit_tests import FILES, TestFile, answers, program_of, visible
+from tests.conformance.rtec import folder, needs_rtec
+from tests.conformance.unit_tests import FILES, TestFile, answers, program_of, visible
 
 pytestmark = needs_rtec()
 

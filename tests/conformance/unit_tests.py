@@ -23,8 +23,7 @@ from cernis.syntax.tree import (
     conjuncts,
     functor,
 )
-
-from .rtec import FOREVER, Intervals
+from tests.conformance.rtec import FOREVER, Intervals
 
 FILES = (
     "RTEC_version_1", "RTEC_version_1_dg", "RTEC_version_2_cycles_deadlines",

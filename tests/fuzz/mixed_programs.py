@@ -31,14 +31,14 @@ from cernis.session.recognise import bounds
 from cernis.session.settings import settings
 from cernis.spark.exchange.batch_job import job_of
 from cernis.spark.input.bucket_domains import foreign_domains
-from tests.engine import compare
-from tests.engine.compare import Scenario, Skip, by_engine, shrunk
-from tests.engine.programs import Text, random_program
-from tests.engine.streams import SPAN, Settings, random_habits, random_settings, random_stream
-from tests.engine.vocabulary import CONSTANTS, chance
+from tests.agreement import compare
+from tests.agreement.compare import Scenario, Skip, by_engine, shrunk
+from tests.generators.programs import Text, random_program
+from tests.generators.streams import SPAN, Settings, random_habits, random_settings, random_stream
+from tests.generators.vocabulary import CONSTANTS, chance
 from tests.session import feeds
 from tests.session.feeds import Fed, answer_rows
-from tests.stream.local import LocalStream
+from tests.spark.streaming.local_stream import LocalStream
 
 NUMBERS = (
     "0", "1", "2", "3", "-1", "1.0", "2.0", "2.5", "-0.5", "003", "2.50",
@@ -240,7 +240,7 @@ TOGETHER = 20
 def spark_differences(seeds: Sequence[int], spark: Any, folder: Path) -> Iterator[tuple[int, str]]:
     """How Spark's answers on the first scenarios of some seeds differ from those of runs."""
     from cernis.spark import recognise
-    from tests.spark.test_batch import texts
+    from tests.spark.batch.test_batch_run import texts
 
     runs, expected = {}, {}
     for seed in seeds:

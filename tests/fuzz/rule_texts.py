@@ -35,9 +35,9 @@ from cernis.report.diagnostics import as_github, as_json, as_text
 from cernis.syntax import parse, show
 from cernis.syntax.formatter import format_text
 from tests.check.programs import Author
-from tests.engine.patterns import Drawing
-from tests.engine.programs import Author as RuleAuthor
-from tests.engine.vocabulary import CONSTANTS
+from tests.generators.patterns import Drawing
+from tests.generators.programs import Author as RuleAuthor
+from tests.generators.vocabulary import CONSTANTS
 from tests.syntax.programs import Grower
 
 ROOT = Path(__file__).parents[2]

@@ -36,7 +36,7 @@ from cernis.spark.streaming import stream_state
 from cernis.spark.streaming.bucket_store import Part, Shelf
 from tests.fuzz.alterations import altered, altered_tree
 from tests.session.feeds import rows
-from tests.stream.local import LocalStream
+from tests.spark.streaming.local_stream import LocalStream
 
 SECONDS = 20
 """A reader that takes longer has stalled."""

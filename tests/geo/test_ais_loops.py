@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from cernis.geo import ais_loops as loops
-
-from .test_ais import report, sentences, static, summed
+from tests.geo.test_ais import report, sentences, static, summed
 
 FIELDS = ("kinds", "times", "vessel", "lon", "lat", "speed", "course", "heading")
 

@@ -10,8 +10,7 @@ import shapely
 import cernis
 from cernis.errors import DataError
 from cernis.geo.areas import Areas, make_index, read_areas
-
-from .tables import events, table, track
+from tests.geo.tables import events, table, track
 
 BOX = shapely.box(-1.0, 0.005, 1.0, 0.011)
 

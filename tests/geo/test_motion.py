@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from .tables import events, table, track
+from tests.geo.tables import events, table, track
 
 
 def shifted(positions: pa.Table, seconds: int) -> pa.Table:

@@ -12,8 +12,7 @@ from cernis.geo.areas import Areas
 from cernis.geo.parameters import Parameters
 from cernis.geo.proximity import Pairs, joined
 from cernis.geo.sphere import METRES_A_DEGREE
-
-from .tables import events, table, wandering
+from tests.geo.tables import events, table, wandering
 
 Interval = tuple[int, int, str, object, object]
 

@@ -10,8 +10,7 @@ from cernis.errors import DataError
 from cernis.geo.events import positions_to_events
 from cernis.geo.parameters import Parameters
 from cernis.geo.tracks import make_tracks
-
-from .tables import events, listed, table, track, wandering
+from tests.geo.tables import events, listed, table, track, wandering
 
 DEFAULTS = Parameters()
 

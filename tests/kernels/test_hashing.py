@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from cernis.kernels.array_types import Integers
 from cernis.kernels.hashing import Numbering, RowTable, find_plain, time_keys, time_keys_plain
-
-from .drawn import bases, integers
+from tests.kernels.drawn import bases, integers
 
 some = st.lists(st.integers(-20, 20), max_size=40).map(integers)
 

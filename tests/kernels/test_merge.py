@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from cernis.kernels.array_types import Integers
 from cernis.kernels.merge import merge, merge_plain
-
-from .drawn import BASES, actions, integers, rows
+from tests.kernels.drawn import BASES, actions, integers, rows
 
 Rows = tuple[Integers, Integers, Integers]
 

@@ -16,8 +16,7 @@ from cernis.kernels.order import (
     spread,
     spread_plain,
 )
-
-from .drawn import bases, integers
+from tests.kernels.drawn import bases, integers
 
 
 @given(st.lists(st.integers(0, 9), max_size=50).map(integers), st.integers(10, 12))

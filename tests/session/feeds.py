@@ -16,7 +16,7 @@ from cernis.records.record_sources import read_events
 from cernis.session.recognise import bounds
 from cernis.session.session import Session
 from cernis.session.settings import settings
-from tests.engine.compare import Scenario
+from tests.agreement.compare import Scenario
 
 Rows = Counter[tuple[object, ...]]
 LONG_AGO = -(1 << 62)

@@ -8,7 +8,7 @@ import pytest
 
 import cernis
 from cernis.session.session import Session
-from tests.engine.compare import Scenario, by_engine
+from tests.agreement.compare import Scenario, by_engine
 from tests.reference.cases import read_case
 from tests.session import feeds
 

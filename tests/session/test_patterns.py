@@ -12,11 +12,10 @@ import cernis
 from cernis.errors import KnowledgeError
 from cernis.program import Program
 from cernis.session.session import Session
-from tests.engine.compare import Scenario, by_engine
-from tests.engine.patterns import Drawing, by_reference, random_records
+from tests.agreement.compare import Scenario, by_engine
+from tests.generators.patterns import Drawing, by_reference, random_records
+from tests.session.feeds import Rows, Sum, difference, occurrences, rows
 from tests.spark.keyed import PROGRAMS, stream
-
-from .feeds import Rows, Sum, difference, occurrences, rows
 
 END = 20
 

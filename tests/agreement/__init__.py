@@ -1,0 +1,1 @@
+"""The engine as a whole: random programs, examples and applications, against the reference."""

@@ -1,0 +1,204 @@
+"""Random programs over uncertain records: against worlds, ProbLog, and the crisp engine."""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import pytest
+
+import cernis
+from cernis.syntax import parse_term
+from tests.agreement.test_uncertain_cases import run
+from tests.reference.patterns import compact, read_program
+from tests.reference.uncertain import Record, probabilities
+
+EVENTS = ("a", "b", "c")
+FLUENTS = ("f", "g", "h")
+VALUES = ("on", "off")
+
+
+class Drawn:
+    """A program and its records, drawn with a seed."""
+
+    def __init__(self, seed: int, cyclic: bool) -> None:
+        self.chance = random.Random(seed)
+        self.cyclic = cyclic
+        ties = self.chance.choice(["", ":- ties(break).", ":- ties(initiation)."])
+        clauses = [ties, *self._derived()]
+        for place, fluent in enumerate(FLUENTS):
+            clauses += self._fluent(fluent, FLUENTS if cyclic else FLUENTS[:place])
+        # Rules may leave a relation without a rule that mentions it.
+        clauses.append("initiatedAt(seen(X)=true, T) :- happensAt(a(X), T), happensAt(c(X), T).")
+        self.rules = "\n".join(clauses)
+        self.records = self._records()
+
+    def _derived(self) -> list[str]:
+        bodies = [self._body(EVENTS, ()) for _ in range(2)]
+        return [f"happensAt(d(X), T) :- {body}." for body in bodies]
+
+    def _fluent(self, fluent: str, below: tuple[str, ...]) -> list[str]:
+        clauses = []
+        if self.chance.random() < 0.3:
+            value = self.chance.choice(VALUES)
+            clauses.append(f"{self.chance.choice(['', '0.3::'])}initially({fluent}(x)={value}).")
+        for _ in range(self.chance.choice([1, 2, 3])):
+            body = self._body((*EVENTS, "d"), below)
+            clauses.append(f"initiatedAt({fluent}(X)={self.chance.choice(VALUES)}, T) :- {body}.")
+        for _ in range(self.chance.choice([0, 1, 2])):
+            body = self._body((*EVENTS, "d"), below)
+            value = self.chance.choice([*VALUES, "_"])
+            clauses.append(f"terminatedAt({fluent}(X)={value}, T) :- {body}.")
+        return clauses
+
+    def _body(self, events: tuple[str, ...], below: tuple[str, ...]) -> str:
+        chance = self.chance
+        literals = [f"happensAt({chance.choice(events)}(X), T)"]
+        for _ in range(chance.choice([0, 1, 2])):
+            kind = chance.random()
+            sign = chance.choice(["", "\\+ "])
+            if kind < 0.4 or not below:
+                literals.append(f"{sign}happensAt({chance.choice(events)}(X), T)")
+            elif kind < 0.7:
+                value = chance.choice(VALUES)
+                literals.append(f"{sign}holdsAt({chance.choice(below)}(X)={value}, T)")
+            elif kind < 0.85:
+                literals.append(f"{sign}holdsAt(near(X)=true, T)")
+            else:
+                two = [f"happensAt({chance.choice(EVENTS)}(X), T)" for _ in range(2)]
+                literals.append(chance.choice(["({}; {})", "\\+ ({}, {})"]).format(*two))
+        return ", ".join(literals)
+
+    def _records(self) -> list[tuple[float, str, int]]:
+        chance = self.chance
+        found = []
+        for _ in range(chance.choice([3, 6, 9])):
+            name = chance.choice([*EVENTS, "near"])
+            entity = chance.choice(["x", "x", "y"])
+            what = f"near({entity})=true" if name == "near" else f"{name}({entity})"
+            found.append((chance.choice([0.1, 0.5, 0.8, 1.0]), what, chance.randrange(1, 6)))
+        return found
+
+    def reference(self) -> dict[str, dict[int, float]]:
+        records: list[Record] = [(p, parse_term(what), t) for p, what, t in self.records]
+        found = probabilities(read_program(self.rules, "drawn"), records)
+        return {compact(pair): series for pair, series in found.items()}
+
+    def text(self, certain: bool = False) -> str:
+        lines = []
+        for chance, what, time in self.records:
+            name, _, rest = what.partition("(")
+            entity = rest[0]
+            value = "true|" if name == "near" else ""
+            lines.append(f"{1 if certain else chance}::{name}|{time}|{time}|{value}{entity}\n")
+        return "".join(lines)
+
+
+def courses(rules: str, text: str) -> dict[str, dict[int, float]]:
+    """The steps of each pair, by its text."""
+    table = run(rules, text).probabilities.to_pylist()
+    found: dict[str, dict[int, float]] = {}
+    for row in table:
+        pair = f"{row['fluent']}({','.join(row['args'])})={row['value']}"
+        end = row["end"] if row["end"] is not None else 99
+        for time in range(row["start"], end):
+            found.setdefault(pair, {})[time] = row["probability"]
+    return found
+
+
+DECLARED = "points(near(_)=_).\n"
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+@pytest.mark.parametrize("seed", range(60))
+def test_as_the_sum_over_possible_worlds(seed: int, cyclic: bool) -> None:
+    drawn = Drawn(seed, cyclic)
+    print(f"seed {seed}\n{drawn.rules}\n{drawn.text()}")
+    found = courses(DECLARED + drawn.rules, drawn.text())
+    expected = drawn.reference()
+    for pair, series in expected.items():
+        for time, chance in series.items():
+            assert found.get(pair, {}).get(time, 0) == pytest.approx(chance, abs=1e-9), pair
+    assert set(found) <= expected.keys()
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("ties", ["break", "initiation"])
+def test_certain_records_are_as_in_the_crisp_engine(seed: int, ties: str) -> None:
+    """Fluents that rest on records which are uncertain in name only are evaluated as such."""
+    drawn = Drawn(seed, cyclic=seed % 2 == 1)
+    rules = DECLARED + drawn.rules.replace("0.3::", "").replace(":- ties", "% ")
+    print(f"seed {seed}\n{rules}\n{drawn.text()}")
+    # What cannot be told from certainty is uncertain all the same.
+    doubted = drawn.text(certain=True).replace("1::", "0.9999999999999999::")
+    found = run(rules, doubted, ties=ties).probabilities.to_pylist()
+    crisp = cernis.load(rules).run(drawn.text(certain=True), ties=ties).intervals.to_pylist()
+    held = [row for row in found if row["probability"] > 0.5]
+    keys = ("fluent", "args", "value", "start", "end")
+    assert _joined(held) == [tuple(str(row[key]) for key in keys) for row in crisp]
+
+
+def _joined(rows: list[dict[str, object]]) -> list[tuple[str, ...]]:
+    """Rows with those joined that meet: their probabilities may differ by rounding."""
+    found: list[list[object]] = []
+    for row in rows:
+        own = [row["fluent"], row["args"], row["value"], row["start"], row["end"]]
+        if found and found[-1][:3] == own[:3] and found[-1][4] == own[3]:
+            found[-1][4] = own[4]
+        else:
+            found.append(own)
+    return [tuple(map(str, row)) for row in found]
+
+
+def problog_probability(program: str, query: str) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import problog
+        from problog.program import PrologString
+
+        model = PrologString(f"{program}\nquery({query}).")
+        result = problog.get_evaluatable().create_from(model).evaluate()
+    return float(next(iter(result.values()), 0.0))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_problog_agrees(seed: int) -> None:
+    """Rules over three events and a derived one at four points, inertia written in ProbLog."""
+    chance = random.Random(seed)
+    print(f"seed {seed}")
+    facts = [
+        (round(chance.random(), 3), name, time)
+        for time in (1, 2, 3, 4) for name in EVENTS if chance.random() < 0.8
+    ]  # fmt: skip
+    heads = [("d", "happensAt(d, T)")] * 2
+    heads += [("init", "initiatedAt(f=true, T)")] * 2 + [("term", "terminatedAt(f=true, T)")] * 2
+    rules, oracle = [], [f"{p}::{name}({time})." for p, name, time in facts]
+    for name, head in heads:
+        body = _random_body(chance, EVENTS if name == "d" else (*EVENTS, "d"))
+        told = ", ".join(f"{sign}happensAt({event}, T)" for sign, event in body)
+        rules.append(f"{head} :- {told}.")
+        oracle.append(f"{name}(T) :- {', '.join(f'{s}{e}(T)' for s, e in body)}.")
+    oracle += [f"0.0::{name}(0)." for name in EVENTS]
+    oracle.append("holds(T) :- T > 1, P is T - 1, init(P).")
+    oracle.append("holds(T) :- T > 1, P is T - 1, holds(P), \\+ term(P).")
+    text = "".join(f"{p}::{name}|{time}|{time}\n" for p, name, time in facts)
+    rules.append("initiatedAt(any=true, T) :- happensAt(a, T), happensAt(b, T), happensAt(c, T).")
+    found = {row["start"]: row for row in _only_f("\n".join(rules), text)}
+    current = 0.0
+    for time in (2, 3, 4, 5):
+        if time in found:
+            current = found[time]["probability"]
+        elif any(row["end"] == time for row in found.values()):
+            current = 0.0
+        expected = problog_probability("\n".join(oracle), f"holds({time})")
+        assert current == pytest.approx(expected, abs=1e-9)
+
+
+def _only_f(rules: str, text: str) -> list[dict[str, object]]:
+    return [r for r in run(rules, text).probabilities.to_pylist() if r["fluent"] == "f"]
+
+
+def _random_body(chance: random.Random, events: tuple[str, ...]) -> list[tuple[str, str]]:
+    """A positive literal first, then others of either sign."""
+    first, *others = chance.sample(events, chance.choice([1, 2, 3]))
+    return [("", first), *((chance.choice(["", "\\+ "]), other) for other in others)]

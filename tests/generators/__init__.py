@@ -1,0 +1,1 @@
+"""Random programs and streams for them."""

@@ -1,0 +1,388 @@
+"""Sessions over uncertain records: against the definition, point by point, and against runs."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cernis
+from cernis.errors import CernisError, DataError
+from cernis.program import Program
+from cernis.syntax import parse_term
+from tests.agreement.test_random_uncertain_programs import DECLARED, Drawn
+from tests.reference.patterns import compact, read_program
+from tests.reference.uncertain_windows import Told, Windows, folded
+
+LAST = 14
+MORE = "holdsFor(n(X)=true, I) :- holdsFor(f(X)=true, I).\n"
+
+
+class Stream:
+    """A drawn program, and records that come late or are taken back."""
+
+    def __init__(self, seed: int, late: bool) -> None:
+        self.chance = random.Random(seed)
+        drawn = Drawn(seed, cyclic=seed % 3 == 0)
+        self.rules = drawn.rules
+        self.ties = "break" if "ties(break)" in drawn.rules else "initiation"
+        self.told: list[Told] = []
+        for _ in range(16):
+            _, what, _ = self.chance.choice(drawn.records)
+            time = self.chance.randrange(1, LAST)
+            arrival = time + (self.chance.choice([0, 0, 0, 1, 4]) if late else 0)
+            gone = arrival + 1 if late and self.chance.random() < 0.2 else None
+            chance = self.chance.choice([0.1, 0.5, 0.8, 1.0])
+            self.told.append(Told((chance, parse_term(what), time), arrival, gone))
+
+    def lines(self) -> list[tuple[int, str]]:
+        """Text records and retractions, each with its arrival."""
+        found = []
+        for own in self.told:
+            chance, what, time = own.record
+            name, _, rest = compact(what).partition("(")
+            value = "true|" if name == "near" else ""
+            fields = f"{time}|{value}{rest[0]}"
+            found.append((own.arrival, f"{chance}::{name}|{own.arrival}|{fields}"))
+            if own.gone is not None:
+                found.append((own.gone, f"{chance}::-{name}|{own.gone}|{fields}"))
+        return sorted(found)
+
+    def reference(self, window: int) -> Windows:
+        items = read_program(self.rules, "drawn")
+        return Windows(items, self.told, window, 0, ties=self.ties)
+
+    def program(self) -> Program:
+        return cernis.load(DECLARED + self.rules)
+
+
+def pair_of(row: dict[str, Any]) -> str:
+    return f"{row['fluent']}({','.join(row['args'])})={row['value']}"
+
+
+def close(found: set[tuple[Any, ...]], expected: set[tuple[Any, ...]]) -> bool:
+    """Are they equal, probabilities up to rounding?"""
+
+    def rounded(rows: set[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        return sorted(((*row[:-1], round(row[-1], 7)) for row in rows), key=str)
+
+    return rounded(found) == rounded(expected)
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+@pytest.mark.parametrize(("window", "step"), [(4, 2), (9, 3), (3, 4), (LAST, 5)])
+@pytest.mark.parametrize("seed", range(3))
+def test_as_defined(seed: int, window: int, step: int, limit: int | None) -> None:
+    """Late records, retractions, forgetting: the sum of the feed is the answer by definition."""
+    stream = Stream(seed, late=True)
+    print(f"seed {seed}\n{stream.rules}\n{stream.lines()}")
+    reference = stream.reference(window)
+    session = stream.program().uncertain_session(
+        window=window, step=step, start=0, memory=limit, ties=stream.ties
+    )
+    feeds, told, given = [], [], stream.lines()
+    for time in range(step, LAST + step, step):
+        session.insert([line for arrival, line in given if time - step < arrival <= time])
+        feed = session.query(time)
+        feeds.append(feed.table().to_pylist())
+        told += feed.probabilities().to_pylist()
+        reference.query(time)
+        _compare_probabilities(session.probabilities().to_pylist(), reference, time)
+        found = {
+            (f"{name}({','.join(args)})={value}", start, end, chance)
+            for name, args, value, start, end, chance in folded(feeds)
+        }
+        expected = {
+            (compact(pair), *each)
+            for pair in reference.courses
+            for each in reference.intervals(pair, 0.5, limit)
+        }
+        assert close(found, expected), f"at {time}"
+    _compare_settled(told, reference, time)
+
+
+def _compare_settled(told: list[dict[str, Any]], reference: Windows, last: int) -> None:
+    """What the edge has passed was told, each point once, and as it stands."""
+    found: dict[tuple[str, int], float] = {}
+    for row in told:
+        for point in range(row["start"], row["end"]):
+            assert (pair_of(row), point) not in found
+            found[pair_of(row), point] = row["probability"]
+    for pair in reference.courses:
+        for point, chance in enumerate(reference.series(pair), 1):
+            if point <= last - reference.window:
+                told_of = found.pop((compact(pair), point), 0.0)
+                assert told_of == pytest.approx(chance, abs=1e-9), (compact(pair), point)
+    assert not found
+
+
+def _compare_probabilities(rows: list[dict[str, Any]], reference: Windows, time: int) -> None:
+    found: dict[tuple[str, int], float] = {}
+    for row in rows:
+        for point in range(row["start"], time + 2 if row["end"] is None else row["end"]):
+            found[pair_of(row), point] = row["probability"]
+    edge = max(0, time - reference.window)
+    for pair, course in reference.courses.items():
+        for point in range(edge + 1, time + 2):
+            chance = found.pop((compact(pair), point), 0.0)
+            assert chance == pytest.approx(course.get(point, 0.0), abs=1e-9), (compact(pair), point)
+    assert not [key for key in found if key[1] > edge]
+
+
+@pytest.mark.parametrize(
+    "memory", [{}, {"memory": 2}, {"memory": 2, "durations": {"f": (3, 1), "g": (4, 2)}}]
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_batches_of_a_stream_that_is_on_time_are_as_the_whole(
+    seed: int, memory: dict[str, Any]
+) -> None:
+    """However it is cut, and however short the window is."""
+    stream = Stream(seed, late=False)
+    print(f"seed {seed}\n{stream.rules}\n{stream.lines()}")
+    program, text = stream.program(), "\n".join(line for _, line in stream.lines()) + "\n"
+    names = program.uncertain_session(start=0).uncertain
+    whole = program.run_uncertain(
+        text, start=0, end=LAST, uncertain=map(str, names), ties=stream.ties, **memory
+    )
+    expected = [pair_of(row) + str(row) for row in whole.intervals.to_pylist()]
+    for window, step in [(1, 1), (4, 2), (7, 7), (LAST, 3)]:
+        session = program.uncertain_session(
+            window=window, step=step, start=0, ties=stream.ties, **memory
+        )
+        session.insert(text)
+        rows = [session.query(time).table().to_pylist() for time in range(step, LAST, step)]
+        rows.append(session.query(LAST).table().to_pylist())
+        keys = ("fluent", "args", "value", "start", "end", "probability")
+        expected_rows = {
+            tuple(tuple(row[key]) if key == "args" else row[key] for key in keys)
+            for row in whole.intervals.to_pylist()
+        }
+        assert close(folded(rows), expected_rows), (window, step)
+        again = program.run_uncertain(
+            text, start=0, end=LAST, uncertain=map(str, names), ties=stream.ties, window=window,
+            step=step, **memory,
+        )  # fmt: skip
+        found = [pair_of(row) + str(row) for row in again.intervals.to_pylist()]
+        assert found == expected
+        assert again.probability_text() == whole.probability_text()
+        assert again.text() == whole.text()
+
+
+# -- by hand -----------------------------------------------------------------------------------
+
+SWITCH = """
+    initiatedAt(on(X)=true, T) :- happensAt(up(X), T).
+    terminatedAt(on(X)=true, T) :- happensAt(down(X), T).
+"""
+
+
+def changes(feed: Any) -> list[tuple[Any, ...]]:
+    keys = ("change", "fluent", "start", "end", "probability")
+    rows = feed.table().to_pylist()
+    return [tuple(_rounded(row[key]) for key in keys) for row in rows]
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 6) if isinstance(value, float) else value
+
+
+def _sorted(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return sorted((tuple(_rounded(own) for own in row.values()) for row in rows), key=str)
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_saved_and_restored(seed: int, limit: int | None, tmp_path: Path) -> None:
+    """A session that is saved and restored after each query goes on as one that is not."""
+    stream = Stream(seed, late=True)
+    print(f"seed {seed}\n{stream.rules}\n{stream.lines()}")
+    program, file = stream.program(), tmp_path / "s"
+    one = program.uncertain_session(
+        window=6, step=2, start=0, memory=limit, ties=stream.ties,
+        durations={"f": {"mean": 3, "deviation": 1}} if limit else None,
+    )  # fmt: skip
+    two: Any = one
+    one.save(file)
+    for time in range(2, LAST + 2, 2):
+        two = program.restore(file)
+        batch = [line for arrival, line in stream.lines() if time - 2 < arrival <= time]
+        tables = []
+        for session in (one, two):
+            session.insert(batch)
+            feed = session.query(time)
+            given = feed.table(), feed.probabilities(), session.intervals()
+            tables.append([_sorted(table.to_pylist()) for table in given])
+        assert tables[0] == tables[1]
+        two.save(file)
+    with pytest.raises(DataError, match="the rules have changed"):
+        cernis.load(f"{DECLARED}{stream.rules}\n{MORE}").restore(file)
+
+
+def test_what_is_forgotten_goes_on_by_inertia() -> None:
+    session = cernis.load(SWITCH).uncertain_session(window=10, step=5, start=0)
+    session.insert("0.8::up|2|2|a\n0.5::down|4|4|a\n")
+    assert changes(session.query(5)) == [("insert", "on", 3, None, 0.6)]
+    assert len(session) == 2
+    session.query(10)
+    session.query(15)
+    assert len(session) == 0
+    (row,) = session.probabilities().to_pylist()
+    assert (row["start"], row["end"], row["probability"]) == (6, None, pytest.approx(0.4))
+
+
+def test_late_and_retracted_records_correct_what_was_told() -> None:
+    session = cernis.load(SWITCH).uncertain_session(window=20, step=5, start=0)
+    session.insert("0.9::up|1|1|a\n")
+    assert changes(session.query(5)) == [("insert", "on", 1, None, 0.75)]
+    session.insert("down|7|2|a\n")
+    assert changes(session.query(10)) == [
+        ("delete", "on", 1, None, 0.75), ("insert", "on", 2, 3, 0.9),
+    ]  # fmt: skip
+    session.insert("-down|12|2|a\n")
+    assert changes(session.query(15))[-1] == ("insert", "on", 1, None, pytest.approx(0.84375))
+    session.insert("up|40|12|b\n")
+    session.query(40)
+    (late,) = session.counts.too_late
+    assert "too late" in late.reason
+
+
+def test_relations_that_are_not_named_are_certain() -> None:
+    """Over certain records rules may do what is not defined under uncertainty."""
+    rules = (
+        SWITCH
+        + """
+        initiatedAt(open(X)=true, T) :- happensAt(unlock(X), T).
+        ft(open(X)=true, 3) :- grounding(open(X)=true).
+        initiatedAt(both(X)=true, T) :- happensAt(start(open(X)=true), T), holdsAt(on(X)=true, T).
+    """
+    )
+    rules = rules.replace("ft(open(X)=true, 3) :- grounding(open(X)=true).", "ft(open(_)=true, 3).")
+    program = cernis.load(rules)
+    with pytest.raises(CernisError, match="uncertain"):
+        program.uncertain_session(start=0).query(1)
+    session = program.uncertain_session(start=0, uncertain=["up", "down/1"], window=20, step=5)
+    session.insert("0.6::up|1|1|a\n0.7::unlock|2|2|a\nunlock|3|3|a\n")
+    found = changes(session.query(5))
+    (aside,) = session.counts.set_aside
+    assert "not among those" in aside.reason
+    assert ("insert", "open", 4, None, 1.0) in found
+    assert ("insert", "open", 4, 7, 1.0) in changes(session.query(10))
+    probabilities = {row["fluent"]: row for row in session.probabilities().to_pylist()}
+    assert probabilities["both"]["probability"] == pytest.approx(0.6)
+    with pytest.raises(DataError, match="there are down/1, unlock/1, up/1"):
+        program.uncertain_session(uncertain=["upp"])
+
+
+def test_patterns_over_certain_events() -> None:
+    rules = (
+        SWITCH
+        + """
+        rush(X) <- knock(X) seq knock(X) within 8.
+        initiatedAt(seen(X)=true, T) :- happensAt(rush(X), T), holdsAt(on(X)=true, T).
+    """
+    )
+    session = cernis.load(rules).uncertain_session(
+        start=0, window=5, step=5, uncertain=["up", "down"]
+    )
+    session.insert("0.8::up|1|1|a\nknock|4|4|a\nknock|9|9|a\n")
+    assert session.query(5).happenings().num_rows == 0
+    # What began before the window is part of a match in it.
+    (found,) = session.query(10).happenings().to_pylist()
+    assert found["event"] == "rush"
+    chances = {row["fluent"]: row["probability"] for row in session.probabilities().to_pylist()}
+    assert chances == {"on": pytest.approx(0.8), "seen": pytest.approx(0.8)}
+
+
+def test_static_fluents_are_made_of_what_is_credible_as_of_the_query() -> None:
+    program = cernis.load(
+        SWITCH + "dark(X)=true iff on(X)=true, not lit(X)=true.\npoints(lit(_)=_)."
+    )
+    session = program.uncertain_session(window=10, step=10, start=0)
+    session.insert("up|2|2|a\n0.9::lit|5|5|true|a\n0.9::lit|6|6|true|a\ndown|18|18|a\n")
+    found = [change for change in changes(session.query(10)) if change[1] == "dark"]
+    assert found == [("insert", "dark", 1, 4, None), ("insert", "dark", 7, None, None)]
+    found = [change for change in changes(session.query(20)) if change[1] == "dark"]
+    assert found == []
+    found = [change for change in changes(session.query(40)) if change[1] == "dark"]
+    assert found == [("delete", "dark", 7, None, None), ("insert", "dark", 7, 33, None)]
+
+
+def test_policies() -> None:
+    """Final intervals are never taken back; partial ones begin before the next window."""
+    text = "".join(f"0.9::up|{t}|{t}|a\ndown|{t + 4}|{t + 4}|a\n" for t in range(1, 200, 20))
+    text += "0.9::up|3|3|silent\ndown|8|8|silent\n"
+    durations = {"on": (4, 1)}
+    final, early = [], []
+    for policy, told in (("final", final), ("early", early)):
+        session = cernis.load(SWITCH).uncertain_session(
+            window=20, step=10, start=0, memory=2, durations=durations, policy=policy
+        )
+        session.insert(text)
+        for time in range(10, 221, 10):
+            told.append(session.query(time).table().to_pylist())
+    assert all(row["change"] == "insert" for rows in final for row in rows)
+    assert len(folded(final)) >= 5
+    assert ("silent",) in {row[1] for row in folded(final)}
+    assert folded(final) <= folded(early)
+    session = cernis.load(SWITCH).uncertain_session(window=20, step=10, start=0, policy="partial")
+    session.insert("up|19|19|a\n")
+    session.query(10)
+    assert changes(session.query(20)) == []
+    assert changes(session.query(30))[0][:3] == ("insert", "on", 8)
+
+
+def test_memory_is_bounded() -> None:
+    """What is kept of a pair does not grow with the stream, if durations say what is too old."""
+    session = cernis.load(SWITCH).uncertain_session(
+        window=20, step=20, start=0, memory=5, durations={"on": (4, 1)}
+    )
+    sizes = []
+    for time in range(20, 2001, 20):
+        session.insert(f"0.9::up|{time - 15}|{time - 15}|a\n0.9::down|{time - 9}|{time - 9}|a\n")
+        session.query(time)
+        (tracks,) = session._evaluator.tracks.values()
+        sizes.append(len(tracks.memory.points) + len(tracks.found))
+        assert len(tracks.memory.points) <= 5
+    assert max(sizes) <= 12
+    assert len(session) == 2
+
+
+def test_intervals_of_input_fluents_cross_the_edge() -> None:
+    program = cernis.load(
+        "initiatedAt(seen(X)=true, T) :- happensAt(look(X), T), holdsAt(lit(X)=true, T).\n"
+        "collectIntervals(lit(_)=_)."
+    )
+    session = program.uncertain_session(window=10, step=10, start=0)
+    session.insert("0.5::lit|3|3|30|true|a\nlook|25|25|a\n")
+    for time in (10, 20, 30):
+        session.query(time)
+    (row,) = session.probabilities().to_pylist()
+    assert (row["fluent"], row["start"], row["probability"]) == ("seen", 26, 0.5)
+
+
+def test_time_goes_forward_and_nothing_is_nothing() -> None:
+    session = cernis.load(SWITCH).uncertain_session(window=10, start=0)
+    assert session.intervals().num_rows == session.probabilities().num_rows == 0
+    assert session.query(10).table().num_rows == 0
+    with pytest.raises(DataError, match="time goes forward"):
+        session.query(5)
+    with pytest.raises(DataError, match="threshold"):
+        cernis.load(SWITCH).uncertain_session(threshold=2)
+
+
+def test_certain_intervals_do_not_start_where_a_window_sees_them_after_a_gap() -> None:
+    rules = """
+        collectIntervals(dose(_)=given).
+        treated(X)=true iff dose(X)=given.
+        happensAt(begins(X), T) :- happensAt(start(treated(X)=true), T).
+        happensAt(ends(X), T) :- happensAt(end(treated(X)=true), T).
+    """
+    session = cernis.load(SWITCH + rules).uncertain_session(
+        window=10, step=20, start=0, uncertain=["up", "down"]
+    )
+    session.insert("0.8::up|12|12|a\ndose|20|5|15|given|a\ndose|20|12|15|given|b\n")
+    found = [(own["event"], *own["args"], own["occurrence"])
+             for own in session.query(20).happenings().to_pylist()]  # fmt: skip
+    assert sorted(found) == [("begins", "b", 11), ("ends", "a", 14), ("ends", "b", 14)]

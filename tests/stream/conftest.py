@@ -1,3 +1,0 @@
-"""The Spark session that the tests of streams use."""
-
-from tests.spark.conftest import spark as spark
