@@ -1,6 +1,6 @@
 """Everything cernis raises, and the diagnostics that errors carry.
 
-One root, `CernisError`, and one class a kind of trouble. All of them survive pickling, so an
+One root, `CernisError`, and one class for each kind of trouble. All of them survive pickling, so an
 error raised in a worker process arrives whole.
 """
 

@@ -124,7 +124,8 @@ def in_order(columns: list[Ranked], length: int) -> tuple[Integers, Integers]:
 def text_blocks(answer: Answer) -> Iterator[pa.Buffer]:
     """The lines of an answer, sorted, as UTF-8; each ends in a line feed.
 
-    One line a fluent-value pair with any interval, and one a derived event that happened.
+    There is one line for each fluent-value pair with any interval, and one for each derived event
+    that happened.
     """
     parts: list[tuple[str, Iterator[pa.Array]]] = []
     for relation, fluent in answer.fluents.items():

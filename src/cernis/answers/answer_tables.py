@@ -108,7 +108,7 @@ def happening_columns(table: EventTable) -> dict[str, pa.Array]:
 
 
 def argument_titles(names: tuple[str, ...]) -> list[str]:
-    """The names of arguments as titles, told apart from those of the other columns."""
+    """The names of arguments as titles, changed where other columns have the same."""
     taken = {"value", "start", "end", "open", "occurrence", "query"}
     return [f"{name}_" if name in taken else name for name in names]
 
@@ -193,7 +193,7 @@ def _spelled(values: list[Value]) -> pa.Array:
 
 
 def lists_of(columns: list[tuple[Array, Domain | None]], length: int) -> pa.Array:
-    """The texts of several columns as one list a row."""
+    """The texts of several columns as one list for each row."""
     width = len(columns)
     offsets = as_arrow(np.arange(length + 1, dtype=np.int32) * np.int32(width))
     texts = [texts_of(*column) for column in columns]

@@ -24,7 +24,7 @@ Table = TypeVar("Table")
 
 
 def as_text(answer: Answer) -> str:
-    """One line a fluent-value pair with any interval, and a derived event, sorted."""
+    """One line for each fluent-value pair with any interval and each derived event, sorted."""
     return b"".join(text_blocks(answer)).decode()
 
 
@@ -126,7 +126,7 @@ class Result:
         return chosen.select(["fluent", "args", "value"])
 
     def text(self) -> str:
-        """One line a fluent-value pair with any interval, and one a derived event, sorted.
+        """One line for each fluent-value pair with any interval and each derived event, sorted.
 
         With answers as of each query, these stand below `% query` and the query time.
         """

@@ -94,7 +94,7 @@ class UncertainResult:
         )
 
     def text(self) -> str:
-        """One line a pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.
+        """One line for each pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.
 
         Of a certain fluent, intervals have no probability.
         """
@@ -110,7 +110,7 @@ class UncertainResult:
         return _pair_lines("holdsFor", relation, table, entries)
 
     def probability_text(self) -> str:
-        """One line a pair: `probability(F=V, [(2,0.32),(22,0.388)]).`, sorted.
+        """One line for each pair: `probability(F=V, [(2,0.32),(22,0.388)]).`, sorted.
 
         An entry is a point from which on the probability, 0 at first, is another; rounded to nine
         digits.
@@ -174,7 +174,7 @@ def _numbered(
     frame: Callable[[FluentTable], pa.Table], table: FluentTable, numbers: Floats | None
 ) -> pa.Table:
     """The intervals of one fluent in the order of a frame, with a probability each, or null."""
-    # Intervals are told apart by their places while they are put in order.
+    # Intervals are identified by their places while they are sorted.
     places = np.arange(len(table.starts))
     found = frame(
         FluentTable(

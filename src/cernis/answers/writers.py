@@ -54,7 +54,7 @@ def write(result: Result, directory: Path, format_: OutputFormat) -> list[Path]:
 
     As text, `recognised.txt` holds all. Else `intervals` and `happenings` hold all, and there is
     one file with typed columns a fluent in `fluents` and a derived event in `events`. With answers
-    as of each query, the former have them all, told apart by `query`; the latter have the last.
+    as of each query, the former have them all, with a column `query`; the latter have the last.
     Records that were set aside are in `set-aside.csv`, if there are any. Files of an earlier
     result in this folder are removed first; no others are touched.
     """

@@ -1,9 +1,10 @@
 """What depends on what: the graph of pairs and events, its components, levels and order.
 
-After the literature on delayed effects: one vertex a fluent-value pair (and, here, one a derived
-event), immediate edges from the conditions of rules, delayed edges from `fi`. Components are
-formed by contracting first what delayed edges connect and the values of one simple fluent, which
-break one another, and then what immediate edges make a cycle of.
+As in the literature on delayed effects, there is one vertex for each fluent-value pair; here there
+is also one for each derived event. Conditions of rules give immediate edges, and `fi` gives delayed
+ones. Components are formed in two steps: first, vertices that delayed edges connect are contracted,
+and so are the values of one simple fluent, since they break one another; then the strongly
+connected components of immediate edges are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How long the matches of patterns can be, and patterns that can never match.
 
-A length is that of a closed interval, its end minus its start. An event that is told by records, or
-by a rule over time-points, is a point.
+A length is that of a closed interval, its end minus its start. An event of the input, or of a
+rule over time-points, is a point.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ class Report:
     def sorted(self) -> tuple[Diagnostic, ...]:
         """All diagnostics by place, each once.
 
-        That a variable stands alone goes without saying where something worse is said of it.
+        That a variable occurs only once is not reported where there is a more serious diagnostic
+        about it.
         """
         unique = dict.fromkeys(self.diagnostics)
         worse = {d.span for d in unique if d.code != "C035"}

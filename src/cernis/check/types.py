@@ -212,7 +212,7 @@ def infer_types(
 
 
 class _Inference:
-    """Walks rules; variables are nodes of their clause, told apart by the clause's number."""
+    """Walks rules. A variable is a node that is named by its clause's number and its own name."""
 
     def __init__(self, types: Types) -> None:
         self.types = types

@@ -164,7 +164,7 @@ class Ledger:
 
 
 def listed(column: Column) -> list[Value]:
-    """The ids of a column, one a record."""
+    """The ids of a column, one for each record."""
     if isinstance(column, Coded):
         values = column.values[:]
         return [values[at] for at in column.codes.tolist()]

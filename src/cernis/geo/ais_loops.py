@@ -1,9 +1,9 @@
 """AIS sentences to position reports, compiled: one pass over the bytes of many lines.
 
 A line is `[time]!AIVDM,parts,part,sequence,channel,payload,fill*checksum[,time]`. The payload has
-six bits a character. The common position reports, of types 1, 2, 3 and 18, that are in one part are
-decoded here; what is of another type or in several parts is left to others. `cernis.geo.ais` says
-what becomes of it.
+six bits in each character. The common position reports, of types 1, 2, 3 and 18, that are in one
+part are decoded here; what is of another type or in several parts is left to others.
+`cernis.geo.ais` says what becomes of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From positions to the events that maritime rules are about, as one table a relation."""
+"""From positions to the events that maritime rules are about, one table for each relation."""
 
 from __future__ import annotations
 

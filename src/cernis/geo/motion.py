@@ -1,7 +1,8 @@
 """The critical points of tracks: gaps, stops, slow motion, changes of speed and of heading.
 
 What lasts begins at the first position that shows it and ends at the first that does not. What a
-gap cuts off does not end by itself: the gap ends it. It begins anew after the gap if it is there.
+gap cuts off does not end by itself: the gap ends it. It begins again after the gap if it is still
+there.
 """
 
 from __future__ import annotations

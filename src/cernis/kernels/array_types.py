@@ -1,7 +1,7 @@
 """The types of arrays, named once for the whole package.
 
-A name says what the elements are; how many there are, and what they mean, is said where an array is
-used. The module imports numpy alone, so that a layer that compiles nothing can use it.
+A name says what the elements are; how many there are, and what they mean, is documented where an
+array is used. The module imports numpy alone, so that a layer that compiles nothing can use it.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ A rule often compares several columns, some of them computed, some looked up. Co
 takes a pass through memory for each comparison and each operation. Here a program of simple
 instructions is run on a few hundred rows at a time, with everything between in the cache.
 
-A program is a matrix, one instruction a row: operation, destination, first and second operand.
-Registers hold numbers as floats; those of constants are filled beforehand. Masks 0 and 1 hold what
-is true: a test takes away from the mask that is its destination. Comparisons with what is no number
-are false.
+A program is a matrix with one instruction in each row: operation, destination, first and second
+operand. Registers hold numbers as floats; those of constants are filled beforehand. Masks 0 and 1
+hold what is true: a test takes away from the mask that is its destination. Comparisons with what is
+no number are false.
 """
 
 from __future__ import annotations

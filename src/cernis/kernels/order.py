@@ -198,7 +198,7 @@ def _sort_runs(same: Booleans, keys: Integers, order: Integers) -> None:
 
 
 def sorted_runs(same: Booleans, keys: Integers) -> Integers:
-    """The order that sorts each run of rows by keys, a matrix of one line a column.
+    """The order that sorts each run of rows by keys, a matrix with one line for each column.
 
     A run begins with a row that is not marked as the same as the one before it, and stays where
     it is. Equal rows are in any order.

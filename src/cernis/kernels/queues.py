@@ -98,7 +98,7 @@ def first(
 
     For relations in which the other always comes before the trigger. `least`, where it is given,
     is for each trigger the least end that an other may have. What a trigger cannot take is passed
-    over; what is out of the limit's reach is dropped. Others that are points are told by one array
+    over; what is out of the limit's reach is dropped. Others that are points are given by one array
     for their starts and ends.
     """
     found = np.empty(len(groups), np.int64)

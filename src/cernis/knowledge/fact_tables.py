@@ -45,7 +45,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class FactTable:
-    """The facts of a predicate, one column an argument, in the order they were given.
+    """The facts of a predicate, one column for each argument, in the order they were given.
 
     A fact given twice is there twice, so that counting answers counts it twice, as the facts
     themselves would. A predicate without arguments has no columns and as many rows as facts.

@@ -12,7 +12,7 @@ from cernis.tables.columns import pack
 from cernis.tables.domains import Domain
 
 _TABLE = 1 << 22
-"""Keys below this number are told apart through a table."""
+"""Keys below this number are compared through a table."""
 
 
 def distinct(columns: list[Array], domains: Sequence[Domain | None]) -> tuple[Array, Array]:
@@ -57,7 +57,7 @@ def _first_of(which: Array, count: int) -> Array:
 
 
 def packed_numbers(columns: list[Array]) -> tuple[Array, int] | None:
-    """Several numbers a row as one, by the range that each has; None if that is too large."""
+    """The numbers of each row as one, by the range that each has; None if it is too large."""
     if not len(columns[0]) or any(column.dtype.kind not in "if" for column in columns):
         return None
     codes, sizes = [], []

@@ -89,7 +89,8 @@ def shared(
 ) -> T:  # fmt: skip
     """A result about the columns of many rows and some sources, found once for all rules.
 
-    There is one for each question, the last: if a source is another by now, it is found anew.
+    Only the last result of each question is kept: if a source has changed since, it is computed
+    again.
     """
     if rows.length < _MANY:
         return compute()
@@ -123,7 +124,7 @@ def reckon(term: Term, rows: Rows) -> Numeric:
 
 
 def overflow(what: str, term: Term | None) -> OverflowFault:
-    """What is told of a whole number of more than 64 bits, and where it is computed."""
+    """The error about a whole number of more than 64 bits, and where it is computed."""
     spans = [part.span for part in walk(term)] if term is not None else []
     return OverflowFault(what, next((span for span in spans if span != NOWHERE), NOWHERE))
 

@@ -256,7 +256,7 @@ class Fusion:
             raise _Unfit
 
     def _look_up(self, step: Lookup) -> None:
-        """A look-up adds columns; where it also leaves out rows, the program begins anew."""
+        """A look-up adds columns; where it also leaves out rows, a new program begins."""
         rows = lookup_exec(step, self._program.rows, self._context)
         if rows.times is not self._program.rows.times:
             if self._program.code:

@@ -85,7 +85,7 @@ def _is_terminated(
 
 
 def bound_rows(args: list[Term], table: EventTable, rows: Rows) -> Rows:
-    """One row a row of the table, with the values of a literal's variables."""
+    """One row for each row of the table, with the values of a literal's variables."""
     return _bind(args, table, rows, None)
 
 
@@ -174,7 +174,7 @@ def _selected(changes: Changes, context: Context) -> _Selection:
 
 
 def _value_code(value: Term, relation: Relation, context: Context) -> int:
-    """The code by which a value of a fluent is told apart from others."""
+    """The code that identifies a value of a fluent."""
     domain = context.domain("fluent", relation, "value")
     column = constant_column(value, domain).data
     if domain is None:

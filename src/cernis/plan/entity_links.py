@@ -1,18 +1,20 @@
 """Links: by which arguments a stage that has no key falls apart into components of the data.
 
-A record *links* the entities that stand at some of its arguments. Entities that records link, one
-after the other, are a component, and a stage may be evaluated component by component if everything
-that one application of a rule looks at belongs to one. The choice of arguments is right if
+A record *links* the entities that stand at some of its arguments. Entities that are linked,
+directly or through others, form a connected component. A stage may be evaluated component by
+component if everything that one application of a rule looks at belongs to one component.
 
-- the literals that a rule cannot do without hang together by variables that stand at chosen
-  arguments, and are *coherent*: all that stands at the chosen arguments of a row is one component.
-  Records of the input are, since they link it;
-- every other literal shares such a variable with them, so its rows are sent there;
-- the variables at the chosen arguments of the head are among theirs, so that what the rule derives
-  is coherent too.
+The planner chooses argument positions. Call a row *coherent* if the entities at its chosen
+positions all belong to one component. Records of the input are coherent, because each of them links
+the entities that it names. The choice is right if, in every rule,
 
-So coherence passes from the rows of a body to the head, and what a literal shares a variable with
-is in its component. Facts link nothing: only records do.
+- the literals that the rule cannot do without are coherent, and are connected with one another by
+  variables at chosen positions; so all of them are about the same component;
+- every other literal shares such a variable with them, so its rows can be sent to that component;
+- the variables at the chosen positions of the head are among theirs; so the derived row is coherent
+  too, and the reasoning carries on to the rules that use it.
+
+Facts link nothing: only records do.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """How the values of each class of arguments are held: as numbers of one form, or as codes.
 
-This is the one place where it is decided. A class that rules compare or compute with is held as
-an array of numbers as long as all its values are whole numbers, or all are floats, whether they
-come from input, from facts, from the text of rules, or are computed. Any other class is held as
-codes of its domain, and so is one that tells instances apart. Forms are only ever added: what is
-held as codes stays so.
+This is the one place where it is decided. A class that rules compare or compute with is held as an
+array of numbers as long as all its values are whole numbers, or all are floats, whether they come
+from input, from facts, from the text of rules, or are computed. Any other class is held as codes of
+its domain, and so is one whose values identify instances. Forms are only ever added: what is held
+as codes stays so.
 """
 
 from __future__ import annotations

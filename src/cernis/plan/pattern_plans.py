@@ -1,6 +1,6 @@
 """From event patterns to steps.
 
-A pattern is binarised as it is written: operators group from the left.
+A pattern is split into binary operators as it is written, grouped from the left.
 
 What is written around a step (`where`, `within`) belongs to it: under the policies that select
 among matches, only what fits in every way is selected from. A `within` bounds the parts of its

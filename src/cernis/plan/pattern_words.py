@@ -80,7 +80,7 @@ def _atom(step: Occurrences, called: dict[str, str]) -> str:
 
 
 def _named_anew(term: Term, names: Iterator[str]) -> Term:
-    """The term with its variables, in reading order, called as told."""
+    """The term with other names for its variables, given in reading order."""
     if isinstance(term, Variable):
         name = next(names)
         return replace(term, name="_" if name.startswith("_ ") else name)

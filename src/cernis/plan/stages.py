@@ -1,11 +1,12 @@
 """Partition stages: which strata can be evaluated side by side with which key, from the rules.
 
-A key of a relation is a choice of argument positions. A component fits a stage if every rule's
-literals over time carry, at their relations' key positions, the variables that stand at the key
-positions of the head: then what belongs together meets in one partition. Input and what comes from
-an earlier stage may carry only part of the key, if another literal carries all of it and so says
-what is demanded; for a head that leaves part of its key open, its own instances say so. The search
-is greedy: each component goes into the earliest stage it fits, and a stage's key is as short as
+A key of a relation is a choice of argument positions. A component fits a stage if, in every rule,
+each literal over time has at the key positions of its relation the variables that the head has at
+its own: then everything that one application of the rule needs meets in one partition. Input and
+the results of earlier stages may carry only part of the key, if another literal carries all of it:
+the rows of that literal then say which partitions need what. A termination may leave part of the
+key of its head open; then the instances that it can end say which partitions need it. The search is
+greedy: each component goes into the earliest stage it fits, and the key of a stage is as short as
 possible. Where no key fits, a stage may still have links.
 """
 
@@ -55,7 +56,7 @@ class RuleShape:
     is_open: bool = False
     """Does the head leave arguments open, to range over the instances there are?"""
     windows: tuple[frozenset[str], ...] = ()
-    """By which variables windows are told apart: what shares one must not be parted."""
+    """The variables that have windows of their own: rows that share one must stay together."""
     selects: bool = False
     """Does a policy select among matches? Then all that it selects from must meet."""
 

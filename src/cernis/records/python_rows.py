@@ -68,7 +68,7 @@ def _clock_time(given: _Given) -> int | None:
 
 
 def add_json_lines(stream: BinaryIO, gathering: Gathering, source: str) -> None:
-    """Take in a stream of JSON objects or arrays, one a line."""
+    """Take in a stream of JSON objects or arrays, one on each line."""
     place = gathering.sources.begin(source)
     for line in stream:
         gathering.sources.grow(1)

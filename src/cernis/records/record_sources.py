@@ -52,7 +52,8 @@ def read_events(
       is a record if it has a `|` in it and there is no file of that name;
     - an Arrow table or a data frame with a column `name`, or a mapping from names to such tables
       without it;
-    - tuples `(name, arrival, occurrence, ...)` or mappings by title, one a record; or a mapping
+    - tuples `(name, arrival, occurrence, ...)` or mappings by title, one for each record; or a
+      mapping
       from names to such, without the name.
     """
     if isinstance(events, Records):

@@ -408,7 +408,7 @@ def time_points(
 
 
 def _nothing(kind: pa.DataType) -> pa.Scalar:
-    """What an empty cell is filled with, to be told apart by its mask."""
+    """What an empty cell is filled with; its mask says that it is empty."""
     return pa.scalar("", kind) if _is_text(kind) else pa.scalar(0, pa.int64()).cast(kind)
 
 

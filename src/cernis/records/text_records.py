@@ -1,4 +1,4 @@
-"""Text records: `name|arrival|occurrence|args...`, one a line, read column by column.
+"""Text records: `name|arrival|occurrence|args...`, one on each line, read column by column.
 
 A block of text is cut into lines, lines are grouped by their name, and each group goes through
 Arrow's reader of delimited text, as its lines have the same columns, or else are grouped by their
@@ -254,7 +254,7 @@ class _Block:
                 self._by_width(rows, head)
 
     def _tell_clock(self, rows: Integers, retracts: bool) -> None:
-        """Take in lines such as `$clock|3600`; what a clock has told cannot be taken back."""
+        """Take in lines such as `$clock|3600`; what a clock has said cannot be taken back."""
         rows = self._decodable(rows)
         lines = pc.cast(self.lines.take(as_arrow(rows)), pa.string())
         told = pc.list_element(pc.split_pattern(lines, "|", max_splits=2), 1)

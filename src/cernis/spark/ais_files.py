@@ -68,7 +68,7 @@ def read_ais(
     files: str | Path | list[str] | list[Path], *, time: int | None = None,
     spark: SparkSession | None = None,
 ) -> AisFrames:  # fmt: skip
-    """Decode files of AIS sentences, a task a file, as `cernis.geo.ais.read_ais` does.
+    """Decode files of AIS sentences, one task for each file, as `cernis.geo.ais.read_ais` does.
 
     A message in several parts is put together if its parts are in one file. A folder stands for all
     files in it. Raises DataError if there is no such file.

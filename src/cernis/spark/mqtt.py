@@ -250,7 +250,7 @@ class Listener:
             try:
                 self._write_waiting()
             except OSError as error:
-                # The broker was not told: it sends again to whoever listens next.
+                # Nothing was acknowledged: the broker sends again to whoever listens next.
                 self._trouble = error
                 return
 

@@ -86,7 +86,7 @@ class DeltaSink:
 
 @dataclass
 class MemorySink:
-    """A list of tables in this process, for tests and notebooks. A restart begins anew."""
+    """A list of tables in this process, for tests and notebooks. A restart begins with none."""
 
     batches: dict[int, pa.Table] = field(default_factory=dict)
 

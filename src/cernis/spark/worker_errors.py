@@ -1,4 +1,4 @@
-"""What went wrong on a worker, told as the error it was there."""
+"""Errors of workers, raised in the driver as the errors they were there."""
 
 from __future__ import annotations
 

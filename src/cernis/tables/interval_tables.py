@@ -1,4 +1,4 @@
-"""The intervals of a fluent: one list a group, a group being its arguments and its value."""
+"""The intervals of a fluent: one list for each group, which is its arguments and its value."""
 
 from __future__ import annotations
 

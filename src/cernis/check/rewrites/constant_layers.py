@@ -1,9 +1,9 @@
 """Definitions that depend on one another by constants: `close(A, B, 25)` on `close(A, B, 24)`.
 
 By its name alone such a fluent depends on itself. Where every definition has a constant at some
-argument, the definitions with the same constants are those of a part of their own, `close of 25`,
-which is no part of the results; the fluent itself holds whenever one of its parts does. Literals
-with these constants speak of the part. So is an event.
+argument, the definitions with the same constants become those of a fluent of their own, `close of
+25`, which is not part of the results. The original fluent holds whenever one of these does, and
+literals with these constants refer to them. Events are treated in the same way.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from cernis.syntax.tree import Clause, Compound, Term, Variable, functor
 IN_BOX = Relation("inBox", 6)
 """`inBox(Lat, Lon, South, West, North, East)`: the place is in the box, its edges included.
 
-A box whose west is greater than its east goes across the line on which longitudes begin anew.
+A box whose west is greater than its east crosses the date line.
 """
 
 

@@ -1,9 +1,10 @@
 """Terminations that bodies ask for, of fluents some rule of which ends whatever value there is.
 
-Such a termination is one of the value that a literal names, or that other literals of its body
-give. So `terminatedAt(F=V, T)` is there taken apart: something is terminated at T, and, once V has
-its value, a termination of that value is among what is. Where nothing else gives V a value, it
-ranges over the values that are known of the instance, and the literal stays as it is.
+A termination of any value is also a termination of the value that a literal names, or that other
+literals of its body give to V. So `terminatedAt(F=V, T)` is split into two conditions: something is
+terminated at T, and, once V has a value, one of the terminations at T is of that value. Where
+nothing else gives V a value, it ranges over the values that are known of the instance, and the
+literal stays as it is.
 """
 
 from __future__ import annotations

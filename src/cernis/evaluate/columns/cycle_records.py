@@ -1,6 +1,6 @@
 """The causes of a cycle for all arguments there are: records for the kernel that decides them.
 
-Rules that input drives give one record a row. Those that the cycle drives give one for each
+Rules that input drives give one record for each row. Those that the cycle drives give one for each
 instance of their driver; new heads among them may drive others, so this goes on until no instance
 is new.
 """

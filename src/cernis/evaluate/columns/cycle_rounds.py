@@ -1,7 +1,7 @@
 """Definitions that depend on one another: a walk through time, or rounds until nothing changes.
 
-Where rules allow it, all points are decided in the order of time, once (`ordered`). The rest of
-this is about rounds.
+Where rules allow it, all points are decided in the order of time, once
+(`time_walk`). The rest of this is about rounds.
 
 What a rule says of a point depends on what held there, which earlier points decide. So each round
 makes at least one more point of every causal chain right, and keeps right what is: the number of
@@ -9,8 +9,8 @@ rounds is the length of the longest chain, and what no round changes is the answ
 
 Rules mostly fall apart by some arguments, the key: what they say of one entity does not depend on
 others. Entities for which a round has changed nothing drop out of the next. Without a key, what has
-changed tells which instances of each definition are affected, and only those are evaluated again
-(`spreading`). Where chains are long, the work goes through time stretch by stretch: after some
+changed shows which instances of each definition are affected, and only those are evaluated again
+(`affected`). Where chains are long, the work goes through time stretch by stretch: after some
 rounds all before the earliest change of the last one is right, and the next stretch begins there.
 So a round works on a short stretch, and the many points that wait for those before them are not
 worked out in vain.

@@ -1,8 +1,8 @@
 """A cycle decided in one walk through time, where its rules allow that.
 
 Conditions that do not depend on the cycle are decided first, column by column. What is left is
-numbered and given to a kernel (`kernels.unfold`) that goes through all records in the order of
-time. No point is looked at twice, however long the chains of causes are.
+numbered and given to a kernel (`kernels/inertia/unfold.py`) that goes through all records in the
+order of time. No point is looked at twice, however long the chains of causes are.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def cut_at(
     """The intervals of a simple fluent that are over at an edge, and what is carried over it.
 
     That is what holds right after it, and what has effects still to come. What only begins later
-    is neither: it is said anew from what happens after the edge.
+    is neither: it is derived again from what happens after the edge.
     """
     bound = edge + tick
     (piece,) = pieces(table)

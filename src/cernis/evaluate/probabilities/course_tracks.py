@@ -1,6 +1,6 @@
 """The courses of a fluent's pairs as they go on: what is settled, remembered, and found.
 
-A query says the course of each pair anew, from the edge of its window to one tick after the query.
+A query computes the course of each pair from the edge of its window to one tick after the query.
 Points before that are *settled*: they have gone into the memory of possible starts, and the maximal
 intervals that end there are kept. Those that end after are found from the memory at each query,
 and forgotten at the next.

@@ -1,9 +1,9 @@
 """Runs the steps of a rule over uncertain relations: each row is one proof of the rule's head.
 
-Beside its columns a row has literals: the facts that the proof rests on. The table of an uncertain
-event has one argument more, a literal a row, so a step that joins it brings the literal along. A
-negated step keeps a row in those worlds in which nothing comes out of the step for it: it adds
-one literal, the negation of "some proof is true".
+Beside its columns a row has literals: the facts that the proof depends on. The table of an
+uncertain event has one argument more, with a literal in each row, so a step that joins it brings
+the literal. A negated step keeps a row in those worlds in which nothing comes out of the step for
+it: it adds one literal, the negation of "some proof is true".
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def _is_whole(given: object) -> bool:
 
 
 def read_durations(file: Path) -> dict[str, Durations]:
-    """The durations of fluents from a file: a table a fluent, with `mean` and `deviation`."""
+    """The durations of fluents in a file: for each fluent a table of `mean` and `deviation`."""
     try:
         given = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Terminations of uncertain fluents some rule of which ends any value.
+"""Terminations as conditions, for uncertain fluents of which some rule ends any value.
 
-What rules ask of them is in tables of their own, each that of an uncertain event: the terminations
-of whatever value, those of any value, those of a value that rules say, and those of each value,
-which for those of any value are the known ones.
+They are kept in four tables, each like that of an uncertain event: all terminations, whatever their
+value; those whose rules leave the value open; those whose rules name the value; and those of each
+value, in which a termination with an open value stands once for each known value.
 """
 
 from __future__ import annotations

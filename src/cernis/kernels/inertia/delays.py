@@ -5,9 +5,10 @@ through in the order of time, its next action or the next effect, whichever come
 as in `inertia`, and what an effect does is an action too.
 
 An initiation has its effects whether or not it wins its point: ties decide what holds, not what is
-initiated. An initiation whose effects are still to come is *under way*. While one value holds, and
-its first initiation is under way or the last if effects are postponed, three numbers tell all of
-an instance; else it has a list of the values that hold or whose initiations are under way.
+initiated. An initiation whose effects are still to come is *under way*. In the usual case one value
+holds, and the initiation that is under way is its first one, or its last one if effects are
+postponed. Then three numbers describe an instance completely. In all other cases the instance has a
+list of the values that hold or whose initiations are under way.
 """
 
 from __future__ import annotations

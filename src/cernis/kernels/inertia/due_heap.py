@@ -1,7 +1,8 @@
 """A heap of instances by the time they are next due, as part of kernels.
 
-Each instance is in it once at most. Its key is the time it was entered with; by then it may be due
-later, which shows when it comes to the top. So putting off costs nothing, bringing forward little.
+Each instance is in the heap at most once, under the time with which it was entered. If it is
+postponed later, the heap is left alone: that it is not yet due shows when it comes to the top, and
+it is entered again. So postponing costs nothing, and bringing forward costs little.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """From points to intervals where the points are marks on the rows of one sorted table.
 
-Many rules of a fluent look at the same events. What they say is kept as marks on the rows of
-these events (bit j of a row: action j takes place there), so that nothing has to be merged or
-copied. To do the same again changes nothing, so rows marked as the one before them cost next to
-nothing, and mostly they are. Points from elsewhere come as a second, sorted list.
+Many rules of a fluent look at the same events. Where they fire is kept as marks on the rows of
+these events: bit j of a row says that action j takes place there. So nothing has to be merged or
+copied. To repeat an action changes nothing, so a row that has the same marks as the row before it
+costs next to nothing, and most rows have. Points from other sources come as a second, sorted list.
 """
 
 from __future__ import annotations

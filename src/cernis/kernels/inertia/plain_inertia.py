@@ -260,7 +260,7 @@ def _go_on(
     instance: int, end: int, count: Place,
     instances: Integers, values: Integers, starts: Integers, ends: Integers,
 ) -> tuple[Place, Place]:  # fmt: skip
-    """Keep the values that go on after a point: those not broken, and those initiated anew."""
+    """Keep the values that go on after a point: those not broken, and those initiated again."""
     begun, many = _begun(row, stop, actions)
     kept = ZERO
     for each in range(number):

@@ -212,7 +212,7 @@ def subtract_plain(
 
 
 def maximal(owners: Integers, starts: Integers, ends: Integers) -> Lists:
-    """Intervals sorted by owner and start, overlapping or not, as maximal ones, one a row.
+    """Intervals sorted by owner and start, overlapping or not, as maximal ones, one in each row.
 
     Neighbours join. Gives owners, starts and ends.
     """

@@ -1,9 +1,10 @@
 """Intervals mended where points have changed, in the places where rows of many groups are kept.
 
-A group has at most one value at a time, and its rows lie as `kernels.shelves` keeps them: the rows
-of one event with marks on them, other points with their actions, and the intervals that were found
-before. From the first point that has changed on, what holds is found anew. Once it holds as before,
-and nothing else has changed, all after is as it was. So it costs what has changed.
+A group has at most one value at a time. Its rows are kept as `kernels.shelf_rows` describes: the
+rows of one event with marks on them, other points with their actions, and the intervals that were
+derived before. From the first changed point on, the intervals are derived again. As soon as the
+group holds the same value as before, and no further point has changed, the rest stays as it was. So
+the cost depends on how much has changed.
 """
 
 from __future__ import annotations
@@ -313,7 +314,7 @@ def mend_plain(
 ) -> tuple[set[tuple[int, ...]], set[tuple[int, ...]]]:  # fmt: skip
     """The twin of `mend`: groups, starts, ends and values of what is gone, and of what comes.
 
-    All intervals of a group after its first changed point are made anew.
+    All intervals of a group after its first changed point are derived again.
     """
     from cernis.kernels.inertia.plain_inertia import hold_plain
 

@@ -1,6 +1,6 @@
 """Union, intersection and relative complement of two lists of intervals, many pairs in one call.
 
-What lists, operands and groups are is told in `sweep`.
+Lists, operands and groups are those of `list_operations`.
 """
 
 from __future__ import annotations

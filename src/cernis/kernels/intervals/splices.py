@@ -1,8 +1,8 @@
-"""Lists of intervals said anew on some stretches, where those of many groups are kept.
+"""Lists of intervals replaced on some stretches of time, where those of many groups are kept.
 
-The intervals of a group are one list, disjoint and apart, kept as `kernels.shelves` does. On the
-stretches what was there gives way to what was found there. What meets at the edge of a stretch
-becomes one.
+The intervals of a group are one list, disjoint and apart, kept as `kernels.shelf_rows` describes.
+On the stretches, new intervals take the place of the old ones. Intervals that meet at the edge of a
+stretch become one.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def splice(
     groups: Integers, lows: Integers, highs: Integers,
     found_groups: Integers, found_starts: Integers, found_ends: Integers, value: int, lists: Pool,
 ) -> tuple[Matrix, Matrix, Matrix]:  # fmt: skip
-    """How lists of intervals change if, on stretches of groups, they are said anew.
+    """How lists of intervals change if they are replaced on some stretches of their groups.
 
     Stretches are sorted by group and start, and apart; so are the intervals found, of which only
     what lies in the stretches counts. Gives the places and groups of intervals that are gone;

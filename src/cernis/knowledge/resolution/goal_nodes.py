@@ -1,4 +1,4 @@
-"""Goals made ready for the machine: one class of node a kind of goal."""
+"""Goals made ready for the machine: one class of node for each kind of goal."""
 
 # ruff: noqa: D102 - `run` and `shown` mean what `Node` says.
 

@@ -62,7 +62,7 @@ def _asked(
 
 
 def _filling(groundings: Sequence[Grounding], context: Context) -> int:
-    """A number that is another whenever what grounding rules look at is filled anew."""
+    """A number that changes whenever a table that grounding rules look at is filled again."""
     depends = context.memo.once("filled", groundings, lambda: _filled_keys(groundings, context))
     return context.all_fillings if depends is None else sum(map(context.filling, depends))
 

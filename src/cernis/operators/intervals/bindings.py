@@ -64,7 +64,7 @@ def alternatives(rule: IntervalRule) -> list[frozenset[str]]:
 def is_local(rule: IntervalRule, has_groundings: bool) -> bool:
     """Do the lists that a result cannot do without say all about whom it is?
 
-    If so, what is said of a point depends on nothing but what holds there.
+    If so, what the rule derives at a point depends on nothing but what holds there.
     """
     conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
     lookups = [s for s in conditions if isinstance(s, (Lookup, Resolve)) and not _denies(s)]

@@ -1,4 +1,4 @@
-"""Lists of intervals, one a row, fetched and combined."""
+"""Lists of intervals, one for each row, fetched and combined."""
 
 from __future__ import annotations
 

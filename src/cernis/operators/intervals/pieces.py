@@ -1,4 +1,4 @@
-"""Intervals one a row, and what is done to them as they come: united, cut, chosen."""
+"""Intervals as rows, one in each, and what is done to them: united, cut, selected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cernis.tables.columns import pack
 from cernis.tables.interval_tables import FluentTable, empty_table
 
 Piece: TypeAlias = tuple[list[Array], Array, Integers, Integers]
-"""Arguments, value, start and end of intervals, one a row."""
+"""Arguments, value, start and end of intervals, one in each row."""
 
 
 def united(pieces: Iterable[Piece], relation: Relation, context: Context) -> FluentTable:
@@ -72,7 +72,7 @@ def chosen(piece: Piece, mask: Booleans) -> Piece:
 
 
 def pieces(table: FluentTable | None) -> list[Piece]:
-    """The intervals of a table, one a row."""
+    """The intervals of a table, one in each row."""
     if table is None:
         return []
     owner = np.repeat(np.arange(len(table)), np.diff(table.offsets))

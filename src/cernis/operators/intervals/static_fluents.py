@@ -119,7 +119,7 @@ class _Found:
         )  # fmt: skip
 
     def piece(self, context: Context) -> Piece:
-        """The intervals one by one. What was said of points up to the window's edge stands."""
+        """The intervals one by one. What was derived up to the window's edge stands."""
         owner = np.repeat(np.arange(len(self.values)), np.diff(self.offsets))
         bound = context.edge + context.tick
         keep = self.ends > bound

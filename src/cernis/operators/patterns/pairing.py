@@ -490,7 +490,7 @@ def _in_order(
     rows: Rows, groups: Integers, size: int, names: Sequence[str], context: Context,
     backwards: bool = False,
 ) -> Ordered:  # fmt: skip
-    """Matches in order, groups being told apart by some variables.
+    """Matches in order, grouped by the values of some variables.
 
     Several rules may ask for it, and the rounds of a recursion do.
     """

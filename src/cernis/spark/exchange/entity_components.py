@@ -1,9 +1,9 @@
 """Components of linked entities: found before a run, and spread over its buckets by weight.
 
 Where the rules of a stage link entities across any key, a first job gathers which entities records
-link. The driver joins them into components and gives each a bucket, the heaviest first. Tasks are
-told the buckets of linked entities; one that nothing links is a component of its own, in the bucket
-of its hash.
+link. The driver joins them into components and gives each a bucket, the heaviest first. Tasks know
+the buckets of linked entities; one that nothing links is a component of its own, in the bucket of
+its hash.
 
 An entity is known by 64 bits of hash. Should two be the same, they are taken for one: their
 components join, and answers stay right.

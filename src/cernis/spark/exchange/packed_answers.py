@@ -19,7 +19,7 @@ from cernis.tables.narrow import narrow, widen
 
 
 def packed_answer(answer: Answer) -> list[tuple[Any, ...]]:
-    """The content of a blob: one entry a relation."""
+    """The content of a blob: one entry for each relation."""
     found: list[tuple[Any, ...]] = []
     for relation, fluent in answer.fluents.items():
         columns = [packed_column(decoded(*each)) for each in fluent.columns()]

@@ -178,7 +178,7 @@ def _points(number: int, what: What, points: Points, relation: Relation, context
     is_open, is_known = points.values == ANY, points.values < ANY
     codes = np.where(is_known, one_of_any(points.values), points.values)
     if is_open.all():
-        # No value is told: any will do in its place.
+        # All values are open: any value will do in their place.
         columns.append(np.zeros(len(is_open), np.int64))
     else:
         codes = np.where(is_open, codes[~is_open][0], codes)
@@ -188,7 +188,7 @@ def _points(number: int, what: What, points: Points, relation: Relation, context
 
 
 def _value_codes(relation: Relation, context: Context) -> Domain:
-    """The codes by which values of a fluent are told apart, even where they are numbers."""
+    """The codes that identify values of a fluent, even where they are numbers."""
     domain = context.domain("fluent", relation, "value")
     return domain if domain is not None else context.domains.of(("values of", relation))
 

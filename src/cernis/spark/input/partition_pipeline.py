@@ -36,7 +36,7 @@ Batches = Iterator[pa.RecordBatch]
 Ends = tuple["DataFrame", Callable[[Batches], Batches]]
 """The rows that the last step of a job starts from, and the last step."""
 Work = Callable[[Records, int, Clock], Batches]
-"""What is done with the records of a part, whose number it is told."""
+"""What is done with the records of a part; it gets the number of the part."""
 
 
 def partitioned_job(
@@ -78,7 +78,7 @@ class _Parts:
         self.source, self.layout = source, layout
 
     def each(self, work: Work, job: Job) -> DataFrame:
-        """What some work makes of the records of each part, whose number it is told."""
+        """What some work makes of the records of each part; it gets the number of the part."""
         base, run = self.ends(work, job)
         return base.mapInArrow(run, DDL)
 

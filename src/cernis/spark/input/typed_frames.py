@@ -35,7 +35,7 @@ class Titled:
 
     @property
     def ddl(self) -> str:
-        """The columns as Spark is told of them."""
+        """The columns as they are declared to Spark."""
         return ", ".join(f"`{n}` {k}" for n, k in zip(self.names, self.kinds, strict=True))
 
 

@@ -146,7 +146,7 @@ def _parquet_keys(job: Job, split: Split) -> Iterator[Keys]:
             listed = is_in_order(file.schema_arrow.metadata)
             table_of = table_form(name, titles, shapes, split.file, listed=listed)
         except DataError:
-            # It is told by those who read the file.
+            # Those who read the file report it.
             return
         form, columns = table_of.form, table_of.columns
         key = _key(job, form)

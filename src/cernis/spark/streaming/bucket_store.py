@@ -1,4 +1,4 @@
-"""The state of a stream on disk: a few parts a bucket, versioned by micro-batch.
+"""The state of a stream on disk: a few parts for each bucket, versioned by micro-batch.
 
 What a bucket leaves to micro-batch n+1 is version n. A version is a file with a head that lists all
 parts, and the parts that are new; the others are where an earlier version has put them. Parts that
@@ -30,7 +30,7 @@ _HEAD, _LASTING = ".state", ".parts"
 _FILE: Final = rf"\d{{12}}({re.escape(_HEAD)}|{re.escape(_LASTING)})"
 _WASTE: Final = 4
 _LITTLE: Final = 1 << 16
-"""Files are written anew when they are larger than so many times what is needed of them."""
+"""Files are written again when they are larger than so many times what is needed of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Shelf:
         return self.folder / f"{self.step:02}-{self.bucket:05}"
 
     def places(self, version: int) -> dict[str, Place]:
-        """Where the parts of a version are; a DataError if that cannot be told."""
+        """Where the parts of a version are; a DataError if that cannot be found out."""
         file = self._own / f"{version:012}{_HEAD}"
         try:
             with file.open("rb") as stream:

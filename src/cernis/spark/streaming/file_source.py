@@ -1,4 +1,4 @@
-"""A folder as the input of a stream: its files are looked for, and told to Spark in bundles."""
+"""A folder as the input of a stream: its files are looked for, and listed for Spark in bundles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FolderSource:
         return Feeder(Listing(str(self.folder), self.pattern), place, bundles)
 
     def frame(self, feeder: Feeder) -> DataFrame:
-        """The stream of lines that a feeder writes, one a file."""
+        """The stream of lines that a feeder writes, one for each file."""
         reader = self.spark.readStream.format("text").option("cleanSource", "delete")
         if self.at_once is not None:
             reader = reader.option("maxFilesPerTrigger", feeder.bundles.parts)

@@ -3,10 +3,10 @@
 Spark's own source of files passes over what is old or begins with `_`, and forgets in time what it
 has seen. Here a file counts by its path alone: whatever its name and its age, it is read once.
 
-What a listing finds is written as a *bundle* of lines, one a file, into a folder that Spark reads:
-such names and ages it knows how to treat. The *log* has a line for each file that was ever found.
-A bundle is there before its files are in the log, and Spark removes it when its micro-batch is
-done; so whenever the process ends, each file is in a bundle or in the log, or is found anew.
+What a listing finds is written as a *bundle* of lines, one for each file, into a folder that Spark
+reads: such names and ages it knows how to treat. The *log* has a line for each file that was ever
+found. A bundle is there before its files are in the log, and Spark removes it when its micro-batch
+is done; so whenever the process ends, each file is in a bundle or in the log, or is found again.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Entry(NamedTuple):
 
 @dataclass
 class FileLog:
-    """All files that were ever found; on disk, one a line."""
+    """All files that were ever found; on disk, one on each line."""
 
     folder: Path
     known: set[str] = field(init=False, default_factory=set)

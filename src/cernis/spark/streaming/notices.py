@@ -1,4 +1,4 @@
-"""What about the input of a stream is probably not meant, said once, when it is first met."""
+"""Warnings about the input of a stream: what is probably not meant is reported once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cernis.spark.metrics import Metrics
 
 LOGGER: Final = "cernis.stream"
 _MOST: Final = 100
-"""So many things are said; what is met later is counted only."""
+"""At most so many warnings are given; later ones are only counted."""
 _NAMES: Final = 10_000
 """Of so many names that no rule mentions it is known how many records they have."""
 

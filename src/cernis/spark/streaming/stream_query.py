@@ -234,7 +234,7 @@ def _see_files(folder: Checkpoint) -> None:
 
 
 def _see_whole(folder: Checkpoint) -> None:
-    """Refuse a checkpoint that has lost Spark's part: numbers of micro-batches would begin anew."""
+    """Refuse a checkpoint without Spark's part: numbers of micro-batches would start again."""
     if folder.last() >= 0 and not (folder.spark / "offsets").is_dir():
         raise DataError(
             f"the checkpoint {folder.folder} has a state but no {folder.spark}: restore that, or "
@@ -351,7 +351,7 @@ class Stream:
 
 
 def _done(frame: DataFrame, job: StreamJob) -> tuple[pa.Table, dict[str, Any]]:
-    """The changes of a micro-batch, and what is to be told of it."""
+    """The changes of a micro-batch, and its figures."""
     return outcome_of(_rows(frame, job).select("kind", "blob").toArrow(), job.schema)
 
 
