@@ -62,7 +62,7 @@ def best(work: Callable[[], object]) -> tuple[float, float]:
 def _run_class() -> Any:
     """The class `Run`, which stood in another module once."""
     try:
-        return import_module("cernis.evaluate.windowed_run").Run
+        return import_module("cernis.evaluate.run").Run
     except ModuleNotFoundError:
         return import_module("cernis.runtime.run").Run
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 import cernis  # noqa: E402
-from cernis.evaluate.windowed_run import Run  # noqa: E402
+from cernis.evaluate.run import Run  # noqa: E402
 from cernis.plan import Plan  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
 

@@ -13,7 +13,8 @@ import pytest
 
 import cernis
 from cernis.answers.result import as_text
-from cernis.evaluate.windowed_run import Answer, Run
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.run import Run
 from cernis.program import Program
 from examples.records import lines
 from tests.agreement.compare import Scenario, by_engine, by_reference

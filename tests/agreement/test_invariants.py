@@ -15,7 +15,8 @@ import pytest
 import cernis
 from cernis.answers.result import as_text
 from cernis.check.model import FluentKind, Relation
-from cernis.evaluate.windowed_run import Answer, Run
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.run import Run
 from cernis.knowledge.scope import COLLECTIONS
 from cernis.program import Program
 from cernis.syntax import parse, show

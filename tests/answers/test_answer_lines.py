@@ -13,7 +13,7 @@ import cernis
 from cernis.answers import answer_lines
 from cernis.answers.answer_lines import argument_text, template, text_blocks, value_text
 from cernis.check.model import Relation, flatten
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.knowledge.ground_values import Value, term_of, value
 from cernis.syntax import parse_term, show
 from cernis.syntax.tree import Compound, Term

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cernis
-from cernis.evaluate.windowed_run import Run
+from cernis.evaluate.run import Run
 from cernis.operators.measuring import Profile
 from cernis.plan import Plan
 from cernis.plan.logical import Scan, Stratum, parts_of

@@ -24,7 +24,7 @@ from typing import Any
 import cernis
 from cernis.answers.result import Result, as_text
 from cernis.errors import CernisError, OverflowFault
-from cernis.evaluate.windowed_run import windows
+from cernis.evaluate.windows import windows
 from cernis.program import Program
 from cernis.records.record_sources import read_events
 from cernis.session.recognise import bounds

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from cernis.answers.answer_tables import all_intervals, lists_of
 from cernis.answers.result import Result
-from cernis.evaluate.windowed_run import Answer, Window, windows
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.windows import Window, windows
 from cernis.program import Program
 from cernis.records.record_sources import read_events
 from cernis.session.recognise import bounds

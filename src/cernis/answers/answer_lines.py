@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.check.model import Relation
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import Value, term_of
 from cernis.records.arrow_arrays import as_arrow, as_text, as_texts, contents

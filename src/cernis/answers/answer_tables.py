@@ -10,7 +10,7 @@ import pyarrow as pa
 from cernis.answers.answer_lines import argument_text, in_order, ranked, value_text
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.records.arrow_arrays import as_arrow, as_texts

@@ -17,7 +17,7 @@ from cernis.answers.unused_records import is_mostly_unused
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
 from cernis.errors import CernisError
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.records.record_columns import SetAside
 
 Table = TypeVar("Table")

@@ -22,9 +22,9 @@ from cernis.answers.answer_tables import INTERVALS, all_intervals, fluent_frame
 from cernis.answers.result import Summary, find_relation
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
+from cernis.evaluate.answer import Answer
 from cernis.evaluate.probabilities.courses import Courses
 from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer
-from cernis.evaluate.windowed_run import Answer
 from cernis.kernels.array_types import Floats, Integers
 from cernis.records.arrow_arrays import as_arrow, as_text, as_texts
 from cernis.tables.interval_tables import INFINITY, FluentTable

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cernis.check.model import Grounding
-from cernis.evaluate.population import Predicate
+from cernis.evaluate.query_loop import Predicate
 from cernis.evaluate.relation_layout import Spaces
 from cernis.plan.growing_predicates import growing
 from cernis.plan.logical import Definition, parts_of

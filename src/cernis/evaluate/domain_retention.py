@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from cernis.check.model import Definitions, Grounding, Relation
 from cernis.evaluate.changes.affected import literals
-from cernis.evaluate.members import domain_goals
+from cernis.evaluate.population import domain_goals
 from cernis.operators.intervals.bindings import alternatives
 from cernis.plan.builder import Plan
 from cernis.plan.growing_predicates import functors_in, growing

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from cernis.check.model import Definitions, Event, Pair, Relation
-from cernis.evaluate.changes.stores import Rows, Store
-from cernis.evaluate.members import domain_goals
-from cernis.evaluate.working_memory import Admitted
+from cernis.check.model import Definitions, Event, Grounding, Pair, Relation
+from cernis.evaluate.changes.stores import Rows
+from cernis.evaluate.query_loop import Admitted, Encoding, Predicate, WindowRecords
 from cernis.kernels.array_types import Array, Integers
 from cernis.operators.query_context import Context, recoded
 from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Column
 from cernis.tables.domains import Domain, numbers
 from cernis.tables.registers import Register
-
-Predicate: TypeAlias = tuple[str, int]
 
 
 class _Goal:
@@ -63,10 +59,10 @@ class _Goal:
         self._counts = np.zeros(int(numbers.max()) + 1 if len(numbers) else 0, np.int64)
         self._counts[numbers] = counts
 
-    def change(self, change: Admitted, store: Store, context: Context) -> list[Array]:
+    def change(self, change: Admitted, encoding: Encoding, context: Context) -> list[Array]:
         """Count what came and went; gives those who joined or left."""
-        came = self._numbers(change.come, store, context)
-        gone = self._numbers(change.gone, store, context)
+        came = self._numbers(change.come, encoding, context)
+        gone = self._numbers(change.gone, encoding, context)
         top = max((int(own.max()) + 1 for own in (came, gone) if len(own)), default=0)
         if top > len(self._counts):
             more = np.zeros(max(top, 2 * len(self._counts)) - len(self._counts), np.int64)
@@ -91,12 +87,12 @@ class _Goal:
             for column, coded, domain in found
         ]
 
-    def _numbers(self, rows: Rows, store: Store, context: Context) -> Integers:
+    def _numbers(self, rows: Rows, encoding: Encoding, context: Context) -> Integers:
         if self._register is None:
             self.begin(context)
             assert self._register is not None
         columns = [*rows.arguments, *rows.columns[2:3]]
-        own = [*store.domains, store.value_domain]
+        own = [*encoding[0], encoding[1]]
         given = [
             recoded(Column(columns[at], own[at]), domain, len(rows))
             for at, domain in zip(self._positions, self._register.domains, strict=True)
@@ -118,17 +114,21 @@ class Population:
             key: ([np.empty(0, np.int64)] * key[1], 1) for key in keys
         }
 
+    @property
+    def relations(self) -> frozenset[Relation]:
+        """The relations of the input that name members."""
+        return frozenset(goal.relation for goal in self.goals)
+
     def update(
-        self, admitted: Mapping[Relation, Admitted], stores: Mapping[Relation, Store],
-        context: Context,
-    ) -> dict[Predicate, list[list[Array]]]:  # fmt: skip
+        self, admitted: Mapping[Relation, Admitted], memory: WindowRecords, context: Context
+    ) -> dict[Predicate, list[list[Array]]]:
         """Take note of records; gives for each domain who joined or left, and fills the context."""
         changed: dict[Predicate, list[list[Array]]] = {}
         for goal in self.goals:
             change = admitted.get(goal.relation)
             if change is None:
                 continue
-            columns = goal.change(change, stores[goal.relation], context)
+            columns = goal.change(change, memory.encoding(goal.relation), context)
             if len(columns[0]):
                 changed.setdefault(goal.predicate, []).append(columns)
         self.fill(changed)
@@ -153,3 +153,15 @@ def _once_each(columns: list[Array]) -> list[Array]:
     if len(columns) == 1:
         return [np.unique(columns[0])]
     return list(np.unique(np.stack(columns), axis=1))
+
+
+def domain_goals(grounding: Grounding, keys: set[tuple[str, int]]) -> Iterator[Compound]:
+    """The goals that say which domain the arguments of an input entity belong to."""
+    entity = grounding.entity
+    terms = entity.args if isinstance(entity, Event) else (*entity.args, entity.value)
+    names = {term.name for term in terms if isinstance(term, Variable)}
+    for goal in grounding.goals:
+        if isinstance(goal, Compound) and functor(goal) in keys:
+            args = [arg for arg in goal.args if isinstance(arg, Variable) and arg.name in names]
+            if len(args) == len(goal.args):
+                yield goal

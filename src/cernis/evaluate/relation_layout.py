@@ -1,90 +1,20 @@
-"""What a session and its ways of evaluating have in common: spaces, stores, and changes."""
+"""Where the relations of a program are kept: the keys of its stages, and empty stores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
-
-import numpy as np
 
 from cernis.check.model import FluentKind, Relation
-from cernis.evaluate.changes.differences import differing
-from cernis.evaluate.changes.stores import Rows, Store, stacked
-from cernis.evaluate.columns.pattern_history import Past
-from cernis.evaluate.windowed_run import Window, counted_events, watched_fluents
+from cernis.evaluate.changes.stores import Store
+from cernis.evaluate.windows import Window
 from cernis.evaluate.working_memory import Memory
-from cernis.kernels.array_types import Booleans
 from cernis.operators.definitions.rule_heads import slot_domains
-from cernis.operators.query_context import Attempts, Context, Memo
+from cernis.operators.query_context import Context, Memo
 from cernis.plan.builder import Plan
 from cernis.plan.key_reads import Home, Link, homes, links
 from cernis.plan.open_heads import marked_event
 from cernis.tables.domains import Domain, Domains
 from cernis.tables.registers import Register
-
-
-@dataclass(slots=True)
-class Change:
-    """Rows of a relation that are no longer there, and rows that are new.
-
-    The columns of a fluent are start, end and value, those of an event its time, and its start if
-    it is a pattern's.
-    """
-
-    gone: Rows
-    come: Rows
-
-    def __len__(self) -> int:
-        return len(self.gone) + len(self.come)
-
-
-Changed: TypeAlias = dict[Relation, Change]
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a query has changed in the answer, and what it counted on its way."""
-
-    changes: Changed = field(default_factory=dict)
-    conflicts: int = 0
-
-    def add(self, relation: Relation, change: Change) -> None:
-        """Note what has changed of a relation, in addition to what is known by now."""
-        known = self.changes.get(relation)
-        if known is not None:
-            change = Change(stacked(known.gone, change.gone), stacked(known.come, change.come))
-        self.changes[relation] = change
-
-
-@dataclass(slots=True)
-class Standing:
-    """All that one way of evaluating has to know of another's last query to go on from there."""
-
-    query: int
-    fluents: dict[Relation, Rows]
-    """The intervals of all fluents, of the input, too: start, end, value."""
-    events: dict[Relation, Rows]
-    """The happenings of derived events in the window."""
-    begun: dict[Relation, Rows]
-    """The initiations that delayed effects are counted from: time, coded value and end."""
-    remembered: dict[Relation, Rows] = field(default_factory=dict)
-    """Intervals before the window's edge that rules look back at."""
-    seen: dict[Relation, Rows] = field(default_factory=dict)
-    """What the query saw of the fluents that later ones look back at."""
-    history: Past | None = None
-    """What patterns may need of occurrences before the edge."""
-
-
-def rows_of_attempts(attempts: Attempts) -> Rows:
-    """Attempts as they are kept."""
-    return Rows(attempts.arguments, [attempts.times, attempts.values, attempts.ends])
-
-
-def attempts_of(rows: Rows) -> Attempts:
-    """Attempts from rows of them."""
-    times, values, ends = rows.columns
-    return Attempts(rows.arguments, values, times, ends)
 
 
 class Spaces:
@@ -101,7 +31,7 @@ class Spaces:
     def _marking(self) -> dict[Relation, list[Relation]]:
         """For each event, the fluents whose rules mark its happenings."""
         found: dict[Relation, list[Relation]] = {}
-        apart = watched_fluents(self.plan), counted_events(self.plan)
+        apart = self.plan.roles.watched, self.plan.roles.counted
         if self.context.ties != "break":
             return found
         for stage in self.plan.stages:
@@ -186,15 +116,3 @@ def context_of(
     context.memo = memo
     context.sources = checked.sources
     return context
-
-
-def told_apart(old: Rows, new: Rows) -> tuple[Booleans, Booleans]:
-    """Which rows only one of two has: masks over the old and the new."""
-    one, two = [*old.arguments, *old.columns], [*new.arguments, *new.columns]
-    if not len(old) or not len(new):
-        return np.ones(len(old), np.bool_), np.ones(len(new), np.bool_)
-    pairs = [np.promote_types(a.dtype, b.dtype) for a, b in zip(one, two, strict=True)]
-    one = [a.astype(kind, copy=False) for a, kind in zip(one, pairs, strict=True)]
-    two = [b.astype(kind, copy=False) for b, kind in zip(two, pairs, strict=True)]
-    mask = differing(one, two)
-    return mask[: len(old)], mask[len(old) :]

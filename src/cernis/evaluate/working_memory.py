@@ -10,11 +10,13 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.dirt import Dirt
-from cernis.evaluate.changes.stores import Places, Rows, Store, stacked
+from cernis.evaluate.changes.stores import Places, Rows, Store, event_table, stacked
+from cernis.evaluate.query_loop import Admitted, Encoding
 from cernis.evaluate.record_ids import Ledger
-from cernis.evaluate.windowed_run import Window
+from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
+from cernis.operators.intervals.pieces import Piece
 from cernis.records.encoded_input import encoded
 from cernis.records.gathering import NO_RECORD
 from cernis.records.record_columns import (
@@ -29,24 +31,13 @@ from cernis.records.record_columns import (
     one_below_the_other,
 )
 from cernis.records.retractions import resolve
+from cernis.tables.event_tables import EventTable
 
 BEHIND: Final = 1 << 62
 """The bit of places that lie after those of all records of a query."""
 
 _LISTED: Final = 1000
 """Records that were not used are listed up to that many."""
-
-
-@dataclass(slots=True)
-class Admitted:
-    """What has changed in the working memory of one relation."""
-
-    come: Rows
-    gone: Rows
-    groups: Integers
-    """The keys of what came."""
-    fresh: Integers
-    """The keys that came up for the first time."""
 
 
 @dataclass(slots=True)
@@ -131,6 +122,58 @@ class Memory:
             if len(part)
         ]  # fmt: skip
         return min(firsts, default=None)
+
+    # -- what a query sees ------------------------------------------------------------------
+
+    def encoding(self, relation: Relation) -> Encoding:
+        """How the arguments of a relation are encoded, and its value."""
+        return self.stores[relation].domains, self.stores[relation].value_domain
+
+    @property
+    def events(self) -> list[Relation]:
+        """The events of the input."""
+        return [relation for relation, store in self.stores.items() if not store.has_intervals]
+
+    @property
+    def fluents(self) -> list[Relation]:
+        """The fluents of the input."""
+        return [relation for relation, store in self.stores.items() if store.has_intervals]
+
+    def happenings(self, relation: Relation, window: Window) -> EventTable:
+        """What a query sees of an event."""
+        return event_table(self.stores[relation], self.stores[relation].shelf.everything())
+
+    def passed(self, relation: Relation, edge: int) -> EventTable | None:
+        """The happenings up to an edge that the last query has seen."""
+        store = self.stores[relation]
+        table = event_table(store, store.shelf.everything())
+        return table.take(np.flatnonzero(table.times <= edge))
+
+    def intervals(self, relation: Relation, window: Window) -> Piece:
+        """What a query sees of an input fluent, cut at what is forgotten."""
+        rows = self._everything(relation)
+        starts, ends, values = rows.columns[:3]
+        bound = window.forgotten + self._tick
+        seen = ends > bound
+        return (
+            [column[seen] for column in rows.arguments], values[seen],
+            np.maximum(starts[seen], bound), ends[seen],
+        )  # fmt: skip
+
+    def open_at_query(self, relation: Relation, window: Window) -> list[Array] | None:
+        """Arguments and values that a record is about at the query: they may go on after it."""
+        if not self.has_points:
+            return None
+        rows = self._everything(relation)
+        starts, _, values, is_point = rows.columns[:4]
+        last = np.flatnonzero((is_point == 1) & (starts == window.query))
+        return [column[last] for column in (*rows.arguments, values)]
+
+    def _everything(self, relation: Relation) -> Rows:
+        store = self.stores[relation]
+        return store.rows(store.shelf.everything())
+
+    # -- what comes and goes ----------------------------------------------------------------
 
     def insert(self, records: Records, retracts: bool = False) -> None:
         """Take records in, retractions among them; or all as retractions."""

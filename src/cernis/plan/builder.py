@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TypeVar
 
 from cernis.check.catalogue import pattern_head
@@ -50,6 +51,7 @@ from cernis.plan.logical import (
     Stratum,
 )
 from cernis.plan.pattern_plans import Patterns
+from cernis.plan.relation_roles import Roles, roles_of
 from cernis.plan.rule_plans import Pipeline, entity_names, literals_of
 from cernis.plan.stages import (
     RuleShape,
@@ -62,7 +64,7 @@ from cernis.plan.stages import (
 from cernis.syntax.tree import PatternRule, Term, Variable, variables
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """How a program is evaluated: its stages, and what is to be said about them."""
 
@@ -72,15 +74,11 @@ class Plan:
     diagnostics: tuple[Diagnostic, ...]
     forms: Forms = field(compare=False, repr=False)
     """The forms of values as far as the program's text tells; runs add those of their input."""
-    spare: Spare = field(default_factory=lambda: Spare(), compare=False, repr=False)
-    """What runs of the plan have worked out and leave to the next."""
 
-
-class Spare(list[object]):
-    """Things that are put by. They do not travel with the plan."""
-
-    def __reduce__(self) -> tuple[type[Spare], tuple[()]]:
-        return Spare, ()
+    @cached_property
+    def roles(self) -> Roles:
+        """What the rules do with the relations of the program."""
+        return roles_of(self.stages, self.checked.definitions)
 
 
 def make_plan(checked: Checked) -> Plan:

@@ -33,7 +33,7 @@ from cernis.check.model import (
     Unless,
     temporal,
 )
-from cernis.plan.builder import Plan, Spare
+from cernis.plan.builder import Plan
 from cernis.plan.growing_predicates import functors_in, growing
 from cernis.plan.logical import Stratum, names_in
 
@@ -79,7 +79,7 @@ def _part(stage: Plan, keep: Callable[[Stratum], bool]) -> Plan:
         replace(own, strata=tuple(stratum for stratum in own.strata if keep(stratum)))
         for own in stage.stages
     )
-    return replace(stage, stages=stages, spare=Spare())
+    return replace(stage, stages=stages)
 
 
 class _Search:

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from cernis.answers.answer_tables import lists_of, texts_of
 from cernis.check.model import Relation
+from cernis.evaluate.changes.differences import told_apart
 from cernis.evaluate.changes.stores import Rows, stacked
-from cernis.evaluate.relation_layout import Change, Changed, told_apart
+from cernis.evaluate.query_loop import Change, Changed
 from cernis.kernels.array_types import Array
 from cernis.records.arrow_arrays import as_arrow
 from cernis.tables.domains import Domain

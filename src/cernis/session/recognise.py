@@ -12,7 +12,9 @@ import numpy as np
 from cernis.answers.result import Result, Summary
 from cernis.answers.unused_records import missing_fluents
 from cernis.errors import DataError
-from cernis.evaluate.windowed_run import MOST_QUERIES, Answer, Run, Window, windows
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.run import Run
+from cernis.evaluate.windows import MOST_QUERIES, Window, windows
 from cernis.operators.measuring import Profile
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import (

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.relation_layout import Changed
-from cernis.evaluate.windowed_run import windows
+from cernis.evaluate.query_loop import Changed
+from cernis.evaluate.windows import windows
 from cernis.operators.measuring import Timing
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import Records
@@ -84,7 +84,7 @@ def analyze(
         asked = Asked(query, session.choice, session.is_incremental, changes, took)
         found.queries.append(asked)
     if session.last is not None:
-        standing = session.standing()
+        standing = session.handed_over()
         rows = {**standing.fluents, **standing.events}
         found.held = {relation: len(rows[relation]) for relation in rows}
     return found

@@ -15,14 +15,14 @@ from cernis.check.model import FluentKind, Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import Form
 from cernis.errors import DataError
-from cernis.evaluate.changes.from_changes import Incremental
-from cernis.evaluate.columns.from_scratch import Scratch
+from cernis.evaluate.changes.from_changes import FromChanges
+from cernis.evaluate.columns.from_scratch import FromScratch
 from cernis.evaluate.domain_retention import are_anchored
-from cernis.evaluate.fault_places import told_where
 from cernis.evaluate.population import Population
-from cernis.evaluate.relation_layout import Changed, Spaces, Standing, context_of
-from cernis.evaluate.windowed_run import Window, undisturbed
-from cernis.evaluate.working_memory import Admitted, Counts, Memory
+from cernis.evaluate.query_loop import Changed, Evaluator, Handover, News, QueryLoop
+from cernis.evaluate.relation_layout import Spaces, context_of
+from cernis.evaluate.windows import Window
+from cernis.evaluate.working_memory import Counts, Memory
 from cernis.operators.measuring import Timing
 from cernis.operators.query_context import Context, Memo
 from cernis.plan.builder import Plan
@@ -89,7 +89,7 @@ class Choice:
         return cost_of_changes(self.new, self.late)
 
 
-class Session:
+class Session(QueryLoop):
     """Recognises in process, query by query, as events arrive, arrive late, or are taken back.
 
     A query at `q` sees what happened in `(q - window, q]` and was given before; without a window,
@@ -98,6 +98,9 @@ class Session:
     field of tuples and text records) tells records of one relation from one another. Records that
     lie farther after a query than `future` are set aside; without it, all wait for their time.
     """
+
+    memory: Memory
+    population: Population
 
     def __init__(
         self, plan: Plan, window: int | None = None, step: int | None = None,
@@ -139,20 +142,20 @@ class Session:
         self.memory.future = self.future
         self.population = Population(self.plan.checked.definitions)
         patterns = self.plan.checked.definitions.patterns
-        self.may_be_incremental = not patterns and Incremental.fits(self.spaces)
-        self._evaluator = self._made(bool(self.incremental) and self.may_be_incremental)
+        self.may_be_incremental = not patterns and FromChanges.fits(self.spaces)
+        self.evaluator = self._made(bool(self.incremental) and self.may_be_incremental)
 
-    def _made(self, is_incremental: bool) -> Scratch | Incremental:
+    def _made(self, is_incremental: bool) -> Evaluator:
         """A way to evaluate that has seen no query yet."""
         if is_incremental:
-            return Incremental(self.memory, self.spaces)
-        return self._from_scratch(self.spaces.context)
+            return FromChanges(self.memory, self.spaces)
+        return self._from_scratch()
 
     def _working_memory(self) -> Memory:
         return self.spaces.memory()
 
-    def _from_scratch(self, template: Context) -> Scratch:
-        return Scratch(self.plan, self.memory, template)
+    def _from_scratch(self) -> FromScratch:
+        return FromScratch(self.plan, self.memory, self._domains, self.tick)
 
     def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
         return Feed(time, self.version, fluents, events, self.spaces.encoding, conflicts)
@@ -204,12 +207,12 @@ class Session:
     @property
     def kept(self) -> int:
         """How many occurrences that ended before the window are kept for patterns."""
-        return len(self._evaluator.history) if isinstance(self._evaluator, Scratch) else 0
+        return self.evaluator.kept
 
     @property
     def dropped(self) -> int:
         """How many such occurrences were dropped, as no match could need them any more."""
-        return self._evaluator.history.dropped if isinstance(self._evaluator, Scratch) else 0
+        return self.evaluator.dropped
 
     # -- queries ----------------------------------------------------------------------------
 
@@ -224,16 +227,7 @@ class Session:
         see_records(self.forms, (part for own in self.memory.pending.values() for part in own))
         if self.forms.arrays() != self._domains.arrays:
             self._recode()
-        with undisturbed(), told_where(self.plan):
-            context = self._context(window, self.start)
-            if isinstance(self._evaluator, Scratch):
-                self._evaluator.pass_edge(window.edge)
-            self.memory.forget(window)
-            admitted = self.memory.admit(window, self.start)
-            members = self.population.update(admitted, self.memory.stores, context)
-            context.timing = self.timing
-            self._choose(window, admitted)
-            outcome = self._evaluator.query(window, context, admitted, members)
+        outcome = self.answer_query(window)
         self.last = time
         fluents, events = self._shown(outcome.changes)
         next_edge = self._window_of(time + (self.step or 0)).edge
@@ -263,12 +257,20 @@ class Session:
         resume(self, known)
         self._enough = GROWTH * max(self.codes, ROOM)
 
-    def _choose(self, window: Window, admitted: Mapping[Relation, Admitted]) -> None:
+    def context(self, window: Window) -> Context:
+        """What operators can ask for during a query, without any tables yet."""
+        assert self.start is not None
+        context = self._context(window, self.start)
+        context.timing = self.timing
+        return context
+
+    def choose_evaluator(self, news: News) -> None:
         """Evaluate by the way that is likely to cost less, given what came and went.
 
         Where the window does not reach back to the query before, nothing that it sees was seen
         before, and all is evaluated from scratch.
         """
+        admitted, window = news.admitted, news.window
         changed = sum(len(own.come) + len(own.gone) for own in admitted.values())
         late = 0
         if self.last is not None:
@@ -279,7 +281,7 @@ class Session:
         has_gap = window.forgotten > window.edge
         wanted = self.may_be_incremental and not has_gap and self._wants_changes()
         if wanted != self.is_incremental:
-            self.go_on(None if self.last is None else self.standing(), wanted)
+            self.go_on(None if self.last is None else self.handed_over(), wanted)
 
     def _wants_changes(self) -> bool:
         """Is the next query to be evaluated from what has changed, if it can be?"""
@@ -289,16 +291,16 @@ class Session:
         is_cheap = pays(choice.held, choice.new, choice.late, self.is_incremental)
         return is_cheap and not self.memory.has_points
 
-    def standing(self) -> Standing:
+    def handed_over(self) -> Handover:
         """What the last query has left; there must have been one."""
         assert self.last is not None
-        return self._evaluator.standing(self.last)
+        return self.evaluator.handed_over(self.last)
 
-    def go_on(self, standing: Standing | None, is_incremental: bool) -> None:
+    def go_on(self, left: Handover | None, is_incremental: bool) -> None:
         """Evaluate one way or the other from now on, from what the last query has left."""
-        self._evaluator = self._made(is_incremental)
-        if standing is not None:
-            self._evaluator.take_over(standing, self.spaces.context)
+        self.evaluator = self._made(is_incremental)
+        if left is not None:
+            self.evaluator.take_over(left, self.spaces.context)
 
     def more_left(self, out: Outgoing) -> Tree:
         """What is to be left beside what all sessions leave, after a query."""
@@ -307,15 +309,10 @@ class Session:
     def more_resumed(self, tree: Tree, given: Incoming) -> None:
         """Go on from what was left so."""
 
-    def tell(self, standing: Standing) -> None:
-        """Say what was told of some relations before, which the next query finds anew."""
-        assert isinstance(self._evaluator, Scratch)
-        self._evaluator.tell(standing)
-
     @property
     def is_incremental(self) -> bool:
         """Was the last query answered from what had changed?"""
-        return isinstance(self._evaluator, Incremental)
+        return self.evaluator.is_incremental
 
     def edge(self, time: int) -> int:
         """Up to where a query at some time has forgotten all records."""
@@ -359,7 +356,7 @@ class Session:
         """
         from cernis.answers.answer_tables import all_intervals
 
-        answer = self._evaluator.answer()
+        answer = self.evaluator.answer()
         if self.last is not None:
             bound = self.edge(self.last) + self.tick
             answer.fluents = {r: ending_behind(own, bound) for r, own in answer.fluents.items()}

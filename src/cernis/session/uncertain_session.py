@@ -15,14 +15,14 @@ from cernis.answers.answer_tables import texts_of
 from cernis.answers.result import Summary
 from cernis.answers.uncertain_result import UncertainResult
 from cernis.check.model import Relation
+from cernis.evaluate.changes.differences import told_apart
 from cernis.evaluate.changes.stores import Rows
 from cernis.evaluate.probabilities.courses import Courses, certain_course
-from cernis.evaluate.probabilities.uncertain_queries import NO_PROBABILITY, UncertainScratch
+from cernis.evaluate.probabilities.tracked_probabilities import NO_PROBABILITY, TrackedProbabilities
 from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer, uncertain_relations
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.relation_layout import Change, Changed, Standing, told_apart
+from cernis.evaluate.query_loop import Change, Changed, Handover
 from cernis.evaluate.working_memory import Memory
-from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.records.arrow_arrays import as_arrow
 from cernis.records.record_columns import Records
@@ -83,7 +83,7 @@ class UncertainSession(Session):
     window says. So one that ended before the edge may be taken back for a longer one.
     """
 
-    _evaluator: UncertainScratch
+    evaluator: TrackedProbabilities
 
     def __init__(
         self, plan: Plan, chosen: UncertainSettings, window: int | None = None,
@@ -95,31 +95,33 @@ class UncertainSession(Session):
         said = plan.checked.definitions.settings
         ties = ties or (said.ties if said.ties_said else "initiation")
         super().__init__(plan, window, step, start, tick, ties, policy, incremental=False)
-        self.policy = _UncertainPolicy(policy, self.tick, scratch=self._evaluator)
+        self.policy = _UncertainPolicy(policy, self.tick, scratch=self.evaluator)
 
     def _working_memory(self) -> Memory:
         return self.spaces.memory(has_chances=True)
 
-    def _from_scratch(self, template: Context) -> UncertainScratch:
-        return UncertainScratch(self.plan, self.memory, template, self.chosen, self.uncertain)
+    def _from_scratch(self) -> TrackedProbabilities:
+        return TrackedProbabilities(
+            self.plan, self.memory, self._domains, self.tick, self.ties, self.chosen, self.uncertain
+        )
 
-    def go_on(self, standing: Standing | None, is_incremental: bool) -> None:
+    def go_on(self, left: Handover | None, is_incremental: bool) -> None:
         """Evaluate from what the last query has left."""
-        super().go_on(standing, is_incremental)
+        super().go_on(left, is_incremental)
         assert isinstance(self.policy, _UncertainPolicy)
-        self.policy.scratch = self._evaluator
+        self.policy.scratch = self.evaluator
 
     def more_left(self, out: Outgoing) -> Tree:
         """Courses and tracks."""
         from cernis.session.saved.saved_courses import plain_uncertain
 
-        return plain_uncertain(self._evaluator, out)
+        return plain_uncertain(self.evaluator, out)
 
     def more_resumed(self, tree: Tree, given: Incoming) -> None:
         """Go on from courses and tracks."""
         from cernis.session.saved.saved_courses import fill_uncertain
 
-        fill_uncertain(self._evaluator, tree, given)
+        fill_uncertain(self.evaluator, tree, given)
 
     def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
         settled = {r: rows for r, rows in self._settled_rows().items() if len(rows)}
@@ -159,22 +161,22 @@ class UncertainSession(Session):
         """
         see_records(self.forms, records.relations.values())
         self._begin()
-        self._evaluator.keeps = True
+        self.evaluator.keeps = True
         self._enough = sys.maxsize
 
     @property
     def let_go(self) -> dict[Relation, Rows]:
         """The intervals of uncertain fluents that the last query has found to be final."""
-        return self._evaluator.let_go
+        return self.evaluator.let_go
 
     @property
     def settled(self) -> dict[Relation, Courses]:
         """What the last query has settled of the courses of uncertain fluents."""
-        return self._evaluator.settled
+        return self.evaluator.settled
 
     def likely(self) -> dict[Relation, Rows]:
         """The intervals of uncertain fluents as of the last query, but for those let go before."""
-        return self._evaluator.likely()
+        return self.evaluator.likely()
 
     # -- what is known ----------------------------------------------------------------------
 
@@ -202,13 +204,13 @@ class UncertainSession(Session):
         found = UncertainAnswer()
         if self.last is None:
             return found
-        for relation, rows in self._evaluator.likely().items():
+        for relation, rows in self.evaluator.likely().items():
             table, means = fluent_table(rows, *self.spaces.encoding(relation))
             found.fluents[relation], found.means[relation] = table, means
-        found.courses = self._evaluator.courses()
-        for relation, table in self._evaluator.certain().items():
+        found.courses = self.evaluator.courses()
+        for relation, table in self.evaluator.certain().items():
             found.fluents[relation] = table
-            if relation not in self._evaluator.thresholded:
+            if relation not in self.evaluator.thresholded:
                 found.means[relation] = np.ones(len(table.starts))
                 found.courses[relation] = certain_course(table)
         return found
@@ -222,7 +224,7 @@ class _UncertainPolicy(Policy):
     that forgets old starts; `partial` ones begin up to where the next window does.
     """
 
-    scratch: UncertainScratch | None = None
+    scratch: TrackedProbabilities | None = None
 
     def filtered(self, changes: Changed, next_edge: int) -> Changed:
         if self.name == "early":

@@ -8,7 +8,7 @@ from cernis.evaluate.probabilities.course_tracks import joined_courses
 from cernis.evaluate.probabilities.courses import Courses
 from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.windowed_run import windows
+from cernis.evaluate.windows import windows
 from cernis.evaluate.working_memory import Counts
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import Records

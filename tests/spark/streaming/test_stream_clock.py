@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import cernis
-from cernis.evaluate.windowed_run import MOST_QUERIES
+from cernis.evaluate.windows import MOST_QUERIES
 from cernis.records.record_shapes import Shapes
 from cernis.spark.streaming.folder import Entry, address
 from cernis.spark.streaming.stream_input import Input, Rows, read

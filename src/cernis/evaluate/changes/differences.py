@@ -9,9 +9,22 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.snapshots import Entities, Keys, Snapshot
+from cernis.evaluate.changes.stores import Rows
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.hashing import RowTable
 from cernis.tables.domains import Domain
+
+
+def told_apart(old: Rows, new: Rows) -> tuple[Booleans, Booleans]:
+    """Which rows only one of two has: masks over the old and the new."""
+    one, two = [*old.arguments, *old.columns], [*new.arguments, *new.columns]
+    if not len(old) or not len(new):
+        return np.ones(len(old), np.bool_), np.ones(len(new), np.bool_)
+    pairs = [np.promote_types(a.dtype, b.dtype) for a, b in zip(one, two, strict=True)]
+    one = [a.astype(kind, copy=False) for a, kind in zip(one, pairs, strict=True)]
+    two = [b.astype(kind, copy=False) for b, kind in zip(two, pairs, strict=True)]
+    mask = differing(one, two)
+    return mask[: len(old)], mask[len(old) :]
 
 
 def differing(old: list[Array], new: list[Array]) -> Booleans:

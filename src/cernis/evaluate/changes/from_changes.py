@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from cernis.check.model import Boundary, FluentKind, Relation
+from cernis.evaluate.answer import Answer
 from cernis.evaluate.changes.affected import INITIATIONS, TERMINATIONS, literals
 from cernis.evaluate.changes.dirt import Dirt, joined
 from cernis.evaluate.changes.simple_units import EventUnit, SimpleUnit
@@ -14,12 +15,11 @@ from cernis.evaluate.changes.splicing import behind, inside, splice
 from cernis.evaluate.changes.static_units import StaticUnit, can_be_cut
 from cernis.evaluate.changes.stores import Rows, Store, fluent_table
 from cernis.evaluate.changes.units import Kept, Shared, Unit, Update
-from cernis.evaluate.population import Predicate
-from cernis.evaluate.relation_layout import Outcome, Spaces, Standing
-from cernis.evaluate.windowed_run import Answer, Window, counted_events, watched_fluents
-from cernis.evaluate.working_memory import Admitted, Memory
-from cernis.kernels.array_types import Array, Integers
-from cernis.operators.intervals.remembered_intervals import needed_later
+from cernis.evaluate.query_loop import Admitted, Changed, Handover, News, Outcome
+from cernis.evaluate.relation_layout import Spaces
+from cernis.evaluate.windows import Window
+from cernis.evaluate.working_memory import Memory
+from cernis.kernels.array_types import Integers
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.key_reads import Link
@@ -28,8 +28,12 @@ from cernis.plan.open_heads import leaves_open
 from cernis.tables.interval_tables import INFINITY, FluentTable
 
 
-class Incremental:
+class FromChanges:
     """Keeps what was found by key, and evaluates again only what changes affect."""
+
+    is_incremental = True
+    kept = dropped = 0
+    """Programs with patterns, which keep occurrences, are not evaluated so."""
 
     def __init__(self, memory: Memory, spaces: Spaces) -> None:
         self._memory = memory
@@ -37,9 +41,10 @@ class Incremental:
         self._plan = spaces.plan
         self._before: int | None = None
         self._bound = -INFINITY
-        self._watched = watched_fluents(self._plan)
+        self._watched = self._plan.roles.watched
+        self._outcome = Outcome()
         self._kept = Kept(
-            spaces, frozenset(memory.stores), counted=counted_events(self._plan),
+            spaces, frozenset(memory.stores), counted=self._plan.roles.counted,
             watched=self._watched, first_points=_first_points(self._plan),
         )  # fmt: skip
         self._enter_stores()
@@ -96,7 +101,7 @@ class Incremental:
     def fits(spaces: Spaces) -> bool:
         """Can a program be evaluated so?"""
         # What a rule looks back at before the window's edge is not kept by key.
-        if not spaces.are_coded or needed_later(spaces.plan.checked.definitions):
+        if not spaces.are_coded or spaces.plan.roles.looked_back_at:
             return False
         known: set[Relation] = set()
         for stage in spaces.plan.stages:
@@ -108,31 +113,40 @@ class Incremental:
             known |= set(defined)
         return True
 
-    def query(
-        self, window: Window, context: Context, admitted: Mapping[Relation, Admitted],
-        members: Mapping[Predicate, list[list[Array]]],
-    ) -> Outcome:  # fmt: skip
-        """Bring the answer up to a query; its window must reach back to the query before."""
+    def pass_edge(self, window: Window) -> None:
+        """Nothing is to be kept: what is forgotten is asked of each store at the update."""
+
+    def update(self, news: News) -> int:
+        """Bring all that changes affect up to a query; gives the conflicts between values."""
+        window, context, admitted = news.window, news.context, news.admitted
         context.watched = self._watched
-        update = Update(window, context, self._before, members=members)
+        update = Update(window, context, self._before, members=news.members)
         self._miss(update)
         self._forget(update)
         self._make_sure(update)
-        news = self._news(admitted, update)
+        stretches = self._news(admitted, update)
         for relation, change in admitted.items():
-            self._enter(relation, change, news, update)
+            self._enter(relation, change, stretches, update)
         for at, units in enumerate(self._units):
             update.shared[at] = Shared(self._base(units, update))
             for unit in units:
                 with context.timed(tuple(unit.definitions)):
                     unit.update(update)
-        self._before = window.query
-        return update.outcome
+        self._outcome = update.outcome
+        return update.outcome.conflicts
 
-    def standing(self, query: int) -> Standing:
+    def settle(self, news: News) -> None:
+        """Let the next query begin after this one."""
+        self._before = news.window.query
+
+    def changes(self, news: News) -> Changed:
+        """How the answer differs from the one of the query before."""
+        return self._outcome.changes
+
+    def handed_over(self, query: int) -> Handover:
         """What the last query has left."""
         kept = self._kept
-        return Standing(
+        return Handover(
             query,
             {relation: _all(store) for relation, store in kept.fluents.items()},
             {relation: _all(store) for relation, store in kept.events.items()
@@ -140,19 +154,23 @@ class Incremental:
             {relation: _all(store) for relation, store in kept.begun.items()},
         )  # fmt: skip
 
-    def take_over(self, standing: Standing, context: Context) -> None:
+    def assume_reported(self, left: Handover) -> None:
+        """What was reported of relations that are found anew is compared from scratch only."""
+        raise AssertionError("only an evaluation from scratch finds relations anew")
+
+    def take_over(self, left: Handover, context: Context) -> None:
         """Go on from where another has stopped; points are found at the next query."""
         kept = self._kept
         for stores, given in (
-            (kept.fluents, standing.fluents), (kept.events, standing.events),
-            (kept.begun, standing.begun),
+            (kept.fluents, left.fluents), (kept.events, left.events),
+            (kept.begun, left.begun),
         ):  # fmt: skip
             for relation, rows in given.items():
                 if relation in stores:
                     store = stores[relation]
                     store.exchange(_NOWHERE, store.enter(rows)[0], rows)
                     if stores is kept.fluents:
-                        kept.look_ahead(relation, rows, standing.query, context.tick)
+                        kept.look_ahead(relation, rows, left.query, context.tick)
 
     def _miss(self, update: Update) -> None:
         """Note the keys of intervals that are seen no longer, where others may miss them."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.evaluate.changes.differences import told_apart
 from cernis.evaluate.changes.dirt import Dirt, joined
 from cernis.evaluate.changes.splicing import behind, exchanged, exchanged_at
 from cernis.evaluate.changes.stores import Places, Rows, Store
 from cernis.evaluate.changes.units import Kept, Shared, Unit, Update
 from cernis.evaluate.columns.strata import evaluate_definition
-from cernis.evaluate.relation_layout import told_apart
 from cernis.kernels.array_types import Array, Bytes, Integers
 from cernis.kernels.intervals.mending import mend, write_marks
 from cernis.kernels.intervals.stretches import cut as cut_by

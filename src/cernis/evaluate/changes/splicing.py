@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.evaluate.changes.differences import hashed
+from cernis.evaluate.changes.differences import hashed, told_apart
 from cernis.evaluate.changes.dirt import Dirt
 from cernis.evaluate.changes.stores import Places, Rows, Store, stacked
-from cernis.evaluate.relation_layout import Change, told_apart
+from cernis.evaluate.query_loop import Change
 from cernis.kernels.array_types import Integers
 from cernis.kernels.hashing import RowTable
 from cernis.kernels.intervals.list_operations import maximal

@@ -15,11 +15,12 @@ from cernis.evaluate.changes.dirt import Dirt, joined
 from cernis.evaluate.changes.splicing import behind, exchanged, widened
 from cernis.evaluate.changes.stores import Places, Rows, Store, event_table, fluent_table
 from cernis.evaluate.columns.cycle_rounds import Cycle
+from cernis.evaluate.columns.from_scratch import once
 from cernis.evaluate.columns.strata import evaluate_definition
 from cernis.evaluate.columns.window_carry import carried_at
-from cernis.evaluate.population import Predicate
-from cernis.evaluate.relation_layout import Change, Outcome, Spaces, attempts_of, rows_of_attempts
-from cernis.evaluate.windowed_run import Window, once
+from cernis.evaluate.query_loop import Change, Outcome, Predicate, attempts_of, rows_of_attempts
+from cernis.evaluate.relation_layout import Spaces
+from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array, Integers
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.intervals.bindings import alternatives, is_local

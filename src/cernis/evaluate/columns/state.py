@@ -9,7 +9,6 @@ from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.columns.window_carry import cut_at
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.intervals.pieces import Piece, chosen, pieces, united
-from cernis.operators.intervals.remembered_intervals import needed_later
 from cernis.operators.query_context import Attempts, Context
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable, by_time, stacked
@@ -24,7 +23,9 @@ class State:
     the next query says anew.
     """
 
-    def __init__(self, checked: Checked, domains: Domains, tick: int) -> None:
+    def __init__(
+        self, checked: Checked, domains: Domains, tick: int, looked_back_at: frozenset[Relation]
+    ) -> None:
         self._checked = checked
         self._domains = domains
         self._tick = tick
@@ -37,7 +38,7 @@ class State:
         self._happened: dict[Relation, EventTable] = {}
         self._begun: dict[Relation, Attempts] = {}
         self._memory = checked.definitions.settings.memory
-        self._wanted = needed_later(checked.definitions)
+        self._wanted = looked_back_at
         self._seen: dict[Relation, FluentTable] = {}
         self._remembered: dict[Relation, FluentTable] = {}
         self._context: Context | None = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
@@ -21,22 +19,15 @@ from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, InitialPoints, Match, Stratum
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What a query counted on its way."""
-
-    conflicts: int = 0
-
-
-def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> Outcome:
-    """Evaluate every stratum of a plan, from the relations that the context has."""
-    outcome = Outcome()
+def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> int:
+    """Evaluate every stratum of a plan, from what the context has; gives the conflicts."""
+    conflicts = 0
     for stage in plan.stages:
         for stratum in stage.strata:
             with context.timed(stratum.relations):
-                outcome.conflicts += evaluate_stratum(stratum, context, carried)
+                conflicts += evaluate_stratum(stratum, context, carried)
     context.seen = dict(context.fluents)
-    return outcome
+    return conflicts
 
 
 def evaluate_stratum(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:

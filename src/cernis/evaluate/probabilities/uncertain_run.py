@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from cernis.check.model import FluentKind, Pair, Relation
 from cernis.errors import DataError
-from cernis.evaluate.columns.state import State
+from cernis.evaluate.columns.from_scratch import FromScratch
 from cernis.evaluate.columns.strata import evaluate_definition, evaluate_stratum, refuse
-from cernis.evaluate.fault_places import told_where
-from cernis.evaluate.members import Members
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import (
     Courses,
@@ -33,7 +31,11 @@ from cernis.evaluate.probabilities.uncertain_records import (
     add_predicates,
 )
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.windowed_run import Run, Window, undisturbed
+from cernis.evaluate.query_loop import News
+from cernis.evaluate.recorded_input import RecordedInput
+from cernis.evaluate.run import Run
+from cernis.evaluate.windows import Window
+from cernis.evaluate.workspace import leave
 from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.kernels.intervals.list_operations import maximal
 from cernis.operators.definitions.simple_fluents import Carried
@@ -44,6 +46,7 @@ from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, InitialPoints, Stratum, parts_of
 from cernis.records.encoded_input import Encoder, Input, InputEvents, InputFluent
 from cernis.records.record_columns import Records
+from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import INFINITY, FluentTable
 
@@ -64,75 +67,18 @@ class UncertainAnswer:
     """How many shapes of formulas there were."""
 
 
-class UncertainRun(Run):
-    """Evaluates a plan over uncertain input, all of it in one query."""
-
-    def __init__(
-        self, plan: Plan, chosen: UncertainSettings, tick: int | None = None,
-        ties: str | None = None, profile: Profile | None = None,
-    ) -> None:  # fmt: skip
-        said = plan.checked.definitions.settings
-        super().__init__(
-            plan, tick, ties or (said.ties if said.ties_said else "initiation"), profile
-        )
-        self.chosen = chosen
-
-    def over_uncertain(
-        self, records: Records, start: int, end: int, *, intervals: bool = True
-    ) -> UncertainAnswer:
-        """Run over records from start, exclusive, to end; without intervals if none are wanted.
-
-        Those that statically determined fluents are made of are looked for in any case.
-        """
-        workspace = self._prepared(self.forms_of(records))
-        self._enter(workspace)
-        encoder = Encoder(self.checked, self.domains, self.tick)
-        given = encoder.encode_records(records)
-        if self.chosen.uncertain is not None:
-            for relation in uncertain_relations(self.plan, self.chosen.uncertain):
-                _declare(relation, given, encoder)
-        window = Window(start, end, start)
-        with undisturbed(), told_where(self.plan):
-            state = State(self.checked, self.domains, self.tick)
-            context = self._context(self._certain(given), window, start, state)
-            Members(self.checked.definitions).fill(context, given)
-            evaluation = self._evaluation(context, window)
-            answer = evaluation.evaluate(given, intervals)
-            self.after_evaluation(evaluation, context)
-        if workspace.is_worth_keeping():
-            self.plan.spare.append(workspace)
-        return answer
-
-    def _certain(self, given: Input) -> Input:
-        """The records that certain rules look at: uncertain ones have tables of their own."""
-        if self.checked.definitions.domains:
-            # Domains are filled from all records.
-            return given
-        events = {r: own for r, own in given.events.items() if own.chances is None}
-        fluents = {r: own for r, own in given.fluents.items() if own.chances is None}
-        return Input(events, fluents, given.ignored, given.tick)
-
-    def _evaluation(self, context: Context, window: Window) -> Evaluation:
-        return Evaluation(self.plan, self.chosen, context, window, self.counted, self.watched)
-
-    def after_evaluation(self, evaluation: Evaluation, context: Context) -> None:
-        """Hears of the query when all has been evaluated, with what is known by then."""
-
-
 class Evaluation:
     """One query under uncertainty."""
 
     def __init__(
         self, plan: Plan, chosen: UncertainSettings, context: Context, window: Window,
-        counted: frozenset[Relation], watched: frozenset[Relation],
         circuits: Circuits | None = None,
     ) -> None:  # fmt: skip
         self._plan = plan
         self._chosen = chosen
         self._context = context
         self._window = window
-        self._counted = counted
-        self._uncertainty = Uncertainty(watched=set(watched), memo=context.memo)
+        self._uncertainty = Uncertainty(watched=set(plan.roles.watched), memo=context.memo)
         # What is compiled for a rule set serves its next run.
         self._circuits: Circuits = (
             circuits
@@ -146,19 +92,18 @@ class Evaluation:
         self._carried: dict[Relation, Carried] = {}
         self.conflicts = 0
 
-    def evaluate(self, given: Input, intervals: bool) -> UncertainAnswer:
-        """All of it, with the intervals of uncertain fluents or without."""
-        return self._answer(self.run(given), intervals)
-
-    def run(self, given: Input) -> dict[Relation, Definition]:
-        """Bring all strata up to the query; gives what they define."""
+    def run(self, given: Input) -> None:
+        """Bring all strata up to the query."""
         self._input(given)
-        defined: dict[Relation, Definition] = {}
         for stage in self._plan.stages:
             for stratum in stage.strata:
                 self._stratum(stratum)
-                defined |= {definition.relation: definition for definition in stratum.definitions}
-        return defined
+
+    @property
+    def defined(self) -> dict[Relation, Definition]:
+        """What the strata define."""
+        strata = [stratum for stage in self._plan.stages for stratum in stage.strata]
+        return {own.relation: own for stratum in strata for own in stratum.definitions}
 
     def _input(self, given: Input) -> None:
         context, uncertainty = self._context, self._uncertainty
@@ -169,7 +114,7 @@ class Evaluation:
                 add_events(
                     relation, [column[seen] for column in events.arguments], events.domains,
                     events.times[seen], events.chances[seen], context, uncertainty,
-                    once=relation in self._counted,
+                    once=relation in self._plan.roles.counted,
                 )  # fmt: skip
         bound = self._window.forgotten + context.tick
         for relation, own in given.fluents.items():
@@ -230,10 +175,11 @@ class Evaluation:
             self._credible[relation] = credible_table(courses.pairs, found, end + 2 * tick)
         return self._credible[relation]
 
-    def _answer(self, defined: Mapping[Relation, Definition], intervals: bool) -> UncertainAnswer:
+    def answer(self, intervals: bool) -> UncertainAnswer:
+        """What was recognised, with the intervals of uncertain fluents or without."""
         answer = UncertainAnswer(circuits=len(self._circuits))
         hidden = self._plan.checked.definitions.auxiliary
-        for relation, definition in defined.items():
+        for relation, definition in self.defined.items():
             if relation in hidden:
                 continue
             if relation in self.courses:
@@ -248,6 +194,75 @@ class Evaluation:
             elif relation in self._context.events:
                 answer.events[relation] = self._context.events[relation]
         return answer
+
+
+class WholeProbabilities(FromScratch):
+    """Evaluates a plan over uncertain input, all of it in one query."""
+
+    evaluation: Evaluation
+    """The evaluation of the query."""
+
+    def __init__(
+        self, plan: Plan, memory: RecordedInput, domains: Domains, tick: int,
+        chosen: UncertainSettings,
+    ) -> None:  # fmt: skip
+        super().__init__(plan, memory, domains, tick)
+        self._chosen = chosen
+        self._recorded = memory
+
+    def _certain(self, relations: Iterable[Relation]) -> Iterable[Relation]:
+        given = self._recorded.whole
+        uncertain = {r for r, events in given.events.items() if events.chances is not None}
+        uncertain |= {r for r, fluent in given.fluents.items() if fluent.chances is not None}
+        return [relation for relation in relations if relation not in uncertain]
+
+    def _evaluate(self, news: News) -> int:
+        self.evaluation = self._evaluation(news)
+        self.evaluation.run(self._recorded.whole)
+        return self.evaluation.conflicts
+
+    def _evaluation(self, news: News) -> Evaluation:
+        return Evaluation(self._plan, self._chosen, news.context, news.window)
+
+    def settle(self, news: News) -> None:
+        """Nothing: there is no query after this one."""
+
+
+class UncertainRun(Run):
+    """A run over uncertain input, all of it in one query."""
+
+    evaluator: WholeProbabilities
+
+    def __init__(
+        self, plan: Plan, chosen: UncertainSettings, tick: int | None = None,
+        ties: str | None = None, profile: Profile | None = None,
+    ) -> None:  # fmt: skip
+        said = plan.checked.definitions.settings
+        super().__init__(
+            plan, tick, ties or (said.ties if said.ties_said else "initiation"), profile
+        )
+        self.chosen = chosen
+
+    def over_uncertain(
+        self, records: Records, start: int, end: int, *, intervals: bool = True
+    ) -> UncertainAnswer:
+        """Run over records from start, exclusive, to end; without intervals if none are wanted.
+
+        Those that statically determined fluents are made of are looked for in any case.
+        """
+        self.enter_workspace(self.forms_of(records))
+        given = self.encoder.encode_records(records)
+        if self.chosen.uncertain is not None:
+            for relation in uncertain_relations(self.plan, self.chosen.uncertain):
+                _declare(relation, given, self.encoder)
+        self.begin(start)
+        self.memory.take(given)
+        self.query(Window(start, end, start))
+        leave(self.plan, self._workspace)
+        return self.evaluator.evaluation.answer(intervals)
+
+    def _evaluator(self) -> WholeProbabilities:
+        return WholeProbabilities(self.plan, self.memory, self.domains, self.tick, self.chosen)
 
 
 def is_by_chance(rule: object) -> bool:

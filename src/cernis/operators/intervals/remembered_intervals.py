@@ -11,27 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cernis.check.model import Definitions, HoldsFor, IntervalOperation, Relation, StaticLiteral
+from cernis.check.model import Relation
 from cernis.operators.intervals.pieces import pieces, united
 from cernis.operators.query_context import Context
 from cernis.plan.logical import Combine, Fetch, IntervalRule
-
-
-def needed_later(definitions: Definitions) -> frozenset[Relation]:
-    """The fluents that rules with relations between intervals look back at."""
-    if definitions.settings.memory == 0:
-        return frozenset()
-    return frozenset(
-        literal.pair.relation
-        for rule in definitions.statics
-        if any(map(_relates, rule.body))
-        for literal in rule.body
-        if isinstance(literal, HoldsFor)
-    )
-
-
-def _relates(literal: StaticLiteral) -> bool:
-    return isinstance(literal, IntervalOperation) and literal.operator == "allen"
 
 
 def looking_back(rule: IntervalRule, context: Context) -> Context:

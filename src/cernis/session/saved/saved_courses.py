@@ -9,7 +9,7 @@ from cernis.check.model import Relation
 from cernis.evaluate.probabilities.course_tracks import Tracks
 from cernis.evaluate.probabilities.courses import Courses, Pairs
 from cernis.evaluate.probabilities.credible_intervals import Intervals, Memory
-from cernis.evaluate.probabilities.uncertain_queries import UncertainScratch
+from cernis.evaluate.probabilities.tracked_probabilities import TrackedProbabilities
 from cernis.evaluate.relation_layout import Spaces
 from cernis.session.saved.plain_trees import Tree
 from cernis.session.saved.saved_state import Incoming, Outgoing
@@ -20,7 +20,7 @@ Made = Callable[[Relation], Tracks]
 """Gives the tracks of a fluent with nothing in them."""
 
 
-def plain_uncertain(scratch: UncertainScratch, out: Outgoing) -> Tree:
+def plain_uncertain(scratch: TrackedProbabilities, out: Outgoing) -> Tree:
     """Courses and tracks of all fluents, and what the last query let go."""
     return {
         "thresholded": sorted(map(plain_relation, scratch.thresholded)),
@@ -30,7 +30,7 @@ def plain_uncertain(scratch: UncertainScratch, out: Outgoing) -> Tree:
     }
 
 
-def fill_uncertain(scratch: UncertainScratch, tree: Tree, given: Incoming) -> None:
+def fill_uncertain(scratch: TrackedProbabilities, tree: Tree, given: Incoming) -> None:
     """Let an evaluator that has seen no query know what was left."""
     courses = dict(_courses_of(own, given) for own in tree["courses"])
     thresholded = frozenset(relation_of(each) for each in tree["thresholded"])

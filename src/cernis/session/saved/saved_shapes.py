@@ -19,7 +19,7 @@ from cernis.check.model import FluentKind, Relation
 from cernis.check.value_forms import Form as ValueForm
 from cernis.errors import DataError
 from cernis.evaluate.columns.pattern_history import history_keys, leaving
-from cernis.evaluate.probabilities.uncertain_queries import NO_PROBABILITY
+from cernis.evaluate.probabilities.tracked_probabilities import NO_PROBABILITY
 from cernis.evaluate.relation_layout import Spaces
 from cernis.kernels import array_types
 from cernis.plan.uses import head_of

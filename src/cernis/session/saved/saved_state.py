@@ -20,8 +20,9 @@ from cernis.evaluate.changes.stores import Rows
 from cernis.evaluate.columns.pattern_history import Past, occurrence_domains
 from cernis.evaluate.columns.window_carry import UNKNOWN
 from cernis.evaluate.population import Population
+from cernis.evaluate.query_loop import Handover
 from cernis.evaluate.record_ids import Ledger
-from cernis.evaluate.relation_layout import Spaces, Standing
+from cernis.evaluate.relation_layout import Spaces
 from cernis.evaluate.working_memory import Counts, Memory
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.plan.held_forms import Forms
@@ -243,7 +244,7 @@ def left(session: Session) -> Tree:
         "incremental": session.is_incremental,
         "counts": _plain_counts(session.counts),
         "memory": _plain_memory(session.memory, out),
-        "standing": None if session.last is None else _plain_standing(session.standing(), out),
+        "standing": None if session.last is None else _plain_standing(session.handed_over(), out),
         "policy": {
             "known": out.all_rows(session.policy.known),
             "reported": out.all_rows(session.policy.reported),
@@ -397,7 +398,7 @@ def fill_population(population: Population, tree: Tree, given: Incoming) -> None
     population.fill()
 
 
-def _plain_standing(standing: Standing, out: Outgoing) -> Tree:
+def _plain_standing(standing: Handover, out: Outgoing) -> Tree:
     return {
         "query": standing.query,
         "fluents": out.all_rows(standing.fluents),
@@ -425,10 +426,10 @@ def _past_of(tree: Tree, given: Incoming) -> Past:
     )  # fmt: skip
 
 
-def standing_of(tree: Tree, given: Incoming, known: Iterable[Relation]) -> Standing:
+def standing_of(tree: Tree, given: Incoming, known: Iterable[Relation]) -> Handover:
     """What a query has left, of the relations that are known."""
     wanted = set(known)
-    return Standing(
+    return Handover(
         tree["query"],
         given.all_rows(tree["fluents"], wanted),
         given.all_rows(tree["events"], wanted),

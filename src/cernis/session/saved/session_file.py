@@ -18,7 +18,7 @@ from cernis.check.model import FluentKind, Relation
 from cernis.errors import DataError
 from cernis.evaluate.probabilities.durations import Durations
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.relation_layout import Change, Changed
+from cernis.evaluate.query_loop import Change, Changed
 from cernis.plan.builder import Plan
 from cernis.plan.definition_diff import digests
 from cernis.session.feed import Encoding, Feed
@@ -163,9 +163,9 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
     _see_nothing_lost(told, session, known)
     fill_policy(session.policy, own["policy"], given, known)
     session.go_on(standing_of(own["standing"], given, kept), False)
-    session.tell(standing_of(own["standing"], given, known - kept))
+    session.evaluator.assume_reported(standing_of(own["standing"], given, known - kept))
     session.revision = _without(session.query(own["last"]), tree, given, known)
-    session.go_on(session.standing(), bool(own["incremental"]) and session.may_be_incremental)
+    session.go_on(session.handed_over(), bool(own["incremental"]) and session.may_be_incremental)
 
 
 def _see_nothing_lost(told: Iterable[Tree], session: Session, known: set[Relation]) -> None:

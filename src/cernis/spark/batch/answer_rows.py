@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from cernis.answers.answer_tables import happening_columns, interval_columns
 from cernis.check.model import Relation
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.exchange_rows import LAST, Kind, Row
 from cernis.spark.exchange.packed_answers import packed_answer

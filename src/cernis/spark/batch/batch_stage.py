@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cernis.evaluate.windowed_run import windows
+from cernis.evaluate.windows import windows
 from cernis.plan.builder import Plan
 from cernis.plan.routes import Routes
 from cernis.records.record_columns import Kind as Given

@@ -6,22 +6,23 @@ from collections import deque
 
 import numpy as np
 
-from cernis.check.model import FluentKind, Relation
-from cernis.evaluate.columns.state import State
-from cernis.evaluate.windowed_run import Answer, Run, Window, undisturbed, windows
+from cernis.check.model import Relation
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.population import Population
+from cernis.evaluate.query_loop import undisturbed
+from cernis.evaluate.run import Run
+from cernis.evaluate.windows import Window, windows
 from cernis.operators.query_context import Context
+from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
 from cernis.plan.pointwise import Sliced
-from cernis.records.encoded_input import Encoder, Input
 from cernis.records.record_columns import Kind, RecordColumns, Records
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.ownership import Owner
-from cernis.spark.exchange.stage_output import Found, Given, Harvest, What, one_below_the_other
-from cernis.spark.input.bucket_domains import members_at
+from cernis.spark.exchange.stage_links import BucketLinks, FoundParts, SurveyedMembers
+from cernis.spark.exchange.stage_output import Found, Harvest
 from cernis.tables.event_tables import EventTable
-from cernis.tables.interval_tables import empty_table
-
-FoundParts = dict[tuple[Relation, What], list[Found]]
+from cernis.tables.interval_tables import FluentTable
 
 
 class StageRun(Run):
@@ -36,14 +37,27 @@ class StageRun(Run):
         settings = job.settings
         super().__init__(loaded.stage(step), settings.tick, settings.ties)
         self._job = job
-        self._found = found
-        self._given: list[Given] | None = None
         owned = loaded.routes.owned
-        self._earlier = sorted(
+        earlier = sorted(
             relation for relation in loaded.routes.reads[step]
             if any(relation in there for there in owned.values())
         )  # fmt: skip
-        self.harvest = Harvest(frozenset(owned[step]) & frozenset(loaded.routes.onward))
+        self._links = self._linked(
+            earlier, frozenset(owned[step]) & frozenset(loaded.routes.onward)
+        )
+        self._links.put_in(found)
+
+    def _linked(self, earlier: list[Relation], later: frozenset[Relation]) -> BucketLinks:
+        return BucketLinks(earlier, later)
+
+    @property
+    def harvest(self) -> Harvest:
+        """What queries have found for later stages."""
+        return self._links.harvest
+
+    def links(self) -> BucketLinks:
+        """What is put in and taken out at each query."""
+        return self._links
 
     def forms_of(self, records: Records) -> Forms:
         """The forms of values in all of the input, of which these records are a part."""
@@ -51,42 +65,16 @@ class StageRun(Run):
         forms.see(self._values)
         return forms
 
-    def _context(self, given: Input, window: Window, start: int, state: State) -> Context:
-        context = super()._context(given, window, start, state)
+    def context(self, window: Window) -> Context:
+        """What operators can ask for: of some counts, only those of the bucket's own."""
+        context = super().context(window)
         # Else what several buckets find would be counted as often.
         context.owned = self._owner.heads if self._owner.asks else None
         return context
 
-    def before_query(self, number: int, context: Context) -> None:
-        """Put in what earlier stages found as of this query, and who is in each domain."""
-        if self._given is None:
-            parts = self._found.values()
-            self._given = [Given(one_below_the_other(own), context) for own in parts]
-        for relation in self._earlier:
-            self._enter_nothing(relation, context)
-        for given in self._given:
-            given.enter(number, context)
-        if self._job.members is not None:
-            for key, own in self._job.members.items():
-                context.fill(key, members_at(own, number), number + 1)
-
-    def _enter_nothing(self, relation: Relation, context: Context) -> None:
-        fluent = self.checked.catalogue.fluents.get(relation)
-        if fluent is not None and fluent.kind is not FluentKind.INPUT:
-            domains = [context.domain("fluent", relation, at) for at in range(relation.arity)]
-            value = context.domain("fluent", relation, "value")
-            context.fluents[relation] = empty_table(domains, value)
-        else:
-            domains = [context.domain("event", relation, at) for at in range(relation.arity)]
-            none = np.empty(0, np.int64)
-            context.events[relation] = EventTable([none] * len(domains), domains, none)
-
-    def after_query(self, number: int, context: Context) -> None:
-        """Take out what later stages need; earlier stages carry over what is theirs."""
-        for relation in self._earlier:
-            context.fluents.pop(relation, None)
-            context.events.pop(relation, None)
-        self.harvest.add(number, context)
+    def membership(self) -> Population:
+        """Who is in growing domains: some are known from all of the input."""
+        return SurveyedMembers(self.checked.definitions, self._job.members or {})
 
 
 class WindowedRun(StageRun):
@@ -100,8 +88,7 @@ class WindowedRun(StageRun):
     ) -> None:
         super().__init__(job, step, {}, owner, survey)
         self._windows = deque(windows(start, end, job.settings.window, job.settings.step))
-        self._enter(self._prepared(self.forms_of(Records())))
-        self._encoder = Encoder(self.checked, self.domains, self.tick)
+        self.enter_workspace(self.forms_of(Records()))
         self.begin(start)
 
     def last_before(self, time: int) -> int | None:
@@ -115,11 +102,11 @@ class WindowedRun(StageRun):
 
     def take(self, records: Records, found: FoundParts, query: int) -> None:
         """Evaluate the queries up to one, over all records that they may see."""
-        self._found, self._given = found, None
+        self._links.put_in(found)
         with undisturbed():
-            given = self._encoder.encode_records(records)
+            self.memory.take(self.encoder.encode_records(records))
             while self._windows and self._windows[0].query <= query:
-                self.query(self._windows.popleft(), given, self.plan)
+                self.query(self._windows.popleft())
 
     def later(self, part: RecordColumns) -> RecordColumns:
         """The records that a query to come may see."""
@@ -141,6 +128,8 @@ class SlicedRun(StageRun):
     Records must be visible at the end of the run; when they arrived does not matter.
     """
 
+    _links: SlicedLinks
+
     def __init__(
         self, job: Job, step: int, found: FoundParts, owner: Owner, survey: Survey, parts: Sliced,
         start: int,
@@ -148,9 +137,7 @@ class SlicedRun(StageRun):
         super().__init__(job, step, found, owner, survey)
         self._parts = parts
         self._edge = start
-        self._whole: Answer | None = None
-        self._enter(self._prepared(self.forms_of(Records())))
-        self._encoder = Encoder(self.checked, self.domains, self.tick)
+        self.enter_workspace(self.forms_of(Records()))
         self.begin(start)
 
     def take(self, records: Records, query: int) -> None:
@@ -158,33 +145,49 @@ class SlicedRun(StageRun):
 
         Records must tell of all that happens there. Intervals that last on must come again.
         """
-        with undisturbed():
-            given = self._encoder.encode_records(records)
-            self.query(Window(self._edge, query, self._edge), given, self._parts.first)
+        self._take(records, Window(self._edge, query, self._edge), self._parts.first)
         self._edge = query
+
+    def _take(self, records: Records, window: Window, strata: Plan) -> None:
+        self.evaluator.strata = strata
+        with undisturbed():
+            self.memory.take(self.encoder.encode_records(records))
+            self.query(window)
 
     def finish(self, records: Records, end: int) -> Answer:
         """Evaluate what needs whole intervals, over all records that it reads."""
-        self._whole = Answer(self.state.fluents(), self.state.events())
+        assert self.start is not None
+        whole = self.evaluator.whole_answer()
+        self._links.see(
+            {r: own for r, own in whole.fluents.items() if r in self._parts.relations},
+            {r: own for r, own in whole.events.items() if r in self._parts.relations},
+        )
         self.begin(self.start)
         self.queries = 0
-        with undisturbed():
-            given = self._encoder.encode_records(records)
-            self.query(Window(self.start, end, self.start), given, self._parts.rest)
+        self._take(records, Window(self.start, end, self.start), self._parts.rest)
         return self.answer()
 
-    def before_query(self, number: int, context: Context) -> None:
+    def _linked(self, earlier: list[Relation], later: frozenset[Relation]) -> SlicedLinks:
+        return SlicedLinks(earlier, later)
+
+
+class SlicedLinks(BucketLinks):
+    """Links that count only when all slices have been evaluated, and whole lists are there."""
+
+    _whole: tuple[dict[Relation, FluentTable], dict[Relation, EventTable]] | None = None
+
+    def see(self, fluents: dict[Relation, FluentTable], events: dict[Relation, EventTable]) -> None:
+        """Take what all slices have found; the next query is evaluated over it."""
+        self._whole = fluents, events
+
+    def enter(self, context: Context) -> None:
         """Put in what earlier stages found, and what all slices did, when whole lists are there."""
         if self._whole is not None:
-            super().before_query(number, context)
-            fluents, events = self._whole.fluents, self._whole.events
-            context.fluents |= {r: t for r, t in fluents.items() if self._is_first(r)}
-            context.events |= {r: t for r, t in events.items() if self._is_first(r)}
+            super().enter(context)
+            context.fluents |= self._whole[0]
+            context.events |= self._whole[1]
 
-    def after_query(self, number: int, context: Context) -> None:
+    def take(self, context: Context) -> None:
         """Take out what later stages need, when all is there."""
         if self._whole is not None:
-            super().after_query(number, context)
-
-    def _is_first(self, relation: Relation) -> bool:
-        return relation in self._parts.relations
+            super().take(context)

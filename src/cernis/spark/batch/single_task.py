@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from cernis.evaluate.windowed_run import Run, windows
+from cernis.evaluate.run import Run
+from cernis.evaluate.windows import windows
 from cernis.records.mapping import Mappings
 from cernis.records.record_columns import Records
 from cernis.session.recognise import account, bounds

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.plan.pointwise import Sliced
 from cernis.records.record_columns import INFINITE, Form, Kind, RecordColumns, Records
 from cernis.records.record_columns import one_below_the_other as stacked
-from cernis.spark.batch.bucket_runs import FoundParts, SlicedRun, WindowedRun
+from cernis.spark.batch.bucket_runs import SlicedRun, WindowedRun
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.ownership import Owner
+from cernis.spark.exchange.stage_links import FoundParts
 
 Parts = dict[Form, list[RecordColumns]]
 

@@ -17,7 +17,7 @@ from cernis.answers.unused_records import missing_fluents, warn_of_input
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import CernisError
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import SetAside
 from cernis.spark.batch.answer_rows import write_answer
@@ -191,7 +191,7 @@ class Recognised:
 
     def _complete(self, answer: Answer) -> Answer:
         """The answer with relations of which nothing was found, in the order of the program."""
-        from cernis.evaluate.windowed_run import Run
+        from cernis.evaluate.run import Run
 
         nothing = Run(self.plan, self.job.settings.tick, self.job.settings.ties).over({}, 0, 0)
         answer.fluents = {**nothing.fluents, **answer.fluents}

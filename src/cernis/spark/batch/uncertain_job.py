@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer, UncertainRun
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.windowed_run import Window
-from cernis.plan.builder import Plan, Spare
+from cernis.evaluate.windows import Window
+from cernis.plan.builder import Plan
 from cernis.plan.routes import Routes, find_routes
 from cernis.records.gathering import Gathering
 from cernis.records.record_columns import RecordColumns, Records, SetAside
@@ -190,7 +190,7 @@ class UncertainJob:
 
     def _staged(self, stage: Stage, records: Records) -> tuple[UncertainAnswer, Told, list[Found]]:
         own = tuple(each for each in self.plan.stages if each.number == stage.step)
-        plan = replace(self.plan, stages=own, spare=Spare())
+        plan = replace(self.plan, stages=own)
         run = StageRun(plan, self.likely, self.settings.tick, self.settings.ties)
         run.stage = stage
         answer, told = self._run(run, records)

@@ -21,10 +21,13 @@ from cernis.evaluate.probabilities.proofs import Segments, Spoken
 from cernis.evaluate.probabilities.uncertain_run import (
     Evaluation,
     UncertainRun,
+    WholeProbabilities,
     is_by_chance,
     uncertain_relations,
 )
-from cernis.evaluate.windowed_run import Window
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+from cernis.evaluate.query_loop import Changed, News
+from cernis.evaluate.recorded_input import RecordedInput
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.operators.definitions.rule_heads import slot_domains
 from cernis.operators.intervals.pieces import united
@@ -39,6 +42,7 @@ from cernis.records.seen_forms import see_found
 from cernis.spark.exchange.blobs import decoded
 from cernis.spark.exchange.buckets import bucket_of
 from cernis.spark.exchange.pack import arguments_at
+from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable
 
 
@@ -229,16 +233,14 @@ class StageRun(UncertainRun):
                 see_found(forms, part.relation, part.columns)
         return forms
 
-    def _evaluation(self, context: Context, window: Window) -> Evaluation:
-        found = _StageEvaluation(
-            self.plan, self.chosen, context, window, self.counted, self.watched
+    def _evaluator(self) -> WholeProbabilities:
+        return _StageProbabilities(
+            self.plan, self.memory, self.domains, self.tick, self.chosen, self.stage
         )
-        found.stage = self.stage
-        return found
 
-    def after_evaluation(self, evaluation: Evaluation, context: Context) -> None:
+    def tell(self, news: News) -> Changed:
         """Take what later stages ask for, as far as it is the bucket's own."""
-        stage = self.stage
+        stage, evaluation, context = self.stage, self.evaluator.evaluation, news.context
         self.found = []
         for relation in stage.routes.owned[stage.step]:
             if relation in stage.routes.onward:
@@ -246,6 +248,21 @@ class StageRun(UncertainRun):
                 key = [whole.columns[at] for at in stage.key(relation)]
                 mine = bucket_of(key, len(whole), stage.buckets) == stage.bucket
                 self.found.append(whole.take(mine if key else np.ones(len(whole), np.bool_)))
+        return {}
+
+
+class _StageProbabilities(WholeProbabilities):
+    def __init__(
+        self, plan: Plan, memory: RecordedInput, domains: Domains, tick: int,
+        chosen: UncertainSettings, stage: Stage,
+    ) -> None:  # fmt: skip
+        super().__init__(plan, memory, domains, tick, chosen)
+        self._stage = stage
+
+    def _evaluation(self, news: News) -> Evaluation:
+        evaluation = _StageEvaluation(self._plan, self._chosen, news.context, news.window)
+        evaluation.stage = self._stage
+        return evaluation
 
 
 class _StageEvaluation(Evaluation):

@@ -16,7 +16,7 @@ from cernis.check.value_forms import Form as ValueForm
 from cernis.evaluate.domain_retention import are_anchored
 from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import Value
-from cernis.plan.builder import Plan, Spare
+from cernis.plan.builder import Plan
 from cernis.plan.pointwise import Sliced, sliced
 from cernis.plan.routes import Routes, find_routes
 from cernis.records.record_columns import Column, Form
@@ -182,7 +182,7 @@ class Loaded:
         """The plan of one stage only."""
         if number not in self.stages:
             own = tuple(stage for stage in self.plan.stages if stage.number == number)
-            self.stages[number] = replace(self.plan, stages=own, spare=Spare())
+            self.stages[number] = replace(self.plan, stages=own)
         return self.stages[number]
 
     def sliced(self, number: int) -> Sliced | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.plan.routes import Way
 from cernis.records.record_columns import Column, RecordColumns

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.records.encoded_input import encoded
 from cernis.records.record_columns import Column, joined
 from cernis.spark.exchange.blobs import decoded, packed_column, unpacked_column

@@ -26,7 +26,7 @@ from cernis.check.model import (
     Unless,
     goals_of,
 )
-from cernis.evaluate.windowed_run import Window
+from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Floats, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cernis.evaluate.windowed_run import windows
+from cernis.evaluate.windows import windows
 from cernis.records.record_columns import Records
 from cernis.session.recognise import chosen_bounds
 from cernis.spark.exchange.batch_job import Job, Survey

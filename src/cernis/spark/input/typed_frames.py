@@ -17,7 +17,7 @@ from cernis.answers.answer_tables import argument_titles, event_frame, fluent_fr
 from cernis.check.catalogue import pattern_head
 from cernis.check.model import Relation
 from cernis.errors import CernisError, DataError
-from cernis.evaluate.windowed_run import Answer
+from cernis.evaluate.answer import Answer
 from cernis.plan.builder import Plan
 from cernis.records.column_titles import TableForm, table_form
 from cernis.records.record_columns import Kind

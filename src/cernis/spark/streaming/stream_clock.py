@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cernis.evaluate.windowed_run import MOST_QUERIES
+from cernis.evaluate.windows import MOST_QUERIES
 from cernis.kernels.array_types import Booleans, Integers
 from cernis.records.gathering import CLOCK
 from cernis.records.record_columns import (

@@ -12,7 +12,7 @@ import pyarrow as pa
 from cernis.check.amounts import FARTHEST
 from cernis.check.model import Relation
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.windowed_run import MOST_QUERIES
+from cernis.evaluate.windows import MOST_QUERIES
 from cernis.plan.routes import Delivery, Routes, Way
 from cernis.records.record_columns import RecordColumns, Records
 from cernis.session.feed import FEED

@@ -8,14 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cernis.check.model import FluentKind, Relation
+from cernis.check.model import Relation
 from cernis.evaluate.changes.stores import Rows
-from cernis.evaluate.columns.from_scratch import Scratch
-from cernis.evaluate.columns.strata import Outcome
-from cernis.evaluate.relation_layout import Change, Changed
+from cernis.evaluate.columns.from_scratch import FromScratch
+from cernis.evaluate.query_loop import Change, Changed
 from cernis.evaluate.working_memory import Counts, Memory
 from cernis.kernels.array_types import Booleans
-from cernis.operators.query_context import Context
 from cernis.plan.routes import Positions
 from cernis.records.record_columns import Column
 from cernis.records.seen_forms import see_found
@@ -25,10 +23,9 @@ from cernis.session.uncertain_session import UncertainFeed, UncertainSession
 from cernis.spark.exchange.batch_job import Loaded
 from cernis.spark.exchange.blobs import decoded
 from cernis.spark.exchange.buckets import bucket_of
-from cernis.spark.exchange.stage_output import Found, Given, Harvest, What
-from cernis.spark.exchange.stage_output import one_below_the_other as stacked
-from cernis.tables.event_tables import EventTable
-from cernis.tables.interval_tables import INFINITY, empty_table
+from cernis.spark.exchange.stage_links import BucketLinks
+from cernis.spark.exchange.stage_output import Found
+from cernis.tables.interval_tables import INFINITY
 
 
 class Owned(Session):
@@ -82,6 +79,7 @@ class Owned(Session):
 class StageSession(Owned):
     """Recognises the relations of one stage, or of all."""
 
+    evaluator: FromScratch
     _earlier: tuple[Relation, ...] = ()
     _later: frozenset[Relation] = frozenset()
 
@@ -99,33 +97,29 @@ class StageSession(Owned):
         self.belong(keys, bucket, buckets)
         self.is_anchored = loaded.is_anchored
         self._earlier, self._later = earlier, later
-        self._evaluator = self._made(False)
+        self.evaluator = self._from_scratch()
 
-    def _from_scratch(self, template: Context) -> StageScratch:
-        found = StageScratch(self.plan, self.memory, template)
-        found.serve(self._earlier, self._later)
-        return found
-
-    @property
-    def _scratch(self) -> StageScratch:
-        assert isinstance(self._evaluator, StageScratch)
-        return self._evaluator
+    def _from_scratch(self) -> FromScratch:
+        self._links = BucketLinks(self._earlier, self._later)
+        return FromScratch(self.plan, self.memory, self._domains, self.tick, self._links)
 
     def put_in(self, found: Iterable[Found]) -> None:
         """Take what earlier stages found, as of each query of a micro-batch."""
         given = list(found)
         for each in given:
             see_found(self.forms, each.relation, each.columns)
-        self._scratch.put_in(given)
+        self._links.begin(given)
 
     def _recode(self) -> None:
-        before = self._scratch
+        before = self._links
         super()._recode()
-        self._scratch.go_on_within(before)
+        self._links.go_on_within(before)
 
     def taken_out(self) -> list[Found]:
         """What later stages have to know of the queries of a micro-batch, which is over."""
-        return [self._mine(each) for each in self._scratch.taken_out()]
+        found = list(self._links.harvest.taken())
+        self._links.begin(())
+        return [self._mine(each) for each in found]
 
     def _mine(self, found: Found) -> Found:
         key = None if self._keys is None else self._keys[found.relation]
@@ -137,7 +131,8 @@ class StageSession(Owned):
     @property
     def open_intervals(self) -> int:
         """How many intervals are open, as the last query has it."""
-        return self._scratch.open_intervals()
+        ends = [rows.columns[1] for rows in self.evaluator.reported.values()]
+        return sum(int(np.count_nonzero(own == INFINITY)) for own in ends)
 
 
 class UncertainStageSession(Owned, UncertainSession):
@@ -168,68 +163,6 @@ class UncertainStageSession(Owned, UncertainSession):
         """How many intervals of uncertain fluents are open, as the last query has it."""
         ends = [rows.columns[1] for rows in self.likely().values()] if self.last else []
         return sum(int(np.count_nonzero(own == INFINITY)) for own in ends)
-
-
-class StageScratch(Scratch):
-    """Evaluates a stage anew at each query."""
-
-    def serve(self, earlier: tuple[Relation, ...], later: frozenset[Relation]) -> None:
-        """Say which relations earlier stages define, and which later stages read."""
-        self._earlier, self._later = earlier, later
-        self.put_in(())
-
-    def put_in(self, found: Iterable[Found]) -> None:
-        """Take what earlier stages found as of the next queries, which are counted from 0."""
-        self._found: dict[tuple[Relation, What], list[Found]] = {}
-        for each in found:
-            self._found.setdefault((each.relation, each.what), []).append(each)
-        self._given: list[Given] | None = None
-        self._number = 0
-        self._harvest = Harvest(self._later)
-
-    def go_on_within(self, before: StageScratch) -> None:
-        """Go on with the micro-batch of another, whose values had other codes."""
-        self._found, self._number, self._harvest = before._found, before._number, before._harvest
-
-    def taken_out(self) -> list[Found]:
-        """What later stages have to know of these queries."""
-        found = list(self._harvest.taken())
-        self.put_in(())
-        return found
-
-    def open_intervals(self) -> int:
-        """How many intervals are open."""
-        ends = [rows.columns[1] for rows in self._rows.values()]
-        return sum(int(np.count_nonzero(own == INFINITY)) for own in ends)
-
-    def _evaluated(self, context: Context) -> Outcome:
-        for relation in self._earlier:
-            _enter_nothing(relation, context)
-        if self._given is None:
-            self._given = [Given(stacked(parts), context) for parts in self._found.values()]
-        for each in self._given:
-            each.enter(self._number, context)
-        outcome = super()._evaluated(context)
-        # Earlier stages carry over what is theirs.
-        for relation in self._earlier:
-            context.fluents.pop(relation, None)
-            context.events.pop(relation, None)
-        self._harvest.add(self._number, context)
-        self._number += 1
-        return outcome
-
-
-def _enter_nothing(relation: Relation, context: Context) -> None:
-    fluent = context.catalogue.fluents.get(relation)
-    if fluent is not None and fluent.kind is not FluentKind.INPUT:
-        domains = [context.domain("fluent", relation, at) for at in range(relation.arity)]
-        context.fluents[relation] = empty_table(
-            domains, context.domain("fluent", relation, "value")
-        )
-    else:
-        domains = [context.domain("event", relation, at) for at in range(relation.arity)]
-        none = np.empty(0, np.int64)
-        context.events[relation] = EventTable([none] * len(domains), domains, none)
 
 
 def table_of(feed: Feed) -> pa.Table:

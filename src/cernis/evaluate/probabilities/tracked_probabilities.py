@@ -1,4 +1,4 @@
-"""Queries of a session over uncertain records: what the window says, and what stands before it.
+"""Probabilities query by query: what the window says, and what stands before it.
 
 At a query the probability of each pair right after the edge of the window is what the query before
 said of that point; from there on it follows from the records of the window. Intervals are those of
@@ -7,36 +7,35 @@ the whole course so far: of what stands up to the edge, and what the window says
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
-from cernis.evaluate.changes.stores import Rows, Store, stacked
-from cernis.evaluate.columns.from_scratch import Scratch
-from cernis.evaluate.population import Predicate
+from cernis.evaluate.changes.stores import Rows, stacked
+from cernis.evaluate.columns.from_scratch import FromScratch
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.course_tracks import Tracks, joined_courses
 from cernis.evaluate.probabilities.courses import Courses, Credible, Pairs
 from cernis.evaluate.probabilities.uncertain_run import Evaluation, PairSeeds, credible_table
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.relation_layout import Change, Outcome, Standing
-from cernis.evaluate.windowed_run import Window
-from cernis.evaluate.working_memory import Admitted, Memory
-from cernis.kernels.array_types import Array, Floats
+from cernis.evaluate.query_loop import Change, Changed, Handover, News
+from cernis.evaluate.windows import Window
+from cernis.evaluate.working_memory import Memory
+from cernis.kernels.array_types import Floats
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
-from cernis.plan.logical import Definition
 from cernis.records.encoded_input import Input, InputEvents, InputFluent
+from cernis.tables.domains import Domains
 from cernis.tables.interval_tables import INFINITY, FluentTable
 
 NO_PROBABILITY: Final = -1.0
 """Stands where a fluent is made of credible intervals, and has no probability of its own."""
 
 
-class UncertainScratch(Scratch):
+class TrackedProbabilities(FromScratch):
     """Evaluates a plan over uncertain records anew at each query.
 
     `uncertain` are the relations of the input whose records may be uncertain. The rows of a fluent
@@ -44,15 +43,16 @@ class UncertainScratch(Scratch):
     """
 
     def __init__(
-        self, plan: Plan, memory: Memory, context: Context, chosen: UncertainSettings,
-        uncertain: frozenset[Relation],
+        self, plan: Plan, memory: Memory, domains: Domains, tick: int, ties: str,
+        chosen: UncertainSettings, uncertain: frozenset[Relation],
     ) -> None:  # fmt: skip
-        super().__init__(plan, memory, context)
+        super().__init__(plan, memory, domains, tick)
+        self._stores = memory.stores
         self._chosen = chosen
         self._uncertain = uncertain
         self._hidden = plan.checked.definitions.auxiliary
-        self._circuits = Circuits(context.ties)
-        self._tick = context.tick
+        self._circuits = Circuits(ties)
+        self._tick = tick
         self._courses: dict[Relation, Courses] = {}
         self.keeps = False
         """Is what certain fluents said before the window kept, too?"""
@@ -62,38 +62,38 @@ class UncertainScratch(Scratch):
         self.tracks: dict[Relation, Tracks] = {}
         self.let_go: dict[Relation, Rows] = {}
         """The intervals of uncertain fluents that no later query can change any more."""
+        self._evaluation: _WindowEvaluation
         self.settled: dict[Relation, Courses] = {}
         """What the last query has settled of the courses, up to its edge."""
 
-    def query(
-        self, window: Window, context: Context, admitted: Mapping[Relation, Admitted],
-        members: Mapping[Predicate, list[list[Array]]],
-    ) -> Outcome:  # fmt: skip
-        """Bring the answer up to a query, whatever came and went."""
-        self._state.advance(window.edge, window.forgotten)
-        held = self._settle(window.edge + context.tick)
-        self._fill(window, context)
-        self.history.enter(context)
-        evaluation = _WindowEvaluation(self, window, context, held)
-        evaluation.run(self._input_of(context))
-        self.history.settle(context)
+    def _evaluate(self, news: News) -> int:
+        held = self._settle_before(news.window.edge + self._tick)
+        self._evaluation = _WindowEvaluation(self, news.window, news.context, held)
+        self._evaluation.run(self._input_of(news.context))
+        return self._evaluation.conflicts
+
+    def settle(self, news: News) -> None:
+        """Let the next query begin from what this one has found."""
+        window, evaluation = news.window, self._evaluation
         self._asked = True
         self.thresholded = frozenset(evaluation.thresholded)
         self._courses = self._simple(evaluation.courses)
         if window.forgotten > window.edge:
-            self._settle_between(window.forgotten + context.tick)
-        self._leave(evaluation, context)
-        outcome = Outcome(conflicts=evaluation.conflicts)
-        self._compare_certain(evaluation, window, context, outcome)
+            self._settle_between(window.forgotten + self._tick)
+        self._leave(news.context)
+
+    def changes(self, news: News) -> Changed:
+        """How the answer differs from the one of the query before."""
+        changes = self._certain_changes(news)
         for relation in self._shown_tracks():
-            self._compare_uncertain(relation, evaluation, outcome)
+            self._compare_uncertain(relation, changes)
         if not self.keeps:
-            self._state.forget_archive()
-        return outcome
+            self.state.forget_archive()
+        return changes
 
     # -- before the window ------------------------------------------------------------------
 
-    def _settle(self, bound: int) -> dict[Relation, Pairs] | None:
+    def _settle_before(self, bound: int) -> dict[Relation, Pairs] | None:
         """Settle all before the bound; gives what held there, None at the first query."""
         self.let_go, self.settled = {}, {}
         if not self._asked:
@@ -137,7 +137,7 @@ class UncertainScratch(Scratch):
         """The records of the window that may be uncertain."""
         found = Input({}, {}, {}, context.tick)
         for relation in sorted(self._uncertain):
-            store = self._memory.stores[relation]
+            store = self._stores[relation]
             rows = store.rows(store.shelf.everything())
             rows = rows.take(np.argsort(rows.columns[0], kind="stable"))
             times, chances = rows.columns[0], rows.columns[-1].astype(np.float64)
@@ -152,17 +152,17 @@ class UncertainScratch(Scratch):
                 )
         return found
 
-    def _looked_at(self) -> dict[Relation, Store]:
-        return {r: own for r, own in self._memory.stores.items() if r not in self._uncertain}
+    def _certain(self, relations: Iterable[Relation]) -> Iterable[Relation]:
+        return [relation for relation in relations if relation not in self._uncertain]
 
-    def _leave(self, evaluation: Evaluation, context: Context) -> None:
+    def _leave(self, context: Context) -> None:
         """Let the state carry over what is certain, and nothing else."""
-        for relation in evaluation.courses:
+        for relation in self._evaluation.courses:
             context.fluents.pop(relation, None)
         catalogue = self._plan.checked.catalogue.events
         context.events = {r: own for r, own in context.events.items() if r in catalogue}
         context.seen = dict(context.fluents)
-        self._state.settle(context)
+        self.state.settle(context)
 
     # -- the answer -------------------------------------------------------------------------
 
@@ -170,27 +170,23 @@ class UncertainScratch(Scratch):
         defined = set(self._fluents())
         return [r for r in self.tracks if r in defined and r not in self._hidden]
 
-    def _compare_certain(
-        self, evaluation: Evaluation, window: Window, context: Context, outcome: Outcome
-    ) -> None:
-        told = Outcome()
+    def _certain_changes(self, news: News) -> Changed:
+        plain: Changed = {}
         for relation in self._fluents():
-            if relation not in evaluation.courses:
-                self._compare(relation, self._joined(relation, context), self._rows, told)
-        for relation, change in told.changes.items():
-            chance = NO_PROBABILITY if relation in evaluation.thresholded else 1.0
-            outcome.changes[relation] = Change(
-                _with(change.gone, chance), _with(change.come, chance)
-            )
-        self._compare_events(window, context, outcome)
+            if relation not in self._evaluation.courses:
+                self._compare(relation, self._joined(relation, news.context), self._rows, plain)
+        changes: Changed = {}
+        for relation, change in plain.items():
+            chance = NO_PROBABILITY if relation in self.thresholded else 1.0
+            changes[relation] = Change(_with(change.gone, chance), _with(change.come, chance))
+        self._compare_events(news, changes)
+        return changes
 
-    def _compare_uncertain(
-        self, relation: Relation, evaluation: _WindowEvaluation, outcome: Outcome
-    ) -> None:
-        now = evaluation.rows(relation)
+    def _compare_uncertain(self, relation: Relation, changes: Changed) -> None:
+        now = self._evaluation.rows(relation)
         passed = self.let_go.get(relation)
         whole = now if passed is None else stacked(passed, now)
-        self._compare(relation, whole, self._rows, outcome)
+        self._compare(relation, whole, self._rows, changes)
         self._rows[relation] = now
 
     # -- from one to another ------------------------------------------------------------------
@@ -210,11 +206,11 @@ class UncertainScratch(Scratch):
         )  # fmt: skip
         self._asked = True
 
-    def take_over(self, standing: Standing, context: Context) -> None:
+    def take_over(self, left: Handover, context: Context) -> None:
         """Go on from where another has stopped; rows of uncertain fluents have means."""
-        certain = {r: own for r, own in standing.fluents.items() if len(own.columns) == 3}
-        super().take_over(replace(standing, fluents=certain), context)
-        self._rows |= {r: own for r, own in standing.fluents.items() if r not in certain}
+        certain = {r: own for r, own in left.fluents.items() if len(own.columns) == 3}
+        super().take_over(replace(left, fluents=certain), context)
+        self._rows |= {r: own for r, own in left.fluents.items() if r not in certain}
 
     def new_tracks(self, relation: Relation, first: int) -> Tracks:
         """The tracks of a fluent with nothing in them."""
@@ -233,7 +229,7 @@ class UncertainScratch(Scratch):
 
     def certain(self) -> dict[Relation, FluentTable]:
         """The intervals of all other fluents, as far as the window reaches."""
-        return {r: own for r, own in self._state.fluents().items() if r not in self._courses}
+        return {r: own for r, own in self.state.fluents().items() if r not in self._courses}
 
     def courses(self) -> dict[Relation, Courses]:
         """The courses of uncertain fluents as of the last query, from its edge on."""
@@ -252,26 +248,22 @@ class _WindowEvaluation(Evaluation):
     """One query of a session."""
 
     def __init__(
-        self, scratch: UncertainScratch, window: Window, context: Context,
+        self, tracked: TrackedProbabilities, window: Window, context: Context,
         held: Mapping[Relation, Pairs] | None,
     ) -> None:  # fmt: skip
-        super().__init__(
-            scratch._plan, scratch._chosen, context, window, scratch._counted, scratch._watched,
-            scratch._circuits,
-        )  # fmt: skip
-        self._scratch = scratch
+        super().__init__(tracked._plan, tracked._chosen, context, window, tracked._circuits)
+        self._tracking = tracked
         self._uncertainty.held = held
-        self._carried = scratch._state.carried()
+        self._carried = tracked.state.carried()
         self._tracked: dict[Relation, _Tracked] = {}
 
-    def run(self, given: Input) -> dict[Relation, Definition]:
+    def run(self, given: Input) -> None:
         """All strata, and the intervals of all fluents that are shown."""
-        defined = super().run(given)
+        super().run(given)
         hidden = self._plan.checked.definitions.auxiliary
-        for relation in defined:
+        for relation in self.defined:
             if relation in self.courses and relation not in hidden:
                 self._track(relation)
-        return defined
 
     def rows(self, relation: Relation) -> Rows:
         """The intervals of a fluent; what reaches the last point is open."""
@@ -290,7 +282,7 @@ class _WindowEvaluation(Evaluation):
         tracks.put(self.courses[relation])
         assert tracks.pairs is not None
         if self._window.forgotten > self._window.edge:
-            self._scratch.let_go_between(relation, self._window.forgotten + context.tick)
+            self._tracking.let_go_between(relation, self._window.forgotten + context.tick)
         found = tracks.answer(self._window.query + context.tick)
         last = tracks.first + context.tick * tracks.points(self._window.query + context.tick)
         rows = _rows(tracks.pairs, found, last)
@@ -303,10 +295,10 @@ class _WindowEvaluation(Evaluation):
         return _Tracked(rows, credible_table(tracks.pairs, found, last))
 
     def _tracks(self, relation: Relation) -> Tracks:
-        known = self._scratch.tracks
+        known = self._tracking.tracks
         if relation not in known:
             first = self._context.start + self._context.tick
-            known[relation] = self._scratch.new_tracks(relation, first)
+            known[relation] = self._tracking.new_tracks(relation, first)
         return known[relation]
 
 

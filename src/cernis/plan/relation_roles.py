@@ -1,0 +1,113 @@
+"""What the rules of a program do with its relations, as far as evaluation has to know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cernis.check.model import (
+    Changes,
+    Collect,
+    Definitions,
+    Either,
+    Event,
+    Happens,
+    HoldsFor,
+    IntervalOperation,
+    Literal,
+    Relation,
+    StaticLiteral,
+    Unless,
+    temporal,
+)
+from cernis.plan.logical import Match, Stage
+from cernis.plan.pattern_steps import Occurrences, Slide, parts_below, steps_of
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Relations by what rules do with them."""
+
+    counted: frozenset[Relation]
+    """Events that aggregates look at: equal happenings count as one."""
+    watched: frozenset[Relation]
+    """Fluents whose initiations or terminations are conditions of rules."""
+    in_time: frozenset[Relation]
+    """Events that are wanted in the order of time, and not by entity."""
+    looked_back_at: frozenset[Relation]
+    """Fluents of which rules see intervals that ended before the window."""
+
+
+def roles_of(stages: tuple[Stage, ...], definitions: Definitions) -> Roles:
+    """What rules do with the relations of a program."""
+    bodies = [rule.body for rule in definitions.changes]
+    bodies += [rule.body for rule in definitions.events]
+    return Roles(
+        _counted(bodies), _watched(bodies), _in_time(stages, bodies), _looked_back_at(definitions)
+    )
+
+
+def _counted(bodies: list[tuple[Literal, ...]]) -> frozenset[Relation]:
+    return frozenset(
+        literal.event.relation
+        for body in bodies
+        for collect in _collects(body)
+        for literal in temporal(collect.body)
+        if isinstance(literal, Happens)
+    )
+
+
+def _watched(bodies: list[tuple[Literal, ...]]) -> frozenset[Relation]:
+    return frozenset(
+        literal.pair.relation
+        for body in bodies
+        for literal in temporal(body)
+        if isinstance(literal, Changes)
+    )
+
+
+def _in_time(stages: tuple[Stage, ...], bodies: list[tuple[Literal, ...]]) -> frozenset[Relation]:
+    """The events that nothing looks at but windows without a key, which slide along them."""
+    strata = (stratum for stage in stages for stratum in stage.strata)
+    rules = [rule for s in strata for definition in s.definitions for rule in definition.rules]
+    steps = [step for r in rules if isinstance(r, Match) for step in steps_of(r.part.step)]
+    slid: set[Relation] = set()
+    others = {literal.event.relation for body in bodies for literal in temporal(body)
+              if isinstance(literal, Happens)}  # fmt: skip
+    for step in steps:
+        slides = [each for each in getattr(step, "around", ()) if isinstance(each, Slide)]
+        is_slid = bool(slides) and not any(slide.key for slide in slides)
+        for below in (part.step for part in parts_below(step)):
+            if isinstance(below, Occurrences) and isinstance(below.atom, Event):
+                (slid if is_slid else others).add(below.atom.relation)
+    return frozenset(slid - others)
+
+
+def _looked_back_at(definitions: Definitions) -> frozenset[Relation]:
+    """The fluents of rules with relations between intervals, unless the memory is none."""
+    if definitions.settings.memory == 0:
+        return frozenset()
+    return frozenset(
+        literal.pair.relation
+        for rule in definitions.statics
+        if any(map(_relates, rule.body))
+        for literal in rule.body
+        if isinstance(literal, HoldsFor)
+    )
+
+
+def _relates(literal: StaticLiteral) -> bool:
+    return isinstance(literal, IntervalOperation) and literal.operator == "allen"
+
+
+def _collects(body: tuple[Literal, ...]) -> Iterator[Collect]:
+    """The aggregates of a body, at any depth."""
+    for literal in body:
+        if isinstance(literal, Collect):
+            yield literal
+            yield from _collects(literal.body)
+        elif isinstance(literal, Unless):
+            yield from _collects(literal.body)
+        elif isinstance(literal, Either):
+            for branch in literal.branches:
+                yield from _collects(branch)
