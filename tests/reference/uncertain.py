@@ -138,6 +138,7 @@ class Run:
     clock: range
     ties: str
     clauses: list[Clause]
+    dialect: str | None = None
     solver: Solver = field(init=False)
     now: int = 0
     world: Mapping[Fact, bool] = field(default_factory=dict)
@@ -168,7 +169,7 @@ class Run:
                 at[record[2]].append(record)
         if not set(at) <= set(clock):
             raise ValueError("a record lies between the ticks of the clock")
-        return Run(at, clock, ties, clauses)
+        return Run(at, clock, ties, clauses, _directive(items, "dialect"))
 
     def initially(self) -> dict[Term, float]:
         """What holds at the first point. Several clauses for one pair are independent."""
@@ -262,13 +263,28 @@ class Run:
         return self._provable(Compound("initiatedAt", (pair, Number(self.now))))
 
     def _broken(self, pair: Term) -> bool:
-        """Is the pair terminated, or another value of its fluent initiated?"""
+        """Is the pair terminated, or another value of its fluent initiated that breaks others?"""
         assert isinstance(pair, Compound)
         fluent, value = pair.args
         other = Compound("=", (fluent, Variable("Other")))
-        return self._provable(Compound("terminatedAt", (pair, Number(self.now)))) or self._provable(
-            Compound("initiatedAt", (other, Number(self.now))),
-            Compound("\\==", (Variable("Other"), value)),
+        if self._provable(Compound("terminatedAt", (pair, Number(self.now)))):
+            return True
+        initiated = Compound("initiatedAt", (other, Number(self.now)))
+        differs = Compound("\\==", (Variable("Other"), value))
+        found = self.solver.solve([initiated, differs], {})
+        return any(self._breaks_others(substitute(other, env)) for env in found)
+
+    def _breaks_others(self, pair: Term) -> bool:
+        """In the dialect rtec only a value that the head of a clause names as a constant does."""
+        if self.dialect != "rtec":
+            return True
+        kinds = {("initiatedAt", 2), ("terminatedAt", 2), ("initially", 1), ("grounding", 1)}
+        heads = [clause.head for clause in self.clauses if functor(clause.head) in kinds]
+        named = [children(head)[0] for head in heads]
+        return any(
+            _fluent(own) == _fluent(pair) and children(own)[1] == children(pair)[1]
+            for own in named
+            if functor(own) == ("=", 2)
         )
 
     def _holds(self, pair: Term) -> bool:

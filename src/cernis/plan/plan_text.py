@@ -137,7 +137,7 @@ class _Explainer:
         values = [value for value in definition.values if value != "true"]
         of = f" of {', '.join(definition.values)}" if values else ""
         kind = definition.kind if definition.kind == "event" else f"{definition.kind} fluent"
-        yield self._line(2, f"{definition.relation}, {kind}{of}")
+        yield self._line(2, f"{definition.relation}, {kind}{of}{_ending(definition)}")
         for grounding in definition.groundings:
             goals = ", ".join(show(goal) for goal in grounding.goals) or "true"
             yield self._line(3, f"Restrict {grounding.entity} to {goals}", grounding.span)
@@ -235,6 +235,14 @@ def _slide(around: Slide) -> str:
     elif around.past is not None:
         window = f"the past {around.past}"
     return f"Slide {around.result} = {around.kind}{of}{_names('for each', around.key)} in {window}"
+
+
+def _ending(definition: Definition) -> str:
+    """Which values end others, where some do not."""
+    if definition.ending_values is None:
+        return ""
+    values = ", ".join(map(show, definition.ending_values))
+    return f"; only initiations of {values} end others" if values else "; no value ends others"
 
 
 def _delay(rule: Delay) -> str:
