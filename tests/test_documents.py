@@ -194,6 +194,14 @@ def test_words_that_are_introduced_are_in_the_glossary(name: str) -> None:
     assert [word for word in sorted(words - EMPHASISED) if word.rstrip("s") not in known] == []
 
 
+@each_document
+def test_modules_that_are_named_exist(document: Path) -> None:
+    prose = split(document.read_text("utf-8"))[0]
+    named = set(re.findall(r"`([\w/]+/\w+\.py)`", prose))
+    folders = (ROOT, ROOT / "src" / "cernis")
+    assert [n for n in sorted(named) if not any((f / n).is_file() for f in folders)] == []
+
+
 def test_no_file_names_a_folder_of_a_developers_machine() -> None:
     found = []
     for path in project_files():
