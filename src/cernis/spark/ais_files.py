@@ -42,12 +42,12 @@ class AisFrames:
 
     @property
     def positions(self) -> DataFrame:
-        """A row a position report."""
+        """One row for each position report."""
         return self._of(POSITIONS)
 
     @property
     def vessels(self) -> DataFrame:
-        """A row a report of static data."""
+        """One row for each report of static data."""
         return self._of("vessels")
 
     @property

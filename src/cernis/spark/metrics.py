@@ -114,7 +114,7 @@ class Metrics:
 
     @property
     def lag(self) -> int | None:
-        """From the last query to the latest time that records tell of; None before a query."""
+        """The time from the last query to the clock; None before the first query."""
         if self.clock is None or self.query_time is None:
             return None
         return self.clock - self.query_time

@@ -54,7 +54,7 @@ TASK_ROWS = 1 << 21
 
 @dataclass(frozen=True)
 class PositionFrames:
-    """The events of positions, a DataFrame a relation, and what was set aside.
+    """The events of positions, a DataFrame for each relation, and what was set aside.
 
     They have the columns of the tables of `cernis.geo.events.PositionEvents`. All are cut out of
     one DataFrame of blobs, `packed`, which is kept (in memory, else on disk) when it has been made,

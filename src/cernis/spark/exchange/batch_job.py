@@ -78,7 +78,7 @@ class Job:
     """A run of a plan on Spark. It travels to the workers with every task."""
 
     plan: Any
-    """The pickled plan, compressed, and how long it is; or what Spark has spread this as."""
+    """The pickled plan, compressed, and its length; or a broadcast of both."""
     settings: Settings
     buckets: int
     survey: Survey | None = None
@@ -92,7 +92,7 @@ class Job:
     spreads: Mapping[int, Spread] = field(default_factory=dict, compare=False, repr=False)
     """By step: how keys are spread over its buckets, where it is not by hash alone."""
     folder: str | None = None
-    """Where answers are written to by those who find them; None if they are passed on."""
+    """The folder into which tasks write their answers; None if answers are passed on."""
     counter: Any = field(default=None, compare=False, repr=False)
     """An accumulator of Spark's for the records that are read; None where there is none."""
     here: Loaded | None = field(default=None, compare=False, repr=False)
@@ -100,7 +100,7 @@ class Job:
 
     @property
     def loaded(self) -> Loaded:
-        """The plan, unpacked once a process."""
+        """The plan, unpacked once in each process."""
         if self.here is not None:
             return self.here
         return _loaded(self.plan if isinstance(self.plan, tuple) else self.plan.value)
@@ -175,7 +175,7 @@ class Loaded:
 
     @cached_property
     def is_anchored(self) -> bool:
-        """May members of growing domains be forgotten that nothing is in the window of?"""
+        """May members of dynamic domains be forgotten that nothing in the window names?"""
         return are_anchored(self.plan)
 
     def stage(self, number: int) -> Plan:
@@ -200,8 +200,8 @@ class Loaded:
 def _loaded(plan: tuple[bytes, int]) -> Loaded:
     """Workers are used again from task to task, so a plan is unpacked once in each of them.
 
-    Spark has a worker look for unreachable objects after every task. A plan with many facts, and
-    modules, would be looked through each time: 0.1 s. So what is there by then is left out of it.
+    Spark makes a worker run the garbage collector after every task. To look through modules and a
+    plan with many facts takes 0.1 s each time. So what exists by then is excluded from collection.
     """
     from cernis.operators.definitions import simple_fluents as simple  # noqa: F401 - what comes later is not left out
     from cernis.operators.intervals import static_fluents as static  # noqa: F401 - what comes later is not left out

@@ -161,7 +161,8 @@ def spread(linked: Linked, buckets: int) -> tuple[Components, Spread]:
 def balanced(weights: Integers, buckets: int) -> Integers:
     """A bucket for each weight: the largest first, into the bucket that has the least by then.
 
-    After the first so many a bucket they are all alike, or light, and are dealt out in turn.
+    Only the largest weights are placed so, a fixed number for each bucket; the others are light or
+    alike, and are dealt out in turn.
 
     >>> balanced(np.array([5, 4, 3, 3]), 2).tolist()
     [0, 1, 1, 0]

@@ -1,4 +1,4 @@
-"""What came for a step in one bucket: rows of an exchange, unpacked and sorted by kind."""
+"""The inbox of one bucket of a stage: rows of an exchange, unpacked and sorted by kind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Asked = dict[Demand, list[tuple[list[Column], Integers]]]
 
 @dataclass(slots=True)
 class Inbox:
-    """What came for a step, by kind."""
+    """Everything that an exchange has brought for one bucket of a stage, by kind."""
 
     records: Parts = field(default_factory=dict)
     resolved: Parts = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Inbox:
     """How many records there are."""
 
     def each(self, batch: pa.RecordBatch, step: int) -> Iterator[tuple[int, Callable[[], None]]]:
-        """The rows of a batch that are for a step: since when each is, and what takes it in."""
+        """The rows of a batch for a step: the first time of each, and what takes it in."""
         own = np.array(batch.column(1)) == step
         kinds, blobs = batch.column(2).to_pylist(), batch.column(3)
         for row in np.flatnonzero(own).tolist():
@@ -48,14 +48,14 @@ class Inbox:
             )
 
     def number_up_to(self, time: int) -> int:
-        """How many records are about times up to some."""
+        """How many records lie at a time or before it."""
         parts = [
             part for box in (self.records, self.resolved) for own in box.values() for part in own
         ]
         return sum(int(np.count_nonzero(part.times[1] <= time)) for part in parts)
 
     def up_to(self, time: int) -> tuple[Parts, Parts]:
-        """Take out the records, and the resolved ones, that are about times up to some."""
+        """Take out the records, and the resolved ones, that lie at a time or before it."""
         early = _parted(self.records, time), _parted(self.resolved, time)
         self.count -= sum(len(part) for box in early for own in box.values() for part in own)
         return early

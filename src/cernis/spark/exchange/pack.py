@@ -27,14 +27,14 @@ from cernis.spark.exchange.exchange_rows import LAST, Row
 from cernis.spark.exchange.exchange_rows import Kind as Blob
 
 Piece = tuple[int, int, RecordColumns]
-"""For which bucket, the how many-th for it, and the records."""
+"""The number of a bucket, the number of the piece for that bucket, and the records."""
 
 MOST_ROWS = 1 << 17
 """Records in one blob, so that it has a few megabytes at most."""
 
 
 def pack(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
-    """The rows of some records, which are not resolved: what goes where, and what it amounts to.
+    """The rows of an exchange for some unresolved records: the records, a survey and a report.
 
     Without `home`, equal records go to the same bucket of step 0, whatever they are.
     """
@@ -49,7 +49,7 @@ def pack(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
 
 
 def sent_home(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
-    """The rows that bring records home, or, without `home`, where equal ones meet."""
+    """The rows that bring records to their home, or, without `home`, to where equal ones meet."""
     waiting: dict[tuple[int, int, int], list[Any]] = {}
     since: dict[tuple[int, int, int], int] = {}
     for part in records.relations.values():
@@ -151,7 +151,7 @@ def to_all(part: RecordColumns, job: Job) -> Iterator[Piece]:
 
 
 def demands(records: Records, job: Job) -> Iterator[Row]:
-    """What the rows of drivers ask for, each question once."""
+    """What the rows of drivers demand of other buckets, each demand once."""
     found: dict[Demand, list[tuple[list[Column], Integers]]] = {}
     for form, part in records.relations.items():
         for ask in job.loaded.routes.asks:
@@ -198,9 +198,9 @@ def distinct_rows(columns: Sequence[Column]) -> Integers:
 
 
 def surveyed(records: Records, job: Job) -> Survey:
-    """What there is to know of records, resolved or not.
+    """The survey of some records, resolved or not.
 
-    Of retractions that are among the records only their arrival is known to reach so far.
+    Whether a retraction matches is not known yet, so only its arrival counts, as the reach.
     """
     found = Survey()
     for form, part in records.relations.items():
@@ -228,7 +228,7 @@ def _survey_of(form: Form, part: RecordColumns, job: Job) -> Survey:
 
 
 def report_of(records: Records, job: Job) -> dict[str, Any]:
-    """What is to be said about records that have just been read."""
+    """The report on records that have just been read: counts, and what was set aside."""
     used = sum(_used(part) for part in records.relations.values())
     texts = {}
     for form, part in records.relations.items():
@@ -259,7 +259,7 @@ def _text_count(part: RecordColumns, at: int) -> int:
 
 
 def title_of(form: Form, at: int) -> str:
-    """How a column is spoken of."""
+    """The name of a column in messages."""
     if form.kind is Kind.EVENT:
         return f"argument {at + 1}"
     return "the value" if at == 0 else f"argument {at}"

@@ -46,7 +46,7 @@ class Sender:
                     yield Row(bucket, delivery.step, Kind.FOUND, part.packed(), since)
 
     def survey(self, bucket: int, step: int, survey: Survey) -> Iterator[Row]:
-        """The same bucket of the following step, if there is one, hears of the survey."""
+        """Send the survey on to the same bucket of the following step, if there is one."""
         steps = self.job.loaded.routes.steps
         if step != steps[-1]:
             yield Row(bucket, steps[steps.index(step) + 1], Kind.SURVEY, survey)
@@ -88,7 +88,7 @@ class Sender:
     def _asked(
         self, demand: Demand, columns: list[Column], length: int
     ) -> tuple[Integers, Integers]:
-        """The rows that somebody asks for, and who."""
+        """The rows that other buckets have asked for, and which bucket asked."""
         asked = self.demands.get(demand)
         none = np.empty(0, np.int64)
         if not asked or not length:

@@ -38,9 +38,9 @@ class What(StrEnum):
 class Found:
     """Rows of one relation over all queries, sorted by query.
 
-    A row of a fluent is a list of intervals, `lengths` says of how many; one of an event, or of the
-    points of a fluent, is a time. The last column of a fluent is its value. Occurrences of patterns
-    have their time in `ends`, and their start in `starts`.
+    A row of a fluent has a list of intervals, whose length is in `lengths`; a row of an event, or
+    of the points of a fluent, has a time, which is in `starts`. The last column of a fluent is its
+    value. Occurrences of patterns have their time in `ends`, and their start in `starts`.
     """
 
     relation: Relation
@@ -121,7 +121,7 @@ def one_below_the_other(parts: Sequence[Found]) -> Found:
 
 @dataclass(slots=True)
 class Harvest:
-    """Gathers what a run finds of some relations, query by query."""
+    """Gathers, query by query, what a run derives of the relations that later stages read."""
 
     relations: frozenset[Relation]
     _parts: dict[tuple[Relation, What], list[Found]] = field(default_factory=dict)

@@ -76,7 +76,7 @@ class Source:
 
     @property
     def places(self) -> Places:
-        """Tells sources and lines of records."""
+        """Finds the source and the line of a record."""
         if self.splits:
             return places_of(self.splits)
         names = [frame.source for frame, _ in self.frames]

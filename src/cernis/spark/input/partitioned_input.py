@@ -55,7 +55,7 @@ Keys = tuple[Hashes, list[Column]]
 
 @dataclass(frozen=True, slots=True)
 class Held(Spread):
-    """Which part of the input holds which key. A key that none holds is the business of one."""
+    """Which part of the input holds which key. A key that no part holds is assigned to one."""
 
     hashes: Hashes = field(default_factory=lambda: np.empty(0, np.uint64), compare=False)
     """Sorted."""
@@ -83,7 +83,7 @@ def can_be_partitioned(job: Job) -> bool:
 
 
 def look_at(records: Records, part: int, job: Job) -> Iterator[pa.RecordBatch]:
-    """What one part amounts to, and its keys."""
+    """The survey of one part, and its keys."""
     hashes, columns = keys_of(records, job)
     content = surveyed(records, job), part, hashes, [packed_column(own) for own in columns]
     yield from batches([Row(0, LAST, Kind.SURVEY, content)])
@@ -105,7 +105,7 @@ def keys_of(records: Records, job: Job) -> Keys:
 
 
 def put_together(found: Iterable[tuple[Any, ...]], names: Sequence[str]) -> tuple[Survey, Held]:
-    """What all parts amount to, and who holds what. A key of two parts is a DataError.
+    """The survey of all parts, and which part holds which key. A key of two parts is a DataError.
 
     `names` say how parts are spoken of, as far as there are any.
     """
@@ -187,7 +187,7 @@ class Parker:
 
     job: Job
     is_first: bool
-    """Is this the part that speaks for all where one has to?"""
+    """Is this the part that sends what only one part may send?"""
 
     def records(self, part: RecordColumns) -> Iterator[Row]:
         """Records of one form."""
@@ -211,7 +211,7 @@ class Parker:
                 yield Row(bucket, step, Kind.FOUND, own.packed(), since)
 
     def survey(self, bucket: int, step: int, survey: Survey) -> Iterator[Row]:
-        """All buckets hear of the survey, so that each does its part."""
+        """Send the survey to all buckets, so that each evaluates its share."""
         if self.is_first and len(self.job.loaded.routes.steps) > 1:
             for each in range(self.job.buckets):
                 yield Row(each, step, Kind.SURVEY, survey)

@@ -278,7 +278,7 @@ def lines_before(file: str, low: int) -> int:
 
 
 def places_of(splits: Sequence[Split]) -> Places:
-    """Tells source and line of the places of all splits."""
+    """Finds the source and the line of a place in any split."""
 
     def names(number: int) -> tuple[str, int]:
         if number >= len(splits):

@@ -58,7 +58,7 @@ def spread_by_weight(
 
 
 def loads(weights: Floats, spread: Spread) -> Floats:
-    """What each bucket has to bear."""
+    """The total weight of each bucket."""
     assert spread.slots is not None
     return np.bincount(spread.slots, weights, spread.buckets).astype(np.float64)
 
@@ -80,7 +80,7 @@ def dealt(weights: Floats, buckets: int) -> Slots:
 
 
 def sampled(job: Job, splits: Sequence[Split], mappings: Mappings) -> dict[int, Floats]:
-    """About how many records the slots of each step have, as far as a look here and there tells."""
+    """About how many records the slots of each step have, by a few places of the input."""
     found: dict[int, Floats] = {}
     for numbers in _by_step(job, splits):
         for at, rows in looked_at(splits, numbers):
