@@ -28,7 +28,7 @@ OLD_WORDS: Mapping[str, str] = {
 }
 
 # The folders (or modules) under `cernis` without vague names and old words.
-DONE: tuple[str, ...] = ("syntax",)
+DONE: tuple[str, ...] = ("syntax", "kernels")
 
 # Public classes that still share a name; one that no longer does is to be removed from here.
 SHARED: frozenset[str] = frozenset(

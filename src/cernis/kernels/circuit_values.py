@@ -79,7 +79,7 @@ def _leave(depth: int, conjunctions: Integers, stack: Integers) -> tuple[int, in
 
 @part
 def _write_row(
-    cursor: int, stop: int, group: int, holds: int, first: int, key: int, at: int, count: int,
+    cursor: int, stop: int, group: int, holds: int, first: int, key: int, place: int, count: int,
     literals: Integers, composite: Integers, alternatives: Integers, conjunctions: Integers,
     definitions: Integers, stamps: Integers, numbers: Integers, stack: Integers,
     tokens: Integers, facts: Integers,
@@ -105,10 +105,10 @@ def _write_row(
                 cursor, stop = _enter(
                     inner, depth, cursor, stop, alternatives, conjunctions, stack
                 )  # fmt: skip
-        tokens[at] = token
+        tokens[place] = token
         key = _mixed(key, token)
-        at += 1
-    return key, at, count
+        place += 1
+    return key, place, count
 
 
 @kernel(
@@ -119,7 +119,7 @@ def _write_row(
 )
 def shapes(
     groups: Integers, order: Integers, breaks: Integers, offsets: Integers, literals: Integers,
-    own: Integers, composite: Integers, alternatives: Integers, conjunctions: Integers,
+    pair_nodes: Integers, composite: Integers, alternatives: Integers, conjunctions: Integers,
     definitions: Integers,
     stamps: Integers, numbers: Integers, stack: Integers,
     keys: Integers, token_offsets: Integers, tokens: Integers, fact_offsets: Integers,
@@ -128,29 +128,29 @@ def shapes(
     """The shape of each group, and its facts in the order in which they first come.
 
     Group g has the rows `order[groups[g]:groups[g+1]]`; row r breaks if `breaks[r]` and has the
-    literals `offsets[r]:offsets[r+1]`. `own[g]` is the node that the pair itself holds, or -1.
-    `composite[n]` is -1 for a fact; else the composite's alternatives are
+    literals `offsets[r]:offsets[r+1]`. `pair_nodes[g]` is the node that the pair itself holds, or
+    -1. `composite[n]` is -1 for a fact; else the composite's alternatives are
     `alternatives[c]:alternatives[c+1]`, whose literals are `conjunctions[a]:conjunctions[a+1]` of
     the definitions. Stamps are -1 for all nodes. Written are a key of the shape, its tokens, and
     its facts. Gives the first group in which composites are too deep, or -1.
     """
-    at = 0
+    size = 0
     count = 0
     for group in range(len(groups) - 1):
         key = 0
         first = count
         for place in range(groups[group], groups[group + 1]):
             row = order[place]
-            tokens[at] = BREAKS if breaks[row] else INITIATES
-            key, at, count = _write_row(
-                offsets[row], offsets[row + 1], group, own[group], first, _mixed(key, tokens[at]),
-                at + 1, count, literals, composite, alternatives, conjunctions, definitions,
-                stamps, numbers, stack, tokens, facts,
+            tokens[size] = BREAKS if breaks[row] else INITIATES
+            key, size, count = _write_row(
+                offsets[row], offsets[row + 1], group, pair_nodes[group], first,
+                _mixed(key, tokens[size]), size + 1, count, literals, composite, alternatives,
+                conjunctions, definitions, stamps, numbers, stack, tokens, facts,
             )  # fmt: skip
-            if at < 0:
+            if size < 0:
                 return group
         keys[group] = key
-        token_offsets[group + 1] = at
+        token_offsets[group + 1] = size
         fact_offsets[group + 1] = count
     return -1
 
@@ -199,7 +199,7 @@ def evaluate(
     shape: Integers, fact_offsets: Integers, facts: Integers, chances: Floats,
     tests: Integers, variables: Integers, lows: Integers, highs: Integers,
     held: Integers, fresh: Integers,
-    values: Floats, kept: Floats, begun: Floats,
+    values: Floats, kept: Floats, begins: Floats,
 ) -> None:  # fmt: skip
     """For each group the probabilities to hold next: if the pair holds, and if it does not.
 
@@ -208,21 +208,21 @@ def evaluate(
     values[0] = 0.0
     values[1] = 1.0
     for group in range(len(shape)):
-        own = shape[group]
+        circuit = shape[group]
         _worth(
-            group, own, fact_offsets, facts, chances, tests, variables, lows, highs, values
+            group, circuit, fact_offsets, facts, chances, tests, variables, lows, highs, values
         )  # fmt: skip
-        kept[group] = values[held[own]]
-        begun[group] = values[fresh[own]]
+        kept[group] = values[held[circuit]]
+        begins[group] = values[fresh[circuit]]
 
 
 @kernel("integers floats floats floats writable-floats", "nothing")
-def carry(offsets: Integers, initial: Floats, kept: Floats, begun: Floats, after: Floats) -> None:
+def carry(offsets: Integers, initial: Floats, kept: Floats, begins: Floats, after: Floats) -> None:
     """The probability of each pair after each of its groups, which are in the order of time."""
     for pair in range(len(offsets) - 1):
         chance = initial[pair]
         for group in range(offsets[pair], offsets[pair + 1]):
-            chance = begun[group] + chance * (kept[group] - begun[group])
+            chance = begins[group] + chance * (kept[group] - begins[group])
             after[group] = chance
 
 
@@ -258,13 +258,13 @@ def carry_together(
         last = first
         while last < len(order) and times[order[last]] == time:
             group = order[last]
-            own = shape[group]
+            circuit = shape[group]
             _worth(
-                group, own, fact_offsets, facts, chances, tests, variables, lows, highs, values
+                group, circuit, fact_offsets, facts, chances, tests, variables, lows, highs, values
             )  # fmt: skip
             chance = current[pairs[group]]
-            begun = values[fresh[own]]
-            following[group] = begun + chance * (values[held[own]] - begun)
+            begun = values[fresh[circuit]]
+            following[group] = begun + chance * (values[held[circuit]] - begun)
             last += 1
         for place in range(first, last):
             group = order[place]
@@ -280,12 +280,12 @@ def carry_together(
 def _pick(
     offsets: Integers, literals: Integers, rows: Integers, new_offsets: Integers, new: Integers
 ) -> None:
-    at = 0
+    size = 0
     for row in range(len(rows)):
         for place in range(offsets[rows[row]], offsets[rows[row] + 1]):
-            new[at] = literals[place]
-            at += 1
-        new_offsets[row + 1] = at
+            new[size] = literals[place]
+            size += 1
+        new_offsets[row + 1] = size
 
 
 def picked(offsets: Integers, literals: Integers, rows: Integers) -> tuple[Integers, Integers]:
@@ -309,12 +309,12 @@ def picked_plain(
 
 @kernel("matrix writable-integers writable-integers", "nothing")
 def _say(table: Integers, offsets: Integers, said: Integers) -> None:
-    at = 0
+    size = 0
     for row in range(table.shape[0]):
         for column in range(table.shape[1]):
-            said[at] = table[row, column]
-            at += table[row, column] != 0
-        offsets[row + 1] = at
+            said[size] = table[row, column]
+            size += table[row, column] != 0
+        offsets[row + 1] = size
 
 
 def saying(table: Integers) -> tuple[Integers, Integers]:
@@ -335,20 +335,20 @@ def saying_plain(table: Integers) -> tuple[Integers, Integers]:
 @kernel("integers integers integers integers integers writable-integers", "nothing")
 def _locate(
     groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
-    found: Integers,
+    located: Integers,
 ) -> None:  # fmt: skip
     before = -1
-    at = 0
+    nearby = 0
     for row in range(len(points)):
         group, point = groups[row], points[row]
-        found[row] = -1
+        located[row] = -1
         if group < 0:
             continue
         low, high = offsets[group], offsets[group + 1]
-        if group == before and at < high and starts[at] <= point:
+        if group == before and nearby < high and starts[nearby] <= point:
             # The next point mostly lies in the same interval or the one after it.
-            low = at
-            high = min(at + 2, high) if ends[min(at + 1, high - 1)] > point else high
+            low = nearby
+            high = min(nearby + 2, high) if ends[min(nearby + 1, high - 1)] > point else high
         while low < high:
             middle = (low + high) >> 1
             if ends[middle] <= point:
@@ -356,9 +356,9 @@ def _locate(
             else:
                 high = middle
         if low < offsets[group + 1] and starts[low] <= point:
-            found[row] = low
+            located[row] = low
         before = group
-        at = low
+        nearby = low
 
 
 def locate(
@@ -369,8 +369,8 @@ def locate(
     The intervals of a list are sorted and disjoint. Points may come in any order; a group of -1
     is an empty list.
     """
-    found = np.empty(len(points), np.int64)
+    located = np.empty(len(points), np.int64)
     _locate(
-        np.ascontiguousarray(groups), np.ascontiguousarray(points), offsets, starts, ends, found
+        np.ascontiguousarray(groups), np.ascontiguousarray(points), offsets, starts, ends, located
     )
-    return found
+    return located

@@ -56,14 +56,14 @@ _PART: dict[str, Any] = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True}
 
 def kernel(arguments: str, results: str) -> Callable[[F], F]:
     """Compile a loop for one signature, given in words: `integers booleans integer`."""
-    given = [_ARGUMENTS[word] for word in arguments.split()]
+    argument_types = [_ARGUMENTS[word] for word in arguments.split()]
     back = [_RESULTS[word] for word in results.split()]
     result: Any = back[0] if len(back) == 1 else types.Tuple(back)  # type: ignore[no-untyped-call]
     # A kernel that makes no arrays need not count who uses them, which would cost at every call
     # of a part.
     makes_arrays = any(isinstance(own, types.Array) for own in back)
     options: dict[str, Any] = {**_OPTIONS, "_nrt": makes_arrays}
-    return cast(Callable[[F], F], numba.njit(result(*given), cache=True, **options))
+    return cast(Callable[[F], F], numba.njit(result(*argument_types), cache=True, **options))
 
 
 def part(function: F) -> F:

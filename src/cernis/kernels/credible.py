@@ -68,7 +68,7 @@ def _add_starts(
     Those that are below what is remembered but not below all scores there were are of use in this
     batch only; the others are fresh.
     """
-    for at in range(first, last):
+    for row in range(first, last):
         now += 1
         if size == 0 or score < scores[size - 1]:
             points[size] = now
@@ -76,7 +76,7 @@ def _add_starts(
             fresh[size] = score < lowest
             lowest = min(lowest, score)
             size += 1
-        score += int(probabilities[at] * SCALE + 0.5) - threshold
+        score += int(probabilities[row] * SCALE + 0.5) - threshold
     return size, score, lowest
 
 
@@ -91,21 +91,21 @@ def _batch_intervals(
     Gives the place after them. `now` and `score` are those after the batch.
     """
     best = _LOWEST
-    for at in range(last - 1, first - 1, -1):
+    for row in range(last - 1, first - 1, -1):
         if score > best:
             best = score
             while size > 0 and points[size - 1] > now:
                 size -= 1
             if size > 0 and scores[size - 1] <= score:
-                own = _earliest(score, size, scores)
-                starts[count] = points[own]
+                earliest = _earliest(score, size, scores)
+                starts[count] = points[earliest]
                 ends[count] = now
-                sums[count] = score - scores[own]
+                sums[count] = score - scores[earliest]
                 count += 1
                 # An end before this one must have an earlier start, or lies in this interval.
-                size = own
+                size = earliest
         now -= 1
-        score -= int(probabilities[at] * SCALE + 0.5) - threshold
+        score -= int(probabilities[row] * SCALE + 0.5) - threshold
     return count
 
 
@@ -129,21 +129,21 @@ def _stack(
         low += 1
         high -= 1
     if top < before:
-        for at in range(count - before):
-            starts[top + at] = starts[before + at]
-            ends[top + at] = ends[before + at]
-            sums[top + at] = sums[before + at]
+        for row in range(count - before):
+            starts[top + row] = starts[before + row]
+            ends[top + row] = ends[before + row]
+            sums[top + row] = sums[before + row]
     return top + count - before
 
 
 @part
 def _copy(
     size: int, points: Integers, scores: Integers, low: int,
-    new_points: Integers, new_scores: Integers, behind: int,
+    new_points: Integers, new_scores: Integers, offset: int,
 ) -> None:  # fmt: skip
-    for at in range(size):
-        new_points[behind + at] = points[low + at]
-        new_scores[behind + at] = scores[low + at]
+    for row in range(size):
+        new_points[offset + row] = points[low + row]
+        new_scores[offset + row] = scores[low + row]
 
 
 @part
@@ -159,15 +159,15 @@ def _forget_by_duration(
     are any, then from the entity's generator.
     """
     kept, left = 0, size
-    for at in range(size):
-        least = now - points[at] + 1
+    for row in range(size):
+        least = now - points[row] + 1
         if left <= limit or least <= mean:
             # The starts after it are later still: none of them is forgotten.
             if kept == 0:
-                return size - at, at
-            if kept < at:
-                _copy(size - at, points, scores, at, points, scores, kept)
-            return kept + size - at, 0
+                return size - row, row
+            if kept < row:
+                _copy(size - row, points, scores, row, points, scores, kept)
+            return kept + size - row, 0
         if drawn[0] < len(draws):
             number = draws[drawn[0]]
             drawn[0] += 1
@@ -176,8 +176,8 @@ def _forget_by_duration(
         if least >= len(chances) or chances[least] > number:
             left -= 1
         else:
-            points[kept] = points[at]
-            scores[kept] = scores[at]
+            points[kept] = points[row]
+            scores[kept] = scores[row]
             kept += 1
     return kept, 0
 
@@ -226,17 +226,17 @@ def _forget_shortest(size: int, points: Integers, scores: Integers, ranges: Inte
     The range of the start after it then reaches farther.
     """
     shortest = HIGHEST
-    for at in range(1, size):
-        shortest = min(shortest, ranges[at])
+    for row in range(1, size):
+        shortest = min(shortest, ranges[row])
     place = size - 1
     while ranges[place] != shortest:
         place -= 1
     if place < size - 1:
         ranges[place + 1] += shortest
-    for at in range(place, size - 1):
-        points[at] = points[at + 1]
-        scores[at] = scores[at + 1]
-        ranges[at] = ranges[at + 1]
+    for row in range(place, size - 1):
+        points[row] = points[row + 1]
+        scores[row] = scores[row + 1]
+        ranges[row] = ranges[row + 1]
 
 
 @part
@@ -244,18 +244,18 @@ def _forget_by_range(
     size: int, limit: int, points: Integers, scores: Integers, ranges: Integers
 ) -> int:
     """Keep the starts of the longest score ranges, up to the limit; of equal ones the first."""
-    for at in range(size):
-        ranges[size + at] = ranges[at]
+    for row in range(size):
+        ranges[size + row] = ranges[row]
     least = _select(size + limit - 1, size, 2 * size, ranges)
     equal = limit
-    for at in range(size):
-        equal -= ranges[at] > least
+    for row in range(size):
+        equal -= ranges[row] > least
     kept = 0
-    for at in range(size):
-        if ranges[at] > least or (ranges[at] == least and equal > 0):
-            equal -= ranges[at] == least
-            points[kept] = points[at]
-            scores[kept] = scores[at]
+    for row in range(size):
+        if ranges[row] > least or (ranges[row] == least and equal > 0):
+            equal -= ranges[row] == least
+            points[kept] = points[row]
+            scores[kept] = scores[row]
             kept += 1
     return kept
 
@@ -272,10 +272,10 @@ def _remember(
     places before them are no longer in use, in all three.
     """
     kept = old
-    for at in range(old, size):
-        if fresh[at]:
-            points[kept] = points[at]
-            scores[kept] = scores[at]
+    for row in range(old, size):
+        if fresh[row]:
+            points[kept] = points[row]
+            scores[kept] = scores[row]
             kept += 1
     if limit < 0 or kept <= limit:
         return kept, ranged, 0
@@ -322,7 +322,7 @@ def find(
     `score`, `lowest` and `states` are brought up to date; the arrays of the fourth line are for
     work, those of the last two are written.
     """
-    behind = 0
+    written = 0
     out = 0
     for entity in range(len(offsets) - 1):
         low = memory_offsets[entity]
@@ -358,9 +358,9 @@ def find(
                     own_points, own_scores = own_points[passed:], own_scores[passed:]
                     own_fresh, own_ranges = own_fresh[passed:], own_ranges[passed:]
             first = last
-        _copy(size, own_points, own_scores, 0, new_points, new_scores, behind)
-        behind += size
-        new_offsets[entity + 1] = behind
+        _copy(size, own_points, own_scores, 0, new_points, new_scores, written)
+        written += size
+        new_offsets[entity + 1] = written
         found_offsets[entity + 1] = out
 
 
@@ -381,12 +381,12 @@ def choose(
             while last < offsets[entity + 1] and starts[last] <= ends[last - 1]:
                 last += 1
             highest = -np.inf
-            for at in range(first, last):
-                highest = max(highest, sums[at] / (ends[at] - starts[at] + 1))
+            for row in range(first, last):
+                highest = max(highest, sums[row] / (ends[row] - starts[row] + 1))
             best, longest = first, 0
-            for at in range(first, last):
-                length = ends[at] - starts[at] + 1
-                if length > longest and sums[at] / length >= highest - TOLERANCE:
-                    best, longest = at, length
+            for row in range(first, last):
+                length = ends[row] - starts[row] + 1
+                if length > longest and sums[row] / length >= highest - TOLERANCE:
+                    best, longest = row, length
             chosen[best] = True
             first = last

@@ -56,7 +56,7 @@ _byte_at = _reader(types.uint8)
 @kernel("matrix integers writable-floats integer writable-bytes writable-booleans", "integer")
 def _decide(
     program: Matrix, columns: Integers, registers: Floats, rows: int,
-    masks: Bytes, found: Booleans,
+    masks: Bytes, truths: Booleans,
 ) -> int:  # fmt: skip
     """Gives how many rows are true."""
     count = 0
@@ -128,7 +128,7 @@ def _decide(
                 for row in range(size):
                     masks[row] &= masks[BLOCK + row] ^ 1
         for row in range(size):
-            found[start + row] = masks[row]
+            truths[start + row] = masks[row]
             count += masks[row]
     return count
 
@@ -145,12 +145,12 @@ def decide(
     held = np.empty((registers, BLOCK), np.float64)
     for register, number in constants.items():
         held[register] = number
-    found = np.empty(rows, np.bool_)
+    truths = np.empty(rows, np.bool_)
     # Every operand is looked up there, those too that are registers.
     addresses = np.zeros(max(registers, len(columns)) + 1, np.int64)
     addresses[: len(columns)] = [column.__array_interface__["data"][0] for column in columns]
-    count = _decide(program, addresses, held.ravel(), rows, np.empty(2 * BLOCK, np.uint8), found)
-    return found, int(count)
+    count = _decide(program, addresses, held.ravel(), rows, np.empty(2 * BLOCK, np.uint8), truths)
+    return truths, int(count)
 
 
 def decide_plain(

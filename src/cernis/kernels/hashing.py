@@ -28,7 +28,7 @@ def _place(key: int, slots: SmallIntegers, known: Integers, shift: Place, last: 
     "integer integer",
 )
 def _intern(
-    keys: Integers, begin: int, slots: SmallIntegers, bits: int, known: Integers, found: Integers,
+    keys: Integers, begin: int, slots: SmallIntegers, bits: int, known: Integers, numbers: Integers,
     count: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Number keys that are new, in the order they come, while there is room for more.
@@ -43,7 +43,7 @@ def _intern(
             known[Place(count)] = keys[row]
             count += 1
             slots[slot] = count
-        found[row] = slots[slot] - 1
+        numbers[row] = slots[slot] - 1
         row += ONE
     return int(row), count
 
@@ -73,11 +73,11 @@ def _enter_numbers(known: Integers, bits: int, slots: SmallIntegers) -> None:
 
 @kernel("integers small integers integer writable-integers", "nothing")
 def _find_numbers(
-    wanted: Integers, slots: SmallIntegers, known: Integers, bits: int, found: Integers
+    wanted: Integers, slots: SmallIntegers, known: Integers, bits: int, numbers: Integers
 ) -> None:
     shift, last = Place(64 - bits), (ONE << Place(bits)) - ONE
     for row in range(Place(len(wanted))):
-        found[row] = slots[_place(wanted[row], slots, known, shift, last)] - 1
+        numbers[row] = slots[_place(wanted[row], slots, known, shift, last)] - 1
 
 
 @kernel("integers integers integer integer writable-integers", "nothing")
@@ -131,15 +131,15 @@ class Numbering:
     def of(self, keys: Integers) -> Integers:
         """The number of each key; new ones are numbered."""
         keys = np.ascontiguousarray(keys)
-        found = np.empty(len(keys), np.int64)
+        numbers = np.empty(len(keys), np.int64)
         row = 0
         while row < len(keys):
             if self._count == len(self._known):
                 self._grow()
             row, self._count = _intern(
-                keys, row, self._slots, self._bits, self._known, found, self._count
+                keys, row, self._slots, self._bits, self._known, numbers, self._count
             )
-        return found
+        return numbers
 
     def find(self, keys: Integers) -> Integers:
         """The number of each key, or -1; none is numbered."""

@@ -57,11 +57,11 @@ def fits(relation: int, limit: int, a: int, b: int, c: int, d: int) -> bool:
 
 
 @part
-def _seek(values: Integers, at: int, begin: int, stop: int, wanted: int) -> int:
+def _seek(values: Integers, near: int, begin: int, stop: int, wanted: int) -> int:
     """The first place of a stretch whose value is not below the wanted one, begun nearby."""
-    low, high = at, stop
-    if at > begin and values[at - 1] >= wanted:
-        low, high = begin, at
+    low, high = near, stop
+    if near > begin and values[near - 1] >= wanted:
+        low, high = begin, near
     else:
         steps = 0
         while low < high and values[low] < wanted and steps < _WALK:
@@ -105,17 +105,17 @@ def _count(
     least: Integers, offsets: Integers, other_starts: Integers, other_ends: Integers,
     lows: Integers, counts: Integers,
 ) -> int:  # fmt: skip
-    group, begin, stop, at, total = -1, 0, 0, 0, 0
+    group, begin, stop, near, total = -1, 0, 0, 0, 0
     for row in range(len(groups)):
         if groups[row] != group:
             group = groups[row]
             begin, stop = offsets[group], offsets[group + 1]
-            at = begin
+            near = begin
         bound = least[row] if len(least) else -FAR
         low, high = _reach(relation, limit, bound, starts[row], ends[row])
-        at = _seek(other_ends, at, begin, stop, low)
-        lows[row] = at
-        place, count = at, 0
+        near = _seek(other_ends, near, begin, stop, low)
+        lows[row] = near
+        place, count = near, 0
         while place < stop and other_ends[place] <= high:
             count += fits(relation, limit, other_starts[place], other_ends[place],
                           starts[row], ends[row])  # fmt: skip
@@ -175,14 +175,14 @@ def pairs_plain(
     least: Integers, offsets: Integers, other_starts: Integers, other_ends: Integers,
 ) -> tuple[Integers, Integers]:  # fmt: skip
     """The twin of `pairs`: every other of the group, one trigger after the other."""
-    found = []
+    fitting = []
     for row, group in enumerate(groups.tolist()):
         for place in range(offsets[group], offsets[group + 1]):
             a, b = other_starts[place], other_ends[place]
             enough = not len(least) or b >= least[row]
             if enough and fits_plain(relation, limit, a, b, starts[row], ends[row]):
-                found.append((place, row))
-    both = np.array(found, np.int64).reshape(-1, 2)
+                fitting.append((place, row))
+    both = np.array(fitting, np.int64).reshape(-1, 2)
     return both[:, 0].copy(), both[:, 1].copy()
 
 
@@ -200,16 +200,16 @@ def fits_plain(relation: int, limit: int, a: int, b: int, c: int, d: int) -> boo
 
 
 @part
-def _behind(
-    relation: int, strict: int, at: int, begin: int, stop: int, c: int, d: int,
+def _stop_before(
+    relation: int, strict: int, near: int, begin: int, stop: int, c: int, d: int,
     other_starts: Integers, other_ends: Integers,
 ) -> int:  # fmt: skip
     """The place after the last other that comes before the trigger and may fit."""
     if relation == ANY:
         return stop
     if relation == STARTS_BEFORE:
-        return _seek(other_starts, at, begin, stop, c)
-    place = _seek(other_ends, at, begin, stop, c if relation == BEFORE else d)
+        return _seek(other_starts, near, begin, stop, c)
+    place = _seek(other_ends, near, begin, stop, c if relation == BEFORE else d)
     if relation >= BOTH:
         while place < stop and other_ends[place] == d and other_starts[place] + strict <= c:
             place += 1
@@ -222,26 +222,26 @@ def _behind(
 )
 def _latest_before(
     limit: int, groups: Integers, starts: Integers, ends: Integers, least: Integers,
-    offsets: Integers, other_starts: Integers, other_ends: Integers, found: Integers,
+    offsets: Integers, other_starts: Integers, other_ends: Integers, partners: Integers,
 ) -> None:  # fmt: skip
     """As `_latest` for BEFORE, which is what most patterns are made of."""
-    group, begin, stop, at = -1, 0, 0, 0
+    group, begin, stop, near = -1, 0, 0, 0
     for row in range(len(groups)):
         if groups[row] != group:
             group = groups[row]
             begin, stop = offsets[group], offsets[group + 1]
-            at = begin
+            near = begin
         c = starts[row]
-        if at > begin and other_ends[at - 1] >= c:
-            at = _seek(other_ends, at, begin, stop, c)
-        while at < stop and other_ends[at] < c:
-            at += 1
+        if near > begin and other_ends[near - 1] >= c:
+            near = _seek(other_ends, near, begin, stop, c)
+        while near < stop and other_ends[near] < c:
+            near += 1
         low = ends[row] - limit if limit >= 0 else -FAR
         floor = max(low, least[row]) if len(least) else low
-        place = at - 1
+        place = near - 1
         while place >= begin and other_ends[place] >= floor and other_starts[place] < low:
             place -= 1
-        found[row] = place if place >= begin and other_ends[place] >= floor else -1
+        partners[row] = place if place >= begin and other_ends[place] >= floor else -1
 
 
 @kernel(
@@ -252,23 +252,23 @@ def _latest_before(
 def _latest(
     relation: int, limit: int, strict: int, groups: Integers, starts: Integers, ends: Integers,
     least: Integers, offsets: Integers, other_starts: Integers, other_ends: Integers,
-    found: Integers,
+    partners: Integers,
 ) -> None:  # fmt: skip
-    group, begin, stop, at = -1, 0, 0, 0
+    group, begin, stop, near = -1, 0, 0, 0
     for row in range(len(groups)):
         if groups[row] != group:
             group = groups[row]
             begin, stop = offsets[group], offsets[group + 1]
-            at = begin
+            near = begin
         c, d = starts[row], ends[row]
         bound = least[row] if len(least) else -FAR
         low, _ = _reach(relation, limit, bound, c, d)
-        at = _behind(relation, strict, at, begin, stop, c, d, other_starts, other_ends)
-        place = at - 1
-        found[row] = -1
+        near = _stop_before(relation, strict, near, begin, stop, c, d, other_starts, other_ends)
+        place = near - 1
+        partners[row] = -1
         while place >= begin and other_ends[place] >= low:
             if fits(relation, limit, other_starts[place], other_ends[place], c, d):
-                found[row] = place
+                partners[row] = place
                 break
             place -= 1
 
@@ -282,15 +282,17 @@ def latest(
     What ends earlier came before; of what ends together, what starts earlier. An other with the
     very interval of the trigger came before it, unless `strict` is 1.
     """
-    found = np.empty(len(groups), np.int64)
+    partners = np.empty(len(groups), np.int64)
     if relation == BEFORE:
-        _latest_before(limit, groups, starts, ends, least, offsets, other_starts, other_ends, found)
-        return found
+        _latest_before(
+            limit, groups, starts, ends, least, offsets, other_starts, other_ends, partners
+        )
+        return partners
     _latest(
         relation, limit, strict, groups, starts, ends, least, offsets, other_starts, other_ends,
-        found,
+        partners,
     )  # fmt: skip
-    return found
+    return partners
 
 
 def latest_plain(
@@ -298,42 +300,42 @@ def latest_plain(
     least: Integers, offsets: Integers, other_starts: Integers, other_ends: Integers,
 ) -> Integers:  # fmt: skip
     """The twin of `latest`: the last of all that fit."""
-    found = np.full(len(groups), -1, np.int64)
+    partners = np.full(len(groups), -1, np.int64)
     others, triggers = pairs_plain(
         relation, limit, groups, starts, ends, least, offsets, other_starts, other_ends
     )
     for place, row in zip(others.tolist(), triggers.tolist(), strict=True):
         before = (other_ends[place], other_starts[place] + strict) <= (ends[row], starts[row])
         if relation < BOTH or before:
-            found[row] = max(found[row], place)
-    return found
+            partners[row] = max(partners[row], place)
+    return partners
 
 
 # -- absence ---------------------------------------------------------------------------------
 
 
 @kernel("integers integers writable-integers", "nothing")
-def _running(offsets: Integers, starts: Integers, found: Integers) -> None:
+def _running(offsets: Integers, starts: Integers, tops: Integers) -> None:
     for group in range(len(offsets) - 1):
         top = -FAR
         for place in range(offsets[group], offsets[group + 1]):
             top = max(top, starts[place])
-            found[place] = top
+            tops[place] = top
 
 
 @kernel("integers integers integers integers integers writable-integers", "nothing")
 def _bound(
     groups: Integers, points: Integers, offsets: Integers, ends: Integers, tops: Integers,
-    found: Integers,
+    bounds: Integers,
 ) -> None:  # fmt: skip
-    group, begin, stop, at = -1, 0, 0, 0
+    group, begin, stop, near = -1, 0, 0, 0
     for row in range(len(groups)):
         if groups[row] != group:
             group = groups[row]
             begin, stop = offsets[group], offsets[group + 1]
-            at = begin
-        at = _seek(ends, at, begin, stop, points[row])
-        found[row] = tops[at - 1] if at > begin else -FAR
+            near = begin
+        near = _seek(ends, near, begin, stop, points[row])
+        bounds[row] = tops[near - 1] if near > begin else -FAR
 
 
 def latest_starts(offsets: Integers, starts: Integers) -> Integers:
@@ -367,8 +369,8 @@ def latest_start_before_plain(
     groups: Integers, points: Integers, offsets: Integers, ends: Integers, tops: Integers
 ) -> Integers:
     """The twin of `latest_start_before`."""
-    found = np.full(len(points), -FAR, np.int64)
+    bounds = np.full(len(points), -FAR, np.int64)
     for row, (group, point) in enumerate(zip(groups.tolist(), points.tolist(), strict=True)):
         own = slice(offsets[group], offsets[group + 1])
-        found[row] = tops[own][ends[own] < point].max(initial=-FAR)
-    return found
+        bounds[row] = tops[own][ends[own] < point].max(initial=-FAR)
+    return bounds

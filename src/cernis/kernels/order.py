@@ -82,14 +82,14 @@ def ranks(codes: Integers, size: int) -> tuple[Integers, Integers]:
     Codes are at least 0 and less than `size`. The second part is where the rows of each code begin,
     and the length.
     """
-    found = np.empty(len(codes), np.int64)
+    rank_of_rows = np.empty(len(codes), np.int64)
     first = np.zeros(size + 1, np.int64)
-    _rank(codes, first, np.empty(size + 1, np.int64), found)
-    return found, first
+    _rank(codes, first, np.empty(size + 1, np.int64), rank_of_rows)
+    return rank_of_rows, first
 
 
 @kernel("integers writable-integers writable-integers writable-integers", "nothing")
-def _rank(codes: Integers, first: Integers, places: Integers, found: Integers) -> None:
+def _rank(codes: Integers, first: Integers, places: Integers, rank_of_rows: Integers) -> None:
     """A counting sort: two passes, whatever the order of the input."""
     for row in range(len(codes)):
         first[Place(codes[row] + 1)] += 1
@@ -100,7 +100,7 @@ def _rank(codes: Integers, first: Integers, places: Integers, found: Integers) -
         own = Place(codes[row])
         place = places[own]
         places[own] = place + 1
-        found[row] = place
+        rank_of_rows[row] = place
 
 
 def ranks_plain(codes: Integers, size: int) -> tuple[Integers, Integers]:
@@ -118,10 +118,10 @@ def spread(first: Integers) -> Integers:
 
 
 @kernel("integers writable-integers", "nothing")
-def _spread(first: Integers, found: Integers) -> None:
+def _spread(first: Integers, codes: Integers) -> None:
     for code in range(len(first) - 1):
         for row in range(first[code], first[code + 1]):
-            found[row] = code
+            codes[row] = code
 
 
 def spread_plain(first: Integers) -> Integers:
@@ -131,18 +131,18 @@ def spread_plain(first: Integers) -> Integers:
 
 def placed(column: Array, rank: Integers) -> Array:
     """A column with each row at its rank."""
-    found = np.empty(len(column), column.dtype)
+    moved = np.empty(len(column), column.dtype)
     if column.dtype.itemsize == 8 and column.dtype.kind in "iuf":
-        _put(np.ascontiguousarray(column).view(np.int64), rank, found.view(np.int64))
+        _put(np.ascontiguousarray(column).view(np.int64), rank, moved.view(np.int64))
     else:
-        found[rank] = column
-    return found
+        moved[rank] = column
+    return moved
 
 
 @kernel("integers integers writable-integers", "nothing")
-def _put(column: Integers, rank: Integers, found: Integers) -> None:
+def _put(column: Integers, rank: Integers, moved: Integers) -> None:
     for row in range(len(column)):
-        found[Place(rank[row])] = column[row]
+        moved[Place(rank[row])] = column[row]
 
 
 @kernel("integers integers integers writable-booleans", "integer")
@@ -189,11 +189,11 @@ def _sort_runs(same: Booleans, keys: Integers, order: Integers) -> None:
         while gap > 1:
             gap = max((gap * 5 - 1) // 11, 1)
             for at in range(first + gap, last):
-                own, place = order[at], at
-                while place - gap >= first and _is_above(keys, order[place - gap], own):
+                row, place = order[at], at
+                while place - gap >= first and _is_above(keys, order[place - gap], row):
                     order[place] = order[place - gap]
                     place -= gap
-                order[place] = own
+                order[place] = row
         first = last
 
 

@@ -40,7 +40,7 @@ def _enqueue(begin: int, stop: int, following: Integers) -> None:
 @kernel("integer integers integers integers integers integers writable-integers", "nothing")
 def _first_point(
     limit: int, groups: Integers, starts: Integers, ends: Integers, offsets: Integers,
-    points: Integers, found: Integers,
+    points: Integers, partners: Integers,
 ) -> None:  # fmt: skip
     """As `_first` for BEFORE and points: if the first in the queue is too late, so are all."""
     group, stop, head = -1, 0, 0
@@ -51,7 +51,7 @@ def _first_point(
         while limit >= 0 and head < stop and points[head] < ends[row] - limit:
             head += 1
         fitting = head < stop and points[head] < starts[row]
-        found[row] = head if fitting else -1
+        partners[row] = head if fitting else -1
         head += fitting
 
 
@@ -63,7 +63,7 @@ def _first_point(
 def _first(
     relation: int, limit: int, groups: Integers, starts: Integers, ends: Integers,
     least: Integers, offsets: Integers, other_starts: Integers, other_ends: Integers,
-    following: Integers, found: Integers,
+    following: Integers, partners: Integers,
 ) -> None:  # fmt: skip
     group, stop, head = -1, 0, 0
     for row in range(len(groups)):
@@ -77,11 +77,11 @@ def _first(
         bound = least[row] if len(least) else -FAR
         last = _last_start(relation, c, d)
         before, place = -1, head
-        found[row] = -1
+        partners[row] = -1
         while place < stop and other_starts[place] <= last:
             a, b = other_starts[place], other_ends[place]
             if b >= bound and fits(relation, limit, a, b, c, d):
-                found[row] = place
+                partners[row] = place
                 if before < 0:
                     head = following[place]
                 else:
@@ -101,16 +101,16 @@ def first(
     over; what is out of the limit's reach is dropped. Others that are points are given by one array
     for their starts and ends.
     """
-    found = np.empty(len(groups), np.int64)
+    partners = np.empty(len(groups), np.int64)
     if relation == BEFORE and other_starts is other_ends and not len(least):
-        _first_point(limit, groups, starts, ends, offsets, other_starts, found)
-        return found
+        _first_point(limit, groups, starts, ends, offsets, other_starts, partners)
+        return partners
     following = np.empty(len(other_starts), np.int64)
     _first(
         relation, limit, groups, starts, ends, least, offsets, other_starts, other_ends, following,
-        found,
+        partners,
     )  # fmt: skip
-    return found
+    return partners
 
 
 def first_plain(
@@ -118,7 +118,7 @@ def first_plain(
     least: Integers, offsets: Integers, other_starts: Integers, other_ends: Integers,
 ) -> Integers:  # fmt: skip
     """The twin of `first`."""
-    found = np.full(len(groups), -1, np.int64)
+    partners = np.full(len(groups), -1, np.int64)
     used: set[int] = set()
     for row, group in enumerate(groups.tolist()):
         for place in range(offsets[group], offsets[group + 1]):
@@ -127,9 +127,9 @@ def first_plain(
             near = enough and fits_plain(relation, limit, a, b, starts[row], ends[row])
             if near and place not in used:
                 used.add(place)
-                found[row] = place
+                partners[row] = place
                 break
-    return found
+    return partners
 
 
 # -- either side may come first --------------------------------------------------------------
@@ -151,8 +151,8 @@ def _first_of_both(
             group = groups[now]
             head, stop = offsets[group], offsets[group + 1]
             _enqueue(head, stop, following)
-        own = places[now]
-        c, d = starts[own], ends[own]
+        trigger = places[now]
+        c, d = starts[trigger], ends[trigger]
         while head < stop and (partners[head] >= 0 or (limit >= 0 and starts[head] < d - limit)):
             head = following[head]
         before, place = -1, head
@@ -162,9 +162,9 @@ def _first_of_both(
                 following[before] = following[place]
                 place = following[place]
                 continue
-            came = sides[place] != sides[own] and ranks[place] < now
+            came = sides[place] != sides[trigger] and ranks[place] < now
             if came and fits(relation, limit, starts[place], ends[place], c, d):
-                partners[place], partners[own] = own, place
+                partners[place], partners[trigger] = trigger, place
                 break
             before, place = place, following[place]
 
@@ -195,15 +195,15 @@ def first_of_both_plain(
     """The twin of `first_of_both`."""
     partners = np.full(len(places), -1, np.int64)
     came: set[int] = set()
-    for own, group in zip(places.tolist(), groups.tolist(), strict=True):
+    for trigger, group in zip(places.tolist(), groups.tolist(), strict=True):
         for place in range(offsets[group], offsets[group + 1]):
-            free = place in came and partners[place] < 0 and sides[place] != sides[own]
+            free = place in came and partners[place] < 0 and sides[place] != sides[trigger]
             if free and fits_plain(
-                relation, limit, starts[place], ends[place], starts[own], ends[own]
+                relation, limit, starts[place], ends[place], starts[trigger], ends[trigger]
             ):
-                partners[own], partners[place] = place, own
+                partners[trigger], partners[place] = place, trigger
                 break
-        came.add(own)
+        came.add(trigger)
     return partners
 
 
@@ -214,10 +214,10 @@ def first_of_both_plain(
 def _choose(
     lefts: Integers, rights: Integers, used: Booleans, right_used: Booleans, chosen: Booleans
 ) -> None:
-    for at in range(len(lefts)):
-        left, right = lefts[at], rights[at]
-        chosen[at] = not (used[left] or right_used[right])
-        if chosen[at]:
+    for row in range(len(lefts)):
+        left, right = lefts[row], rights[row]
+        chosen[row] = not (used[left] or right_used[right])
+        if chosen[row]:
             used[left] = right_used[right] = True
 
 

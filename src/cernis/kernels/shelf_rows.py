@@ -50,19 +50,19 @@ def look_within(
     Stretches of one group come one after the other.
     """
     total = 0
-    for at in range(len(groups)):
-        first = firsts[groups[at]]
-        stop = first + counts[groups[at]]
-        if at and groups[at] == groups[at - 1] and starts[at] >= ends[at - 1]:
-            first = highs[at - 1]
-        low = _first_late(pool, 0, first, stop, starts[at])
+    for row in range(len(groups)):
+        first = firsts[groups[row]]
+        stop = first + counts[groups[row]]
+        if row and groups[row] == groups[row - 1] and starts[row] >= ends[row - 1]:
+            first = highs[row - 1]
+        low = _first_late(pool, 0, first, stop, starts[row])
         high = low
-        while high < stop and high < low + 4 and pool[0, high] < ends[at]:
+        while high < stop and high < low + 4 and pool[0, high] < ends[row]:
             high += 1
         if high == low + 4:
-            high = _first_late(pool, 0, high, stop, ends[at])
-        lows[at] = low
-        highs[at] = high
+            high = _first_late(pool, 0, high, stop, ends[row])
+        lows[row] = low
+        highs[row] = high
         total += high - low
     return total
 
@@ -72,12 +72,12 @@ def list_within(
     lows: Integers, highs: Integers, groups: Integers, places: Integers, owners: Integers
 ) -> None:
     """All places from low ones to high ones, and the group of each."""
-    found = 0
-    for at in range(len(lows)):
-        for place in range(lows[at], highs[at]):
-            places[found] = place
-            owners[found] = groups[at]
-            found += 1
+    total = 0
+    for row in range(len(lows)):
+        for place in range(lows[row], highs[row]):
+            places[total] = place
+            owners[total] = groups[row]
+            total += 1
 
 
 @kernel(
@@ -94,40 +94,40 @@ def find_overlapping(
     Row 1 of the pool holds ends, row `reach` the largest end of a group so far. Without places to
     write to, they are only counted.
     """
-    found = 0
+    total = 0
     done = before = -1
-    for at in range(len(groups)):
-        first = firsts[groups[at]]
-        stop = first + counts[groups[at]]
-        low = _first_late(pool, reach, first, stop, starts[at])
-        if groups[at] == before:
+    for row in range(len(groups)):
+        first = firsts[groups[row]]
+        stop = first + counts[groups[row]]
+        low = _first_late(pool, reach, first, stop, starts[row])
+        if groups[row] == before:
             low = max(low, done)
-        while low < stop and pool[0, low] <= ends[at]:
-            if pool[1, low] >= starts[at]:
+        while low < stop and pool[0, low] <= ends[row]:
+            if pool[1, low] >= starts[row]:
                 if len(places):
-                    places[found] = low
-                    owners[found] = groups[at]
-                found += 1
+                    places[total] = low
+                    owners[total] = groups[row]
+                total += 1
             low += 1
         # A stretch of the same group begins after this one; what it passed over may overlap that.
-        before = groups[at]
+        before = groups[row]
         done = low
-    return found
+    return total
 
 
 @kernel("integers integers integers", "integer")
 def room_needed(counts: Integers, rooms: Integers, come: Integers) -> int:
     """How much room the groups need that outgrow their places; `come` is sorted."""
     total = 0
-    at = 0
-    while at < len(come):
-        group = come[at]
-        stop = at
+    first = 0
+    while first < len(come):
+        group = come[first]
+        stop = first
         while stop < len(come) and come[stop] == group:
             stop += 1
-        if counts[group] + (stop - at) > rooms[group]:
-            total += 2 * (counts[group] + (stop - at)) + 4
-        at = stop
+        if counts[group] + (stop - first) > rooms[group]:
+            total += 2 * (counts[group] + (stop - first)) + 4
+        first = stop
     return total
 
 
@@ -190,8 +190,8 @@ def exchange(
                 high = gone_places[number + 1] if number + 1 < g_stop else stop
                 low = gone_places[number] + 1
                 for row in range(pool.shape[0]):
-                    for at in range(high - low):
-                        pool[row, kept + at] = pool[row, low + at]
+                    for offset in range(high - low):
+                        pool[row, kept + offset] = pool[row, low + offset]
                 kept += high - low
             count -= g_stop - g
             counts[group] = count
@@ -212,15 +212,15 @@ def exchange(
                     pool[row, to] = come[row, new]
                 new -= 1
         for row in range(come.shape[0]):
-            for at in range(new - c + 1):
-                pool[row, old + 1 + at] = come[row, c + at]
+            for offset in range(new - c + 1):
+                pool[row, old + 1 + offset] = come[row, c + offset]
         counts[group] = count + (c_stop - c)
         if reach >= 0:
             low = first + min(changed, old + 1 - first)
             most = pool[reach, low - 1] if low > first else np.int64(-9223372036854775808)
-            for at in range(low, first + counts[group]):
-                most = max(most, pool[1, at])
-                pool[reach, at] = most
+            for offset in range(low, first + counts[group]):
+                most = max(most, pool[1, offset])
+                pool[reach, offset] = most
         g, c = g_stop, c_stop
     return used
 
@@ -235,24 +235,24 @@ def forget(pool: Matrix, firsts: Integers, counts: Integers, row: int, edge: int
     for group in range(len(counts)):
         first = firsts[group]
         stop = first + counts[group]
-        at = first
-        while at < stop and pool[row, at] <= edge:
-            at += 1
-        firsts[group] = at
-        counts[group] = stop - at
-        total += at - first
+        place = first
+        while place < stop and pool[row, place] <= edge:
+            place += 1
+        firsts[group] = place
+        counts[group] = stop - place
+        total += place - first
     return total
 
 
 @kernel("integers integers writable-integers writable-integers", "nothing")
 def list_all(firsts: Integers, counts: Integers, places: Integers, owners: Integers) -> None:
     """The places of all rows, group by group, and the group of each."""
-    found = 0
+    total = 0
     for group in range(len(counts)):
-        for at in range(firsts[group], firsts[group] + counts[group]):
-            places[found] = at
-            owners[found] = group
-            found += 1
+        for place in range(firsts[group], firsts[group] + counts[group]):
+            places[total] = place
+            owners[total] = group
+            total += 1
 
 
 @kernel(
@@ -266,13 +266,13 @@ def find_reaching(
     """The intervals that end at a point or after it; without room for them, their number."""
     total = 0
     for group in range(len(counts)):
-        at = firsts[group] + counts[group] - 1
+        place = firsts[group] + counts[group] - 1
         # The first row that reaches so far is the first one in question.
-        while at >= firsts[group] and pool[reach, at] >= point:
-            if pool[1, at] >= point:
+        while place >= firsts[group] and pool[reach, place] >= point:
+            if pool[1, place] >= point:
                 if len(places):
-                    places[total] = at
+                    places[total] = place
                     owners[total] = group
                 total += 1
-            at -= 1
+            place -= 1
     return total

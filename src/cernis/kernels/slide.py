@@ -43,10 +43,10 @@ def lows_of_span(firsts: Integers, ends: Integers, span: int) -> Integers:
 def lows_of_span_plain(firsts: Integers, ends: Integers, span: int) -> Integers:
     """The twin of `lows_of_span`."""
     near = [
-        [own for own in range(first, row + 1) if ends[row] - ends[own] <= span]
+        [place for place in range(first, row + 1) if ends[row] - ends[place] <= span]
         for row, first in enumerate(firsts.tolist())
     ]
-    return np.array([own[0] for own in near], np.int64)
+    return np.array([place[0] for place in near], np.int64)
 
 
 @body
@@ -60,7 +60,7 @@ def _folded(kind: int, one: Any, other: Any) -> Any:
 
 @body
 def _slide(
-    kind: int, firsts: Integers, lows: Integers, values: Any, front: Any, found: Any
+    kind: int, firsts: Integers, lows: Integers, values: Any, front: Any, folded: Any
 ) -> None:
     last = -1
     back = values[0]
@@ -73,35 +73,35 @@ def _slide(
             for own in range(row - 1, lows[row] - 1, -1):
                 front[own] = _folded(kind, values[own], front[own + 1])
             last = row
-            found[row] = front[lows[row]]
+            folded[row] = front[lows[row]]
         else:
-            found[row] = _folded(kind, front[lows[row]], back)
+            folded[row] = _folded(kind, front[lows[row]], back)
 
 
 @kernel("integer integers integers integers writable-integers writable-integers", "nothing")
 def _slide_integers(
-    kind: int, firsts: Integers, lows: Integers, values: Integers, front: Integers, found: Integers
+    kind: int, firsts: Integers, lows: Integers, values: Integers, front: Integers, folded: Integers
 ) -> None:
     if len(values):
-        _slide(kind, firsts, lows, values, front, found)
+        _slide(kind, firsts, lows, values, front, folded)
 
 
 @kernel("integer integers integers floats writable-floats writable-floats", "nothing")
 def _slide_floats(
-    kind: int, firsts: Integers, lows: Integers, values: Floats, front: Floats, found: Floats
+    kind: int, firsts: Integers, lows: Integers, values: Floats, front: Floats, folded: Floats
 ) -> None:
     if len(values):
-        _slide(kind, firsts, lows, values, front, found)
+        _slide(kind, firsts, lows, values, front, folded)
 
 
 def slide(kind: int, firsts: Integers, lows: Integers, values: Array) -> Array:
     """The sum, least or greatest of the values of each row's window."""
-    front, found = np.empty_like(values), np.empty_like(values)
+    front, folded = np.empty_like(values), np.empty_like(values)
     if values.dtype == np.float64:
-        _slide_floats(kind, firsts, lows, values, front, found)
+        _slide_floats(kind, firsts, lows, values, front, folded)
     else:
-        _slide_integers(kind, firsts, lows, values, front, found)
-    return found
+        _slide_integers(kind, firsts, lows, values, front, folded)
+    return folded
 
 
 def slide_plain(kind: int, firsts: Integers, lows: Integers, values: Array) -> Array:

@@ -28,9 +28,9 @@ def unfold_plain(
     """The twin of `unfold`: every point of time that something may happen at, one by one."""
     found: list[list[tuple[int, ...]]] = [[], [], []]
     conflicts, decided, low, own_low = 0, 0, 0, 0
-    for high, own_high in zip(causes.ends.tolist(), causes.own_ends.tolist(), strict=True):
+    for high, own_high in zip(causes.ends.tolist(), causes.member_ends.tolist(), strict=True):
         plain = _Plain(causes, held, starts, dues, waiting, found)
-        own = causes.own[own_low:own_high].tolist()
+        own = causes.members[own_low:own_high].tolist()
         plain.group(range(low, high), own)
         conflicts += plain.conflicts
         decided += plain.decided
@@ -389,7 +389,7 @@ def test_a_walk_is_its_plain_twin(first: int) -> None:
         given = drawn(Random(seed))
         one, other = unfold(*given), unfold_plain(*given)
         assert _told(one.intervals) == _told(other.intervals), f"seed {seed}"
-        assert _told(one.begun) == _told(other.begun), f"seed {seed}"
+        assert _told(one.initiations) == _told(other.initiations), f"seed {seed}"
         assert _told(one.happened) == _told(other.happened), f"seed {seed}"
         assert one.conflicts == other.conflicts, f"seed {seed}"
         assert one.decided == other.decided, f"seed {seed}"

@@ -134,7 +134,9 @@ class _Walk:
         )  # fmt: skip
         held, starts, dues, waiting, begun = self._before()
         found = self._unfolded(causes, held, starts, dues, waiting)
-        found.begun = [np.concatenate(both) for both in zip(begun, found.begun, strict=True)]
+        found.initiations = [
+            np.concatenate(both) for both in zip(begun, found.initiations, strict=True)
+        ]
         self._leave(found)
         return found.conflicts
 
@@ -298,7 +300,9 @@ class _Walk:
                     int(len(own.delays) > 1), sizes[4],
                 ]  # fmt: skip
                 for part, table in zip(
-                    parts, (own.slots, own.delays, own.told, own.done, own.postponable), strict=True
+                    parts,
+                    (own.slots, own.delays, own.reported, own.done, own.postponable),
+                    strict=True,
                 ):
                     part.append(np.ascontiguousarray(table).reshape(-1))
             rows.append([*row, edges])
@@ -432,7 +436,7 @@ class _Walk:
                 group, *_within(found.intervals, base, size)
             )
             if id(group) in self._effects:
-                own, *attempts = under_way(*_within(found.begun, base, size))
+                own, *attempts = under_way(*_within(found.initiations, base, size))
                 arguments = group.instances.arguments(own)
                 self.context.begun[group.relation] = Attempts(arguments, *attempts)
 

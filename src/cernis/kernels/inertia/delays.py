@@ -54,7 +54,7 @@ class Effects:
 
     A value v has the column `slots[v]` in the tables; it is 0 for all that have no effect. Tables
     have a row for each instance, or one for all instances. `delays` says how long after an
-    initiation the effects of a value come, or `NO_EFFECT`. `told` has the action of each, and
+    initiation the effects of a value come, or `NO_EFFECT`. `reported` has the action of each, and
     `done` what comes of it: `ALL` if the instance may not have the value that begins. Several
     effects that come together are in further columns, as many again as there are slots, and
     `NO_ACTION` fills the rest. `postponable` is 1 for slots whose effects an initiation moves that
@@ -64,7 +64,7 @@ class Effects:
 
     slots: Integers
     delays: Matrix
-    told: Matrix
+    reported: Matrix
     done: Matrix
     postponable: Integers
     quiet: int = NO_POINT
@@ -115,14 +115,14 @@ def _take_effect(
     tables: Tables, effects: Three,
 ) -> tuple[Place, Place]:  # fmt: skip
     """Add the effects of a value to what happens now."""
-    slots, _, told, done, postponable, _ = tables
+    slots, _, reported, done, postponable, _ = tables
     column = _slot(held, slots)
     while column < Place(done.shape[1]):
-        if told[line, column] != NO_ACTION:
+        if reported[line, column] != NO_ACTION:
             now[size] = done[line, column]
             size += ONE
             if len(effects[0]) > 0:
-                _note(effects, fired, instance, told[line, column], time)
+                _note(effects, fired, instance, reported[line, column], time)
             fired += ONE
         column += Place(len(postponable))
     return size, fired
@@ -137,20 +137,20 @@ def _gather(
 
     Effects that what rules initiate at the very point postpones are left out.
     """
-    size, at = ZERO, ZERO
+    size, place = ZERO, ZERO
     while row < stop:
         now[size] = actions[row]
         size += ONE
         row += ONE
     of_rules = size
-    while at < number:
-        held = lists[0][at]
+    while place < number:
+        held = lists[0][place]
         is_moved = tables[4][_slot(held, tables[0])] == UNTIL_DUE and _is_among(held, now, of_rules)
-        if lists[2][at] == time and not is_moved:
+        if lists[2][place] == time and not is_moved:
             size, fired = _take_effect(
                 held, line, instance, time, size, fired, now, tables, effects
             )
-        at += ONE
+        place += ONE
     return size, fired
 
 
@@ -158,24 +158,24 @@ def _gather(
 def _is_among(action: int, actions: Integers, number: Place) -> bool:
     """Is an action one of the first of a list?"""
     among = False
-    at = ZERO
-    while at < number:
-        among |= actions[at] == action
-        at += ONE
+    place = ZERO
+    while place < number:
+        among |= actions[place] == action
+        place += ONE
     return among
 
 
 @part
-def _begun(actions: Integers, number: Place) -> tuple[int, bool]:
+def _last_initiation(actions: Integers, number: Place) -> tuple[int, bool]:
     """The last initiation of a point, and whether another value is initiated too."""
-    begun, many = NOTHING, False
-    at = ZERO
-    while at < number:
-        if actions[at] & 1:
-            many |= (begun != NOTHING) & (begun != actions[at])
-            begun = actions[at]
-        at += ONE
-    return begun, many
+    initiated, many = NOTHING, False
+    place = ZERO
+    while place < number:
+        if actions[place] & 1:
+            many |= (initiated != NOTHING) & (initiated != actions[place])
+            initiated = actions[place]
+        place += ONE
+    return initiated, many
 
 
 @part
@@ -194,13 +194,13 @@ def _summed_up(now: Integers, size: Place, held: int, is_each: int) -> tuple[int
     Also whether that renews the value: it is broken and initiated, and goes on. And whether
     several values are initiated; by the rule `initiation` no one action will do then.
     """
-    begun, many = _begun(now, size)
-    is_ended = _is_ended(held if begun == NOTHING else begun, now, size)
-    if begun == NOTHING:
+    initiated, many = _last_initiation(now, size)
+    is_ended = _is_ended(held if initiated == NOTHING else initiated, now, size)
+    if initiated == NOTHING:
         return held - 1 if is_ended else NO_ACTION, False, False
     if is_each:
-        return begun, is_ended and begun == held, many
-    return ALL if is_ended or many else begun, False, many
+        return initiated, is_ended and initiated == held, many
+    return ALL if is_ended or many else initiated, False, many
 
 
 @part
@@ -214,8 +214,8 @@ def _after(action: int, held: int) -> int:
 @part
 def _act(
     action: int, is_renewed: bool, time: int, line: Place, instance: int, held: int, start: int,
-    due: int, tick: int, noted: int, count: Place, begun: Place, tables: Tables, intervals: Four,
-    begins: Three,
+    due: int, tick: int, noted: int, count: Place, noted_count: Place, tables: Tables,
+    intervals: Four, begins: Three,
 ) -> tuple[int, int, int, Place, Place]:  # fmt: skip
     """What holds after an action, since when, until which effect, and how much is written.
 
@@ -236,30 +236,30 @@ def _act(
     )
     if noted:
         before = _slot(held, tables[0])
-        _note(begins, begun, instance, ~(held >> 1), time)
+        _note(begins, noted_count, instance, ~(held >> 1), time)
         is_noted = (tables[4][before] != 0) | ((noted == OF_ALL) & (before > ZERO))
-        begun += Place(is_new & is_noted)
-        _note(begins, begun, instance, after >> 1, time)
-        begun += Place(is_moved)
+        noted_count += Place(is_new & is_noted)
+        _note(begins, noted_count, instance, after >> 1, time)
+        noted_count += Place(is_moved)
     start = time + tick if is_new else start
-    return after, start, then if is_new | is_moved else due, count, begun
+    return after, start, then if is_new | is_moved else due, count, noted_count
 
 
 @part
 def _fire(
     time: int, line: Place, instance: int, held: int, start: int, tick: int, noted: int,
-    count: Place, begun: Place, fired: Place, tables: Tables, intervals: Four, begins: Three,
+    count: Place, noted_count: Place, fired: Place, tables: Tables, intervals: Four, begins: Three,
     effects: Three,
 ) -> tuple[int, int, int, Place, Place, Place]:  # fmt: skip
     """As `_act`, for an effect that is alone at its point; with the number of effects."""
     slot = _slot(held, tables[0])
     if len(effects[0]) > 0:
         _note(effects, fired, instance, tables[2][line, slot], time)
-    held, start, due, count, begun = _act(
+    held, start, due, count, noted_count = _act(
         tables[3][line, slot], False, time, line, instance, held, start, NEVER, tick, noted, count,
-        begun, tables, intervals, begins,
+        noted_count, tables, intervals, begins,
     )  # fmt: skip
-    return held, start, due, count, begun, fired + ONE
+    return held, start, due, count, noted_count, fired + ONE
 
 
 # -- where several do, or initiations are under way of what does not -------------------------
@@ -274,7 +274,7 @@ def _is_broken(value: int, last: int, many: bool, now: Integers, size: Place) ->
 @part
 def _go_on(
     now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
-    tick: int, is_each: int, count: Place, begun: Place, tables: Tables, intervals: Four,
+    tick: int, is_each: int, count: Place, noted_count: Place, tables: Tables, intervals: Four,
     begins: Three,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
     """Keep the values that go on after a point; those that it renews have their effects later.
@@ -283,48 +283,48 @@ def _go_on(
     initiated again and nothing breaks it.
     """
     helds, starts, dues = lists
-    last, many = _begun(now, size)
-    kept, at = ZERO, ZERO
-    while at < number:
-        held = helds[at]
+    last, many = _last_initiation(now, size)
+    kept, place = ZERO, ZERO
+    while place < number:
+        held = helds[place]
         slot = _slot(held, tables[0])
         is_broken = _is_broken(held, last, many, now, size)
         is_begun = _is_among(held, now, size)
         if is_broken and not (is_begun and is_each):
-            if starts[at] != NEVER:
-                _emit(intervals, count, instance, held, starts[at], time + tick)
+            if starts[place] != NEVER:
+                _emit(intervals, count, instance, held, starts[place], time + tick)
                 count += ONE
             if slot > ZERO:
-                _note(begins, begun, instance, ~(held >> 1), time)
-                begun += ONE
+                _note(begins, noted_count, instance, ~(held >> 1), time)
+                noted_count += ONE
         else:
-            helds[kept], starts[kept], dues[kept] = held, starts[at], dues[at]
+            helds[kept], starts[kept], dues[kept] = held, starts[place], dues[place]
             if is_begun and starts[kept] == NEVER:
                 starts[kept] = time + tick
             is_first = dues[kept] == NEVER and tables[1][line, slot] >= 0
             if is_begun and slot > ZERO and (is_broken or tables[4][slot] or is_first):
                 dues[kept] = _due(time, tables[1][line, slot], tables[5])
-                _note(begins, begun, instance, held >> 1, time)
-                begun += ONE
+                _note(begins, noted_count, instance, held >> 1, time)
+                noted_count += ONE
             kept += ONE
-        at += ONE
-    return kept, count, begun
+        place += ONE
+    return kept, count, noted_count
 
 
 @part
 def _begin(
     now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
-    tick: int, is_each: int, begun: Place, tables: Tables, begins: Three,
+    tick: int, is_each: int, noted_count: Place, tables: Tables, begins: Three,
 ) -> tuple[Place, Place]:  # fmt: skip
     """Add the values that a point initiates and that are not there yet.
 
     Those that lose the point do not hold; they are there for their effects.
     """
     helds, starts, dues = lists
-    last, many = _begun(now, size)
-    at = ZERO
-    while at < size:
-        action = now[at]
+    last, many = _last_initiation(now, size)
+    place = ZERO
+    while place < size:
+        action = now[place]
         if action & 1 and not _is_among(action, helds, number):
             slot = _slot(action, tables[0])
             delay = tables[1][line, slot]
@@ -334,10 +334,10 @@ def _begin(
                 starts[number] = NEVER if is_lost else time + tick
                 number += ONE
                 if is_lost or tables[4][slot]:
-                    _note(begins, begun, instance, action >> 1, time)
-                    begun += ONE
-        at += ONE
-    return number, begun
+                    _note(begins, noted_count, instance, action >> 1, time)
+                    noted_count += ONE
+        place += ONE
+    return number, noted_count
 
 
 @part
@@ -359,28 +359,28 @@ def _first(number: Place, lists: Three) -> tuple[int, int, int]:
     held, start, due = NOTHING, 0, NEVER
     if number > ZERO:
         held, start = lists[0][0], lists[1][0]
-    at = ZERO
-    while at < number:
-        due = min(due, lists[2][at])
-        at += ONE
+    place = ZERO
+    while place < number:
+        due = min(due, lists[2][place])
+        place += ONE
     return held, start, due
 
 
 @part
 def _change(
     now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
-    tick: int, is_each: int, count: Place, begun: Place, tables: Tables, intervals: Four,
+    tick: int, is_each: int, count: Place, noted_count: Place, tables: Tables, intervals: Four,
     begins: Three,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
     """What all that happens at a point does to the values of the list."""
-    number, count, begun = _go_on(
-        now, size, number, lists, line, instance, time, tick, is_each, count, begun, tables,
+    number, count, noted_count = _go_on(
+        now, size, number, lists, line, instance, time, tick, is_each, count, noted_count, tables,
         intervals, begins,
     )  # fmt: skip
-    number, begun = _begin(
-        now, size, number, lists, line, instance, time, tick, is_each, begun, tables, begins
+    number, noted_count = _begin(
+        now, size, number, lists, line, instance, time, tick, is_each, noted_count, tables, begins
     )
-    return number, count, begun
+    return number, count, noted_count
 
 
 # -- instances -------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ def _change(
 
 @part
 def _carry(
-    carried: Place, line: Place, instance: int, begun: Place, tick: int, noted: int,
+    carried: Place, line: Place, instance: int, noted_count: Place, tick: int, noted: int,
     lists: Three, before: Four, tables: Tables, begins: Three,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
     """What an instance carries, into the list; and the initiations its effects count from."""
@@ -401,10 +401,10 @@ def _carry(
         number += ONE
         is_apart = tables[1][line, slot] >= 0 and (start == NEVER or since != start - tick)
         if is_apart or (slot > ZERO and (noted == OF_ALL or tables[4][slot])):
-            _note(begins, begun, instance, held >> 1, since)
-            begun += ONE
+            _note(begins, noted_count, instance, held >> 1, since)
+            noted_count += ONE
         carried += ONE
-    return carried, number, begun
+    return carried, number, noted_count
 
 
 @part
@@ -430,8 +430,9 @@ def _end_of_point(row: Place, instance: int, time: int, points: Three) -> Place:
 @body
 def _walk(
     row: Place, line: Place, instance: int, number: Place, query: int, tick: int, is_each: int,
-    noted: int, room: int, count: Place, begun: Place, fired: Place, conflicts: int, points: Three,
-    lists: Three, now: Integers, tables: Tables, intervals: Four, begins: Three, effects: Three,
+    noted: int, room: int, count: Place, noted_count: Place, fired: Place, conflicts: int,
+    points: Three, lists: Three, now: Integers, tables: Tables, intervals: Four, begins: Three,
+    effects: Three,
 ) -> tuple[Place, Place, Place, Place, Place, int, bool]:  # fmt: skip
     """All points of an instance up to the query; leaves what there is then in the list.
 
@@ -452,16 +453,16 @@ def _walk(
             if due < coming:
                 if due > query or not is_single or np.int64(fired) + width > room:
                     break
-                held, start, due, count, begun, fired = _fire(
-                    due, line, instance, held, start, tick, noted, count, begun, fired, tables,
-                    intervals, begins, effects,
+                held, start, due, count, noted_count, fired = _fire(
+                    due, line, instance, held, start, tick, noted, count, noted_count, fired,
+                    tables, intervals, begins, effects,
                 )  # fmt: skip
                 continue
             if due == coming or coming > query or _is_shared(row, instances, times):
                 break
-            held, start, due, count, begun = _act(
+            held, start, due, count, noted_count = _act(
                 actions[row], False, coming, line, instance, held, start, due, tick, noted, count,
-                begun, tables, intervals, begins,
+                noted_count, tables, intervals, begins,
             )  # fmt: skip
             row += ONE
         time = due
@@ -472,7 +473,7 @@ def _walk(
             number = Place(held != NOTHING)
             lists[0][0], lists[1][0], lists[2][0] = held, start, due
         if time > query or not has_room:
-            return row, number, count, begun, fired, conflicts, has_room
+            return row, number, count, noted_count, fired, conflicts, has_room
         stop = _end_of_point(row, instance, time, points)
         size, fired = _gather(
             row, stop, actions, number, lists, line, instance, time, fired, now, tables, effects
@@ -483,14 +484,14 @@ def _walk(
         # By the rule `break` that is so only where an initiation loses.
         is_lost = action == ALL
         if not is_listed and not is_lost and not (is_each and many):
-            held, start, due, count, begun = _act(
+            held, start, due, count, noted_count = _act(
                 action, is_renewed, time, line, instance, held, start, due, tick, noted, count,
-                begun, tables, intervals, begins,
+                noted_count, tables, intervals, begins,
             )  # fmt: skip
         else:
-            number, count, begun = _change(
-                now, size, number, lists, line, instance, time, tick, is_each, count, begun, tables,
-                intervals, begins,
+            number, count, noted_count = _change(
+                now, size, number, lists, line, instance, time, tick, is_each, count, noted_count,
+                tables, intervals, begins,
             )  # fmt: skip
             held, start, due = _first(number, lists)
             is_listed = _needs_list(number, lists, line, tick, noted, tables)
@@ -499,11 +500,11 @@ def _walk(
 @part
 def _close(instance: int, number: Place, lists: Three, count: Place, intervals: Four) -> Place:
     """Write what holds still as open intervals."""
-    at = ZERO
-    while at < number:
-        _emit(intervals, count, instance, lists[0][at], lists[1][at], NEVER)
-        count += Place(lists[1][at] != NEVER)
-        at += ONE
+    place = ZERO
+    while place < number:
+        _emit(intervals, count, instance, lists[0][place], lists[1][place], NEVER)
+        count += Place(lists[1][place] != NEVER)
+        place += ONE
     return count
 
 
@@ -515,7 +516,7 @@ def _close(instance: int, number: Place, lists: Three, count: Place, intervals: 
 def _hold_delayed(
     known: Integers, instances: Integers, times: Integers, actions: Integers,
     carried_instances: Integers, carried_values: Integers, carried_starts: Integers,
-    carried_since: Integers, slots: Integers, delays: Matrix, told: Matrix, done: Matrix,
+    carried_since: Integers, slots: Integers, delays: Matrix, reported: Matrix, done: Matrix,
     postponable: Integers, quiet: int, query: int, tick: int, is_each: int, noted: int, room: int,
     found_instances: Integers, found_values: Integers, found_starts: Integers,
     found_ends: Integers, begun_instances: Integers, begun_values: Integers,
@@ -524,24 +525,24 @@ def _hold_delayed(
     progress: Integers,
 ) -> bool:  # fmt: skip
     """Goes on from where `progress` says; gives whether there was room for all effects."""
-    tables = slots, delays, told, done, postponable, quiet
+    tables = slots, delays, reported, done, postponable, quiet
     before = carried_instances, carried_values, carried_starts, carried_since
     intervals = found_instances, found_values, found_starts, found_ends
     begins = begun_instances, begun_values, begun_times
     effects = effect_instances, effect_actions, effect_times
     points, lists = (instances, times, actions), (helds, starts, dues)
-    at, row, carried = Place(progress[0]), Place(progress[1]), Place(progress[2])
-    count, begun, fired = Place(progress[3]), Place(progress[4]), Place(progress[5])
+    place, row, carried = Place(progress[0]), Place(progress[1]), Place(progress[2])
+    count, noted_count, fired = Place(progress[3]), Place(progress[4]), Place(progress[5])
     conflicts, has_room = progress[6], True
-    while at < Place(len(known)):
-        instance = known[at]
-        line = at if len(delays) > 1 else ZERO
-        carried, number, begun = _carry(
-            carried, line, instance, begun, tick, noted, lists, before, tables, begins
+    while place < Place(len(known)):
+        instance = known[place]
+        line = place if len(delays) > 1 else ZERO
+        carried, number, noted_count = _carry(
+            carried, line, instance, noted_count, tick, noted, lists, before, tables, begins
         )
-        row, number, count, begun, fired, conflicts, has_room = _walk(
-            row, line, instance, number, query, tick, is_each, noted, room, count, begun, fired,
-            conflicts, points, lists, now, tables, intervals, begins, effects,
+        row, number, count, noted_count, fired, conflicts, has_room = _walk(
+            row, line, instance, number, query, tick, is_each, noted, room, count, noted_count,
+            fired, conflicts, points, lists, now, tables, intervals, begins, effects,
         )  # fmt: skip
         if not has_room:
             return False
@@ -549,9 +550,9 @@ def _hold_delayed(
         while row < Place(len(times)) and instances[row] == instance:
             row += ONE
         count = _close(instance, number, lists, count, intervals)
-        at += ONE
-        progress[0], progress[1], progress[2], progress[3] = at, row, carried, count
-        progress[4], progress[5], progress[6] = begun, fired, conflicts
+        place += ONE
+        progress[0], progress[1], progress[2], progress[3] = place, row, carried, count
+        progress[4], progress[5], progress[6] = noted_count, fired, conflicts
     return True
 
 
@@ -590,32 +591,34 @@ def hold_delayed(
     """
     is_each, most = ties != "break", len(times) + len(carried_instances)
     tables = (
-        np.concatenate([np.zeros(2, np.int64), effects.slots]), effects.delays, effects.told,
+        np.concatenate([np.zeros(2, np.int64), effects.slots]), effects.delays, effects.reported,
         effects.done, effects.postponable, effects.quiet,
     )  # fmt: skip
     is_quiet = effects.quiet != NO_POINT
     noted = OF_ALL if is_each or is_quiet else int(effects.postponable.any()) * OF_POSTPONABLE
     # Whatever begins was initiated, carried or an effect; one more may be written that does not.
     room = most + effects.done.shape[1]
-    found = [np.empty(most + room + 1, np.int64) for _ in range(4)]
+    columns = [np.empty(most + room + 1, np.int64) for _ in range(4)]
     # What begins is noted, and that it is over.
-    found += [np.empty(2 * (most + room + 1), np.int64) for _ in range(3)]
-    found += [np.empty(is_watched * (most + room + 1), np.int64) for _ in range(3)]
+    columns += [np.empty(2 * (most + room + 1), np.int64) for _ in range(3)]
+    columns += [np.empty(is_watched * (most + room + 1), np.int64) for _ in range(3)]
     scratch = [np.empty(len(effects.slots) + 1, np.int64) for _ in range(3)]
     scratch.append(np.empty(len(times) + effects.done.shape[1], np.int64))
     progress = np.zeros(7, np.int64)
     scratch.append(progress)
     while not _hold_delayed(
         known, instances, times, actions, carried_instances, carried_values, carried_starts,
-        carried_since, *tables, query, tick, is_each, noted, room, *found, *scratch,
+        carried_since, *tables, query, tick, is_each, noted, room, *columns, *scratch,
     ):  # fmt: skip
         # Effects that chain can outnumber the actions.
-        found = [np.concatenate([own, np.empty(own.size and 2 * room, np.int64)]) for own in found]
+        columns = [
+            np.concatenate([own, np.empty(own.size and 2 * room, np.int64)]) for own in columns
+        ]
         room *= 2
-    count, begun, fired, conflicts = progress[3:].tolist()
-    lengths = [count] * 4 + [begun] * 3 + [is_watched * fired] * 3
-    own = [shortened(column, length) for column, length in zip(found, lengths, strict=True)]
-    return (*own[:4], *under_way(*own[4:7]), *own[7:], conflicts)
+    count, noted_count, fired, conflicts = progress[3:].tolist()
+    lengths = [count] * 4 + [noted_count] * 3 + [is_watched * fired] * 3
+    written = [shortened(column, length) for column, length in zip(columns, lengths, strict=True)]
+    return (*written[:4], *under_way(*written[4:7]), *written[7:], conflicts)
 
 
 def under_way(instances: Integers, noted: Integers, times: Integers) -> Four:

@@ -44,21 +44,21 @@ def mark_plain(marks: Bytes, rows: Integers, bit: int) -> None:
 
 
 @part
-def _begun(
+def _last_initiation(
     marks: Place, codes: Integers, row: Place, stop: Place, actions: Integers
 ) -> tuple[int, bool]:
     """An initiation of a point, marked or of the second list; and whether values clash."""
-    begun, many = NOTHING, False
+    initiated, many = NOTHING, False
     for bit in range(len(codes)):
         if (np.int64(marks) >> bit) & codes[bit] & 1:
-            many |= (begun != NOTHING) & (begun != codes[bit])
-            begun = codes[bit]
+            many |= (initiated != NOTHING) & (initiated != codes[bit])
+            initiated = codes[bit]
     while row < stop:
         if actions[row] & 1:
-            many |= (begun != NOTHING) & (begun != actions[row])
-            begun = actions[row]
+            many |= (initiated != NOTHING) & (initiated != actions[row])
+            initiated = actions[row]
         row += ONE
-    return begun, many
+    return initiated, many
 
 
 @part
@@ -75,8 +75,8 @@ def _after(
     held: int, marks: Place, codes: Integers, row: Place, stop: Place, actions: Integers
 ) -> tuple[int, bool]:
     """What holds after the actions of a point, marked or of the second list; and any clash."""
-    begun, many = _begun(marks, codes, row, stop, actions)
-    after = begun if begun != NOTHING else held
+    initiated, many = _last_initiation(marks, codes, row, stop, actions)
+    after = initiated if initiated != NOTHING else held
     ended = many | ((np.int64(marks) & _enders(after, codes)) != 0)
     while row < stop:
         ended |= (actions[row] == after - 1) | (actions[row] == ALL)
@@ -101,10 +101,10 @@ def _tabulate(codes: Integers, meanings: Integers) -> None:
     """
     for marks in range(1 << len(codes)):
         after, many = _after(NOTHING, Place(marks), codes, ZERO, ZERO, codes)
-        begun, _ = _begun(Place(marks), codes, ZERO, ZERO, codes)
+        initiated, _ = _last_initiation(Place(marks), codes, ZERO, ZERO, codes)
         ends_all = (marks & _enders(NOTHING, codes)) != 0
         meanings[4 * marks : 4 * marks + 4] = 0
-        if begun == NOTHING and not ends_all:
+        if initiated == NOTHING and not ends_all:
             meanings[4 * marks] = -1
         else:
             meanings[4 * marks + 1] = after
@@ -185,7 +185,7 @@ def _alike(row: Place, stop: Place, marks: Place, eights: Integers, tied: Intege
 
 
 @part
-def _behind(point: int, low: Place, high: Place, times: Integers) -> Place:
+def _first_not_before(point: int, low: Place, high: Place, times: Integers) -> Place:
     """The first of some rows that is not before a point, by bisection."""
     while low < high:
         middle = (low + high) >> ONE
@@ -221,9 +221,9 @@ def _emit(
 
 
 @part
-def _group(at: Place, groups: Integers) -> int:
+def _group(row: Place, groups: Integers) -> int:
     """The group of a row, or one after all."""
-    group: int = groups[at] if at < Place(len(groups)) else INFINITY
+    group: int = groups[row] if row < Place(len(groups)) else INFINITY
     return group
 
 
@@ -243,16 +243,16 @@ def _hold_rows(
 ) -> tuple[np.int64, int]:  # fmt: skip
     """Rows up to the next point of the second list are passed while their marks stay the same."""
     _tabulate(codes, meanings)
-    own, extra, carried, count, conflicts = ZERO, ZERO, ZERO, ZERO, 0
+    stretch, extra, carried, count, conflicts = ZERO, ZERO, ZERO, ZERO, 0
     while True:
-        group = min(_group(own, groups), _group(extra, more_groups),
+        group = min(_group(stretch, groups), _group(extra, more_groups),
                     _group(carried, carried_groups))  # fmt: skip
         if group == INFINITY:
             return np.int64(count), conflicts
         row, stop = ZERO, ZERO
-        if _group(own, groups) == group:
-            row, stop = Place(first[own]), Place(first[own + ONE])
-            own += ONE
+        if _group(stretch, groups) == group:
+            row, stop = Place(first[stretch]), Place(first[stretch + ONE])
+            stretch += ONE
         held, start, ending = NOTHING, 0, 0
         if _group(carried, carried_groups) == group:
             held, start = carried_values[carried] << 1 | 1, carried_starts[carried]
@@ -260,7 +260,7 @@ def _hold_rows(
             carried += ONE
         while True:
             waiting = more_times[extra] if _group(extra, more_groups) == group else INFINITY
-            limit = stop if waiting == INFINITY else _behind(waiting, row, stop, times)
+            limit = stop if waiting == INFINITY else _first_not_before(waiting, row, stop, times)
             last = UNLIKE
             while row < limit:
                 if Place(marks[row]) == last and (len(tied) == 0 or tied[row] == 0):
@@ -279,10 +279,10 @@ def _hold_rows(
                 last = flags
                 left = NOTHING if ending & np.int64(flags) else held
                 # What the marks lead to, or what is left: one of the two is 0.
-                at = flags << TWO
-                after = (left & meanings[at]) | meanings[at + ONE]
-                ending = (ending & meanings[at]) | meanings[at + TWO]
-                conflicts += meanings[at + THREE]
+                meaning = flags << TWO
+                after = (left & meanings[meaning]) | meanings[meaning + ONE]
+                ending = (ending & meanings[meaning]) | meanings[meaning + TWO]
+                conflicts += meanings[meaning + THREE]
                 if after != held:
                     _emit(group, held, start, time + tick, count,
                           found_groups, found_values, found_starts, found_ends)  # fmt: skip
@@ -335,13 +335,13 @@ def hold_rows(
     # One more than there can be, as one may be written that is none.
     most = len(times) + len(more_groups) + len(carried_groups) + 1
     meanings = np.empty(4 << len(actions), np.int64)
-    found = [np.empty(most, np.int64) for _ in range(4)]
+    columns = [np.empty(most, np.int64) for _ in range(4)]
     count, conflicts = _hold_rows(
         *rows, _in_eights(rows.tied), times, marks, _in_eights(marks), actions,
         more_groups, more_times, more_actions, carried_groups, carried_values, carried_starts,
-        tick, meanings, *found,
+        tick, meanings, *columns,
     )  # fmt: skip
-    own_groups, values, starts, ends = (shortened(column, count) for column in found)
+    own_groups, values, starts, ends = (shortened(column, count) for column in columns)
     return own_groups, values, starts, ends, conflicts
 
 

@@ -55,16 +55,16 @@ def _point(row: Place, instances: Integers, times: Integers) -> Place:
 
 
 @part
-def _begun(row: Place, stop: Place, actions: Integers) -> tuple[int, bool]:
+def _last_initiation(row: Place, stop: Place, actions: Integers) -> tuple[int, bool]:
     """The last initiation of a point, and whether another value is initiated too."""
-    begun, many = NOTHING, False
+    initiated, many = NOTHING, False
     while row < stop:
         action = actions[row]
         if action & 1:
-            many |= (begun != NOTHING) & (begun != action)
-            begun = action
+            many |= (initiated != NOTHING) & (initiated != action)
+            initiated = action
         row += ONE
-    return begun, many
+    return initiated, many
 
 
 @part
@@ -90,12 +90,12 @@ def _is_among(code: int, codes: Integers, row: Place, stop: Place) -> bool:
 @part
 def _after_all(held: int, row: Place, stop: Place, actions: Integers) -> tuple[int, bool]:
     """What holds after all actions of a point, by the rule `break`; and whether values clash."""
-    begun, many = _begun(row, stop, actions)
-    if begun == NOTHING:
+    initiated, many = _last_initiation(row, stop, actions)
+    if initiated == NOTHING:
         return NOTHING if _is_ended(held, row, stop, actions) else held, False
-    if many or _is_ended(begun, row, stop, actions):
+    if many or _is_ended(initiated, row, stop, actions):
         return NOTHING, many
-    return begun, False
+    return initiated, False
 
 
 # -- intervals -------------------------------------------------------------------------------
@@ -200,11 +200,11 @@ def hold(
     points at which two values were initiated.
     """
     # One more than there can be, as one may be written that is none.
-    found = [np.empty(len(times) + len(carried_instances) + 1, np.int64) for _ in range(4)]
+    columns = [np.empty(len(times) + len(carried_instances) + 1, np.int64) for _ in range(4)]
     count, conflicts = _hold(
-        instances, times, actions, carried_instances, carried_values, carried_starts, tick, *found
+        instances, times, actions, carried_instances, carried_values, carried_starts, tick, *columns
     )
-    own_instances, values, starts, ends = (shortened(column, count) for column in found)
+    own_instances, values, starts, ends = (shortened(column, count) for column in columns)
     return own_instances, values, starts, ends, conflicts
 
 
@@ -232,17 +232,19 @@ def hold_plain(
         own = instances == instance
         for time in sorted(set(times[own].tolist())):
             now = own & (times == time)
-            begun = {action >> 1 for action in actions[now].tolist() if action & 1}
+            initiated = {action >> 1 for action in actions[now].tolist() if action & 1}
             ended = {action >> 1 for action in actions[now].tolist() if not action & 1}
-            conflicts += len(begun) > 1
+            conflicts += len(initiated) > 1
 
-            def broken(value: int, begun: set[int] = begun, ended: set[int] = ended) -> bool:
-                return -1 in ended or value in ended or bool(begun - {value})
+            def broken(
+                value: int, initiated: set[int] = initiated, ended: set[int] = ended
+            ) -> bool:
+                return -1 in ended or value in ended or bool(initiated - {value})
 
             if held is not None and broken(held[0]):
                 rows.append((instance, held[0], held[1], time + tick))
                 held = None
-            for value in begun:
+            for value in initiated:
                 if held is None and not broken(value):
                     held = (value, time + tick)
         if held is not None:
@@ -261,17 +263,17 @@ def _go_on(
     instances: Integers, values: Integers, starts: Integers, ends: Integers,
 ) -> tuple[Place, Place]:  # fmt: skip
     """Keep the values that go on after a point: those not broken, and those initiated again."""
-    begun, many = _begun(row, stop, actions)
+    initiated, many = _last_initiation(row, stop, actions)
     kept = ZERO
     for each in range(number):
-        own, start = held[Place(each)], since[Place(each)]
-        is_broken = many or (begun != NOTHING and begun != own)
-        is_broken = is_broken or _is_ended(own, row, stop, actions)
-        if is_broken and not _is_among(own, actions, row, stop):
-            _emit(instance, own, start, end, count, instances, values, starts, ends)
+        value, start = held[Place(each)], since[Place(each)]
+        is_broken = many or (initiated != NOTHING and initiated != value)
+        is_broken = is_broken or _is_ended(value, row, stop, actions)
+        if is_broken and not _is_among(value, actions, row, stop):
+            _emit(instance, value, start, end, count, instances, values, starts, ends)
             count += ONE
         else:
-            held[kept], since[kept] = own, start
+            held[kept], since[kept] = value, start
             kept += ONE
     return kept, count
 
@@ -320,7 +322,7 @@ def _hold_each(
             if number > ONE or _is_shared(row, instances, times):
                 held[0], since[0] = first, start
                 stop = _point(row, instances, times)
-                conflicts += _begun(row, stop, actions)[1]
+                conflicts += _last_initiation(row, stop, actions)[1]
                 number, count = _go_on(
                     row, stop, actions, held, since, number, instance, end, count,
                     found_instances, found_values, found_starts, found_ends,
@@ -392,14 +394,14 @@ def hold_each_plain(
         own = instances == instance
         for time in sorted(set(times[own].tolist())):
             now = actions[own & (times == time)].tolist()
-            begun = {action >> 1 for action in now if action & 1}
+            initiated = {action >> 1 for action in now if action & 1}
             ended = {action >> 1 for action in now if not action & 1}
-            conflicts += len(begun) > 1
+            conflicts += len(initiated) > 1
             for value in list(held):
-                broken = -1 in ended or value in ended or bool(begun - {value})
-                if broken and value not in begun:
+                broken = -1 in ended or value in ended or bool(initiated - {value})
+                if broken and value not in initiated:
                     rows.append((instance, value, held.pop(value), time + tick))
-            for value in begun:
+            for value in initiated:
                 held.setdefault(value, time + tick)
         rows.extend((instance, value, start, INFINITY) for value, start in held.items())
     columns = np.array(rows, np.int64).reshape(-1, 4).T

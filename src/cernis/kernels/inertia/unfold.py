@@ -78,8 +78,8 @@ class Causes:
     """The records of a cycle, and what they are about.
 
     `records` are sorted by group, time and rank, and `times` are theirs. Group g has the records
-    `ends[g-1]:ends[g]` and the instances `own[own_ends[g-1]:own_ends[g]]`; what happens in one
-    depends on no other. `inner` are records that wait, those of slot s being
+    `ends[g-1]:ends[g]` and the instances `members[member_ends[g-1]:member_ends[g]]`; what happens
+    in one depends on no other. `inner` are records that wait, those of slot s being
     `triggers[s]:triggers[s+1]`.
     """
 
@@ -91,8 +91,8 @@ class Causes:
     records: SmallMatrix
     times: Integers
     ends: Integers
-    own: Integers
-    own_ends: Integers
+    members: Integers
+    member_ends: Integers
     inner: SmallMatrix
     triggers: Integers
     edge: int
@@ -107,7 +107,7 @@ class Unfolded:
 
     intervals: list[Integers]
     """Instances, values, starts and ends."""
-    begun: list[Integers]
+    initiations: list[Integers]
     """Instances, values and times of initiations that effects count from, where starts do not tell
     that; with the complement of the value, when they are no longer under way."""
     happened: list[Integers]
@@ -118,18 +118,18 @@ class Unfolded:
 
 
 @kernel("records integers writable-records", "nothing")
-def _pick(records: SmallMatrix, order: Integers, found: SmallMatrix) -> None:
+def _pick(records: SmallMatrix, order: Integers, moved: SmallMatrix) -> None:
     for row in range(Place(len(order))):
         place = Place(order[row])
         for column in range(Place(records.shape[1])):
-            found[row, column] = records[place, column]
+            moved[row, column] = records[place, column]
 
 
 def picked(records: SmallMatrix, order: Integers) -> SmallMatrix:
     """Records in another order."""
-    found = np.empty_like(records)
-    _pick(records, order, found)
-    return found
+    moved = np.empty_like(records)
+    _pick(records, order, moved)
+    return moved
 
 
 # -- conditions ------------------------------------------------------------------------------
@@ -149,18 +149,18 @@ def _is_so(target: int, wanted: int, now: int, state: Matrix, happened: Integers
 
 @body
 def _fires(
-    at: Place, records: SmallMatrix, now: int, rules: Matrix, state: Matrix, happened: Integers
+    row: Place, records: SmallMatrix, now: int, rules: Matrix, state: Matrix, happened: Integers
 ) -> bool:
     """Are all conditions of a record met?"""
-    rule = Place(records[at, RULE])
+    rule = Place(records[row, RULE])
     condition, count = ZERO, Place(rules[rule, CONDITIONS])
     while condition < count:
         column = FIRST + condition + condition
         wanted = rules[rule, column]
         if rules[rule, column + ONE]:
-            value = records[at, Place(rules[rule, column + ONE])]
+            value = records[row, Place(rules[rule, column + ONE])]
             wanted |= (np.int64(value) + 1) << VALUE
-        target = records[at, TARGETS + condition]
+        target = records[row, TARGETS + condition]
         if _is_so(target, wanted, now, state, happened) == bool(wanted & NEGATED):
             return False
         condition += ONE
@@ -180,74 +180,74 @@ def _note(to: Three, count: Place, instance: int, about: int, time: int) -> None
 @body
 def _wake(slot: Place, rules: Matrix, inner: Inner, progress: Integers) -> None:
     """Let the records that a slot drives wait for the turn of their rank."""
-    at = Place(inner[1][slot])
-    while at < Place(inner[1][slot + ONE]):
-        rank = rules[Place(inner[0][at, RULE]), RANK]
-        inner[2][at] = inner[3][Place(rank)]
-        inner[3][Place(rank)] = np.int64(at)
+    row = Place(inner[1][slot])
+    while row < Place(inner[1][slot + ONE]):
+        rank = rules[Place(inner[0][row, RULE]), RANK]
+        inner[2][row] = inner[3][Place(rank)]
+        inner[3][Place(rank)] = np.int64(row)
         progress[HIGHEST] = max(progress[HIGHEST], rank)
-        at += ONE
+        row += ONE
 
 
 @body
 def _tell(
-    instance: int, told: int, now: int, tables: Tables, happened: Integers, inner: Inner,
+    instance: int, action: int, now: int, tables: Tables, happened: Integers, inner: Inner,
     kept: Three, progress: Integers,
 ) -> None:  # fmt: skip
     """Something happens: mark its classes, and wake what they drive."""
     rules, relations, classes, relation_of = tables
     relation = Place(relation_of[Place(instance)])
-    at, stop = Place(relations[relation, CLASSES]), Place(relations[relation, NO_CLASS])
+    place, stop = Place(relations[relation, CLASSES]), Place(relations[relation, NO_CLASS])
     local, is_new = instance - relations[relation, BASE], False
-    of_kind = ANY_INITIATION if told & 1 else ANY_TERMINATION
-    if told >= EDGE:
-        of_kind = ANY_START if told & 1 else ANY_END
-    while at < stop:
-        if classes[at, ZERO] == told or classes[at, ZERO] == of_kind:
-            slot = Place(classes[at, ONE] + local)
+    of_kind = ANY_INITIATION if action & 1 else ANY_TERMINATION
+    if action >= EDGE:
+        of_kind = ANY_START if action & 1 else ANY_END
+    while place < stop:
+        if classes[place, ZERO] == action or classes[place, ZERO] == of_kind:
+            slot = Place(classes[place, ONE] + local)
             if happened[slot] != now:
                 happened[slot] = now
                 is_new = True
                 _wake(slot, rules, inner, progress)
-        at += ONE
+        place += ONE
     is_kept = relations[relation, KEPT] == ALWAYS or (relations[relation, KEPT] == ONCE and is_new)
-    if is_kept and told < EDGE:
-        _note(kept, Place(progress[HAPPENED]), instance, told, now)
+    if is_kept and action < EDGE:
+        _note(kept, Place(progress[HAPPENED]), instance, action, now)
         progress[HAPPENED] += 1
 
 
 @body
 def _plan(instance: int, action: int, state: Matrix, agenda: Agenda, progress: Integers) -> None:
     """Something is done to an instance when the point is over."""
-    at = progress[AGENDA]
+    place = progress[AGENDA]
     progress[AGENDA] += 1
     first = state[Place(instance), ACTIONS]
     if first < 0:
         agenda[2][Place(progress[TOUCHED])] = instance
         progress[TOUCHED] += 1
-    agenda[0][Place(at)] = action
-    agenda[1][Place(at)] = first
-    state[Place(instance), ACTIONS] = at
+    agenda[0][Place(place)] = action
+    agenda[1][Place(place)] = first
+    state[Place(instance), ACTIONS] = place
 
 
 @body
 def _decide(
-    at: Place, records: SmallMatrix, now: int, tables: Tables, state: Matrix, happened: Integers,
+    row: Place, records: SmallMatrix, now: int, tables: Tables, state: Matrix, happened: Integers,
     inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
 ) -> None:  # fmt: skip
     """Decide a record, and let happen what it says."""
     rules = tables[0]
     progress[DECIDED] += 1
-    if not _fires(at, records, now, rules, state, happened):
+    if not _fires(row, records, now, rules, state, happened):
         return
-    rule, head = Place(records[at, RULE]), records[at, HEAD]
-    told, done = rules[rule, TOLD], rules[rule, DONE]
+    rule, head = Place(records[row, RULE]), records[row, HEAD]
+    reported, done = rules[rule, TOLD], rules[rule, DONE]
     if rules[rule, VALUE_AT]:
-        value = np.int64(records[at, Place(rules[rule, VALUE_AT])]) << 1
-        told = value | told if told >= 0 else told
+        value = np.int64(records[row, Place(rules[rule, VALUE_AT])]) << 1
+        reported = value | reported if reported >= 0 else reported
         done = value | done if done >= 0 else done
-    if told != NO_ACTION:
-        _tell(head, told, now, tables, happened, inner, kept, progress)
+    if reported != NO_ACTION:
+        _tell(head, reported, now, tables, happened, inner, kept, progress)
     if done != NO_ACTION:
         _plan(head, done, state, agenda, progress)
 
@@ -262,14 +262,14 @@ def _take_effect(
     width, layers = relations[relation, WIDTH], relations[relation, LAYERS]
     line = relations[relation, IS_TALL] * (instance - relations[relation, BASE])
     slot = effects[0][Place(relations[relation, SLOTS] + value)]
-    at = relations[relation, EFFECTS] + line * width * layers + slot
-    stop = at - slot + width * layers
-    while at < stop:
-        told = effects[2][Place(at)]
-        if told != NO_ACTION:
-            _tell(instance, told, now, tables, happened, inner, kept, progress)
-            _plan(instance, effects[3][Place(at)], state, agenda, progress)
-        at += width
+    place = relations[relation, EFFECTS] + line * width * layers + slot
+    stop = place - slot + width * layers
+    while place < stop:
+        reported = effects[2][Place(place)]
+        if reported != NO_ACTION:
+            _tell(instance, reported, now, tables, happened, inner, kept, progress)
+            _plan(instance, effects[3][Place(place)], state, agenda, progress)
+        place += width
 
 
 @body
@@ -279,21 +279,21 @@ def _take_effects(
     progress: Integers,
 ) -> None:  # fmt: skip
     """The effects of what an instance holds, or of what it does not and that are due now."""
-    own = Place(instance)
-    at, count = ZERO, Place(state[own, COUNT])
+    row = Place(instance)
+    place, count = ZERO, Place(state[row, COUNT])
     if count == ZERO:
         _take_effect(
-            instance, state[own, HELD], now, tables, effects, state, happened, inner, agenda, kept,
+            instance, state[row, HELD], now, tables, effects, state, happened, inner, agenda, kept,
             progress,
         )  # fmt: skip
-    while at < count:
-        if pending[1][own, at] == now:
-            pending[1][own, at] = NEVER
+    while place < count:
+        if pending[1][row, place] == now:
+            pending[1][row, place] = NEVER
             _take_effect(
-                instance, pending[0][own, at], now, tables, effects, state, happened, inner,
+                instance, pending[0][row, place], now, tables, effects, state, happened, inner,
                 agenda, kept, progress,
             )  # fmt: skip
-        at += ONE
+        place += ONE
 
 
 @body
@@ -332,21 +332,21 @@ def _postpone(
     pending: Pending, agenda: Agenda,
 ) -> None:  # fmt: skip
     """Put off the effects that are due now and that the actions of an instance postpone."""
-    own = Place(instance)
-    at, count, held = ZERO, Place(state[own, COUNT]), state[own, HELD]
-    if count == ZERO and state[own, DUE] == now and _initiates(instance, held, state, agenda):
+    row = Place(instance)
+    place, count, held = ZERO, Place(state[row, COUNT]), state[row, HELD]
+    if count == ZERO and state[row, DUE] == now and _initiates(instance, held, state, agenda):
         due, moved = _until(held, instance, now, tables, effects)
         if moved == UNTIL_DUE:
-            state[own, DUE] = due
-    while at < count:
-        value = pending[0][own, at]
-        if pending[1][own, at] == now and _initiates(instance, value, state, agenda):
+            state[row, DUE] = due
+    while place < count:
+        value = pending[0][row, place]
+        if pending[1][row, place] == now and _initiates(instance, value, state, agenda):
             due, moved = _until(value, instance, now, tables, effects)
             if moved == UNTIL_DUE:
-                pending[1][own, at] = due
-        at += ONE
+                pending[1][row, place] = due
+        place += ONE
     if count > ZERO:
-        state[own, DUE] = _soonest(instance, state, pending)
+        state[row, DUE] = _soonest(instance, state, pending)
 
 
 @body
@@ -355,8 +355,8 @@ def _end_trial(
     agenda: Agenda, progress: Integers,
 ) -> None:  # fmt: skip
     """Let what rules do without effects postpone these, and nothing else come of it."""
-    for at in range(progress[TOUCHED]):
-        instance = agenda[2][Place(at)]
+    for place in range(progress[TOUCHED]):
+        instance = agenda[2][Place(place)]
         _postpone(instance, now, tables, effects, state, pending, agenda)
         state[Place(instance), ACTIONS] = -1
     progress[TOUCHED] = progress[AGENDA] = 0
@@ -368,14 +368,14 @@ def _end_trial(
 @body
 def _begins(first: int, agenda: Agenda) -> tuple[int, bool]:
     """The value that the actions of an instance initiate, and whether there is another."""
-    begun, many = NOTHING, False
+    initiated, many = NOTHING, False
     while first >= 0:
         action = agenda[0][Place(first)]
         if action & 1:
-            many |= (begun != NOTHING) & (begun != action >> 1)
-            begun = action >> 1
+            many |= (initiated != NOTHING) & (initiated != action >> 1)
+            initiated = action >> 1
         first = agenda[1][Place(first)]
-    return begun, many
+    return initiated, many
 
 
 @body
@@ -416,10 +416,10 @@ def _emit(to: Four, count: Place, instance: int, held: int, start: int, end: int
 @body
 def _then(first: int, held: int, agenda: Agenda) -> tuple[int, int, bool]:
     """What an instance holds after its actions, what they initiate, and whether in conflict."""
-    begun, many = _begins(first, agenda)
-    is_ended = _ends(first, held if begun == NOTHING else begun, agenda)
-    after = held if begun == NOTHING else begun
-    return NOTHING if is_ended or many else after, begun, many
+    initiated, many = _begins(first, agenda)
+    is_ended = _ends(first, held if initiated == NOTHING else initiated, agenda)
+    after = held if initiated == NOTHING else initiated
+    return NOTHING if is_ended or many else after, initiated, many
 
 
 @body
@@ -429,8 +429,8 @@ def _tell_edges(
 ) -> None:  # fmt: skip
     """What starts or ends at a point, of relations all of whose causes have been decided."""
     relations, relation_of = tables[1], tables[3]
-    for at in range(progress[TOUCHED]):
-        instance = agenda[2][Place(at)]
+    for place in range(progress[TOUCHED]):
+        instance = agenda[2][Place(place)]
         if relations[Place(relation_of[Place(instance)]), EDGES] == rank:
             held = state[Place(instance), HELD]
             after, _, _ = _then(state[Place(instance), ACTIONS], held, agenda)
@@ -459,28 +459,28 @@ def _note_over(
 
 @body
 def _sift(
-    instance: int, first: int, begun: int, many: bool, now: int, state: Matrix, pending: Pending,
-    agenda: Agenda, begins: Three, progress: Integers,
+    instance: int, first: int, initiated: int, many: bool, now: int, state: Matrix,
+    pending: Pending, agenda: Agenda, begins: Three, progress: Integers,
 ) -> int:  # fmt: skip
     """Keep the initiations under way that a point does not break.
 
     Gives when the effects are due of what lost before and holds from now on.
     """
-    own, due = Place(instance), NEVER
-    at, kept, count = ZERO, ZERO, Place(state[Place(instance), COUNT])
-    while at < count:
-        value = pending[0][own, at]
-        is_other = begun != NOTHING and begun != value
+    row, due = Place(instance), NEVER
+    place, kept, count = ZERO, ZERO, Place(state[Place(instance), COUNT])
+    while place < count:
+        value = pending[0][row, place]
+        is_other = initiated != NOTHING and initiated != value
         if many or is_other or _ends(first, value, agenda):
             _note(begins, Place(progress[BEGUN]), instance, ~value, now)
             progress[BEGUN] += 1
-        elif begun == value:
-            due = pending[1][own, at]
+        elif initiated == value:
+            due = pending[1][row, place]
         else:
-            pending[0][own, kept], pending[1][own, kept] = value, pending[1][own, at]
+            pending[0][row, kept], pending[1][row, kept] = value, pending[1][row, place]
             kept += ONE
-        at += ONE
-    state[own, COUNT] = np.int64(kept)
+        place += ONE
+    state[row, COUNT] = np.int64(kept)
     return due
 
 
@@ -490,31 +490,31 @@ def _add_lost(
     pending: Pending, agenda: Agenda, begins: Three, progress: Integers,
 ) -> None:  # fmt: skip
     """Add initiations that lose their point: they hold nothing, but have their effects."""
-    own, count = Place(instance), Place(state[Place(instance), COUNT])
+    row, count = Place(instance), Place(state[Place(instance), COUNT])
     while first >= 0:
         action = agenda[0][Place(first)]
         first = agenda[1][Place(first)]
         if action & 1:
-            value, at = action >> 1, ZERO
-            while at < count and pending[0][own, at] != value:
-                at += ONE
+            value, place = action >> 1, ZERO
+            while place < count and pending[0][row, place] != value:
+                place += ONE
             due, _ = _until(value, instance, now, tables, effects)
-            if at == count and due != NEVER:
-                pending[0][own, count], pending[1][own, count] = value, due
+            if place == count and due != NEVER:
+                pending[0][row, count], pending[1][row, count] = value, due
                 count += ONE
                 _note(begins, Place(progress[BEGUN]), instance, value, now)
                 progress[BEGUN] += 1
-    state[own, COUNT] = np.int64(count)
+    state[row, COUNT] = np.int64(count)
 
 
 @body
 def _soonest(instance: int, state: Matrix, pending: Pending) -> int:
     """When the first effects are due of what an instance does not hold."""
-    due, own = NEVER, Place(instance)
-    at, count = ZERO, Place(state[Place(instance), COUNT])
-    while at < count:
-        due = min(due, pending[1][own, at])
-        at += ONE
+    due, row = NEVER, Place(instance)
+    place, count = ZERO, Place(state[Place(instance), COUNT])
+    while place < count:
+        due = min(due, pending[1][row, place])
+        place += ONE
     return due
 
 
@@ -525,32 +525,34 @@ def _change(
     progress: Integers,
 ) -> None:  # fmt: skip
     """What the actions of a point do to an instance."""
-    own, first = Place(instance), state[Place(instance), ACTIONS]
-    state[own, ACTIONS] = -1
-    held = state[own, HELD]
-    after, begun, many = _then(first, held, agenda)
+    row, first = Place(instance), state[Place(instance), ACTIONS]
+    state[row, ACTIONS] = -1
+    held = state[row, HELD]
+    after, initiated, many = _then(first, held, agenda)
     progress[CONFLICTS] += many
     if after != held:
         if held != NOTHING:
             _note_over(held, instance, now, tick, tables, effects, state, begins, progress)
-        _emit(intervals, Place(progress[INTERVALS]), instance, held, state[own, START], now + tick)
+        _emit(intervals, Place(progress[INTERVALS]), instance, held, state[row, START], now + tick)
         progress[INTERVALS] += held != NOTHING
-        state[own, HELD], state[own, START] = after, now + tick
+        state[row, HELD], state[row, START] = after, now + tick
     due, moved = _until(after, instance, now, tables, effects)
-    is_first = after == held and state[own, DUE] == NEVER and due != NEVER
-    is_moved = begun != NOTHING and after != NOTHING and (moved != 0 or is_first)
-    if state[own, COUNT] > 0:
-        earlier = _sift(instance, first, begun, many, now, state, pending, agenda, begins, progress)
+    is_first = after == held and state[row, DUE] == NEVER and due != NEVER
+    is_moved = initiated != NOTHING and after != NOTHING and (moved != 0 or is_first)
+    if state[row, COUNT] > 0:
+        earlier = _sift(
+            instance, first, initiated, many, now, state, pending, agenda, begins, progress
+        )
         due = due if earlier == NEVER or is_moved else earlier
     if after == NOTHING:
-        if begun != NOTHING:
+        if initiated != NOTHING:
             _add_lost(
                 instance, first, now, tables, effects, state, pending, agenda, begins, progress
             )
         due = _soonest(instance, state, pending)
     elif after == held and not is_moved:
         return
-    state[own, DUE] = due
+    state[row, DUE] = due
     if due <= query:
         progress[WAITING] = np.int64(enter(instance, due, Place(progress[WAITING]), heap))
     if is_moved:
@@ -567,11 +569,11 @@ def _rows_of_rank(
     """Decide what events drive and what waits, of one rank; `mark` is written of what happens."""
     row = progress[ROW]
     while row < stop and times[Place(row)] == now:
-        at = Place(row)
-        if tables[0][Place(records[at, RULE]), RANK] > rank:
+        place = Place(row)
+        if tables[0][Place(records[place, RULE]), RANK] > rank:
             progress[HIGHEST] = max(progress[HIGHEST], rank + 1)
             break
-        _decide(at, records, mark, tables, state, happened, inner, agenda, kept, progress)
+        _decide(place, records, mark, tables, state, happened, inner, agenda, kept, progress)
         row += 1
     progress[ROW] = row
     waiting = inner[3][Place(rank)]
@@ -584,28 +586,28 @@ def _rows_of_rank(
 
 
 @body
-def _close(group: Place, own: Integers, own_ends: Integers, state: Matrix, intervals: Four,
+def _close(group: Place, members: Integers, member_ends: Integers, state: Matrix, intervals: Four,
            progress: Integers) -> None:  # fmt: skip
     """Write what a group still holds as open intervals."""
-    at = Place(own_ends[group - ONE]) if group > ZERO else ZERO
-    while at < Place(own_ends[group]):
-        instance = own[at]
+    place = Place(member_ends[group - ONE]) if group > ZERO else ZERO
+    while place < Place(member_ends[group]):
+        instance = members[place]
         held, start = state[Place(instance), HELD], state[Place(instance), START]
         _emit(intervals, Place(progress[INTERVALS]), instance, held, start, NEVER)
         progress[INTERVALS] += held != NOTHING
-        at += ONE
+        place += ONE
 
 
 @body
-def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Matrix, heap: Heap,
-          progress: Integers) -> None:  # fmt: skip
+def _open(group: Place, query: int, members: Integers, member_ends: Integers, state: Matrix,
+          heap: Heap, progress: Integers) -> None:  # fmt: skip
     """Enter the effects of what a group holds already."""
-    at = Place(own_ends[group - ONE]) if group > ZERO else ZERO
-    while at < Place(own_ends[group]):
-        due = state[Place(own[at]), DUE]
+    place = Place(member_ends[group - ONE]) if group > ZERO else ZERO
+    while place < Place(member_ends[group]):
+        due = state[Place(members[place]), DUE]
         if due <= query:
-            progress[WAITING] = np.int64(enter(own[at], due, Place(progress[WAITING]), heap))
-        at += ONE
+            progress[WAITING] = np.int64(enter(members[place], due, Place(progress[WAITING]), heap))
+        place += ONE
 
 
 @kernel(
@@ -618,24 +620,22 @@ def _open(group: Place, query: int, own: Integers, own_ends: Integers, state: Ma
 )
 def _unfold(
     rules: Matrix, relations: Matrix, classes: Matrix, relation_of: Integers, slots: Integers,
-    delays: Integers, told: Integers, done: Integers, postponable: Integers, records: SmallMatrix,
-    times: Integers, ends: Integers, own: Integers, own_ends: Integers, inner_records: SmallMatrix,
-    triggers: Integers, edge: int, query: int, tick: int, quiet: int, edges: int, tries: int,
-    room: int, state: Matrix,
-    pending_values: Matrix, pending_dues: Matrix, happened: Integers, waiting: Integers,
-    by_rank: Integers, actions: Integers, links: Integers,
+    delays: Integers, reported: Integers, done: Integers, postponable: Integers,
+    records: SmallMatrix, times: Integers, ends: Integers, members: Integers, member_ends: Integers,
+    inner_records: SmallMatrix, triggers: Integers, edge: int, query: int, tick: int, quiet: int,
+    edges: int, tries: int, room: int, state: Matrix, pending_values: Matrix, pending_dues: Matrix,
+    happened: Integers, waiting: Integers, by_rank: Integers, actions: Integers, links: Integers,
     touched: Integers, keys: Integers, entries: Integers, places: Integers,
-    found_instances: Integers, found_values: Integers, found_starts: Integers,
-    found_ends: Integers, begun_instances: Integers, begun_values: Integers,
-    begun_times: Integers, kept_instances: Integers, kept_actions: Integers,
-    kept_times: Integers, progress: Integers,
+    found_instances: Integers, found_values: Integers, found_starts: Integers, found_ends: Integers,
+    begun_instances: Integers, begun_values: Integers, begun_times: Integers,
+    kept_instances: Integers, kept_actions: Integers, kept_times: Integers, progress: Integers,
 ) -> bool:  # fmt: skip
     """Goes on from where `progress` says; gives whether all is done.
 
     If not, what was found has to make room first.
     """
     tables = rules, relations, classes, relation_of
-    effects = slots, delays, told, done, postponable, quiet
+    effects = slots, delays, reported, done, postponable, quiet
     inner, agenda = (inner_records, triggers, waiting, by_rank), (actions, links, touched)
     heap, pending = (keys, entries, places), (pending_values, pending_dues)
     intervals = found_instances, found_values, found_starts, found_ends
@@ -645,7 +645,7 @@ def _unfold(
         group = Place(progress[GROUP])
         stop = ends[group]
         if progress[OPENED] == progress[GROUP]:
-            _open(group, query, own, own_ends, state, heap, progress)
+            _open(group, query, members, member_ends, state, heap, progress)
             progress[OPENED] += 1
         while True:
             now = times[Place(progress[ROW])] if progress[ROW] < stop else NEVER
@@ -688,7 +688,7 @@ def _unfold(
             progress[TOUCHED] = progress[AGENDA] = 0
         if progress[INTERVALS] > room:
             return False
-        _close(group, own, own_ends, state, intervals, progress)
+        _close(group, members, member_ends, state, intervals, progress)
         progress[GROUP] += 1
         progress[ROW] = stop
     return True
@@ -727,24 +727,25 @@ def unfold(
         np.full(instances, -1),
     ]  # fmt: skip
     lengths = [instances] * 4 + [2 * instances * (wide + 1)] * 3 + [most] * 3
-    found = [np.empty(room + 1 + length, np.int64) for length in lengths]
+    written = [np.empty(room + 1 + length, np.int64) for length in lengths]
     progress = np.zeros(12, np.int64)
-    scratch += [*found, progress]
-    parts: list[list[Integers]] = [[] for _ in found]
+    scratch += [*written, progress]
+    parts: list[list[Integers]] = [[] for _ in written]
     kinds = [INTERVALS] * 4 + [BEGUN] * 3 + [HAPPENED] * 3
     while not _unfold(
         causes.rules, causes.relations, causes.classes, causes.relation_of, *causes.effects,
-        causes.records, causes.times, causes.ends, causes.own, causes.own_ends, causes.inner,
+        causes.records, causes.times, causes.ends, causes.members, causes.member_ends, causes.inner,
         causes.triggers, causes.edge, causes.query, causes.tick, causes.quiet, edges, tries, room,
         state, *scratch,
     ):  # fmt: skip
-        for own, column, kind in zip(parts, found, kinds, strict=True):
-            own.append(column[: progress[kind]].copy())
+        for part, column, kind in zip(parts, written, kinds, strict=True):
+            part.append(column[: progress[kind]].copy())
         progress[[INTERVALS, BEGUN, HAPPENED]] = 0
     del scratch
-    last = [shortened(own, progress[kind]) for own, kind in zip(found, kinds, strict=True)]
+    last = [shortened(part, progress[kind]) for part, kind in zip(written, kinds, strict=True)]
     columns = [
-        np.concatenate([*own, rest]) if own else rest for own, rest in zip(parts, last, strict=True)
+        np.concatenate([*part, rest]) if part else rest
+        for part, rest in zip(parts, last, strict=True)
     ]
     return Unfolded(
         columns[:4], columns[4:7], columns[7:], int(progress[CONFLICTS]), int(progress[DECIDED])

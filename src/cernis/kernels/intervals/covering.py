@@ -16,23 +16,23 @@ from cernis.kernels.compile import body, kernel
 @body
 def _sweep(
     most: int, writing: bool, keys: Integers, points: Integers, offsets: Integers, starts: Integers,
-    ends: Integers, begun: Integers, rows: Integers, places: Integers,
+    ends: Integers, open_places: Integers, rows: Integers, places: Integers,
 ) -> int:  # fmt: skip
     """Go through the points once, with the intervals that have begun and not yet ended."""
-    key, at, stop, size, count = -1, 0, 0, 0, 0
+    key, coming, stop, size, count = -1, 0, 0, 0, 0
     for row in range(len(keys)):
         if keys[row] != key:
             key = keys[row]
-            at, stop, size = offsets[key], offsets[key + 1], 0
-        while at < stop and starts[at] <= points[row]:
-            begun[size] = at
+            coming, stop, size = offsets[key], offsets[key + 1], 0
+        while coming < stop and starts[coming] <= points[row]:
+            open_places[size] = coming
             size += 1
-            at += 1
+            coming += 1
         kept = 0
         for which in range(size):
-            place = begun[which]
+            place = open_places[which]
             if ends[place] > points[row]:
-                begun[kept] = place
+                open_places[kept] = place
                 kept += 1
                 if writing:
                     rows[count] = row
@@ -47,9 +47,11 @@ def _sweep(
 @kernel("integer integers integers integers integers integers writable-integers", "integer")
 def _count(
     most: int, keys: Integers, points: Integers, offsets: Integers, starts: Integers,
-    ends: Integers, begun: Integers,
+    ends: Integers, open_places: Integers,
 ) -> int:  # fmt: skip
-    return _sweep(most, False, keys, points, offsets, starts, ends, begun, begun, begun)
+    return _sweep(
+        most, False, keys, points, offsets, starts, ends, open_places, open_places, open_places
+    )
 
 
 @kernel(
@@ -59,9 +61,9 @@ def _count(
 )
 def _fill(
     most: int, keys: Integers, points: Integers, offsets: Integers, starts: Integers,
-    ends: Integers, begun: Integers, rows: Integers, places: Integers,
+    ends: Integers, open_places: Integers, rows: Integers, places: Integers,
 ) -> int:  # fmt: skip
-    return _sweep(most, True, keys, points, offsets, starts, ends, begun, rows, places)
+    return _sweep(most, True, keys, points, offsets, starts, ends, open_places, rows, places)
 
 
 def covering(
@@ -72,11 +74,11 @@ def covering(
     An interval that has ended is dropped when the next point passes it. So the cost is that of
     the points, the intervals and the pairs, and not of all combinations.
     """
-    begun = np.empty(len(starts), np.int64)
+    open_places = np.empty(len(starts), np.int64)
     most = bounds.MOST_PAIRS
-    count = bounds.bounded(_count(most, keys, points, offsets, starts, ends, begun))
+    count = bounds.bounded(_count(most, keys, points, offsets, starts, ends, open_places))
     rows, places = np.empty(count, np.int64), np.empty(count, np.int64)
-    _fill(most, keys, points, offsets, starts, ends, begun, rows, places)
+    _fill(most, keys, points, offsets, starts, ends, open_places, rows, places)
     return rows, places
 
 
@@ -97,18 +99,18 @@ def covering_plain(
 @kernel("integers integers integers integers integers writable-booleans", "nothing")
 def _covered(
     keys: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
-    found: Booleans,
+    is_covered: Booleans,
 ) -> None:  # fmt: skip
-    key, at, stop, reach = -1, 0, 0, 0
+    key, coming, stop, reach = -1, 0, 0, 0
     for row in range(len(keys)):
         point = points[row]
         if keys[row] != key:
             key = keys[row]
-            at, stop, reach = offsets[key], offsets[key + 1], point
-        while at < stop and starts[at] <= point:
-            reach = max(reach, ends[at])
-            at += 1
-        found[row] = reach > point
+            coming, stop, reach = offsets[key], offsets[key + 1], point
+        while coming < stop and starts[coming] <= point:
+            reach = max(reach, ends[coming])
+            coming += 1
+        is_covered[row] = reach > point
 
 
 def covered(

@@ -104,7 +104,7 @@ def _counted(
 )
 def _count(
     groups: Integers, offsets: Integers, starts: Integers, ends: Integers, least: int,
-    at: Integers, stop: Integers, inside: Integers,
+    places: Integers, stop: Integers, inside: Integers,
     found_offsets: Integers, found_starts: Integers, found_ends: Integers,
 ) -> int:  # fmt: skip
     operands, results = groups.shape
@@ -112,7 +112,7 @@ def _count(
     for r in range(results):
         for k in range(operands):
             group = groups[k, r]
-            at[k] = offsets[group] if group >= 0 else 0
+            places[k] = offsets[group] if group >= 0 else 0
             stop[k] = offsets[group + 1] if group >= 0 else 0
             inside[k] = 0
         depth = 0
@@ -120,15 +120,18 @@ def _count(
             edge = np.int64(INFINITY)
             more = False
             for k in range(operands):
-                if at[k] < stop[k]:
+                if places[k] < stop[k]:
                     more = True
-                    edge = min(edge, ends[at[k]] if inside[k] else starts[at[k]])
+                    edge = min(edge, ends[places[k]] if inside[k] else starts[places[k]])
             if not more:
                 break
             before = depth
             for k in range(operands):
-                if at[k] < stop[k] and (ends[at[k]] if inside[k] else starts[at[k]]) == edge:
-                    at[k] += inside[k]
+                if (
+                    places[k] < stop[k]
+                    and (ends[places[k]] if inside[k] else starts[places[k]]) == edge
+                ):
+                    places[k] += inside[k]
                     depth += 1 - 2 * inside[k]
                     inside[k] = 1 - inside[k]
             if before < least <= depth:
@@ -146,7 +149,7 @@ def cover_plain(
     """The twin of `cover`: counts, between any two neighbouring edges, who is there."""
     lists = []
     for column in groups.T:
-        own = [
+        intervals = [
             (int(s), int(e))
             for group in column
             if group >= 0
@@ -156,15 +159,15 @@ def cover_plain(
                 strict=True,
             )
         ]
-        edges = sorted({edge for interval in own for edge in interval})
-        found: list[tuple[int, int]] = []
+        edges = sorted({edge for interval in intervals for edge in interval})
+        united: list[tuple[int, int]] = []
         for low, high in pairwise(edges):
-            if sum(s <= low and high <= e for s, e in own) >= least:
-                if found and found[-1][1] == low:
-                    found[-1] = (found[-1][0], high)
+            if sum(s <= low and high <= e for s, e in intervals) >= least:
+                if united and united[-1][1] == low:
+                    united[-1] = (united[-1][0], high)
                 else:
-                    found.append((low, high))
-        lists.append(found)
+                    united.append((low, high))
+        lists.append(united)
     return pack(lists)
 
 
@@ -249,13 +252,13 @@ def _join(
 
 def maximal_plain(owners: Integers, starts: Integers, ends: Integers) -> Lists:
     """The twin of `maximal`."""
-    found: list[list[int]] = []
+    united: list[list[int]] = []
     for owner, start, end in zip(owners.tolist(), starts.tolist(), ends.tolist(), strict=True):
-        if found and found[-1][0] == owner and start <= found[-1][2]:
-            found[-1][2] = max(found[-1][2], end)
+        if united and united[-1][0] == owner and start <= united[-1][2]:
+            united[-1][2] = max(united[-1][2], end)
         else:
-            found.append([owner, start, end])
-    columns = np.array(found, np.int64).reshape(-1, 3).T
+            united.append([owner, start, end])
+    columns = np.array(united, np.int64).reshape(-1, 3).T
     return columns[0].copy(), columns[1].copy(), columns[2].copy()
 
 

@@ -1,10 +1,9 @@
 """Intervals mended where points have changed, in the places where rows of many groups are kept.
 
-A group has at most one value at a time. Its rows are kept as `kernels.shelf_rows` describes: the
+A group has at most one value at a time, and its rows lie as `kernels.shelf_rows` keeps them: the
 rows of one event with marks on them, other points with their actions, and the intervals that were
-derived before. From the first changed point on, the intervals are derived again. As soon as the
-group holds the same value as before, and no further point has changed, the rest stays as it was. So
-the cost depends on how much has changed.
+found before. From the first point that has changed on, what holds is computed again. Once it holds
+as before, and nothing else has changed, all after is as it was. So it costs what has changed.
 """
 
 from __future__ import annotations
@@ -38,15 +37,15 @@ def write_marks(
     """
     count = 0
     clear = ~(np.int64(255) << shift)
-    for at in range(len(places)):
-        old = (pool[row, places[at]] >> shift) & 255
-        if old != flags[at]:
-            new = np.int64(flags[at]) << shift
-            pool[row, places[at]] = (pool[row, places[at]] & clear) | new
-            follows = count > 0 and changed_groups[count - 1] == groups[at]
-            if not follows or not before < changed_times[count - 1] <= times[at]:
-                changed_groups[count] = groups[at]
-                changed_times[count] = times[at]
+    for index in range(len(places)):
+        old = (pool[row, places[index]] >> shift) & 255
+        if old != flags[index]:
+            new = np.int64(flags[index]) << shift
+            pool[row, places[index]] = (pool[row, places[index]] & clear) | new
+            follows = count > 0 and changed_groups[count - 1] == groups[index]
+            if not follows or not before < changed_times[count - 1] <= times[index]:
+                changed_groups[count] = groups[index]
+                changed_times[count] = times[index]
                 count += 1
     return count
 
@@ -99,11 +98,11 @@ def _say(
         else:
             _drop(group, old, lists, counts, gone, dirt)
         old += 1
-    at = counts[COME]
-    come[0, at] = group
-    come[1, at] = start
-    come[2, at] = end
-    come[3, at] = value
+    place = counts[COME]
+    come[0, place] = group
+    come[1, place] = start
+    come[2, place] = end
+    come[3, place] = value
     counts[COME] += 1
     _stain(group, low, high, counts, dirt)
     return old
@@ -176,10 +175,10 @@ def _mend(
 ) -> bool:  # fmt: skip
     """Gives whether there was room to write all down."""
     _tabulate(codes, meanings)
-    at = 0
-    while at < len(groups):
-        group = groups[at]
-        last_of_group = at
+    change = 0
+    while change < len(groups):
+        group = groups[change]
+        last_of_group = change
         while last_of_group < len(groups) and groups[last_of_group] == group:
             last_of_group += 1
         # Of changes after the last query some may not be given.
@@ -187,11 +186,11 @@ def _mend(
         event_first, event_stop = _begin(group, event_firsts, event_sizes)
         point_first, point_stop = _begin(group, point_firsts, point_sizes)
         list_first, list_stop = _begin(group, list_firsts, list_sizes)
-        while at < last_of_group:
+        while change < last_of_group:
             # Two intervals may be said before it is asked for again.
             if counts[COME] + 2 > come.shape[1]:
                 return False
-            since = times[at]
+            since = times[change]
             old = _first_late(lists, 1, list_first, list_stop, since + 1)
             held, start = NOTHING, 0
             if old < list_stop and lists[0, old] <= since:
@@ -227,7 +226,7 @@ def _mend(
                 else:
                     _settle(group, held, start, INFINITY, INFINITY, old, list_stop, lists,
                             counts, gone, come, dirt)  # fmt: skip
-                    at = last_of_group
+                    change = last_of_group
                     break
                 now = time + tick
                 if after != held:
@@ -237,8 +236,8 @@ def _mend(
                     held, start = after, now
                     if counts[COME] + 2 > come.shape[1]:
                         return False
-                while at < last_of_group and times[at] <= time:
-                    at += 1
+                while change < last_of_group and times[change] <= time:
+                    change += 1
                 if goes_on and time > before:
                     continue
                 while later < list_stop and lists[1, later] <= now:
@@ -246,7 +245,7 @@ def _mend(
                 is_held = later < list_stop and lists[0, later] <= now
                 if held != (lists[2, later] << 1 | 1 if is_held else NOTHING):
                     continue
-                following = times[at] if at < last_of_group else INFINITY
+                following = times[change] if change < last_of_group else INFINITY
                 if following < now:
                     continue
                 if is_held and following < lists[1, later]:
@@ -314,7 +313,7 @@ def mend_plain(
 ) -> tuple[set[tuple[int, ...]], set[tuple[int, ...]]]:  # fmt: skip
     """The twin of `mend`: groups, starts, ends and values of what is gone, and of what comes.
 
-    All intervals of a group after its first changed point are derived again.
+    All intervals of a group after its first changed point are computed again.
     """
     from cernis.kernels.inertia.plain_inertia import hold_plain
 
@@ -328,17 +327,17 @@ def mend_plain(
             flags = (row[mark_row] >> shift) & 255
             acted += [(row[0], a) for bit, a in enumerate(codes.tolist()) if flags >> bit & 1]
         acted = sorted(row for row in acted if row[0] >= since)
-        own = np.array(acted, np.int64).reshape(-1, 2)
+        acted_points = np.array(acted, np.int64).reshape(-1, 2)
         carried = np.array([row[1:] for row in held], np.int64).reshape(-1, 3)
-        found = hold_plain(
-            np.full(len(own), group), own[:, 0], own[:, 1],
+        held_intervals = hold_plain(
+            np.full(len(acted_points), group), acted_points[:, 0], acted_points[:, 1],
             np.full(len(carried), group), carried[:, 2], carried[:, 0], tick,
         )  # fmt: skip
-        columns = [np.asarray(found[at]).tolist() for at in (0, 2, 3, 1)]
+        columns = [np.asarray(held_intervals[at]).tolist() for at in (0, 2, 3, 1)]
         new: set[tuple[int, ...]] = set(zip(*columns, strict=True))
-        behind: set[tuple[int, ...]] = {row for row in old if row[2] > since}
-        gone |= behind - new
-        come |= new - behind
+        reaching: set[tuple[int, ...]] = {row for row in old if row[2] > since}
+        gone |= reaching - new
+        come |= new - reaching
     return gone, come
 
 
@@ -346,5 +345,5 @@ def _rows(pool: Pool, group: int, width: int) -> list[tuple[int, ...]]:
     matrix, firsts, sizes = pool
     if group >= len(sizes):
         return []
-    own = matrix[:width, firsts[group] : firsts[group] + sizes[group]]
-    return [tuple(row) for row in own.T.tolist()]
+    columns = matrix[:width, firsts[group] : firsts[group] + sizes[group]]
+    return [tuple(row) for row in columns.T.tolist()]

@@ -19,8 +19,8 @@ def _sweep(
     while (i < len(starts1) or j < len(starts2)) and count <= most:
         kept = 0
         if j >= len(starts2) or (i < len(starts1) and starts1[i] <= starts2[j]):
-            for at in range(many2):
-                other = open2[at]
+            for place in range(many2):
+                other = open2[place]
                 if ends2[other] > starts1[i]:
                     open2[kept] = other
                     kept += 1
@@ -33,8 +33,8 @@ def _sweep(
             many1 += 1
             i += 1
         else:
-            for at in range(many1):
-                other = open1[at]
+            for place in range(many1):
+                other = open1[place]
                 if ends1[other] > starts2[j]:
                     open1[kept] = other
                     kept += 1
@@ -81,10 +81,10 @@ def overlaps(
     found, whatever the number of intervals. The sweep is made twice, to count and to write.
     """
     most, lists = bounds.MOST_PAIRS, (starts1, ends1, starts2, ends2)
-    begun = np.empty(len(starts1), np.int64), np.empty(len(starts2), np.int64)
-    count = bounds.bounded(_count(most, *lists, *begun))
+    open_places = np.empty(len(starts1), np.int64), np.empty(len(starts2), np.int64)
+    count = bounds.bounded(_count(most, *lists, *open_places))
     first, second = np.empty(count, np.int64), np.empty(count, np.int64)
-    _fill(most, *lists, *begun, first, second)
+    _fill(most, *lists, *open_places, first, second)
     return first, second
 
 

@@ -1,8 +1,8 @@
-"""Lists of intervals replaced on some stretches of time, where those of many groups are kept.
+"""Lists of intervals computed again on some stretches, where those of many groups are kept.
 
-The intervals of a group are one list, disjoint and apart, kept as `kernels.shelf_rows` describes.
-On the stretches, new intervals take the place of the old ones. Intervals that meet at the edge of a
-stretch become one.
+The intervals of a group are one list, disjoint and apart, kept as `kernels.shelf_rows` does. On the
+stretches what was there gives way to what was found there. What meets at the edge of a stretch
+becomes one.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ def _splice(
     counts: Integers, gone: Matrix, come: Matrix, dirt: Matrix,
 ) -> None:  # fmt: skip
     """At the end of a stretch an interval may be held that goes on after it, as `tail` does."""
-    at, found = 0, 0
-    while at < len(groups):
-        group = groups[at]
-        while found < len(found_groups) and found_groups[found] < group:
-            found += 1
+    stretch, row = 0, 0
+    while stretch < len(groups):
+        group = groups[stretch]
+        while row < len(found_groups) and found_groups[row] < group:
+            row += 1
         first, stop = _begin(group, list_firsts, list_sizes)
         held, start, end = NOTHING, 0, 0
         old, tail = first, -1
-        while at < len(groups) and groups[at] == group:
-            low, high = lows[at], highs[at]
+        while stretch < len(groups) and groups[stretch] == group:
+            low, high = lows[stretch], highs[stretch]
             near = _first_late(lists, 1, first, stop, low)
             if held != NOTHING and near == tail:
                 end = min(end, low)
@@ -60,20 +60,20 @@ def _splice(
                 old = near
                 if near < stop and lists[0, near] < low:
                     held, start, end = value << 1 | 1, lists[0, near], min(low, lists[1, near])
-            while found < len(found_groups) and found_groups[found] == group:
-                if found_starts[found] >= high:
+            while row < len(found_groups) and found_groups[row] == group:
+                if found_starts[row] >= high:
                     break
-                piece, behind = max(low, found_starts[found]), min(high, found_ends[found])
-                if piece < behind and held != NOTHING and piece <= end:
-                    end = max(end, behind)
-                elif piece < behind:
+                piece, piece_end = max(low, found_starts[row]), min(high, found_ends[row])
+                if piece < piece_end and held != NOTHING and piece <= end:
+                    end = max(end, piece_end)
+                elif piece < piece_end:
                     if held != NOTHING:
                         old = _say(group, held, start, end, old, stop, lists,
                                    counts, gone, come, dirt)  # fmt: skip
-                    held, start, end = value << 1 | 1, piece, behind
-                if found_ends[found] > high:
+                    held, start, end = value << 1 | 1, piece, piece_end
+                if found_ends[row] > high:
                     break
-                found += 1
+                row += 1
             tail = stop if high == INFINITY else _first_late(lists, 1, near, stop, high + 1)
             if tail < stop and lists[0, tail] <= high:
                 if held == NOTHING or end < high:
@@ -85,7 +85,7 @@ def _splice(
                 old = _settle(group, held, start, end, high, old, stop, lists,
                               counts, gone, come, dirt)  # fmt: skip
                 held, tail = NOTHING, -1
-            at += 1
+            stretch += 1
         if held != NOTHING:
             _settle(group, held, start, end, end, old, stop, lists, counts, gone, come, dirt)
 
@@ -94,7 +94,7 @@ def splice(
     groups: Integers, lows: Integers, highs: Integers,
     found_groups: Integers, found_starts: Integers, found_ends: Integers, value: int, lists: Pool,
 ) -> tuple[Matrix, Matrix, Matrix]:  # fmt: skip
-    """How lists of intervals change if they are replaced on some stretches of their groups.
+    """How lists of intervals change if, on stretches of groups, they are computed again.
 
     Stretches are sorted by group and start, and apart; so are the intervals found, of which only
     what lies in the stretches counts. Gives the places and groups of intervals that are gone;

@@ -40,72 +40,77 @@ def _search(point: int, low: Place, high: Place, ends: Integers) -> Place:
 
 @part
 def _step(
-    row: Place, at: Place, points: Integers, starts: Integers, ends: Integers, found: Booleans
+    row: Place,
+    place: Place,
+    points: Integers,
+    starts: Integers,
+    ends: Integers,
+    is_inside: Booleans,
 ) -> tuple[Place, Place]:
     """On to the next interval, if this one ends before the point, or else to the next point.
 
     The answer for a point is written at each step; the last one stays.
     """
     point = points[row]
-    found[row] = starts[at] <= point
-    passed = Place(ends[at] <= point)
-    return row + (ONE - passed), at + passed
+    is_inside[row] = starts[place] <= point
+    passed = Place(ends[place] <= point)
+    return row + (ONE - passed), place + passed
 
 
 @part
-def _leap(row: Place, at: Place, points: Integers, ends: Integers) -> Place:
+def _leap(row: Place, place: Place, points: Integers, ends: Integers) -> Place:
     """How many of the next four steps pass an interval.
 
     Interval k from here is passed in these steps if it ends before point 3-k from here.
     """
-    near = Place(ends[at] <= points[row + THREE]) + Place(ends[at + ONE] <= points[row + TWO])
-    far = Place(ends[at + TWO] <= points[row + ONE]) + Place(ends[at + THREE] <= points[row])
+    near = Place(ends[place] <= points[row + THREE]) + Place(ends[place + ONE] <= points[row + TWO])
+    far = Place(ends[place + TWO] <= points[row + ONE]) + Place(ends[place + THREE] <= points[row])
     return near + far
 
 
 @part
 def _walk(
-    row: Place, last: Place, at: Place, stop: Place,
-    points: Integers, starts: Integers, ends: Integers, found: Booleans,
+    row: Place, last: Place, place: Place, stop: Place,
+    points: Integers, starts: Integers, ends: Integers, is_inside: Booleans,
 ) -> None:  # fmt: skip
     """The points of a run, along a list.
 
     A step has to wait for the one before it. So where four of them lead is found out beforehand,
     and the next four begin while these are under way.
     """
-    while row + FOUR <= last and at + FOUR <= stop:
-        i, k = row, at
-        leap = _leap(row, at, points, ends)
-        at += leap
+    while row + FOUR <= last and place + FOUR <= stop:
+        i, k = row, place
+        leap = _leap(row, place, points, ends)
+        place += leap
         row += FOUR - leap
-        i, k = _step(i, k, points, starts, ends, found)
-        i, k = _step(i, k, points, starts, ends, found)
-        i, k = _step(i, k, points, starts, ends, found)
-        i, k = _step(i, k, points, starts, ends, found)
-    while row < last and at < stop:
-        row, at = _step(row, at, points, starts, ends, found)
+        i, k = _step(i, k, points, starts, ends, is_inside)
+        i, k = _step(i, k, points, starts, ends, is_inside)
+        i, k = _step(i, k, points, starts, ends, is_inside)
+        i, k = _step(i, k, points, starts, ends, is_inside)
+    while row < last and place < stop:
+        row, place = _step(row, place, points, starts, ends, is_inside)
     while row < last:
-        found[row] = False
+        is_inside[row] = False
         row += ONE
 
 
 @kernel("integers integers integers integers integers writable-booleans", "nothing")
 def _stab(
     groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers,
-    found: Booleans,
+    is_inside: Booleans,
 ) -> None:  # fmt: skip
     row, rows = ZERO, Place(len(points))
     while row < rows:
         last = _run(row, rows, groups, points)
-        at = stop = ZERO
+        place = stop = ZERO
         if groups[row] >= 0:
-            at, stop = Place(offsets[groups[row]]), Place(offsets[groups[row] + 1])
-        if stop - at < SPARSE * (last - row):
-            _walk(row, last, at, stop, points, starts, ends, found)
+            place, stop = Place(offsets[groups[row]]), Place(offsets[groups[row] + 1])
+        if stop - place < SPARSE * (last - row):
+            _walk(row, last, place, stop, points, starts, ends, is_inside)
             row = last
         while row < last:
-            at = _search(points[row], at, stop, ends)
-            found[row] = at < stop and starts[at] <= points[row]
+            place = _search(points[row], place, stop, ends)
+            is_inside[row] = place < stop and starts[place] <= points[row]
             row += ONE
 
 
@@ -126,9 +131,9 @@ def stab_plain(
     groups: Integers, points: Integers, offsets: Integers, starts: Integers, ends: Integers
 ) -> Booleans:
     """The twin of `stab`: one comparison of all intervals a point."""
-    found = np.zeros(len(points), np.bool_)
+    is_inside = np.zeros(len(points), np.bool_)
     for row, (group, point) in enumerate(zip(groups, points, strict=True)):
         if group >= 0:
             own = slice(offsets[group], offsets[group + 1])
-            found[row] = bool(np.any((starts[own] <= point) & (point < ends[own])))
-    return found
+            is_inside[row] = bool(np.any((starts[own] <= point) & (point < ends[own])))
+    return is_inside

@@ -38,15 +38,17 @@ def _cut(
     count = 0
     for row in range(len(owners)):
         start, end = starts[row], ends[row]
-        at = _first(owners[row], start, groups, highs)
+        stretch = _first(owners[row], start, groups, highs)
         while True:
-            is_over = at == len(groups) or groups[at] != owners[row] or lows[at] >= end
+            is_over = (
+                stretch == len(groups) or groups[stretch] != owners[row] or lows[stretch] >= end
+            )
             if inside and is_over:
                 break
             if inside:
-                low, high = max(start, lows[at]), min(end, highs[at])
+                low, high = max(start, lows[stretch]), min(end, highs[stretch])
             else:
-                low, high = start, end if is_over else min(end, lows[at])
+                low, high = start, end if is_over else min(end, lows[stretch])
             if low < high:
                 if len(rows):
                     rows[count] = row
@@ -55,10 +57,10 @@ def _cut(
                 count += 1
             if is_over:
                 break
-            start = max(start, highs[at])
+            start = max(start, highs[stretch])
             if start >= end:
                 break
-            at += 1
+            stretch += 1
     return count
 
 
@@ -70,12 +72,12 @@ def cut(
 
     Gives for each part the row it is of, and where it starts and ends, in the order of rows.
     """
-    given = [np.ascontiguousarray(a) for a in (owners, starts, ends, groups, lows, highs)]
+    arrays = [np.ascontiguousarray(a) for a in (owners, starts, ends, groups, lows, highs)]
     none = np.empty(0, np.int64)
-    count = int(_cut(*given, inside, none, none, none))  # type: ignore[call-arg, arg-type]
+    count = int(_cut(*arrays, inside, none, none, none))  # type: ignore[call-arg, arg-type]
     # One more than is needed, so that there is room even for nothing.
     room = [np.empty(count + 1, np.int64) for _ in range(3)]
-    _cut(*given, inside, *room)  # type: ignore[call-arg, arg-type]
+    _cut(*arrays, inside, *room)  # type: ignore[call-arg, arg-type]
     rows, found_starts, found_ends = (shortened(own, count) for own in room)
     return rows, found_starts, found_ends
 
@@ -85,46 +87,46 @@ def cut_plain(
     groups: Integers, lows: Integers, highs: Integers, inside: bool,
 ) -> tuple[Integers, Integers, Integers]:  # fmt: skip
     """The twin of `cut`: each interval against each stretch."""
-    found: list[tuple[int, int, int]] = []
+    parts: list[tuple[int, int, int]] = []
     for row, (owner, start, end) in enumerate(
         zip(owners.tolist(), starts.tolist(), ends.tolist(), strict=True)
     ):
-        own = [
+        inner_parts = [
             (max(start, low), min(end, high))
             for group, low, high in zip(groups.tolist(), lows.tolist(), highs.tolist(), strict=True)
             if group == owner and low < end and high > start
         ]
         if inside:
-            found += [(row, low, high) for low, high in own]
+            parts += [(row, low, high) for low, high in inner_parts]
         else:
-            edges = [start, *(edge for pair in own for edge in pair), end]
-            found += [
+            edges = [start, *(edge for pair in inner_parts for edge in pair), end]
+            parts += [
                 (row, low, high)
                 for low, high in zip(edges[::2], edges[1::2], strict=True)
                 if low < high
             ]
-    columns = np.array(found, np.int64).reshape(-1, 3).T
+    columns = np.array(parts, np.int64).reshape(-1, 3).T
     return columns[0].copy(), columns[1].copy(), columns[2].copy()
 
 
 @kernel("integers integers integers integers integers writable-booleans", "nothing")
 def _lie(
     owners: Integers, points: Integers, groups: Integers, lows: Integers, highs: Integers,
-    found: Booleans,
+    is_inside: Booleans,
 ) -> None:  # fmt: skip
     for row in range(len(owners)):
         at = _first(owners[row], points[row], groups, highs)
-        found[row] = at < len(groups) and groups[at] == owners[row] and lows[at] <= points[row]
+        is_inside[row] = at < len(groups) and groups[at] == owners[row] and lows[at] <= points[row]
 
 
 def lie_in(
     owners: Integers, points: Integers, groups: Integers, lows: Integers, highs: Integers
 ) -> Booleans:
     """For each point: does it lie in a stretch of its group?"""
-    found = np.empty(len(owners), np.bool_)
-    given = [np.ascontiguousarray(a) for a in (owners, points, groups, lows, highs)]
-    _lie(*given, found)  # type: ignore[call-arg, arg-type]
-    return found
+    is_inside = np.empty(len(owners), np.bool_)
+    arrays = [np.ascontiguousarray(a) for a in (owners, points, groups, lows, highs)]
+    _lie(*arrays, is_inside)  # type: ignore[call-arg, arg-type]
+    return is_inside
 
 
 @kernel("integers integers integers", "boolean")
@@ -149,17 +151,17 @@ def _unite(
     found_groups: Integers, found_starts: Integers, found_ends: Integers,
 ) -> int:  # fmt: skip
     """The next stretch in order is taken from one or the other, and joins the last if they meet."""
-    at = more = 0
+    row = more = 0
     last = -1
-    while at < len(groups) or more < len(more_groups):
-        is_own = at < len(groups) and (
+    while row < len(groups) or more < len(more_groups):
+        is_own = row < len(groups) and (
             more == len(more_groups)
-            or groups[at] < more_groups[more]
-            or (groups[at] == more_groups[more] and starts[at] <= more_starts[more])
+            or groups[row] < more_groups[more]
+            or (groups[row] == more_groups[more] and starts[row] <= more_starts[more])
         )
         if is_own:
-            group, start, end = groups[at], starts[at], ends[at]
-            at += 1
+            group, start, end = groups[row], starts[row], ends[row]
+            row += 1
         else:
             group, start, end = more_groups[more], more_starts[more], more_ends[more]
             more += 1
@@ -178,11 +180,11 @@ def unite(
     more_groups: Integers, more_starts: Integers, more_ends: Integers,
 ) -> tuple[Integers, Integers, Integers]:  # fmt: skip
     """The stretches of two, each sorted and apart; so are those that are found."""
-    given = [
+    arrays = [
         np.ascontiguousarray(a) for a in (groups, starts, ends, more_groups, more_starts, more_ends)
     ]
     room = [np.empty(len(groups) + len(more_groups), np.int64) for _ in range(3)]
-    count = int(_unite(*given, *room))
+    count = int(_unite(*arrays, *room))
     own, found_starts, found_ends = (shortened(column, count) for column in room)
     return own, found_starts, found_ends
 
