@@ -109,7 +109,7 @@ def _put(result: Numbers, rows: Array, values: Numeric) -> None:
 
 
 def _one_by_one(operation: Callable[..., Any], *values: Array) -> Numeric:
-    """An operation on Python's numbers; None of no value, and so are faults of arithmetic."""
+    """An operation on Python's numbers; None where an operand has no value, and for faults."""
     length = _common_length(values)
     result = _nothing(length)
     columns = [np.broadcast_to(each, length).tolist() for each in values]
@@ -157,7 +157,7 @@ class Exact:
 
 
 def _same_size(ufunc: np.ufunc) -> Operation:
-    """`-` and `abs`, of which the least whole number has none."""
+    """`-` and `abs`, whose result for the least whole number of 64 bits is too large."""
 
     def apply(a: Array) -> Numeric:
         if not _are_whole(a) or not len(a) or int(a.min()) > _LEAST:
@@ -185,7 +185,7 @@ def _divide(a: Array, b: Array) -> Numeric:
 
 
 def _whole(operation: Callable[[Array, Array], Array]) -> Operation:
-    """An operation that floats have no value for, nor has a division by zero."""
+    """An operation on whole numbers only; it has no value for floats, nor for division by zero."""
 
     def apply(a: Array, b: Array) -> Numeric:
         if not _are_whole(a, b):
@@ -354,7 +354,7 @@ def _whole_with_float(name: str, ints: Array, floats: Array) -> Booleans:
 
 
 def _with_one_float(name: str, ints: Array, number: float) -> Booleans:
-    """What is up to a float is up to its floor; what is from it on, is from its ceiling on."""
+    """Compare whole numbers with one float: `=<` with its floor, `>=` with its ceiling."""
     if math.isnan(number):
         return np.zeros(len(ints), np.bool_)
     if not _LEAST <= number < -float(_LEAST):

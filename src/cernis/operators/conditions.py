@@ -187,7 +187,7 @@ def exclude_exec(step: Exclude, rows: Rows, context: Context) -> Rows:
 def _view(
     args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background
 ) -> tuple[Array, list[Array], Array] | None:
-    """Where one column decides the match: its distinct values, the keys they make, each row's."""
+    """Where one column decides the match: its distinct values, their keys, and each row's."""
     names = {arg.name for at in bound if isinstance(arg := args[at], Variable)}
     if len(names) != 1:
         return None
@@ -210,7 +210,7 @@ def _by_value(
     goal: Term, args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background,
     finder: Finder, context: Context,
 ) -> Rows | None:  # fmt: skip
-    """A join worked out on the distinct values of the one column that decides it.
+    """A join computed on the distinct values of the one column that decides it.
 
     Rules that look up the same by the same column share the result.
     """

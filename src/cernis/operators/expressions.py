@@ -108,7 +108,7 @@ def shared(
 
 
 def identity(column: Column) -> object:
-    """What tells a column from others, as long as it lives."""
+    """What identifies a column, as long as it exists."""
     return column.data[0].item() if column.constant else (id(column.data), id(column.index))
 
 

@@ -27,7 +27,7 @@ _EXACT = 2**50
 """Integers up to this size stay exact through some additions of floats."""
 
 _DEPTH = 4
-"""So many operations on one another."""
+"""At most so many operations are nested."""
 
 _ARITHMETIC = {
     ("+", 2): machine.ADD, ("-", 2): machine.SUBTRACT, ("*", 2): machine.MULTIPLY,
@@ -233,7 +233,7 @@ class Fusion:
         self._computed: list[Compute] = []
 
     def add(self, step: PointOperator) -> bool:
-        """Take a step in, or tell that it must wait until the others are decided."""
+        """Take a step in; False if it must wait until the others are decided."""
         before = self._program.copy()
         try:
             self._add(step)

@@ -28,7 +28,7 @@ _Selection: TypeAlias = Callable[[Points], Points]
 
 
 def scan_exec(step: Scan, context: Context) -> Rows:
-    """One row a happening inside the window."""
+    """One row for each happening inside the window."""
     if isinstance(step.occurrence, Boundary):
         return _scanned_edges(step, step.occurrence, context)
     return _scanned(step, context)

@@ -66,14 +66,14 @@ from cernis.syntax.tree import PatternRule, Term, Variable, variables
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How a program is evaluated: its stages, and what is to be said about them."""
+    """How a program is evaluated: its stages, and warnings about them."""
 
     stages: tuple[Stage, ...]
     checked: Checked
     knowledge: Knowledge
     diagnostics: tuple[Diagnostic, ...]
     forms: Forms = field(compare=False, repr=False)
-    """The forms of values as far as the program's text tells; runs add those of their input."""
+    """The forms of values as far as the program's text shows; runs add those of their input."""
 
     @cached_property
     def roles(self) -> Roles:
@@ -325,7 +325,7 @@ def _alone(rule: StaticRule) -> set[str]:
 
 
 def _open_where_alone(pair: Pair, alone: set[str]) -> Pair:
-    """The pair with such variables left open: its list is where it has any value for them."""
+    """The pair with such variables left open: it holds where it does with any value for them."""
     args = [_ANY if named([arg]) & alone else arg for arg in (*pair.args, pair.value)]
     return replace(pair, args=tuple(args[:-1]), value=args[-1])
 

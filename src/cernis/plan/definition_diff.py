@@ -15,9 +15,9 @@ from cernis.syntax.tree import Atom, Compound
 
 
 def digests(checked: Checked) -> dict[str, str]:
-    """For each event and fluent a text, another one if it is defined or rests on what is otherwise.
+    """A digest of each event and fluent, which changes with its definition or what it depends on.
 
-    Where a rule stands, and in which order rules come, makes no difference. Names of variables do.
+    The places and the order of rules make no difference. Names of variables do.
     """
     own = _own(checked)
     rests_on = _edges(checked)
@@ -28,7 +28,7 @@ def digests(checked: Checked) -> dict[str, str]:
 
 
 def fingerprint(checked: Checked) -> str:
-    """A text that is another for other rules, or for rules that are read in another dialect.
+    """A digest of a program, which changes with its rules and with the dialect they are read in.
 
     Facts of tables are apart: see `fact_digests`.
     """
@@ -38,7 +38,7 @@ def fingerprint(checked: Checked) -> str:
 
 
 def fact_digests(checked: Checked) -> dict[str, str]:
-    """For each table of facts a text, another one if any value of it is another."""
+    """A digest of each table of facts, which changes with any of its values."""
     tables = sorted(checked.tables.items())
     return {str(relation): _digest(_contents(table)) for relation, table in tables}
 
@@ -50,7 +50,7 @@ def _dialect(checked: Checked) -> list[str]:
 
 
 def _own(checked: Checked) -> dict[Relation, str]:
-    """For each relation, what its own clauses are, with the background knowledge they ask for."""
+    """For each relation its clauses, with the background knowledge that they use."""
     catalogue = checked.catalogue
     found: dict[Relation, list[str]] = {r: [] for r in (*catalogue.events, *catalogue.fluents)}
     dialect = _dialect(checked)
@@ -101,7 +101,7 @@ def _edges(checked: Checked) -> Mapping[Relation, set[Relation]]:
 
 
 def _reached(relation: Relation, edges: Mapping[Relation, set[Relation]]) -> set[Relation]:
-    """A relation, and all that it rests on."""
+    """A relation, and all that it depends on."""
     found, ahead = {relation}, [relation]
     while ahead:
         new = edges.get(ahead.pop(), set()) - found

@@ -112,7 +112,7 @@ class Linker:
         return self._checked.types.find(("event" if is_event else "fluent", relation, at))
 
     def _below(self, own: Iterable[Relation]) -> frozenset[Relation]:
-        """Some relations, and all that their rules rest on."""
+        """Some relations, and all that their rules depend on."""
         found: set[Relation] = set()
         waiting = set(own)
         while waiting:
@@ -154,7 +154,7 @@ class _Trial:
     below: frozenset[Relation]
 
     def least(self, slots: frozenset[Slot]) -> frozenset[Slot]:
-        """A choice that fits, without what can be done without: input first, as it links."""
+        """A choice that fits, from which nothing can be left out; input goes first, as it links."""
         order = sorted(slots, key=lambda slot: (not self.linker.is_input(slot[0]), slot))
         for slot in (*order, *order):
             if slot in slots and self.fits(slots - {slot}):
@@ -162,7 +162,7 @@ class _Trial:
         return slots
 
     def fits(self, slots: frozenset[Slot]) -> bool:
-        """Does everything that an application of a rule of the stage looks at hang together?"""
+        """Does everything that one application of a rule looks at belong to one component?"""
         positions = positions_of(slots)
         if not self.own <= positions.keys():
             return False
@@ -244,7 +244,7 @@ class _Check:
         return names if all(self._names(use) & names for use in uses_of(rule)) else None
 
     def _names_of_any(self, rule: StaticRule) -> Names | None:
-        """Where none of the lists must be there, each must tell of all entities of the head."""
+        """Where no single list is needed, each must name all entities of the head."""
         head = self._names(head_of(rule))
         is_wide = len(self._positions.get(rule.pair.relation, ())) > 1
         against = any(
@@ -262,7 +262,7 @@ class _Check:
         return self._names(use) if use[0] in self.coherent else None
 
     def _reached(self, body: tuple[Literal, ...], names: Names) -> Names | None:
-        """The variables that a body hangs together by, from some on; None if it does not."""
+        """The variables that connect a body, beginning with some; None if it is not connected."""
         waiting = [each for each in body if isinstance(each, Temporal | Either | Unless | Collect)]
         while waiting:
             found = {at: own for at, each in enumerate(waiting)

@@ -36,7 +36,7 @@ Occurrence: TypeAlias = Event | Boundary | Changes
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """One row a happening, with its arguments and its time, which a variable may name."""
+    """One row for each happening, with its arguments and its time, which a variable may name."""
 
     occurrence: Occurrence
     time: str = ""
@@ -51,7 +51,7 @@ class EventJoin:
     on: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     once: bool = False
-    """Is the same to be joined once, though several rules say so, as where it is counted?"""
+    """Are equal happenings joined once, though several rules derive them? It is so for counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """The rows with a further column: the number that an expression is, or a value as it is."""
+    """The rows with a further column: the value of an expression."""
 
     variable: str
     expression: Term
@@ -260,7 +260,7 @@ class Delay:
 
     effect: DelayedEffect
     moved_by: tuple[Postponable, ...]
-    """For which instances a further initiation moves it: those that any of these is about."""
+    """A further initiation postpones the effect for the instances that any of these is about."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
     follows_initial: bool = True
     """Does it follow what holds initially, as an initiation at the start of the run?"""
@@ -303,7 +303,7 @@ class Stratum:
     order: tuple[str, ...]
     definitions: tuple[Definition, ...]
     keys: tuple[tuple[Relation, tuple[int, ...]], ...] = ()
-    """For a cycle: arguments by which its rules fall apart, for all relations that have them."""
+    """For a cycle: the key of each relation by which its rules can be evaluated apart, if any."""
 
     @property
     def relations(self) -> tuple[Relation, ...]:

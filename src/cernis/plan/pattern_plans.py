@@ -132,7 +132,7 @@ class Patterns:
     def _choice(
         self, pattern: Binary, around: list[Where | Within], consumption: Consumption, limit: float
     ) -> Part:
-        """Around a choice is around both its parts."""
+        """What is written around a choice is put around each of its parts."""
         left, right = (
             self._part(_wrapped(side, around), consumption, limit)
             for side in (pattern.left, pattern.right)

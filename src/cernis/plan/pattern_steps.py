@@ -71,7 +71,7 @@ Around: TypeAlias = Conditions | Longest | Slide
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """One match an occurrence of an event, or of an interval, start or end of a fluent."""
+    """One match for each occurrence of an event, or of an interval, start or end of a fluent."""
 
     atom: Event | Boundary | Pair
     names: tuple[str, ...]

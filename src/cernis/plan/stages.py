@@ -81,7 +81,7 @@ def shapes(definitions: Definitions) -> Iterator[RuleShape]:
 
 
 def _windows(pattern: Pattern) -> Iterator[frozenset[str]]:
-    """The variables that tell the windows of each aggregate in a pattern apart."""
+    """For each aggregate in a pattern, the variables each value of which has its own window."""
     if isinstance(pattern, Where):
         for aggregate in filter(None, map(sliding, filter(is_sliding, pattern.conditions))):
             yield frozenset(variable.name for variable in aggregate.key)
@@ -105,7 +105,7 @@ class StageDraft:
     demands: MutableMapping[Relation, Relation] = field(default_factory=dict)
     needed: MutableMapping[Relation, Key] = field(default_factory=dict)
     links: Links | None = None
-    """Where there is no key: how the data fall apart."""
+    """Where there is no key: the links by which the data can be divided."""
 
     @property
     def relations(self) -> frozenset[Relation]:
@@ -138,7 +138,7 @@ def find_stages(
 def component_keys(
     component: Component, by_head: Mapping[Relation, list[RuleShape]]
 ) -> dict[Relation, Key]:
-    """Keys by which a component's rules fall apart, those of what they look at included.
+    """Keys by which a component's rules can be evaluated apart, with those of what they read.
 
     Nothing if there are none.
     """

@@ -45,7 +45,7 @@ class Column:
     def dictionary(self, length: int) -> tuple[Array, Integers] | None:
         """Fewer values than rows, and for each row which it is; None if there is no such view.
 
-        What depends on this column alone can be worked out on the few.
+        What depends on this column alone can be computed on these few values.
         """
         if self.constant:
             return None
@@ -72,8 +72,8 @@ def constant(value: Value, domain: Domain | None) -> Column:
 class Rows:
     """Rows of columns by variable name; `times` is the time-point of each, if they have one.
 
-    Rows may be left out later than they are ruled out: `mask` says which of the `length` rows
-    count. What is cheap for all rows is done for all; what is not begins with `settled`.
+    Rows that a condition has ruled out may stay for a while: `mask` says which of the `length`
+    rows count. Operations that are cheap are done for all rows; others call `settled` first.
     """
 
     length: int
@@ -125,7 +125,7 @@ class Rows:
 
 
 def pack(columns: list[Integers], sizes: list[int]) -> tuple[Integers, int] | None:
-    """Several codes a row as one number, first column first; None if the numbers get too large.
+    """The codes of each row as one number, first column first; None if numbers get too large.
 
     The second part is the size of the range the numbers lie in.
     """

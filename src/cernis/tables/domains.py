@@ -322,6 +322,6 @@ def numbers(values: Sequence[Any]) -> Array:
 
 
 def has_gaps(values: Array) -> bool:
-    """May some value be no number? Their sum tells, at less cost than asking each."""
+    """May some value be no number? Their sum shows it, at less cost than looking at each."""
     with np.errstate(all="ignore"):
         return bool(np.isnan(values.sum()))

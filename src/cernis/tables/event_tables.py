@@ -34,7 +34,7 @@ class EventTable:
     """Happenings: `arguments[k][r]` at `times[r]`, in any order.
 
     Input is sorted by entity, which is the first argument that is not numeric, and then by
-    time: what is filtered from it stays so, and what is looked up for it is walked along.
+    time. What is filtered from it stays sorted, and look-ups for it walk along sorted lists.
 
     Occurrences of patterns have a start, too: they are closed intervals, and happen at their end.
     """
@@ -55,7 +55,7 @@ class EventTable:
         return EventTable([c[rows] for c in self.arguments], self.domains, self.times[rows], starts)
 
     def points(self) -> EventTable:
-        """The table without starts: what occurs several times up to one point happens once."""
+        """The table without starts: occurrences with one end and different starts become one."""
         if self.starts is None:
             return self
         if self._points is None:
@@ -103,7 +103,7 @@ def by_time(arguments: list[Array], domains: list[Domain | None], times: Integer
 
 
 def stacked(tables: list[EventTable]) -> EventTable:
-    """Tables of one relation after one another; points are their own starts beside intervals."""
+    """Tables of one relation end to end; points beside intervals have their time as start."""
     if len(tables) == 1:
         return tables[0]
     starts = None

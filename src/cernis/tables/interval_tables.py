@@ -47,7 +47,7 @@ class FluentTable:
         return len(self.values)
 
     def columns(self) -> list[tuple[Array, Domain | None]]:
-        """The arguments and, last, the value, a group."""
+        """The columns of the arguments and, last, of the value, with one row for each group."""
         return [
             *zip(self.arguments, self.domains, strict=True),
             (self.values, self.value_domain),
@@ -184,7 +184,7 @@ class Finder:
         return self._ordered
 
     def _keys(self, columns: list[Array], length: int) -> Array:
-        """One comparable key a row."""
+        """One comparable key for each row."""
         if not columns:
             return np.zeros(length, np.int64)
         if len(columns) == 1:
@@ -260,13 +260,13 @@ class Finder:
 
 
 def in_ranges(first: Integers, counts: Integers, order: Integers) -> tuple[Integers, Integers]:
-    """Each row as often as it has matches, and these; what `Finder.ranges` tells, written out."""
+    """Each row as often as it has matches, and the matches: the pairs of `Finder.ranges`."""
     places = expanded(first, counts)
     return np.repeat(np.arange(len(counts)), counts), order[places]
 
 
 def expanded(first: Integers, counts: Integers) -> Integers:
-    """The places of ranges that begin somewhere and are so long, one range after the other."""
+    """The places in ranges, given where each begins and how long it is, one range after another."""
     before = np.cumsum(counts) - counts
     total = bounded(int(counts.sum()))
     return np.repeat(first - before, counts) + np.arange(total)

@@ -40,7 +40,7 @@ def effects_of(
 ) -> Effects:  # fmt: skip
     """The tables of effects for some instances; with one row where all instances have the same.
 
-    Initiations must move the same effects of all instances: see `moved_alike`.
+    Initiations must postpone the same effects of all instances: see `moved_alike`.
 
     Of several effects on one value the shorter wins, for each instance by itself; those that are
     equally short come together.
@@ -165,14 +165,14 @@ def _is_of_all(effect: DelayedEffect) -> bool:
 
 
 class UnevenError(Exception):
-    """Initiations move an effect of some instances and not of others."""
+    """Initiations postpone an effect of some instances and not of others."""
 
 
 def moved_alike(
     delays: Sequence[Delay], arguments: list[Array], domains: list[Domain | None],
     context: Context,
 ) -> list[Integers] | None:  # fmt: skip
-    """Instances parted by which of their effects initiations move; None if that is of all alike."""
+    """Instances divided by which of their effects initiations postpone; None if all are alike."""
     count = len(arguments[0]) if arguments else 1
     masks = [_moved(delay, arguments, domains, count, context) for delay in delays]
     if all(mask.all() or not mask.any() for mask in masks):
@@ -187,7 +187,7 @@ def _moved(
     delay: Delay, arguments: list[Array], domains: list[Domain | None], count: int,
     context: Context,
 ) -> Booleans:  # fmt: skip
-    """Of which instances an effect is moved by a further initiation; one entry for all."""
+    """For which instances a further initiation postpones an effect; or one entry for all."""
     if not delay.moved_by or any(each.is_of_all for each in delay.moved_by):
         return np.full(1, bool(delay.moved_by))
     found = np.zeros(count, np.bool_)

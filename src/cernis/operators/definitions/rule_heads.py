@@ -24,7 +24,7 @@ def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
 
 
 def agreeing(term: Term, column: Column, rows: Rows) -> Rows:
-    """The rows whose value in a column agrees with a term, which has it from then on.
+    """The rows whose value in a column agrees with a term; a variable is bound to it.
 
     A constant, or a variable that has a value, must be equal; `_` agrees with anything.
     """

@@ -55,7 +55,7 @@ class Carried:
     values: Integers
     starts: Integers
     since: Integers | None = None
-    """The initiation that delayed effects of each are counted from; None if starts tell it."""
+    """The initiation that delayed effects of each are counted from; None if starts show it."""
     waiting: Points | None = None
     """Initiations with effects still to come, of what does not hold."""
 
@@ -141,8 +141,8 @@ class SimpleFluent:
         """What rules fire, as marks on rows of one table where that can be done, and as actions.
 
         The rows to be marked are given, if any are. Heads that leave arguments open are about all
-        known instances of whatever else is fired: `known` is told the arguments of the latter, None
-        for those left open.
+        known instances of whatever else is fired: `known` is called with the arguments of the
+        latter, None for those left open.
         """
         rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
         initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
@@ -320,7 +320,7 @@ class SimpleFluent:
         return Points([column[mine] for column in arguments], values[mine], times[mine])
 
     def _value_codes(self, term: Term, rows: Rows) -> Integers:
-        """Values of a fluent are told apart by code even where they are numbers."""
+        """The codes of values; they identify values even where these are numbers."""
         column = head_column(term, rows, self.value_domain)
         if self.value_domain is None:
             return self._number_domain().encode_numbers(column)
@@ -334,7 +334,7 @@ class SimpleFluent:
         return Points([none] * self.relation.arity, none, none)
 
     def _instances(self, initiations: list[Points], carried: Carried) -> _Instances:
-        """The distinct arguments there are, for heads that leave some open.
+        """The distinct arguments of known instances, for heads that leave some open.
 
         With grounding rules, initiations are about what those name, and about nothing else.
         """
@@ -399,7 +399,7 @@ class SimpleFluent:
         ]  # fmt: skip
 
     def _ranges(self, head: Pair, rows: Rows, instances: _Instances) -> _Ranges:
-        """The instances that match what rows know of a head, as `Finder.ranges` tells them."""
+        """The instances that match the bound arguments of a head, as `Finder.ranges` gives them."""
         bound = self._bound_positions(head, rows)
         known = [(instances.arguments[at], self.domains[at]) for at in bound]
         wanted = [head_column(head.args[at], rows, self.domains[at]) for at in bound]
@@ -436,7 +436,7 @@ class SimpleFluent:
         return self._project(head, picked.with_columns(more), picked.at)
 
     def _keyed(self, head: Pair, rows: Rows, begun: Points) -> tuple[Integers, Integers]:
-        """Numbers for what rows know of a head, and for the same of initiations."""
+        """Numbers for the bound arguments of a head, and for the same arguments of initiations."""
         bound = self._bound_positions(head, rows)
         domains = [self.domains[at] for at in bound]
         wanted = [begun.arguments[at] for at in bound]
@@ -452,7 +452,7 @@ class SimpleFluent:
         self, initial: list[Points], initiations: list[Points], terminations: list[Points],
         carried: Carried,
     ) -> None:  # fmt: skip
-        """What rules fire can be a condition of other rules at the same point."""
+        """Keep the points at which rules fire, for other rules that have them as conditions."""
         nothing, (begun, ended) = self._no_points(), self._effects
         self.context.initiations[self.relation] = stacked([*initiations, begun], nothing)
         asked = stacked([*terminations, ended], nothing)

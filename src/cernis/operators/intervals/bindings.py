@@ -62,7 +62,7 @@ def alternatives(rule: IntervalRule) -> list[frozenset[str]]:
 
 
 def is_local(rule: IntervalRule, has_groundings: bool) -> bool:
-    """Do the lists that a result cannot do without say all about whom it is?
+    """Do the lists that a result cannot do without bind all the variables that matter?
 
     If so, what the rule derives at a point depends on nothing but what holds there.
     """
@@ -231,8 +231,8 @@ def needs_of(step: object) -> set[str]:
 def _together(rule: IntervalRule) -> frozenset[str]:
     """The fetched lists that hold at every point of the result.
 
-    An intersection lies in all its operands, a relative complement in its first; of a union, only
-    what all its operands lie in is sure.
+    An intersection lies in all its operands, a relative complement in its first; a union lies for
+    certain only in what all its operands lie in.
     """
     inside: dict[str, frozenset[str]] = {}
     for step in rule.steps:

@@ -30,7 +30,7 @@ _Packed: TypeAlias = tuple[Integers, Integers, Integers]
 
 @dataclass(slots=True)
 class Lists:
-    """One list of intervals a row: row r has list `groups[r]` of a collection, -1 is none."""
+    """A list of intervals for each row: row r has list `groups[r]` of a collection, -1 is none."""
 
     groups: Integers
     offsets: Integers
@@ -132,7 +132,7 @@ def _agreeing(terms: list[Term], columns: list[Array]) -> Booleans | None:
 
 
 def _gathered(chosen: Array, found: Array, fluent: FluentTable, length: int) -> Lists:
-    """Several lists a row as their union."""
+    """The several lists of each row as their union."""
     lengths = fluent.offsets[found + 1] - fluent.offsets[found]
     owner = np.repeat(chosen, lengths)
     places = np.repeat(fluent.offsets[found] - np.cumsum(lengths) + lengths, lengths)
@@ -141,7 +141,7 @@ def _gathered(chosen: Array, found: Array, fluent: FluentTable, length: int) -> 
 
 
 def normalised(owner: Array, starts: Integers, ends: Integers, length: int) -> Lists:
-    """Intervals of owners in any order as one list of maximal intervals an owner."""
+    """Intervals of owners in any order as one list of maximal intervals for each owner."""
     order = order_by(owner, starts)
     owners, starts, ends = maximal(owner[order], starts[order], ends[order])
     counts = np.bincount(owners, minlength=length)

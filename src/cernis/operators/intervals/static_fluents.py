@@ -95,7 +95,7 @@ def _may_repeat(rule: IntervalRule) -> bool:
 
 @dataclass(slots=True)
 class _Found:
-    """What a rule gives: a head and a list of intervals a row; each head once, if distinct."""
+    """What a rule gives: rows of a head and a list of intervals; each head once, if distinct."""
 
     arguments: list[Array]
     values: Array

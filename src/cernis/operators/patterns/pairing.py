@@ -440,7 +440,7 @@ def _outer(absent: Absent) -> set[str]:
 
 
 def _least(step: Join, right: Rows, absent: list[Rows], context: Context) -> Integers:
-    """For each row of the right the least end of a left with nothing absent in between.
+    """For each row of the right, the smallest end of a left that still has nothing in between.
 
     The rounds of a recursion ask for the same again.
     """
@@ -460,7 +460,7 @@ def _least(step: Join, right: Rows, absent: list[Rows], context: Context) -> Int
 
 
 def _most(step: Join, left: Rows, absent: list[Rows], context: Context) -> Integers:
-    """For each row of the left the greatest start of a right with nothing absent in between.
+    """For each row of the left, the largest start of a right that still has nothing in between.
 
     Of what is absent and starts after the left, the first to end decides. That is the least end
     where time runs backwards.

@@ -75,7 +75,7 @@ USED = "<used>"
 
 
 def side_rows(part: Part, table: EventTable, context: Context) -> Rows:
-    """The matches of a part that is made of occurrences, given these; each tells which it is."""
+    """The matches of a part, made of given occurrences; each row names its occurrence."""
     step = part.step
     if isinstance(step, Refine):
         rows = side_rows(step.part, table, context)
@@ -89,7 +89,7 @@ def side_rows(part: Part, table: EventTable, context: Context) -> Rows:
 
 
 def _occurrences(step: Occurrences, context: Context) -> Rows:
-    """One row an occurrence; of what stands from before the window, and of the window."""
+    """One row for each occurrence: of those kept from before the window, and of the window."""
     return _of_table(step, known_occurrences(step.atom, context), {})
 
 
@@ -120,7 +120,7 @@ def window_occurrences(atom: Event | Boundary | Pair, context: Context) -> Event
 
 
 def history_key(atom: Event | Boundary | Pair) -> tuple[str, Relation]:
-    """What tells the occurrences of an atom from those of others."""
+    """What identifies the occurrences of an atom."""
     if isinstance(atom, Boundary):
         return atom.edge, atom.pair.relation
     return ("event" if isinstance(atom, Event) else "fluent"), atom.relation
