@@ -6,6 +6,7 @@ import re
 from random import Random
 
 from cernis.syntax.tree import Atom, Clause, Compound, PatternRule, Term
+from tests.reference.answer_cache import kept
 from tests.reference.patterns import (
     Interval,
     answer_text,
@@ -188,7 +189,11 @@ def random_records(random: Random) -> list[str]:
 
 
 def by_reference(clauses: list[str], lines: list[str], end: int) -> str:
-    """The reference's answer as text."""
+    """The reference's answer as text, which is kept."""
+    return kept(lambda: _text_by_reference(clauses, lines, end), "patterns", clauses, lines, end)
+
+
+def _text_by_reference(clauses: list[str], lines: list[str], end: int) -> str:
     items = read_program("\n".join(clauses), "random")
     events: dict[Term, list[Interval]] = {}
     for _, name, time, args in read_records("\n".join(lines)):
