@@ -10,7 +10,7 @@ import pytest
 
 import cernis
 from cernis.answers.result import Result
-from cernis.check.value_forms import Form
+from cernis.check.value_forms import ValueForm
 from cernis.errors import CernisError, OverflowFault
 from cernis.operators.column_arithmetic import OPERATIONS, applied, as_numbers, compared
 from cernis.program import Program
@@ -195,7 +195,7 @@ def test_a_class_is_an_array_as_long_as_its_values_are_of_one_form() -> None:
 
 
 def test_forms_follow_what_rules_compute() -> None:
-    def form(expression: str, *lines: str) -> Form:
+    def form(expression: str, *lines: str) -> ValueForm:
         program = cernis.load(COMPUTED.format(expression) + "happensAt(n, T) :- happensAt(m(Y), T),"
                               " Y > 1.\n")  # fmt: skip
         session = program.session()
@@ -205,11 +205,11 @@ def test_forms_follow_what_rules_compute() -> None:
         return session.forms.of(slot)
 
     whole, mixed = "v|1|1|4|2", "v|2|2|4.5|2"
-    assert form("A + B", whole) == Form.INTEGER
-    assert form("A + B", whole, mixed) == Form.NUMBER
-    assert form("A / B", whole) == Form.NUMBER
-    assert form("sqrt(A) + B", whole) == Form.FLOAT
-    assert form("A // B", whole, mixed) == Form.INTEGER
+    assert form("A + B", whole) == ValueForm.INTEGER
+    assert form("A + B", whole, mixed) == ValueForm.NUMBER
+    assert form("A / B", whole) == ValueForm.NUMBER
+    assert form("sqrt(A) + B", whole) == ValueForm.FLOAT
+    assert form("A // B", whole, mixed) == ValueForm.INTEGER
 
 
 # -- arithmetic of several forms -------------------------------------------------------------

@@ -15,11 +15,11 @@ from cernis.check.model import (
     Happens,
     Holds,
     HoldsFor,
+    InputShape,
     IntervalOperation,
     NotEmpty,
     Pair,
     Relation,
-    Shape,
     Unless,
     flatten,
 )
@@ -321,10 +321,10 @@ def test_declarations() -> None:
         "fail. cachingOrder2(X, a(X)=true). simpleFluent(a(_)=true). outputEntity(a(_)=true)."
     )
     assert result.shapes == {
-        Relation("a", 1): Shape.INTERVALS,
-        Relation("b", 1): Shape.POINTS,
-        Relation("c", 0): Shape.POINTS,
-        Relation("d", 1): Shape.INTERVALS,
+        Relation("a", 1): InputShape.INTERVALS,
+        Relation("b", 1): InputShape.POINTS,
+        Relation("c", 0): InputShape.POINTS,
+        Relation("d", 1): InputShape.INTERVALS,
     }
     assert [relation for relation, _ in result.domains] == [Relation("id", 1)]
     assert set(result.declared_events) == {Relation("e", 1)}

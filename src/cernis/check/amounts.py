@@ -32,10 +32,10 @@ def length(term: Term) -> float:
     return math.inf if found is None else found
 
 
-def is_length(found: int | float | None, least: int = 0) -> bool:
+def is_length(amount: int | float | None, least: int = 0) -> bool:
     """Is this a length that can be counted with, and not below the least?
 
     >>> is_length(7200), is_length(-1), is_length(None), is_length(1 << 62), is_length(math.inf)
     (True, False, False, False, False)
     """
-    return found is not None and least <= found < FARTHEST
+    return amount is not None and least <= amount < FARTHEST

@@ -18,9 +18,9 @@ from cernis.check.model import (
     Happens,
     Holds,
     HoldsFor,
+    InputShape,
     Pair,
     Relation,
-    Shape,
     flatten,
     temporal,
 )
@@ -89,7 +89,7 @@ class FluentEntry:
     uses: list[Pair] = field(default_factory=list)
     declaration: Pair | None = None
     grounded: bool = False
-    shape: Shape = Shape.UNSAID
+    shape: InputShape = InputShape.UNSAID
 
     @property
     def kind(self) -> FluentKind:
@@ -131,13 +131,13 @@ class FluentEntry:
 def _argument_names(relation: Relation, places: Iterable[Event | Pair]) -> tuple[str, ...]:
     names: list[str] = [""] * relation.arity
     for place in places:
-        for at, arg in enumerate(place.args):
-            if not names[at] and isinstance(arg, Variable) and arg.name.strip("_"):
-                names[at] = arg.name.lstrip("_")
+        for position, arg in enumerate(place.args):
+            if not names[position] and isinstance(arg, Variable) and arg.name.strip("_"):
+                names[position] = arg.name.lstrip("_")
     taken: set[str] = set()
-    for at, name in enumerate(names):
-        names[at] = name if name and name not in taken else f"{name or 'Arg'}{at + 1}"
-        taken.add(names[at])
+    for position, name in enumerate(names):
+        names[position] = name if name and name not in taken else f"{name or 'Arg'}{position + 1}"
+        taken.add(names[position])
     return tuple(names)
 
 
@@ -158,14 +158,16 @@ def _agreed_names(width: int, places: Iterable[tuple[Term, ...]]) -> tuple[str, 
     """The one name of the variables in each place, unless it is also used in another place."""
     names: list[dict[str, str]] = [{} for _ in range(width)]
     for place in places:
-        for at, arg in enumerate(place):
+        for position, arg in enumerate(place):
             if isinstance(arg, Variable) and arg.name.strip("_"):
                 name = arg.name.lstrip("_")
-                names[at].setdefault(name.casefold(), name)
-    uses = Counter(folded for own in names for folded in own)
+                names[position].setdefault(name.casefold(), name)
+    uses = Counter(folded for spellings in names for folded in spellings)
     return tuple(
-        next(iter(own.values())) if len(own) == 1 and uses[next(iter(own))] == 1 else ""
-        for own in names
+        next(iter(spellings.values()))
+        if len(spellings) == 1 and uses[next(iter(spellings))] == 1
+        else ""
+        for spellings in names
     )
 
 

@@ -43,7 +43,7 @@ from cernis.check.rewrites.terminations import settle_terminations
 from cernis.check.rewrites.validity import look_up_in_time, valid_tables
 from cernis.check.safety import check_clauses, check_safety, check_singletons
 from cernis.check.types import FactColumn, Types, infer_types
-from cernis.check.value_forms import INFINITE, Form
+from cernis.check.value_forms import INFINITE, ValueForm
 from cernis.errors import CernisError, Diagnostic
 from cernis.knowledge.fact_tables import ColumnType, FactTable, TableColumn, table_of_facts
 from cernis.knowledge.ground_values import Value
@@ -91,10 +91,10 @@ class Checked:
 
 
 def check(
-    parsed: Parsed, given: Mapping[Relation, FactTable] | None = None, dialect: str | None = None,
-    usual: str = "cernis", facts_follow: bool = False,
+    parsed: Parsed, given_tables: Mapping[Relation, FactTable] | None = None,
+    dialect: str | None = None, usual: str = "cernis", facts_follow: bool = False,
 ) -> Checked:  # fmt: skip
-    """Check a program. `given` are tables from outside the text that serve as predicates.
+    """Check a program. `given_tables` are tables from outside the text that serve as predicates.
 
     The dialect decides how the text is read; without one a directive does, and else the `usual`.
     Where facts follow later, predicates that only they can define are noted, and no errors.
@@ -113,12 +113,12 @@ def check(
     clauses = _by_relation(lowered, report)
     tables = {
         **_declared_tables(definitions, parsed.sources, report),
-        **_ontologies(definitions, parsed.sources, report, given or {}),
+        **_ontologies(definitions, parsed.sources, report, given_tables or {}),
     }
     tables |= valid_tables(definitions.validities, clauses, tables, report)
     goals = [
         *_roots(definitions),
-        *(goal for own in clauses.values() for c in own for goal in c.body),
+        *(goal for defining in clauses.values() for c in defining for goal in c.body),
     ]
     clauses |= predicates_of_places(goals, {*clauses, *tables, *definitions.dynamic})
     nothing: Needs = frozenset()
@@ -129,15 +129,15 @@ def check(
 
     check_names(entries, definitions, report)
     known = {*tables, *definitions.dynamic, *(relation for relation, _ in definitions.domains)}
-    quiet = {r for r, own in clauses.items() if own[0].span[0] >= parsed.facts_begin}
+    quiet = {r for r, defining in clauses.items() if defining[0].span[0] >= parsed.facts_begin}
     quiet |= {IN_BOX, *(validity.facts for validity in definitions.validities)}
     reached = check_predicates(_roots(definitions), clauses, known, report, quiet, facts_follow)
     check_functions(_roots(definitions), report.error)
-    for relation, own in clauses.items():
+    for relation, defining in clauses.items():
         say = report.error if relation in reached else report.warn
-        check_functions((goal for clause in own for goal in clause.body), say)
+        check_functions((goal for clause in defining for goal in clause.body), say)
     check_safety(definitions, modes, report)
-    check_clauses([c for own in clauses.values() for c in own], modes, reached, report)
+    check_clauses([c for defining in clauses.values() for c in defining], modes, reached, report)
     check_singletons(parsed.items, report)
     check_patterns(definitions, report)
     note_policy(parsed.items, parsed.sources, report)
@@ -199,20 +199,23 @@ def _declared_tables(
 
 
 def _ontologies(
-    definitions: Definitions, sources: Sources, report: Report, given: Mapping[Relation, FactTable]
+    definitions: Definitions,
+    sources: Sources,
+    report: Report,
+    given_tables: Mapping[Relation, FactTable],
 ) -> dict[Relation, FactTable]:
     """Tables from outside, and the triples of the RDF files that directives name among them."""
     if not definitions.ontologies:
-        return dict(given)
+        return dict(given_tables)
     triples: set[Triple] = set()
     for name, span in definitions.ontologies:
         try:
             triples |= read_rdf(_beside(name, span, sources))
         except CernisError as error:
             report.error("C007", str(error), span, help="check the name and the file")
-    if TRIPLE in given:
-        triples.update(given[TRIPLE].rows())  # type: ignore[arg-type]
-    return {**given, **{Relation(*key): table for key, table in rdf_tables(triples).items()}}
+    if TRIPLE in given_tables:
+        triples.update(given_tables[TRIPLE].rows())  # type: ignore[arg-type]
+    return {**given_tables, **{Relation(*key): table for key, table in rdf_tables(triples).items()}}
 
 
 TRIPLE = Relation("triple", 3)
@@ -296,8 +299,8 @@ def _type_of(column: TableColumn) -> str:
     return "number" if is_text and set(column.values) <= INFINITE else str(column.type)
 
 
-def _form_of(values: Sequence[Value]) -> Form:
-    found = Form.NOTHING
+def _form_of(values: Sequence[Value]) -> ValueForm:
+    forms = ValueForm.NOTHING
     for kind in set(map(type, values)):
-        found |= {int: Form.INTEGER, float: Form.FLOAT}.get(kind, Form.OTHER)
-    return found
+        forms |= {int: ValueForm.INTEGER, float: ValueForm.FLOAT}.get(kind, ValueForm.OTHER)
+    return forms

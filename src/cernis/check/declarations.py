@@ -14,10 +14,10 @@ from cernis.check.model import (
     Definitions,
     Event,
     Grounding,
+    InputShape,
     Pair,
     Preference,
     Relation,
-    Shape,
     flatten,
 )
 from cernis.check.reporter import Report, did_you_mean
@@ -49,8 +49,9 @@ CLAUSES = frozenset({
 TYPES = ("integer", "float", "number", "text", "boolean")
 
 _SHAPES = {
-    "collectIntervals": Shape.INTERVALS, "collectIntervals2": Shape.INTERVALS,
-    "buildFromPoints": Shape.POINTS, "buildFromPoints2": Shape.POINTS, "points": Shape.POINTS,
+    "collectIntervals": InputShape.INTERVALS, "collectIntervals2": InputShape.INTERVALS,
+    "buildFromPoints": InputShape.POINTS, "buildFromPoints2": InputShape.POINTS,
+    "points": InputShape.POINTS,
 }  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def clause(clause: Clause, definitions: Definitions, report: Report) -> None:
         definitions.declared_values += [pair] if pair is not None else []
 
 
-def _shape(subject: Term, shape: Shape, definitions: Definitions, report: Report) -> None:
+def _shape(subject: Term, shape: InputShape, definitions: Definitions, report: Report) -> None:
     pair = pair_of(subject, report, "this declaration")
     if pair is not None:
         definitions.shapes[pair.relation] = shape

@@ -193,12 +193,12 @@ class _Builder:
     def _depends(self, target: Vertex, source: Event | Pair, kind: EdgeKind, span: Span) -> None:
         if isinstance(source, Event):
             sources = [Vertex(source.relation)]
-            found = [vertex for vertex in sources if vertex in self.vertices]
+            defined = [vertex for vertex in sources if vertex in self.vertices]
         else:
             sources = [Vertex(source.relation, source.value_name)]
-            found = self._pairs(source)
-        self.edges.extend(Edge(vertex, target, kind, span) for vertex in found)
-        if not found and not self._is_defined(source):
+            defined = self._pairs(source)
+        self.edges.extend(Edge(vertex, target, kind, span) for vertex in defined)
+        if not defined and not self._is_defined(source):
             self.input_edges.extend(Edge(vertex, target, kind, span) for vertex in sources)
 
     def _is_defined(self, source: Event | Pair) -> bool:
@@ -313,21 +313,21 @@ def _components(
 
 def _ordered(components: list[list[Vertex]], edges: tuple[Edge, ...]) -> list[Component]:
     """Components with their levels, by level; inside acyclic ones, delayed edges give the order."""
-    of = {vertex: at for at, component in enumerate(components) for vertex in component}
+    of = {vertex: number for number, component in enumerate(components) for vertex in component}
     into: dict[int, list[Edge]] = defaultdict(list)
     for edge in edges:
         into[of[edge.target]].append(edge)
     levels: dict[int, int] = {}
     result: list[Component] = []
-    for at, component in enumerate(components):
-        inner = [edge for edge in into[at] if of[edge.source] == at]
-        below = [levels[of[edge.source]] for edge in into[at] if of[edge.source] != at]
-        levels[at] = 1 + max(below, default=0)
+    for number, component in enumerate(components):
+        inner = [edge for edge in into[number] if of[edge.source] == number]
+        below = [levels[of[edge.source]] for edge in into[number] if of[edge.source] != number]
+        levels[number] = 1 + max(below, default=0)
         delayed = [edge for edge in inner if edge.kind is EdgeKind.DELAYED]
         cyclic = len(delayed) < len(inner) or bool(delayed and _has_cycle(component, delayed))
         order = component if cyclic or not delayed else _processing_order(component, delayed)
         immediate = len(delayed) < len(inner)
-        result.append(Component(tuple(order), levels[at], cyclic, bool(delayed), immediate))
+        result.append(Component(tuple(order), levels[number], cyclic, bool(delayed), immediate))
     return sorted(result, key=lambda component: component.level)
 
 
@@ -354,13 +354,13 @@ def _check_cycles(
     components: list[list[Vertex]], edges: tuple[Edge, ...],
     of_patterns: set[tuple[Vertex, Vertex]], catalogue: Catalogue, report: Report,
 ) -> None:  # fmt: skip
-    of = {vertex: at for at, component in enumerate(components) for vertex in component}
+    of = {vertex: number for number, component in enumerate(components) for vertex in component}
     inside: dict[int, list[Edge]] = defaultdict(list)
     for edge in edges:
         if of.get(edge.source, -1) == of.get(edge.target, -2):
             inside[of[edge.target]].append(edge)
-    for at, component in enumerate(components):
-        inner = inside.get(at, [])
+    for number, component in enumerate(components):
+        inner = inside.get(number, [])
         if not inner or not _has_cycle(component, inner):
             continue
         is_pattern = all((edge.source, edge.target) in of_patterns for edge in inner)

@@ -51,10 +51,10 @@ def _with_failing_relations(rule: StaticRule) -> StaticRule:
     """A relation that no pair of intervals is in fails, and its clause with it."""
     body: list[StaticLiteral] = []
     cut = rule.cut
-    for at, literal in enumerate(rule.body):
+    for position, literal in enumerate(rule.body):
         more = _some_pair(literal)
         body += [literal, *more]
-        if rule.cut is not None and cut is not None and at < rule.cut:
+        if rule.cut is not None and cut is not None and position < rule.cut:
             cut += len(more)
     return replace(rule, body=tuple(body), cut=cut)
 

@@ -229,12 +229,12 @@ def infer_modes(clauses: Mapping[Relation, list[Clause]]) -> dict[Relation, Need
 
 def _callers(clauses: Mapping[Relation, list[Clause]]) -> dict[str, list[Relation]]:
     """For each name, the predicates whose bodies mention it in any place."""
-    found: dict[str, dict[Relation, None]] = {}
+    callers: dict[str, dict[Relation, None]] = {}
     for relation, own in clauses.items():
         goals = (goal for clause in own for goal in clause.body)
         for name in {functor(node)[0] for goal in goals for node in walk(goal)}:
-            found.setdefault(name, {})[relation] = None
-    return {name: list(relations) for name, relations in found.items()}
+            callers.setdefault(name, {})[relation] = None
+    return {name: list(relations) for name, relations in callers.items()}
 
 
 def _open(clause: Clause) -> bool:

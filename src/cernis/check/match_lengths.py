@@ -47,14 +47,14 @@ def check_lengths(definitions: Definitions, report: Report) -> None:
 
 def _callees_first(rules: Mapping[Relation, list[PatternRule]]) -> Iterator[Relation]:
     """Each event after those that its patterns are made of, as far as there is no recursion."""
-    asked: set[Relation] = set()
+    visited: set[Relation] = set()
     for root in rules:
         stack = [root]
         while stack:
             relation = stack[-1]
-            below = [] if relation in asked else _events_in(rules[relation])
-            asked.add(relation)
-            waiting = [each for each in below if each in rules and each not in asked]
+            below = [] if relation in visited else _events_in(rules[relation])
+            visited.add(relation)
+            waiting = [each for each in below if each in rules and each not in visited]
             stack += waiting
             if not waiting:
                 yield stack.pop()

@@ -381,7 +381,7 @@ class FluentKind(StrEnum):
     INPUT = "input"
 
 
-class Shape(StrEnum):
+class InputShape(StrEnum):
     """How the records of an input fluent come."""
 
     POINTS = "points"
@@ -416,7 +416,7 @@ class Consumption:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ProgramSettings:
     """What directives set for the whole program."""
 
     tick: int = 1
@@ -470,7 +470,7 @@ class Definitions:
     groundings: list[Grounding] = field(default_factory=list)
     domains: list[tuple[Relation, Span]] = field(default_factory=list)
     patterns: list[PatternRule] = field(default_factory=list)
-    shapes: dict[Relation, Shape] = field(default_factory=dict)
+    shapes: dict[Relation, InputShape] = field(default_factory=dict)
     declared_events: dict[Relation, Event] = field(default_factory=dict)
     declared_fluents: dict[Relation, Pair] = field(default_factory=dict)
     outputs: set[Relation] = field(default_factory=set)
@@ -485,7 +485,7 @@ class Definitions:
     tables: list[tuple[Relation, str, Span]] = field(default_factory=list)
     ontologies: list[tuple[str, Span]] = field(default_factory=list)
     validities: list[Validity] = field(default_factory=list)
-    settings: Settings = field(default_factory=Settings)
+    settings: ProgramSettings = field(default_factory=ProgramSettings)
 
     def keep_ending_values(self, relation: Relation, part: Relation) -> None:
         """Let a part of a fluent have the same values that end others."""

@@ -34,19 +34,21 @@ def check_names(catalogue: Catalogue, definitions: Definitions, report: Report) 
 
 def _values(entry: FluentEntry, report: Report) -> None:
     """Values that are asked for or terminated, but that nothing gives."""
-    given = {pair.value_name for pair in entry.defined}
+    values = {pair.value_name for pair in entry.defined}
     for pair in entry.terminated:
-        if not covers(given, pair.value_name):
+        if not covers(values, pair.value_name):
             report.warn(
                 "C047", f"{pair} is terminated, but nothing initiates it", pair.span,
-                help=did_you_mean(pair.value_name, given, "remove this rule, or add an initiation"),
+                help=did_you_mean(
+                    pair.value_name, values, "remove this rule, or add an initiation"
+                ),
             )  # fmt: skip
     for pair in entry.uses:
-        if not covers(given, pair.value_name):
+        if not covers(values, pair.value_name):
             report.warn(
                 "C048", f"{pair} can never hold: no rule gives {entry.relation} this value",
                 pair.span,
-                help=did_you_mean(pair.value_name, given, f"its values are {_listed(given)}"),
+                help=did_you_mean(pair.value_name, values, f"its values are {_listed(values)}"),
             )  # fmt: skip
 
 
@@ -70,14 +72,14 @@ def _kinds(catalogue: Catalogue, report: Report) -> None:
 def _arities(catalogue: Catalogue, report: Report) -> set[Relation]:
     """Names used with another number of arguments than they are known with."""
     clashed: set[Relation] = set()
-    for what, entries in (("event", catalogue.events), ("fluent", catalogue.fluents)):
+    for kind, entries in (("event", catalogue.events), ("fluent", catalogue.fluents)):
         for group in _by_name(entries).values():
             known = [entry for entry in group if _is_known(entry)]
             known = known or [max(group, key=lambda entry: len(entry.uses))]
             for entry in group:
                 if entry not in known and entry.uses:
                     clashed.add(entry.relation)
-                    _arity_clash(what, entry, known, report)
+                    _arity_clash(kind, entry, known, report)
     return clashed
 
 
@@ -100,7 +102,7 @@ def _is_known(entry: EventEntry | FluentEntry) -> bool:
 
 
 def _arity_clash(
-    what: str, entry: EventEntry | FluentEntry, known: list[EventEntry | FluentEntry],
+    kind: str, entry: EventEntry | FluentEntry, known: list[EventEntry | FluentEntry],
     report: Report,
 ) -> None:  # fmt: skip
     arities = " or ".join(str(other.relation.arity) for other in known)
@@ -108,7 +110,7 @@ def _arity_clash(
     for use in entry.uses:
         report.error(
             "C023",
-            f"the {what} {entry.relation.name} has {arities} {noun}, not {entry.relation.arity}",
+            f"the {kind} {entry.relation.name} has {arities} {noun}, not {entry.relation.arity}",
             use.span,
             *_known_at(known[0]),
             help="write `_` for an argument that does not matter",
@@ -173,15 +175,15 @@ def _with_a_slip(name: str) -> set[str]:
 
 
 def _input(
-    what: str, entry: EventEntry | FluentEntry, names: _Names, strict: bool, declaring: bool,
+    kind: str, entry: EventEntry | FluentEntry, names: _Names, strict: bool, declaring: bool,
     report: Report,
 ) -> None:  # fmt: skip
     if not entry.grounded:
-        _unknown(what, entry, names.others(entry), strict, declaring, report)
+        _unknown(kind, entry, names.others(entry), strict, declaring, report)
 
 
 def _unknown(
-    what: str, entry: EventEntry | FluentEntry, known: list[str], strict: bool, declaring: bool,
+    kind: str, entry: EventEntry | FluentEntry, known: list[str], strict: bool, declaring: bool,
     report: Report,
 ) -> None:  # fmt: skip
     """An input nothing declares: an error where inputs are declared, else suspicious if near.
@@ -194,17 +196,17 @@ def _unknown(
     for use in entry.uses:
         if strict or (declaring and similar):
             report.error(
-                "C020", f"there is no {what} {relation}: no rule defines it, nothing declares it",
-                use.span, help=did_you_mean(name, known, _how_to_declare(what, relation)),
+                "C020", f"there is no {kind} {relation}: no rule defines it, nothing declares it",
+                use.span, help=did_you_mean(name, known, _how_to_declare(kind, relation)),
             )  # fmt: skip
         elif declaring or similar:
             report.warn(
-                "C021", f"the {what} {relation} is taken for input, but nothing declares it",
-                use.span, help=did_you_mean(name, similar, _how_to_declare(what, relation)),
+                "C021", f"the {kind} {relation} is taken for input, but nothing declares it",
+                use.span, help=did_you_mean(name, similar, _how_to_declare(kind, relation)),
             )  # fmt: skip
 
 
-def _how_to_declare(what: str, relation: Relation) -> str:
+def _how_to_declare(kind: str, relation: Relation) -> str:
     args = ", ".join("_" * relation.arity)
     shown = f"{relation.name}({args})" if relation.arity else relation.name
-    return f"if it is input, declare it: :- {what}({shown}{'=_' if what == 'fluent' else ''})."
+    return f"if it is input, declare it: :- {kind}({shown}{'=_' if kind == 'fluent' else ''})."

@@ -88,16 +88,16 @@ def _is_alone(pattern: Pattern) -> bool:
 def _preferences(definitions: Definitions, report: Report) -> None:
     """What a policy prefers matches by is a variable of some pattern that follows it."""
     settings = definitions.settings
-    asked = dict.fromkeys([("", settings.consumption), *settings.consumption_of], False)
+    is_bound = dict.fromkeys([("", settings.consumption), *settings.consumption_of], False)
     for rule in definitions.patterns:
-        own = consumption_of(rule, definitions)
+        consumption = consumption_of(rule, definitions)
         names = {v.name for part in _parts(rule.pattern) for v in _variables(part)}
         relation = pattern_head(rule).relation
         for name in ("", str(relation), relation.name):
-            if own.preference is not None and own.preference.variable in names:
-                asked[name, own] = True
-    for (name, own), is_there in asked.items():
-        preference = own.preference
+            if consumption.preference is not None and consumption.preference.variable in names:
+                is_bound[name, consumption] = True
+    for (name, consumption), is_there in is_bound.items():
+        preference = consumption.preference
         if preference is not None and preference.variable and not is_there:
             where = f"of {name} " if name else ""
             report.error(
@@ -189,7 +189,7 @@ def _conditions(part: Pattern, report: Report) -> None:
 
 def _terms_elsewhere(definitions: Definitions) -> set[tuple[str, int]]:
     """The compound terms that events and fluents of patterns have as arguments."""
-    found: set[tuple[str, int]] = set()
+    functors: set[tuple[str, int]] = set()
     for rule in definitions.patterns:
         atoms = [part.term for part in _parts(rule.pattern) if isinstance(part, EventAtom)]
         for term in (rule.head, *atoms):
@@ -197,9 +197,9 @@ def _terms_elsewhere(definitions: Definitions) -> set[tuple[str, int]]:
             while below:
                 arg = below.pop()
                 if isinstance(arg, Compound):
-                    found.add(functor(arg))
+                    functors.add(functor(arg))
                     below += arg.args
-    return found
+    return functors
 
 
 def _functions(part: Pattern, terms: set[tuple[str, int]], report: Report) -> None:

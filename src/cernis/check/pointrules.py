@@ -145,12 +145,12 @@ class _Body:
         return None if self.failed else literals
 
     def _goals(self, goals: Iterable[Term]) -> tuple[Literal, ...]:
-        found = []
+        literals = []
         for goal in self._counted(tuple(goals)):
             literal = self._goal(goal)
             if literal is not None:
-                found.append(literal)
-        return tuple(found)
+                literals.append(literal)
+        return tuple(literals)
 
     def _counted(self, goals: tuple[Term, ...]) -> Iterable[Term]:
         """The goals, with one that counts in place of a list that only its length is asked of."""
@@ -251,16 +251,16 @@ class _Body:
         return Collect(goal.functor, template, body, result, goal.span, tuple(by))
 
     def _aggregate(self, goal: Compound) -> Literal | None:
-        what, inner, result = goal.args
-        kind = AGGREGATES.get(functor(what))
+        computed, inner, result = goal.args
+        kind = AGGREGATES.get(functor(computed))
         if kind is None:
             names = sorted({name for name, _ in AGGREGATES})
-            self._fail("C060", f"{show(what)} is no aggregate", what.span,
+            self._fail("C060", f"{show(computed)} is no aggregate", computed.span,
                        f"there are {', '.join(names)}")  # fmt: skip
             return None
         template: Term = Atom("true")
-        if isinstance(what, Compound):
-            template = what.args[0] if len(what.args) == 1 else what
+        if isinstance(computed, Compound):
+            template = computed.args[0] if len(computed.args) == 1 else computed
         return Collect(kind, template, self._goals(conjuncts(inner)), result, goal.span)
 
     def _temporal(self, goal: Term, negated: bool, span: Span | None = None) -> Literal | None:

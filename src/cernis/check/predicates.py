@@ -31,13 +31,13 @@ def check_predicates(
     """
     calling = _Calling(clauses, known, report, facts_follow)
     reached = calling.follow(list(roots))
-    for relation, own in clauses.items():
+    for relation, defining in clauses.items():
         if relation in reached:
             continue
         if relation not in quiet and not _is_builtin(relation):
-            report.warn("C043", f"nothing uses {relation}", own[0].head.span,
+            report.warn("C043", f"nothing uses {relation}", defining[0].head.span,
                         help="remove it, or use it")  # fmt: skip
-        for clause in own:
+        for clause in defining:
             for goal in clause.body:
                 for call in calls(goal):
                     calling.check(call, is_reached=False)

@@ -77,12 +77,12 @@ def check_safety(definitions: Definitions, modes: Modes, report: Report) -> None
 
 
 def _names(*pairs: Pair | Event) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for pair in pairs:
-        found |= named(pair.args)
+        names |= named(pair.args)
         if isinstance(pair, Pair):
-            found |= named([pair.value])
-    return found
+            names |= named([pair.value])
+    return names
 
 
 def _change(rule: ChangeRule, modes: Modes, grounded: set[Relation], report: Report) -> None:
@@ -231,10 +231,10 @@ def _stuck(goal: Term, missing: set[str], report: Report) -> None:
         )  # fmt: skip
 
 
-def _demand(term: Term, bound: set[str], what: str, report: Report) -> None:
+def _demand(term: Term, bound: set[str], demander: str, report: Report) -> None:
     for variable in variables(term):
         if variable.name not in bound:
-            report.error("C032", f"{what} needs a value for {variable.name}", variable.span,
+            report.error("C032", f"{demander} needs a value for {variable.name}", variable.span,
                          help="compute it in the body")  # fmt: skip
 
 

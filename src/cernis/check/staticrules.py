@@ -152,12 +152,12 @@ class _StaticBody:
         relation: Term = args[0] if len(args) == 5 else Atom(functor(goal)[0], goal.span)
         source, target, mode, output = args[-4:]
         mode = _mode(mode)
-        for term, allowed, what in (
+        for term, allowed, noun in (
             (relation, ALLEN_RELATIONS, "relation between intervals"),
             (mode, ALLEN_MODES, "mode of output"),
         ):
             if functor(term) not in {(name, 0) for name in allowed}:
-                self._fail("C061", f"{show(term)} is no {what}", term.span,
+                self._fail("C061", f"{show(term)} is no {noun}", term.span,
                            f"there are {', '.join(allowed)}")  # fmt: skip
         inputs = (*self._input(source), *self._input(target))
         name = self._output(output)

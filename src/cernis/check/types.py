@@ -33,7 +33,7 @@ from cernis.check.model import (
 )
 from cernis.check.reporter import Report
 from cernis.check.rewrites.sliding_conditions import Sliding, is_sliding, sliding
-from cernis.check.value_forms import INFINITE, Flow, Form, form_of_term
+from cernis.check.value_forms import INFINITE, Flow, ValueForm, form_of_term
 from cernis.errors import Note
 from cernis.knowledge.digraphs import DisjointSets
 from cernis.knowledge.resolution.builtins import builtin
@@ -80,7 +80,7 @@ class FactColumn:
     """What the values of one argument of a table of facts have in common."""
 
     type: str
-    form: Form
+    form: ValueForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Evidence:
 
     type: str
     span: Span
-    what: str
+    reason: str
     demanded: bool = False
 
 
@@ -99,7 +99,7 @@ class Types:
 
     _classes: DisjointSets[Hashable] = field(default_factory=DisjointSets)
     _evidence: dict[Hashable, list[Evidence]] = field(default_factory=dict)
-    _forms: dict[Hashable, Form] = field(default_factory=dict)
+    _forms: dict[Hashable, ValueForm] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
     """Expressions whose values become values of slots or variables."""
 
@@ -108,7 +108,7 @@ class Types:
         found = {e.type for e in self._evidence.get(self.find((kind, relation, position)), ())}
         return _join(found)
 
-    def is_reckoned(self, kind: str, relation: Relation, position: int | str) -> bool:
+    def is_numeric(self, kind: str, relation: Relation, position: int | str) -> bool:
         """Does some rule compute with it, or compare it by order?"""
         evidence = self._evidence.get(self.find((kind, relation, position)), ())
         return any(e.demanded and e.type == "number" for e in evidence)
@@ -123,15 +123,15 @@ class Types:
         if first != second:
             self._classes.follow(second, first)
             self._evidence.setdefault(first, []).extend(self._evidence.pop(second, ()))
-            self.hold(first, self._forms.pop(second, Form.NOTHING))
+            self.hold(first, self._forms.pop(second, ValueForm.NOTHING))
 
-    def hold(self, node: Hashable, form: Form) -> None:
+    def hold(self, node: Hashable, form: ValueForm) -> None:
         """Let a slot or variable have values of these forms."""
         if form:
             leader = self.find(node)
-            self._forms[leader] = self._forms.get(leader, Form.NOTHING) | form
+            self._forms[leader] = self._forms.get(leader, ValueForm.NOTHING) | form
 
-    def forms(self) -> dict[Hashable, Form]:
+    def forms(self) -> dict[Hashable, ValueForm]:
         """The forms of the values that the program's text gives each class."""
         return dict(self._forms)
 
@@ -204,8 +204,8 @@ def infer_types(
         if demand.span not in seen:
             seen.add(demand.span)
             report.error(
-                "C050", f"{demand.what}, and gets {other.type}", demand.span,
-                *([Note(other.what, other.span)] if other.span != NOWHERE else []),
+                "C050", f"{demand.reason}, and gets {other.type}", demand.span,
+                *([Note(other.reason, other.span)] if other.span != NOWHERE else []),
                 help="compare text with == or @<, or correct the argument",
             )  # fmt: skip
     return inference.types
@@ -222,21 +222,23 @@ class _Inference:
         self, relation: Relation, columns: tuple[FactColumn, ...],
         clauses: Mapping[Relation, list[Clause]],
     ) -> None:  # fmt: skip
-        own = clauses.get(relation)
-        span = own[0].head.span if own else NOWHERE
-        for at, column in enumerate(columns):
-            self.types.hold(("predicate", relation, at), column.form)
+        defining = clauses.get(relation)
+        span = defining[0].head.span if defining else NOWHERE
+        for position, column in enumerate(columns):
+            self.types.hold(("predicate", relation, position), column.form)
             # A column of both kinds is nobody's mistake: it demands nothing and says nothing.
             if column.type not in ("mixed", "term"):
-                what = f"argument {at + 1} of the facts of {relation} is {column.type}"
-                self.types.say(("predicate", relation, at), Evidence(column.type, span, what))
+                reason = f"argument {position + 1} of the facts of {relation} is {column.type}"
+                self.types.say(
+                    ("predicate", relation, position), Evidence(column.type, span, reason)
+                )
 
     def declared(self, kind: str, relation: Relation, args: tuple[Term, ...]) -> None:
-        for at, arg in enumerate(args):
+        for position, arg in enumerate(args):
             type_ = declared_type(arg)
             if type_ is not None:
-                what = f"argument {at + 1} of {relation} is declared {type_}"
-                self.types.say((kind, relation, at), Evidence(type_, arg.span, what, True))
+                reason = f"argument {position + 1} of {relation} is declared {type_}"
+                self.types.say((kind, relation, position), Evidence(type_, arg.span, reason, True))
 
     def rules(self, definitions: Definitions) -> None:
         for rule in definitions.changes:
@@ -364,15 +366,15 @@ class _Inference:
             self._total(node, collect.kind, collect.template)
             if collect.kind == "sum":
                 # What is added up may be nothing, and nothing adds up to 0.
-                self.types.hold(node, Form.INTEGER)
+                self.types.hold(node, ValueForm.INTEGER)
 
     def _total(self, node: Hashable, kind: str, value: Term | None) -> None:
         """The forms of an aggregate; a fold may give any number, and a list is none."""
         if kind in ("sum", "min", "max") and value is not None:
             self.types.flows.append(Flow(node, value, self._scope))
         else:
-            known = {"count": Form.INTEGER, "avg": Form.FLOAT, "fold": Form.NUMBER}
-            self.types.hold(node, known.get(kind, Form.ANY))
+            known = {"count": ValueForm.INTEGER, "avg": ValueForm.FLOAT, "fold": ValueForm.NUMBER}
+            self.types.hold(node, known.get(kind, ValueForm.ANY))
 
     def _pair(self, pair: Pair) -> None:
         self._args("fluent", pair.relation, pair.args)
@@ -387,7 +389,7 @@ class _Inference:
         for at, arg in enumerate(args):
             self._arg((kind, relation, at), arg, f"argument {at + 1} of {relation}", computes)
 
-    def _arg(self, slot: Hashable, term: Term, what: str, computes: bool = False) -> None:
+    def _arg(self, slot: Hashable, term: Term, subject: str, computes: bool = False) -> None:
         """What a term says of a slot. Only the heads and conditions of patterns compute."""
         if isinstance(term, Variable):
             if term.name != "_":
@@ -398,17 +400,17 @@ class _Inference:
             self.types.say(slot, Evidence(type_, term.span, f"{show(term)} is {type_} here"))
             self.types.hold(slot, form_of_term(term))
         elif computes and isinstance(term, Compound) and term.functor in _ARITHMETIC:
-            self.types.say(slot, Evidence("number", term.span, f"{what} is computed here"))
+            self.types.say(slot, Evidence("number", term.span, f"{subject} is computed here"))
             self.types.flows.append(Flow(slot, term, self._scope))
             self._number(term, "arithmetic needs a number")
         else:
-            self.types.hold(slot, Form.OTHER)
+            self.types.hold(slot, ValueForm.OTHER)
             self._unknown(term)
 
     def _unknown(self, term: Term) -> None:
         """The variables of a term get their values in ways that are not followed here."""
         for variable in variables(term):
-            self.types.hold((self._scope, variable.name), Form.ANY)
+            self.types.hold((self._scope, variable.name), ValueForm.ANY)
 
     def _goal(self, goal: Term, computes: bool = False) -> None:
         name, arity = functor(goal)
@@ -424,10 +426,10 @@ class _Inference:
             self._equal(goal.args[0], goal.args[1], computes)
         elif (known := builtin(name, arity)) is not None:
             inner = range(len(goal.args)) if name in (",", ";", "->") else known.goals
-            for at in inner:
-                self._goal(without_carets(goal.args[at])[0], computes)
-            for at, arg in enumerate(goal.args):
-                if at not in inner and name not in _BINDS_NOTHING:
+            for position in inner:
+                self._goal(without_carets(goal.args[position])[0], computes)
+            for position, arg in enumerate(goal.args):
+                if position not in inner and name not in _BINDS_NOTHING:
                     self._unknown(arg)
         else:
             self._args("predicate", Relation(name, arity), goal.args)
@@ -443,18 +445,18 @@ class _Inference:
             if isinstance(one, Variable) and one.name != "_":
                 self._arg((self._scope, one.name), other, show(other), computes)
 
-    def _number(self, term: Term, what: str) -> None:
+    def _number(self, term: Term, reason: str) -> None:
         """The term is evaluated: its variables must be numbers."""
         if isinstance(term, Variable):
             if term.name != "_":
-                evidence = Evidence("number", term.span, what, True)
+                evidence = Evidence("number", term.span, reason, True)
                 self.types.say((self._scope, term.name), evidence)
         elif isinstance(term, Compound) and term.functor in _ARITHMETIC:
             for arg in term.args:
                 self._number(arg, "arithmetic needs a number")
         elif constant_type(term) in ("text", "boolean") and show(term) not in _CONSTANTS:
             node = (self._scope, "constant", term.span)
-            self.types.say(node, Evidence("number", term.span, what, True))
+            self.types.say(node, Evidence("number", term.span, reason, True))
             self.types.say(node, Evidence("text", NOWHERE, f"{show(term)} is text"))
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor
 
 
-class Form(IntFlag):
+class ValueForm(IntFlag):
     """The forms that values may have; none if there are no values."""
 
     NOTHING = 0
@@ -45,23 +45,23 @@ _SAME: Final = frozenset({"abs", "sign", "-", "+"})
 _EITHER: Final = frozenset({"min", "max"})
 
 
-def form_of_value(value: object) -> Form:
+def form_of_value(value: object) -> ValueForm:
     """The form of one value.
 
     >>> [form_of_value(each).name for each in (2, 2.0, "2")]
     ['INTEGER', 'FLOAT', 'OTHER']
     """
     if isinstance(value, int):
-        return Form.INTEGER
-    return Form.FLOAT if isinstance(value, float) else Form.OTHER
+        return ValueForm.INTEGER
+    return ValueForm.FLOAT if isinstance(value, float) else ValueForm.OTHER
 
 
-def form_of_term(term: Term) -> Form:
+def form_of_term(term: Term) -> ValueForm:
     """The form of a ground term as a value."""
-    return form_of_value(term.value) if isinstance(term, Number) else Form.OTHER
+    return form_of_value(term.value) if isinstance(term, Number) else ValueForm.OTHER
 
 
-def form_of_expression(term: Term, of_variable: Callable[[str], Form]) -> Form:
+def form_of_expression(term: Term, of_variable: Callable[[str], ValueForm]) -> ValueForm:
     """The forms that the value of an expression may have, given those of its variables.
 
     Where a variable has no values, neither has the expression.
@@ -71,28 +71,30 @@ def form_of_expression(term: Term, of_variable: Callable[[str], Form]) -> Form:
     if isinstance(term, Number):
         return form_of_term(term)
     if isinstance(term, Atom):
-        return Form.FLOAT
+        return ValueForm.FLOAT
     if isinstance(term, Duration) or not isinstance(term, Compound):
-        return Form.NUMBER
+        return ValueForm.NUMBER
     parts = [form_of_expression(arg, of_variable) for arg in term.args]
     if not all(parts):
-        return Form.NOTHING
+        return ValueForm.NOTHING
     return _result(functor(term), term.args, parts)
 
 
-def _as_number(form: Form) -> Form:
+def _as_number(form: ValueForm) -> ValueForm:
     """What a value is as a number: a text may be an infinite one."""
-    return (form & Form.NUMBER) | (Form.FLOAT if form & Form.OTHER else Form.NOTHING)
+    return (form & ValueForm.NUMBER) | (
+        ValueForm.FLOAT if form & ValueForm.OTHER else ValueForm.NOTHING
+    )
 
 
-def _result(name: tuple[str, int], args: tuple[Term, ...], parts: list[Form]) -> Form:
+def _result(name: tuple[str, int], args: tuple[Term, ...], parts: list[ValueForm]) -> ValueForm:
     if name[0] in _WHOLE:
-        return Form.INTEGER
-    together = Form.NOTHING
+        return ValueForm.INTEGER
+    together = ValueForm.NOTHING
     for part in parts:
         together |= part
     if name[1] == 1:
-        return together if name[0] in _SAME else Form.FLOAT
+        return together if name[0] in _SAME else ValueForm.FLOAT
     if name[0] in _EITHER:
         return together
     if name[0] in ("+", "-", "*"):
@@ -100,14 +102,20 @@ def _result(name: tuple[str, int], args: tuple[Term, ...], parts: list[Form]) ->
     if name[0] in ("**", "^") and _is_natural(args[1]):
         return parts[0]
     if name[0] in ("/", "**", "^"):
-        return Form.NUMBER if all(part & Form.INTEGER for part in parts) else Form.FLOAT
-    return Form.FLOAT if name[0] in ("atan", "atan2", "haversine") else Form.NUMBER
+        return (
+            ValueForm.NUMBER if all(part & ValueForm.INTEGER for part in parts) else ValueForm.FLOAT
+        )
+    return ValueForm.FLOAT if name[0] in ("atan", "atan2", "haversine") else ValueForm.NUMBER
 
 
-def _sum(parts: list[Form]) -> Form:
+def _sum(parts: list[ValueForm]) -> ValueForm:
     """Whole if all operands are, a float if one is."""
-    whole = Form.INTEGER if all(part & Form.INTEGER for part in parts) else Form.NOTHING
-    return whole | (Form.FLOAT if any(part & Form.FLOAT for part in parts) else Form.NOTHING)
+    whole = (
+        ValueForm.INTEGER if all(part & ValueForm.INTEGER for part in parts) else ValueForm.NOTHING
+    )
+    return whole | (
+        ValueForm.FLOAT if any(part & ValueForm.FLOAT for part in parts) else ValueForm.NOTHING
+    )
 
 
 def _is_natural(term: Term) -> bool:

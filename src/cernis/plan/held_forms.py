@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 
 from cernis.check.types import Slot, Types
-from cernis.check.value_forms import Flow, Form, form_of_expression
+from cernis.check.value_forms import Flow, ValueForm, form_of_expression
 from cernis.plan.logical import Stage
 from cernis.syntax.tree import variables
 
-ARRAYS = (Form.NOTHING, Form.INTEGER, Form.FLOAT)
+ARRAYS = (ValueForm.NOTHING, ValueForm.INTEGER, ValueForm.FLOAT)
 """The forms of classes that may be held as arrays of numbers."""
 
 
@@ -30,7 +30,7 @@ class Forms:
         self._sources |= {types.find(flow.target) for flow in types.flows}
         self._forms = types.forms()
         self._sources |= self._forms.keys()
-        self._input: dict[Slot, Form] = {}
+        self._input: dict[Slot, ValueForm] = {}
         self._readers = _readers(types)
         self._spread()
 
@@ -42,18 +42,18 @@ class Forms:
         other._readers = self._readers
         return other
 
-    def see(self, slots: Mapping[Slot, Form]) -> None:
+    def see(self, slots: Mapping[Slot, ValueForm]) -> None:
         """Take note of the forms of input."""
         is_new = False
         for slot, form in slots.items():
-            self._input[slot] = self._input.get(slot, Form.NOTHING) | form
+            self._input[slot] = self._input.get(slot, ValueForm.NOTHING) | form
             is_new |= self._add(slot, form)
         if is_new:
             self._spread()
 
-    def of(self, slot: Hashable) -> Form:
+    def of(self, slot: Hashable) -> ValueForm:
         """The forms that the values of a slot's class have."""
-        return self._forms.get(self._types.find(slot), Form.NOTHING)
+        return self._forms.get(self._types.find(slot), ValueForm.NOTHING)
 
     def is_numeric(self, slot: Slot) -> bool:
         """May the class of a slot be held as an array of numbers?"""
@@ -63,13 +63,13 @@ class Forms:
         """The classes that are held as arrays of numbers."""
         return frozenset(own for own in self._numeric if self.of(own) in ARRAYS)
 
-    def input(self) -> Mapping[Slot, Form]:
+    def input(self) -> Mapping[Slot, ValueForm]:
         """The forms of what has come as input, by slot."""
         return self._input
 
-    def _add(self, node: Hashable, form: Form) -> bool:
+    def _add(self, node: Hashable, form: ValueForm) -> bool:
         leader = self._types.find(node)
-        before = self._forms.get(leader, Form.NOTHING)
+        before = self._forms.get(leader, ValueForm.NOTHING)
         self._forms[leader] = before | form
         return bool(form & ~before)
 
@@ -82,11 +82,11 @@ class Forms:
             if self._add(flow.target, self._result(flow)):
                 waiting.update(dict.fromkeys(self._readers.get(self._types.find(flow.target), ())))
 
-    def _result(self, flow: Flow) -> Form:
-        def of_variable(name: str) -> Form:
+    def _result(self, flow: Flow) -> ValueForm:
+        def of_variable(name: str) -> ValueForm:
             leader = self._types.find((flow.scope, name))
             # What nothing is known of, a time-point for one, may be anything.
-            return self.of(leader) if leader in self._sources else Form.ANY
+            return self.of(leader) if leader in self._sources else ValueForm.ANY
 
         return form_of_expression(flow.expression, of_variable)
 
@@ -101,7 +101,7 @@ def _readers(types: Types) -> dict[Hashable, list[int]]:
 
 
 def _numeric_classes(types: Types) -> frozenset[Hashable]:
-    return frozenset(types.find(slot) for slot in types.slots() if types.is_reckoned(*slot))
+    return frozenset(types.find(slot) for slot in types.slots() if types.is_numeric(*slot))
 
 
 def _key_classes(types: Types, stages: Iterable[Stage]) -> frozenset[Hashable]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from cernis.check.catalogue import EventEntry, FluentEntry
 from cernis.check.checker import Checked
 from cernis.check.declarations import declared_type
-from cernis.check.model import FluentKind, Pair, Relation, Shape, flatten
+from cernis.check.model import FluentKind, InputShape, Pair, Relation, flatten
 from cernis.knowledge.ground_values import Value, term_of, value
 from cernis.records.record_columns import Form, Kind
 from cernis.syntax.tree import Compound, Term
@@ -21,7 +21,7 @@ class Shapes:
         self._types = checked.types
         self._catalogue = catalogue
         self._events: dict[str, list[Relation]] = {}
-        self._fluents: dict[str, list[tuple[Relation, Shape]]] = {}
+        self._fluents: dict[str, list[tuple[Relation, InputShape]]] = {}
         self._defined: set[str] = set()
         self._nested: set[str] = set()
         for relation, event in catalogue.events.items():
@@ -55,7 +55,7 @@ class Shapes:
         kind = "event" if form.kind is Kind.EVENT else "fluent"
         positions: list[int | str] = [] if form.kind is Kind.EVENT else ["value"]
         positions += range(form.relation.arity)
-        return [self._types.is_reckoned(kind, form.relation, at) for at in positions]
+        return [self._types.is_numeric(kind, form.relation, at) for at in positions]
 
     def declared_text(self, form: Form) -> list[bool]:
         """Which columns of a form a declaration says to be text, whatever they look like."""
@@ -88,9 +88,9 @@ class Shapes:
             if relation == Relation(name, fields - 3):
                 yield Form(relation, Kind.EVENT)
         for relation, shape in self._fluents.get(name, ()):
-            if relation == Relation(name, fields - 4) and shape is not Shape.INTERVALS:
+            if relation == Relation(name, fields - 4) and shape is not InputShape.INTERVALS:
                 yield Form(relation, Kind.POINT)
-            if relation == Relation(name, fields - 5) and shape is not Shape.POINTS:
+            if relation == Relation(name, fields - 5) and shape is not InputShape.POINTS:
                 yield Form(relation, Kind.INTERVAL)
 
     def of_values(
@@ -115,7 +115,7 @@ class Shapes:
         """The relations of a name that records of a kind may be of."""
         if kind is Kind.EVENT:
             return self._events.get(name, [])
-        other = Shape.INTERVALS if kind is Kind.POINT else Shape.POINTS
+        other = InputShape.INTERVALS if kind is Kind.POINT else InputShape.POINTS
         return [own for own, shape in self._fluents.get(name, ()) if shape is not other]
 
     def of_columns(self, name: str, width: int, kinds: Sequence[Kind]) -> Form | str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from cernis.check.model import Relation
 from cernis.check.types import Slot
-from cernis.check.value_forms import Form
+from cernis.check.value_forms import ValueForm
 from cernis.plan.held_forms import Forms
 from cernis.records.record_columns import Coded, Column, Kind, RecordColumns
 from cernis.records.record_columns import Form as RecordForm
@@ -19,7 +19,9 @@ def see_records(forms: Forms, parts: Iterable[RecordColumns]) -> None:
         forms.see(forms_in(forms, slots_of(part.form), part.columns))
 
 
-def forms_in(forms: Forms, slots: Iterable[Slot], columns: Iterable[Column]) -> dict[Slot, Form]:
+def forms_in(
+    forms: Forms, slots: Iterable[Slot], columns: Iterable[Column]
+) -> dict[Slot, ValueForm]:
     """The forms in columns, of those slots whose classes may be held as numbers."""
     return {
         slot: form_of_column(column)
@@ -46,15 +48,15 @@ def slots_of(form: RecordForm) -> Iterator[Slot]:
         yield ("event" if form.kind is Kind.EVENT else "fluent"), relation, at
 
 
-def form_of_column(column: Column) -> Form:
+def form_of_column(column: Column) -> ValueForm:
     """The forms that values of a column may have."""
     if not len(column):
-        return Form.NOTHING
+        return ValueForm.NOTHING
     if not isinstance(column, Coded):
-        return Form.FLOAT if column.dtype.kind == "f" else Form.INTEGER
+        return ValueForm.FLOAT if column.dtype.kind == "f" else ValueForm.INTEGER
     if isinstance(column.values, Texts):
-        return Form.OTHER
-    found = Form.NOTHING
+        return ValueForm.OTHER
+    found = ValueForm.NOTHING
     for kind in set(map(type, column.values)):
-        found |= {int: Form.INTEGER, float: Form.FLOAT}.get(kind, Form.OTHER)
+        found |= {int: ValueForm.INTEGER, float: ValueForm.FLOAT}.get(kind, ValueForm.OTHER)
     return found

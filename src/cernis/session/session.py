@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from cernis.check.model import FluentKind, Relation
 from cernis.check.types import Slot
-from cernis.check.value_forms import Form
+from cernis.check.value_forms import ValueForm
 from cernis.errors import DataError
 from cernis.evaluate.changes.from_changes import FromChanges
 from cernis.evaluate.columns.from_scratch import FromScratch
@@ -242,7 +242,7 @@ class Session(QueryLoop):
         """How many values, and combinations of them, have codes."""
         return len(self._domains) + sum(register.count for register in self.spaces.registers)
 
-    def take_forms(self, slots: Mapping[Slot, Form]) -> None:
+    def take_forms(self, slots: Mapping[Slot, ValueForm]) -> None:
         """Begin with values of these forms; the session must be empty."""
         self.forms.see(slots)
         if self.forms.arrays() != self._domains.arrays:

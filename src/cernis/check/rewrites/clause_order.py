@@ -40,10 +40,10 @@ _MOST_WAYS: Final = 1000
 def obey_clause_order(definitions: Definitions, report: Report) -> None:
     """Let of several clauses of one pair the first count that succeeds."""
     done: list[StaticRule] = []
-    for at, rule in enumerate(definitions.statics):
+    for position, rule in enumerate(definitions.statics):
         ways = [
             _failures(earlier, rule.pair, number, report)
-            for number, earlier in enumerate(definitions.statics[:at])
+            for number, earlier in enumerate(definitions.statics[:position])
         ]
         if prod(map(len, ways)) > _MOST_WAYS:
             report.error(

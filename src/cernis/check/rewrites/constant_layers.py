@@ -99,11 +99,11 @@ def _can_be_split(relation: Relation, places: tuple[int, ...], definitions: Defi
     bodies = [rule.body for rule in definitions.changes]
     bodies += [rule.body for rule in definitions.events]
     return all(
-        not isinstance(literal.pair.args[at], Variable)
+        not isinstance(literal.pair.args[place], Variable)
         for body in bodies
         for literal in temporal(body)
         if isinstance(literal, Changes) and literal.pair.relation == relation
-        for at in places
+        for place in places
     )
 
 
@@ -168,7 +168,7 @@ class _Split:
 
 def _once(rules: Iterable[StaticRule]) -> list[StaticRule]:
     """Rules for one pair once, although several heads define it."""
-    found: dict[tuple[object, ...], StaticRule] = {}
+    distinct: dict[tuple[object, ...], StaticRule] = {}
     for rule in rules:
-        found.setdefault((rule.pair.args, rule.pair.value_name, rule.body), rule)
-    return list(found.values())
+        distinct.setdefault((rule.pair.args, rule.pair.value_name, rule.body), rule)
+    return list(distinct.values())

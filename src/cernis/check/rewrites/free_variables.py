@@ -36,16 +36,16 @@ from cernis.syntax.tree import Compound, Term, Variable, functor, variables, wal
 
 def mark_free_variables(definitions: Definitions) -> None:
     """Let names say of each variable of rules over time-points whether it is free."""
-    for at, rule in enumerate(definitions.changes):
+    for index, rule in enumerate(definitions.changes):
         rename = _renaming(rule.pair, rule.time, rule.body)
         if rename is not None:
-            definitions.changes[at] = replace(
+            definitions.changes[index] = replace(
                 rule, pair=rename_in_pair(rule.pair, rename), body=rename_in_body(rule.body, rename)
             )
-    for at, event in enumerate(definitions.events):
+    for index, event in enumerate(definitions.events):
         rename = _renaming(event.event, event.time, event.body)
         if rename is not None:
-            definitions.events[at] = replace(
+            definitions.events[index] = replace(
                 event, event=rename_in_event(event.event, rename),
                 body=rename_in_body(event.body, rename),
             )  # fmt: skip

@@ -64,28 +64,29 @@ _ByFluent: TypeAlias = dict[object, list[Grounding]]
 
 
 def _by_fluent(groundings: Iterable[Grounding]) -> _ByFluent:
-    found: _ByFluent = {}
+    by_fluent: _ByFluent = {}
     for grounding in groundings:
         if isinstance(grounding.entity, Pair):
-            found.setdefault(grounding.entity.relation, []).append(grounding)
-    return found
+            by_fluent.setdefault(grounding.entity.relation, []).append(grounding)
+    return by_fluent
 
 
 # -- open variables of heads -----------------------------------------------------------------
 
 
 def _change(rule: ChangeRule, groundings: _ByFluent, modes: Modes) -> Iterator[ChangeRule]:
-    own = groundings.get(rule.pair.relation, [])
-    pair, asked = rule.pair, named(_terms(rule.pair)) & named(terms_in(rule.body))
-    if own and rule.initiates and named([pair.value]) - bound_by(rule.body, modes, {rule.time}):
+    grounding_rules = groundings.get(rule.pair.relation, [])
+    pair, bound = rule.pair, bound_by(rule.body, modes, {rule.time})
+    needed = named(_terms(pair)) & named(terms_in(rule.body))
+    if grounding_rules and rule.initiates and named([pair.value]) - bound:
         # What is initiated has a value: one that grounding allows for its arguments.
-        rule = replace(rule, pair=_with_names(rule.pair))
-        pair, asked = rule.pair, asked | named(_terms(rule.pair))
-    missing = asked - bound_by(rule.body, modes, {rule.time}) if own and asked else set()
+        rule = replace(rule, pair=_with_names(pair))
+        pair, needed = rule.pair, needed | named(_terms(rule.pair))
+    missing = needed - bound if grounding_rules else set()
     if not missing:
         yield rule
         return
-    for goals in _instances(pair, own, with_value=bool(missing & named([pair.value]))):
+    for goals in _instances(pair, grounding_rules, with_value=bool(missing & named([pair.value]))):
         added = tuple(Condition(goal, False, rule.span) for goal in goals)
         yield replace(rule, body=(*rule.body, *added))
 
@@ -149,13 +150,13 @@ def _initial(
     if not open_ones:
         yield rule
         return
-    own = groundings.get(rule.pair.relation, [])
-    if not own:
+    grounding_rules = groundings.get(rule.pair.relation, [])
+    if not grounding_rules:
         _leave_out(rule.pair, open_ones[0], report)
         return
     pair, names = _with_names(rule.pair), {variable.name for variable in open_ones}
     has_open_value = any(variable.name in names for variable in variables(rule.pair.value))
-    options = list(_instances(pair, own, has_open_value))
+    options = list(_instances(pair, grounding_rules, has_open_value))
     # One rule, and not one for each option: a probability is that of an instance.
     if options:
         yield replace(rule, pair=pair, goals=(*rule.goals, *_either(options)))
@@ -206,11 +207,11 @@ def _asking(rules: Iterable[_Asking], groundings: _ByFluent, report: Report) -> 
 
 
 def _alternatives(goals: Goals, groundings: _ByFluent, report: Report) -> list[Goals]:
-    found: list[Goals] = [()]
+    alternatives: list[Goals] = [()]
     for goal in goals:
         options = _options(goal, groundings, report)
-        found = [(*before, *option) for before in found for option in options]
-    return found
+        alternatives = [(*before, *option) for before in alternatives for option in options]
+    return alternatives
 
 
 def _options(goal: Term, groundings: _ByFluent, report: Report) -> list[Goals]:

@@ -63,18 +63,18 @@ Entity = TypeVar("Entity", Event, Pair, Event | Pair)
 def lift_terms(definitions: Definitions) -> None:
     """Take terms with variables out of the literals and heads of all rules."""
     initiated = _initiated(definitions)
-    for at, change in enumerate(definitions.changes):
+    for index, change in enumerate(definitions.changes):
         if not change.initiates and any(_is_lifted(t, True) for t in _terms(change.pair)):
             values = initiated.get(change.pair.relation, [])
             change = _opened(change, definitions, values)
         lifted = _rule(change.pair, change.body)
         if lifted is not None:
             change = replace(change, pair=lifted[0], body=lifted[1])
-        definitions.changes[at] = change
-    for at, event in enumerate(definitions.events):
+        definitions.changes[index] = change
+    for index, event in enumerate(definitions.events):
         made = _rule(event.event, event.body)
         if made is not None:
-            definitions.events[at] = replace(event, event=made[0], body=made[1])
+            definitions.events[index] = replace(event, event=made[0], body=made[1])
     definitions.statics[:] = map(_static, definitions.statics)
     definitions.initials[:] = map(_initial, definitions.initials)
     definitions.postponables[:] = map(_postponable, definitions.postponables)
@@ -160,13 +160,13 @@ def _terms(pair: Pair) -> tuple[Term, ...]:
 
 def _initiated(definitions: Definitions) -> dict[Relation, list[Term]]:
     """The values that each simple fluent can get, as rules write them."""
-    found: dict[Relation, list[Term]] = {}
+    values: dict[Relation, list[Term]] = {}
     pairs = [rule.pair for rule in definitions.changes if rule.initiates]
     pairs += [initial.pair for initial in definitions.initials]
     pairs += [effect.target for effect in definitions.effects if effect.target is not None]
     for pair in pairs:
-        found.setdefault(pair.relation, []).append(pair.value)
-    return found
+        values.setdefault(pair.relation, []).append(pair.value)
+    return values
 
 
 def _opened(rule: ChangeRule, definitions: Definitions, initiated: list[Term]) -> ChangeRule:
@@ -216,7 +216,7 @@ def _apart(rule: ChangeRule, mark: str, time: str) -> ChangeRule:
 
 def _bound(body: Iterable[Literal]) -> set[str]:
     """The variables that literals may give a value."""
-    found: set[str] = set()
+    names: set[str] = set()
     for literal in body:
         if isinstance(literal, Happens):
             terms: tuple[Term, ...] = () if literal.negated else literal.event.args
@@ -229,9 +229,9 @@ def _bound(body: Iterable[Literal]) -> set[str]:
         else:
             branches = literal.branches if isinstance(literal, Either) else ()
             terms = ()
-            found = found.union(*map(_bound, branches))
-        found |= {v.name for term in terms for v in variables(term) if v.name != "_"}
-    return found
+            names = names.union(*map(_bound, branches))
+        names |= {v.name for term in terms for v in variables(term) if v.name != "_"}
+    return names
 
 
 def _covers(pattern: Term, value: Term, bound: set[str]) -> bool:

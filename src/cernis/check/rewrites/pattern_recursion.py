@@ -41,12 +41,12 @@ _EXTENDING: Final = {
 
 def extend_strictly(definitions: Definitions, graph: Dependencies) -> None:
     """Give the joins of recursive patterns the condition that they extend what they build upon."""
-    of = {vertex: at for at, own in enumerate(graph.components) for vertex in own.vertices}
-    for at, rule in enumerate(definitions.patterns):
+    of = {vertex: index for index, own in enumerate(graph.components) for vertex in own.vertices}
+    for index, rule in enumerate(definitions.patterns):
         head = pattern_head(rule).relation
         component = of.get(Vertex(head))
         members = {v.relation for v, own in of.items() if own == component and v.value is None}
-        definitions.patterns[at] = replace(rule, pattern=_rule(rule, members))
+        definitions.patterns[index] = replace(rule, pattern=_rule(rule, members))
 
 
 def _rule(rule: PatternRule, members: set[Relation]) -> Pattern:

@@ -38,10 +38,10 @@ class Rewriting:
 
     def clause(self) -> Clause:
         """The clause with its phrases replaced."""
-        given = self._clause
-        head = replaced(given.head, self._in_iff) if _is_iff(given.head) else given.head
-        body = tuple(part for goal in given.body for part in self._goal(goal))
-        return Clause(head, body, given.probability, given.span)
+        clause = self._clause
+        head = replaced(clause.head, self._in_iff) if _is_iff(clause.head) else clause.head
+        body = tuple(part for goal in clause.body for part in self._goal(goal))
+        return Clause(head, body, clause.probability, clause.span)
 
     def _goal(self, goal: Term) -> Iterator[Term]:
         """What stands for a goal of the body."""
@@ -140,10 +140,10 @@ class Rewriting:
 
     def _is_bound(self, phrase: Compound) -> bool:
         """Does the rest of the clause do without the variables of the absent event?"""
-        own = set(names(phrase.args[0])) - set(names(*phrase.args[1:]))
+        absent_names = set(names(phrase.args[0])) - set(names(*phrase.args[1:]))
         inside = [variable.name for variable in variables(phrase)]
         whole = [v for term in (self._clause.head, *self._clause.body) for v in variables(term)]
-        for name in sorted(own):
+        for name in sorted(absent_names):
             places = [variable for variable in whole if variable.name == name]
             if len(places) > inside.count(name):
                 self._no_value(name, next(v for v in variables(phrase) if v.name == name))

@@ -62,12 +62,12 @@ class Expanded:
 
 def expand_phrases(items: Iterable[Item], report: Report) -> Expanded:
     """Write out all phrases; one that stands where it has no meaning is reported and left out."""
-    given = tuple(items)
-    if not any(map(has_phrase, given)):
-        return Expanded(given)
-    expander = _Expander(given, report)
-    found = [new for item in given for new in expander.item(item)]
-    return Expanded(tuple(found), frozenset(expander.timers.auxiliary))
+    clauses = tuple(items)
+    if not any(map(has_phrase, clauses)):
+        return Expanded(clauses)
+    expander = _Expander(clauses, report)
+    expanded = [new for item in clauses for new in expander.item(item)]
+    return Expanded(tuple(expanded), frozenset(expander.timers.auxiliary))
 
 
 def expanded_text(items: Iterable[Item]) -> str:
@@ -75,10 +75,10 @@ def expanded_text(items: Iterable[Item]) -> str:
 
     Phrases that have no meaning where they stand are left out, with their clauses.
     """
-    given = tuple(items)
-    expander = _Expander(given, Report())
+    clauses = tuple(items)
+    expander = _Expander(clauses, Report())
     lines: list[str] = []
-    for item in given:
+    for item in clauses:
         if has_phrase(item):
             lines += ["", f"% {show(item)}"]
             lines += [show(new) for new in expander.item(item)]
@@ -150,9 +150,9 @@ class _Expander:
 
     def _misplaced(self, terms: Iterable[Term]) -> bool:
         """Report the phrases that have no meaning where they stand; are there any?"""
-        found = [node for term in terms for node in walk(term) if is_phrase(node)]
-        for phrase in found:
+        phrases = [node for term in terms for node in walk(term) if is_phrase(node)]
+        for phrase in phrases:
             assert isinstance(phrase, Compound)
             self.report.error("C067", f"`{show(phrase)}` has no meaning here", phrase.span,
                               help=_HELP[phrase.functor])  # fmt: skip
-        return bool(found)
+        return bool(phrases)

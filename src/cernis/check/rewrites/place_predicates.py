@@ -31,8 +31,8 @@ def _in_box() -> Clause:
     args = tuple(map(Variable, ("Lat", "Lon", "South", "West", "North", "East")))
     lat, lon, south, west, north, east = args
     usual = _both(_is("=<", west, east), _both(_is(">=", lon, west), _is("=<", lon, east)))
-    behind = _both(_is("<", lon, west), _is("=<", lon, east))
-    across = _both(_is(">", west, east), Compound(";", (_is(">=", lon, west), behind)))
+    east_of_line = _both(_is("<", lon, west), _is("=<", lon, east))
+    across = _both(_is(">", west, east), Compound(";", (_is(">=", lon, west), east_of_line)))
     body = (_is(">=", lat, south), _is("=<", lat, north), Compound(";", (usual, across)))
     return Clause(Compound(IN_BOX.name, args), body)
 

@@ -70,21 +70,21 @@ def needed_goals(about: Term, duration: Term, goals: Iterable[Term]) -> tuple[Te
     Those are the goals that the variables of the duration lead to. A goal with a variable that
     another literal over time binds is none of them: a duration depends on what it is about only.
     """
-    own = set(names(about, duration))
+    own_names = set(names(about, duration))
     timeless, foreign = [], set()
     for goal in goals:
         if speaks_of_time(goal) or any(map(is_phrase, walk(goal))):
             foreign.update(names(goal))
         else:
             timeless.append(goal)
-    foreign -= own
+    foreign -= own_names
     wanted = set(names(duration)) - set(names(about))
-    found: list[Term] = []
+    chosen: list[Term] = []
     while True:
-        more = [g for g in timeless if g not in found and _leads(names(g), wanted, foreign)]
+        more = [g for g in timeless if g not in chosen and _leads(names(g), wanted, foreign)]
         if not more:
-            return tuple(goal for goal in timeless if goal in found)
-        found += more
+            return tuple(goal for goal in timeless if goal in chosen)
+        chosen += more
         wanted |= set(names(*more)) - set(names(about))
 
 

@@ -38,12 +38,12 @@ def settle_terminations(definitions: Definitions, modes: Modes) -> None:
     ended = {rule.pair.relation for rule in definitions.changes if _ends_any(rule, modes)}
     if not ended:
         return
-    for at, change in enumerate(definitions.changes):
+    for index, change in enumerate(definitions.changes):
         body = _settled(change.pair, change.body, change.time, ended, modes)
-        definitions.changes[at] = replace(change, body=body)
-    for at, event in enumerate(definitions.events):
+        definitions.changes[index] = replace(change, body=body)
+    for index, event in enumerate(definitions.events):
         body = _settled(event.event, event.body, event.time, ended, modes)
-        definitions.events[at] = replace(event, body=body)
+        definitions.events[index] = replace(event, body=body)
 
 
 def _ends_any(rule: ChangeRule, modes: Modes) -> bool:

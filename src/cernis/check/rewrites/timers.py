@@ -98,10 +98,10 @@ class Timers:
         terms = (duration, first, *goals)
         fluent, is_new = self._named("{} after {}", terms, first, duration, also=since)
         if is_new:
-            begun = renamed(fluent, lambda v: time if v == since else v)
+            started = renamed(fluent, lambda v: time if v == since else v)
             body = (_happens(first, time), *goals)
             self._new.append(
-                Clause(Compound("initiatedAt", (_is(begun, "waiting"), time)), body, None)
+                Clause(Compound("initiatedAt", (_is(started, "waiting"), time)), body, None)
             )
             self._define("fi", (_is(fluent, "waiting"), _is(fluent, "due"), duration))
             self._define("ft", (_is(fluent, "due"), duration))

@@ -94,14 +94,14 @@ def _place(term: Term, names: list[str]) -> int:
 
 def look_up_in_time(items: Iterable[Item], report: Report) -> tuple[Item, ...]:
     """The program with the time of its rules in all goals that rest on facts valid for a time."""
-    given = tuple(items)
-    found = [validity for item in given for validity in _declared(item)]
-    if not found:
-        return given
-    timing = _Timing(report, {validity.looked_up for validity in found})
-    timing.spread(item for item in given if isinstance(item, Clause))
-    made = [_definition(validity) for validity in found]
-    return (*(new for item in given for new in timing.item(item)), *made)
+    clauses = tuple(items)
+    validities = [validity for item in clauses for validity in _declared(item)]
+    if not validities:
+        return clauses
+    timing = _Timing(report, {validity.looked_up for validity in validities})
+    timing.spread(item for item in clauses if isinstance(item, Clause))
+    made = [_definition(validity) for validity in validities]
+    return (*(new for item in clauses for new in timing.item(item)), *made)
 
 
 def _declared(item: Item) -> Iterator[Validity]:
@@ -217,7 +217,7 @@ def valid_tables(
     tables: Mapping[Relation, FactTable], report: Report,
 ) -> dict[Relation, FactTable]:  # fmt: skip
     """The facts with the times from which and until which they are valid."""
-    found = {}
+    valid_facts = {}
     for validity in validities:
         rows: list[Row] = []
         try:
@@ -226,8 +226,8 @@ def valid_tables(
             report.error("C064", str(error), validity.span,
                          help="give facts with whole numbers as their times")  # fmt: skip
         table = validity.table
-        found[table] = table_of_rows((table.name, table.arity), rows)
-    return found
+        valid_facts[table] = table_of_rows((table.name, table.arity), rows)
+    return valid_facts
 
 
 def _facts(
@@ -237,10 +237,10 @@ def _facts(
     relation = validity.facts
     if relation in tables:
         return tables[relation]
-    own = clauses.get(relation, [])
-    if any(clause.body for clause in own):
+    defining = clauses.get(relation, [])
+    if any(clause.body for clause in defining):
         raise ValueError(f"{relation} is valid for a time, and is defined by a rule")
-    return table_of_facts((relation.name, relation.arity), own)
+    return table_of_facts((relation.name, relation.arity), defining)
 
 
 def _valid(validity: Validity, facts: FactTable) -> Iterator[Row]:

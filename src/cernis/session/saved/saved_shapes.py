@@ -16,7 +16,7 @@ import numpy as np
 
 from cernis.check.amounts import FARTHEST
 from cernis.check.model import FluentKind, Relation
-from cernis.check.value_forms import Form as ValueForm
+from cernis.check.value_forms import ValueForm as ValueForm
 from cernis.errors import DataError
 from cernis.evaluate.columns.pattern_history import history_keys, leaving
 from cernis.evaluate.probabilities.tracked_probabilities import NO_PROBABILITY

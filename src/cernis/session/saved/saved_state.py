@@ -14,7 +14,7 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.check.types import Slot
-from cernis.check.value_forms import Form
+from cernis.check.value_forms import ValueForm
 from cernis.errors import DataError, InternalError
 from cernis.evaluate.changes.stores import Rows
 from cernis.evaluate.columns.pattern_history import Past, occurrence_domains
@@ -311,10 +311,10 @@ def plain_forms(forms: Forms) -> Tree:
     ]
 
 
-def forms_of(tree: Tree) -> dict[Slot, Form]:
+def forms_of(tree: Tree) -> dict[Slot, ValueForm]:
     """The forms of a tree."""
     return {
-        (kind, Relation(name, arity), position): Form(form)
+        (kind, Relation(name, arity), position): ValueForm(form)
         for kind, name, arity, position, form in tree
     }
 
@@ -470,7 +470,7 @@ def take_forms(session: Session, tree: Tree) -> None:
     """
     if tree["forms"] is None:
         slots = session.plan.checked.types.slots()
-        session.take_forms(dict.fromkeys(slots, Form.ANY))
+        session.take_forms(dict.fromkeys(slots, ValueForm.ANY))
     else:
         session.take_forms(forms_of(tree["forms"]))
 

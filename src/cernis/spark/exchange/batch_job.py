@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from cernis.check.types import Slot
-from cernis.check.value_forms import Form as ValueForm
+from cernis.check.value_forms import ValueForm as ValueForm
 from cernis.evaluate.domain_retention import are_anchored
 from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import Value
