@@ -51,7 +51,6 @@ SHARED: frozenset[str] = frozenset(
         "Numbers",
         "Outcome",
         "Pairs",
-        "Part",
         "Place",
         "Policy",
         "Rows",

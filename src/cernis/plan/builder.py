@@ -99,7 +99,7 @@ def make_plan(checked: Checked) -> Plan:
     return Plan(stages, checked, knowledge, warnings, Forms(checked.types, stages))
 
 
-Own = TypeVar("Own")
+AnyRule = TypeVar("AnyRule")
 
 
 class _Rules:
@@ -117,11 +117,13 @@ class _Rules:
         self.groundings = _by(of_fluents, lambda each: each.entity.relation)
 
 
-def _by(rules: Iterable[Own], key: Callable[[Own], Relation]) -> dict[Relation, list[Own]]:
-    found: dict[Relation, list[Own]] = {}
+def _by(
+    rules: Iterable[AnyRule], key: Callable[[AnyRule], Relation]
+) -> dict[Relation, list[AnyRule]]:
+    by_relation: dict[Relation, list[AnyRule]] = {}
     for rule in rules:
-        found.setdefault(key(rule), []).append(rule)
-    return found
+        by_relation.setdefault(key(rule), []).append(rule)
+    return by_relation
 
 
 @dataclass(slots=True)
@@ -145,17 +147,19 @@ class _Builder:
 
     def _exchanges(self, draft: StageDraft) -> Iterable[Exchange]:
         """What the stage reads: its inputs by their keys, then what earlier stages found."""
-        own = {vertex.relation for component in draft.components for vertex in component.vertices}
+        defined_here = {
+            vertex.relation for component in draft.components for vertex in component.vertices
+        }
         derived = {vertex.relation for vertex in self.checked.dependencies.vertices}
         keys = draft.keys if draft.links is None else draft.links.positions
-        read = {relation: key for relation, key in keys.items() if relation not in own}
+        read = {relation: key for relation, key in keys.items() if relation not in defined_here}
         for relation, key in {**read, **draft.needed}.items():
             names = self._argument_names(relation)
             demanded = draft.demands.get(relation)
             yield Exchange(
                 str(relation),
                 "earlier stage" if relation in derived else "input",
-                tuple(names[at] for at in key),
+                tuple(names[position] for position in key),
                 str(demanded) if demanded else "",
             )
 
@@ -168,10 +172,15 @@ class _Builder:
     def no_key(self, component: Component) -> Diagnostic:
         names = ", ".join(dict.fromkeys(str(vertex.relation) for vertex in component.vertices))
         relation = component.vertices[0].relation
-        own = self.rules
+        by_relation = self.rules
         rules = [
             rule.span
-            for kind in (own.changes, own.statics, own.events, own.patterns)
+            for kind in (
+                by_relation.changes,
+                by_relation.statics,
+                by_relation.events,
+                by_relation.patterns,
+            )
             for rule in kind.get(relation, ())
         ]
         return Diagnostic(
@@ -205,16 +214,16 @@ class _Builder:
         return Definition(relation, str(fluent.kind), shown, tuple(rules), groundings, ending)
 
     def _fluent_rules(self, relation: Relation, values: set[str | None]) -> Iterable[RulePlan]:
-        own = self.rules
+        by_relation = self.rules
         kind = self.checked.catalogue.fluents[relation].kind
-        yield from map(self._initial, own.initials.get(relation, ()))
-        yield from map(self._change, own.changes.get(relation, ()))
-        for static in own.statics.get(relation, ()):
+        yield from map(self._initial, by_relation.initials.get(relation, ()))
+        yield from map(self._change, by_relation.changes.get(relation, ()))
+        for static in by_relation.statics.get(relation, ()):
             if static.pair.value_name in values:
                 yield self._static(static)
         if kind is FluentKind.SIMPLE:
-            for effect in own.effects.get(relation, ()):
-                initials = own.initials.get(relation, ())
+            for effect in by_relation.effects.get(relation, ()):
+                initials = by_relation.initials.get(relation, ())
                 follows = all(initial.starts_effects for initial in initials)
                 yield Delay(effect, tuple(self._moved_by(effect)), effect.span, follows)
 

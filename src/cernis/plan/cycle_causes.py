@@ -52,7 +52,7 @@ class UnfitError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CycleCondition:
     """A condition on one instance: that it holds, or that something happens to it at the point.
 
     `value` is None for an event.
@@ -64,7 +64,7 @@ class Asked:
     value: Term | None
     negated: bool = False
 
-    def can_be(self, other: Asked) -> bool:
+    def can_be(self, other: CycleCondition) -> bool:
         """Can what one speaks of be what the other does, or depend on it?"""
         if self.kind in (START, END) and self.relation == other.relation:
             return True
@@ -90,35 +90,35 @@ class Cause:
 
     rule: PointRule
     relation: Relation
-    head: Asked
-    driver: Asked | None
+    head: CycleCondition
+    driver: CycleCondition | None
     steps: _Steps
-    asks: tuple[Asked, ...]
+    asks: tuple[CycleCondition, ...]
     rank: int = 0
 
     @property
-    def needs(self) -> tuple[Asked, ...]:
-        """What must be known of its own point before it is decided."""
+    def needs(self) -> tuple[CycleCondition, ...]:
+        """The conditions about the very point of the cause, which must be decided before it is."""
         drivers = (self.driver,) if self.driver is not None else ()
         return (*drivers, *(own for own in self.asks if own.kind not in _OF_STATE))
 
 
 def causes_of(stratum: Stratum) -> list[Cause]:
     """All causes of a cycle, in the order of its rules. Raises `UnfitError`."""
-    own = frozenset(stratum.relations)
-    found = []
-    asked = {
+    cyclic = frozenset(stratum.relations)
+    causes = []
+    terminations_read = {
         part.pair.relation for part in parts_of(stratum.definitions)
         if isinstance(part, Changes) and not part.initiates
     }  # fmt: skip
     for definition in stratum.definitions:
         _check(definition)
-        if definition.relation in asked and ends_any_value(definition):
+        if definition.relation in terminations_read and ends_any_value(definition):
             raise UnfitError
         for rule in definition.rules:
             if isinstance(rule, PointRule):
-                found += _alternatives(rule, definition.relation, own)
-    return _ranked(found)
+                causes += _alternatives(rule, definition.relation, cyclic)
+    return _ranked(causes)
 
 
 def _check(definition: Definition) -> None:
@@ -141,29 +141,31 @@ def _names(where: Iterable[object]) -> Iterator[str]:
 # -- one rule --------------------------------------------------------------------------------
 
 
-def _alternatives(rule: PointRule, relation: Relation, own: frozenset[Relation]) -> list[Cause]:
-    found = [
+def _alternatives(rule: PointRule, relation: Relation, cyclic: frozenset[Relation]) -> list[Cause]:
+    written_out = [
         replace(rule, steps=steps) if steps != rule.steps else rule
-        for steps in _written_out(rule.steps, own)
+        for steps in _written_out(rule.steps, cyclic)
     ]
-    if len(found) > _MOST_BRANCHES:
+    if len(written_out) > _MOST_BRANCHES:
         raise UnfitError
-    return [_cause(each, relation, own) for each in found]
+    return [_cause(each, relation, cyclic) for each in written_out]
 
 
-def _written_out(steps: _Steps, own: frozenset[Relation]) -> Iterator[_Steps]:
+def _written_out(steps: _Steps, cyclic: frozenset[Relation]) -> Iterator[_Steps]:
     """Choices that ask something of the cycle become alternatives of the rule."""
-    for at, step in enumerate(steps):
-        if isinstance(step, Branches) and _is_cyclic(step, own):
+    for position, step in enumerate(steps):
+        if isinstance(step, Branches) and _is_cyclic(step, cyclic):
             for branch in step.branches:
-                yield from _written_out((*steps[:at], *branch, *steps[at + 1 :]), own)
+                yield from _written_out(
+                    (*steps[:position], *branch, *steps[position + 1 :]), cyclic
+                )
             return
     yield steps
 
 
-def _is_cyclic(step: PointOperator, own: frozenset[Relation]) -> bool:
+def _is_cyclic(step: PointOperator, cyclic: frozenset[Relation]) -> bool:
     """Does a step ask something of the cycle?"""
-    return any(isinstance(p, (Pair, Event)) and p.relation in own for p in parts_of(step))
+    return any(isinstance(p, (Pair, Event)) and p.relation in cyclic for p in parts_of(step))
 
 
 def is_temporal(step: PointOperator) -> bool:
@@ -171,15 +173,15 @@ def is_temporal(step: PointOperator) -> bool:
     return any(isinstance(part, _TEMPORAL) for part in parts_of(step))
 
 
-def _cause(rule: PointRule, relation: Relation, own: frozenset[Relation]) -> Cause:
+def _cause(rule: PointRule, relation: Relation, cyclic: frozenset[Relation]) -> Cause:
     first, *rest = rule.steps
     head = _head(rule)
     driver = None
-    if _is_cyclic(first, own):
+    if _is_cyclic(first, cyclic):
         driver = _driver(first, rule)
-        asks = [step for step in rest if _is_cyclic(step, own) or is_temporal(step)]
+        asks = [step for step in rest if _is_cyclic(step, cyclic) or is_temporal(step)]
     else:
-        asks = [step for step in rest if _is_cyclic(step, own)]
+        asks = [step for step in rest if _is_cyclic(step, cyclic)]
         if asks and not isinstance(first, Scan):
             raise UnfitError
         rest = [first, *rest]
@@ -187,49 +189,51 @@ def _cause(rule: PointRule, relation: Relation, own: frozenset[Relation]) -> Cau
     steps = tuple(step for step in rest if id(step) not in chosen)
     for step in asks:
         _check_bound(step, rule)
-    literals = tuple(_asked(step, own) for step in asks)
+    literals = tuple(_asked(step, cyclic) for step in asks)
     return Cause(rule, relation, head, driver, steps, literals)
 
 
-def _head(rule: PointRule) -> Asked:
+def _head(rule: PointRule) -> CycleCondition:
     value = rule.head.value if isinstance(rule.head, Pair) else None
-    return Asked(rule.kind, rule.head.relation, rule.head.args, value)
+    return CycleCondition(rule.kind, rule.head.relation, rule.head.args, value)
 
 
-def _driver(step: PointOperator, rule: PointRule) -> Asked:
+def _driver(step: PointOperator, rule: PointRule) -> CycleCondition:
     # When the cycle drives a rule, its time is not known before.
     if not isinstance(step, Scan) or step.time in _names((rule.steps[1:], rule.head)):
         raise UnfitError
     return _happening(step.occurrence, False)
 
 
-def _happening(occurrence: Occurrence, negated: bool) -> Asked:
+def _happening(occurrence: Occurrence, negated: bool) -> CycleCondition:
     if isinstance(occurrence, Event):
-        return Asked(EVENT, occurrence.relation, occurrence.args, None, negated)
+        return CycleCondition(EVENT, occurrence.relation, occurrence.args, None, negated)
     pair = occurrence.pair
     if isinstance(occurrence, Boundary):
         if occurrence.edge not in (START, END):
             raise UnfitError
         kind = occurrence.edge
-        return Asked(kind, pair.relation, pair.args, pair.value, negated)
+        return CycleCondition(kind, pair.relation, pair.args, pair.value, negated)
     kind = INITIATION if occurrence.initiates else TERMINATION
-    return Asked(kind, pair.relation, pair.args, pair.value, negated)
+    return CycleCondition(kind, pair.relation, pair.args, pair.value, negated)
 
 
-def _asked(step: PointOperator, own: frozenset[Relation]) -> Asked:
+def _asked(step: PointOperator, cyclic: frozenset[Relation]) -> CycleCondition:
     """A condition, as what it asks about an instance."""
     if isinstance(step, (Stab, AntiStab)):
         pair = step.pair
-        kind = HOLDS if pair.relation in own else STATE
-        return Asked(kind, pair.relation, pair.args, pair.value, isinstance(step, AntiStab))
+        kind = HOLDS if pair.relation in cyclic else STATE
+        return CycleCondition(
+            kind, pair.relation, pair.args, pair.value, isinstance(step, AntiStab)
+        )
     if not isinstance(step, (EventJoin, EventAntiJoin)):
         raise UnfitError
-    found = _happening(step.occurrence, isinstance(step, EventAntiJoin))
-    if found.relation in own:
-        return found
+    happening = _happening(step.occurrence, isinstance(step, EventAntiJoin))
+    if happening.relation in cyclic:
+        return happening
     if not isinstance(step.occurrence, Event):
         raise UnfitError
-    return replace(found, kind=INPUT)
+    return replace(happening, kind=INPUT)
 
 
 def _check_bound(step: PointOperator, rule: PointRule) -> None:
@@ -252,18 +256,18 @@ def _ranked(causes: list[Cause]) -> list[Cause]:
     """The causes with their ranks: the longest paths of what they need of their own point."""
     needed = [
         [
-            at
-            for at, other in enumerate(causes)
-            if any(own.can_be(other.head) for own in cause.needs)
+            number
+            for number, other in enumerate(causes)
+            if any(condition.can_be(other.head) for condition in cause.needs)
         ]
         for cause in causes
     ]
-    # What comes from the input is told first.
-    ranks = [int(any(own.kind == INPUT for own in cause.needs)) for cause in causes]
+    # What happens in the input is known before anything of the cycle is decided.
+    ranks = [int(any(condition.kind == INPUT for condition in cause.needs)) for cause in causes]
     for _ in range(len(causes) + 1):
         before = list(ranks)
-        for at, others in enumerate(needed):
-            ranks[at] = max([ranks[at], *(1 + ranks[other] for other in others)])
+        for number, others in enumerate(needed):
+            ranks[number] = max([ranks[number], *(1 + ranks[other] for other in others)])
         if ranks == before:
-            return [replace(own, rank=rank) for own, rank in zip(causes, ranks, strict=True)]
+            return [replace(cause, rank=rank) for cause, rank in zip(causes, ranks, strict=True)]
     raise UnfitError

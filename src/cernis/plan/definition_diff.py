@@ -19,18 +19,18 @@ def digests(checked: Checked) -> dict[str, str]:
 
     The places and the order of rules make no difference. Names of variables do.
     """
-    own = _own(checked)
+    texts = _definition_texts(checked)
     rests_on = _edges(checked)
     return {
-        str(relation): _digest(sorted(own[each] for each in _reached(relation, rests_on)))
-        for relation in own
+        str(relation): _digest(sorted(texts[each] for each in _reached(relation, rests_on)))
+        for relation in texts
     }
 
 
 def fingerprint(checked: Checked) -> str:
     """A digest of a program, which changes with its rules and with the dialect they are read in.
 
-    Facts of tables are apart: see `fact_digests`.
+    Tables of facts have digests of their own: see `fact_digests`.
     """
     texts = sorted(source.text for source in checked.sources)
     joined = "\0".join([*texts, *_dialect(checked)])
@@ -49,20 +49,20 @@ def _dialect(checked: Checked) -> list[str]:
     return [] if dialect in (None, DIALECTS[0]) else [f"dialect {dialect}"]
 
 
-def _own(checked: Checked) -> dict[Relation, str]:
+def _definition_texts(checked: Checked) -> dict[Relation, str]:
     """For each relation its clauses, with the background knowledge that they use."""
     catalogue = checked.catalogue
-    found: dict[Relation, list[str]] = {r: [] for r in (*catalogue.events, *catalogue.fluents)}
+    texts: dict[Relation, list[str]] = {r: [] for r in (*catalogue.events, *catalogue.fluents)}
     dialect = _dialect(checked)
     for relation, event in catalogue.events.items():
-        found[relation].append(f"event {event.is_input}")
+        texts[relation].append(f"event {event.is_input}")
     for relation, fluent in catalogue.fluents.items():
-        found[relation].append(f"fluent {fluent.kind}")
+        texts[relation].append(f"fluent {fluent.kind}")
     for relation, clause in _clauses(checked.definitions):
         known = _predicates(clause, checked)
         background = [_predicate(each, checked) for each in sorted(known)]
-        found.setdefault(relation, []).append(_digest([plain(clause), *background, *dialect]))
-    return {relation: _digest(sorted(each)) for relation, each in found.items()}
+        texts.setdefault(relation, []).append(_digest([plain(clause), *background, *dialect]))
+    return {relation: _digest(sorted(each)) for relation, each in texts.items()}
 
 
 def _clauses(definitions: Definitions) -> Iterator[tuple[Relation, object]]:
@@ -93,21 +93,21 @@ def _clauses(definitions: Definitions) -> Iterator[tuple[Relation, object]]:
 
 
 def _edges(checked: Checked) -> Mapping[Relation, set[Relation]]:
-    found: defaultdict[Relation, set[Relation]] = defaultdict(set)
+    sources: defaultdict[Relation, set[Relation]] = defaultdict(set)
     graph = checked.dependencies
     for edge in (*graph.edges, *graph.input_edges):
-        found[edge.target.relation].add(edge.source.relation)
-    return found
+        sources[edge.target.relation].add(edge.source.relation)
+    return sources
 
 
 def _reached(relation: Relation, edges: Mapping[Relation, set[Relation]]) -> set[Relation]:
     """A relation, and all that it depends on."""
-    found, ahead = {relation}, [relation]
+    reached, ahead = {relation}, [relation]
     while ahead:
-        new = edges.get(ahead.pop(), set()) - found
-        found |= new
+        new = edges.get(ahead.pop(), set()) - reached
+        reached |= new
         ahead += new
-    return found
+    return reached
 
 
 # -- background knowledge ----------------------------------------------------------------------
@@ -115,14 +115,14 @@ def _reached(relation: Relation, edges: Mapping[Relation, set[Relation]]) -> set
 
 def _predicates(clause: object, checked: Checked) -> set[Relation]:
     """The predicates that a clause asks for, and those that these ask for."""
-    found: set[Relation] = set()
+    asked_for: set[Relation] = set()
     ahead: list[object] = [clause]
     while ahead:
-        for relation in set(_functors(ahead.pop())) - found:
+        for relation in set(_functors(ahead.pop())) - asked_for:
             if relation in checked.clauses or relation in checked.tables:
-                found.add(relation)
+                asked_for.add(relation)
                 ahead += checked.clauses.get(relation, [])
-    return found
+    return asked_for
 
 
 def _predicate(relation: Relation, checked: Checked) -> str:
@@ -161,8 +161,8 @@ def plain(node: object) -> str:
 
 
 def _digest(texts: Iterable[str]) -> str:
-    found = blake2b(digest_size=12)
+    hasher = blake2b(digest_size=12)
     for text in texts:
-        found.update(text.encode("utf-8", "surrogatepass"))
-        found.update(b"\0")
-    return found.hexdigest()
+        hasher.update(text.encode("utf-8", "surrogatepass"))
+        hasher.update(b"\0")
+    return hasher.hexdigest()

@@ -77,26 +77,30 @@ class Linker:
         )
         self._matched = frozenset(pattern_head(rule).relation for rule in definitions.patterns)
 
-    def links(self, own: frozenset[Relation]) -> Links | None:
+    def links(self, defined: frozenset[Relation]) -> Links | None:
         """The links of a stage that defines some relations; None if it has none."""
-        if own & self._matched:
+        if defined & self._matched:
             return None
-        below = self._below(own)
-        slots = [(relation, at) for relation in sorted(below) for at in range(relation.arity)]
+        below = self._below(defined)
+        slots = [
+            (relation, position) for relation in sorted(below) for position in range(relation.arity)
+        ]
         kinds = list(dict.fromkeys(map(self._kind, slots)))
         for count in range(1, _MOST_CLASSES + 1):
             for chosen in combinations(kinds, count):
                 some = frozenset(slot for slot in slots if self._kind(slot) in chosen)
-                trial = _Trial(self, own, below)
+                trial = _Trial(self, defined, below)
                 if trial.fits(some):
-                    return self._found(trial.least(some), own, kinds)
+                    return self._chosen(trial.least(some), defined, kinds)
         return None
 
-    def _found(
-        self, slots: frozenset[Slot], own: frozenset[Relation], kinds: list[Hashable]
+    def _chosen(
+        self, slots: frozenset[Slot], defined: frozenset[Relation], kinds: list[Hashable]
     ) -> Links:
         positions = positions_of(slots)
-        here = own | {relation for rule in self.rules_of(own) for relation, _ in uses_of(rule)}
+        here = defined | {
+            relation for rule in self.rules_of(defined) for relation, _ in uses_of(rule)
+        }
         sources = {
             relation: there for relation, there in positions.items()
             if relation not in self._rules and len(there) > 1
@@ -111,14 +115,14 @@ class Linker:
         is_event = relation in self._checked.catalogue.events
         return self._checked.types.find(("event" if is_event else "fluent", relation, at))
 
-    def _below(self, own: Iterable[Relation]) -> frozenset[Relation]:
+    def _below(self, relations: Iterable[Relation]) -> frozenset[Relation]:
         """Some relations, and all that their rules depend on."""
-        found: set[Relation] = set()
-        waiting = set(own)
+        below: set[Relation] = set()
+        waiting = set(relations)
         while waiting:
-            found |= waiting
-            waiting = {r for rule in self.rules_of(waiting) for r, _ in uses_of(rule)} - found
-        return frozenset(found)
+            below |= waiting
+            waiting = {r for rule in self.rules_of(waiting) for r, _ in uses_of(rule)} - below
+        return frozenset(below)
 
     def rules_of(self, relations: Iterable[Relation]) -> list[Rule]:
         """The rules that define some relations."""
@@ -139,10 +143,10 @@ class Linker:
 
 def positions_of(slots: Iterable[Slot]) -> dict[Relation, Positions]:
     """The arguments that are chosen of each relation."""
-    found: dict[Relation, Positions] = {}
-    for relation, at in sorted(slots):
-        found[relation] = (*found.get(relation, ()), at)
-    return found
+    positions: dict[Relation, Positions] = {}
+    for relation, position in sorted(slots):
+        positions[relation] = (*positions.get(relation, ()), position)
+    return positions
 
 
 @dataclass(slots=True)
@@ -150,7 +154,7 @@ class _Trial:
     """Tries choices of arguments for one stage."""
 
     linker: Linker
-    own: frozenset[Relation]
+    defined: frozenset[Relation]
     below: frozenset[Relation]
 
     def least(self, slots: frozenset[Slot]) -> frozenset[Slot]:
@@ -164,11 +168,11 @@ class _Trial:
     def fits(self, slots: frozenset[Slot]) -> bool:
         """Does everything that one application of a rule looks at belong to one component?"""
         positions = positions_of(slots)
-        if not self.own <= positions.keys():
+        if not self.defined <= positions.keys():
             return False
         check = _Check(self.linker, positions, self.below)
-        return self.own <= check.coherent and all(
-            check.has_place(rule) for rule in self.linker.rules_of(sorted(self.own))
+        return self.defined <= check.coherent and all(
+            check.has_place(rule) for rule in self.linker.rules_of(sorted(self.defined))
         )
 
 
@@ -265,12 +269,12 @@ class _Check:
         """The variables that connect a body, beginning with some; None if it is not connected."""
         waiting = [each for each in body if isinstance(each, Temporal | Either | Unless | Collect)]
         while waiting:
-            found = {at: own for at, each in enumerate(waiting)
-                     if (own := self._one(each, names)) is not None}  # fmt: skip
-            if not found:
+            parts = [self._one(each, names) for each in waiting]
+            reached = {place: added for place, added in enumerate(parts) if added is not None}
+            if not reached:
                 return None
-            names = names.union(*found.values())
-            waiting = [each for at, each in enumerate(waiting) if at not in found]
+            names = names.union(*reached.values())
+            waiting = [each for place, each in enumerate(waiting) if place not in reached]
         return names
 
     def _one(self, literal: Literal, names: Names) -> Names | None:

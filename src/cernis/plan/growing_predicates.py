@@ -11,16 +11,18 @@ from cernis.syntax.tree import Compound
 
 def growing(plan: Plan) -> frozenset[str]:
     """The names of domains that grow with the input, and of predicates that may ask for them."""
-    found = {relation.name for relation, _ in plan.checked.definitions.domains}
+    growing_names = {relation.name for relation, _ in plan.checked.definitions.domains}
     names = {
-        key: set(functors_in(tuple(clause.body for clause in own)))
-        for key, own in plan.checked.clauses.items()
+        key: set(functors_in(tuple(clause.body for clause in called)))
+        for key, called in plan.checked.clauses.items()
     }
     while True:
-        more = {key.name for key, own in names.items() if not own.isdisjoint(found)} - found
+        more = {
+            key.name for key, called in names.items() if not called.isdisjoint(growing_names)
+        } - growing_names
         if not more:
-            return frozenset(found)
-        found |= more
+            return frozenset(growing_names)
+        growing_names |= more
 
 
 def functors_in(what: object) -> Iterator[str]:

@@ -93,11 +93,11 @@ class Forms:
 
 def _readers(types: Types) -> dict[Hashable, list[int]]:
     """For each class, the flows whose expressions read a variable of it, by their places."""
-    found: dict[Hashable, list[int]] = {}
-    for at, flow in enumerate(types.flows):
+    readers: dict[Hashable, list[int]] = {}
+    for place, flow in enumerate(types.flows):
         for name in {variable.name for variable in variables(flow.expression)}:
-            found.setdefault(types.find((flow.scope, name)), []).append(at)
-    return found
+            readers.setdefault(types.find((flow.scope, name)), []).append(place)
+    return readers
 
 
 def _numeric_classes(types: Types) -> frozenset[Hashable]:

@@ -33,24 +33,26 @@ class Home:
 def links(checked: Checked, stages: tuple[Stage, ...]) -> dict[Relation, tuple[Link, ...]]:
     """What each definition of some stages reads, in the order of its rules."""
     # What has effects but no rules has no key.
-    keys = {r: dict(stage.keys).get(r, ()) for stage in stages for r in own(stage)}
-    found: dict[Relation, list[Link]] = {relation: [] for relation in keys}
+    keys = {r: dict(stage.keys).get(r, ()) for stage in stages for r in defined_relations(stage)}
+    reads: dict[Relation, list[Link]] = {relation: [] for relation in keys}
     for shape in shapes(checked.definitions):
         head = shape.head
         if head.relation not in keys:
             continue
-        wanted = [head.args[at] for at in keys[head.relation]]
+        wanted = [head.args[position] for position in keys[head.relation]]
         for use in shape.uses:
             pairs = tuple(
-                (use.args.index(term), at) for at, term in enumerate(wanted) if term in use.args
+                (use.args.index(term), position)
+                for position, term in enumerate(wanted)
+                if term in use.args
             )
             link = Link(use.relation, pairs)
-            if link not in found[head.relation]:
-                found[head.relation].append(link)
-    return {relation: tuple(read) for relation, read in found.items()}
+            if link not in reads[head.relation]:
+                reads[head.relation].append(link)
+    return {relation: tuple(read) for relation, read in reads.items()}
 
 
-def own(stage: Stage) -> Iterator[Relation]:
+def defined_relations(stage: Stage) -> Iterator[Relation]:
     """The relations that a stage defines."""
     for stratum in stage.strata:
         yield from stratum.relations
@@ -61,20 +63,22 @@ def homes(
 ) -> dict[Relation, Home]:
     """How each relation is kept.
 
-    What a stage defines by its key, input by the key of the first stage in which it carries all of
-    it; other input by what it is first read by.
+    A relation that a stage defines is kept by the key of that stage. Input is kept by the key of
+    the first stage in which it carries the whole key; if there is none, by the arguments by which
+    it is first read.
     """
-    found: dict[Relation, Home] = {}
-    for at, stage in enumerate(stages):
+    homes_of: dict[Relation, Home] = {}
+    for number, stage in enumerate(stages):
         keys = dict(stage.keys)
-        for relation in own(stage):
-            found[relation] = Home(at, keys.get(relation, ()))
-    defined = set(found)
-    for at, stage in enumerate(stages):
+        for relation in defined_relations(stage):
+            homes_of[relation] = Home(number, keys.get(relation, ()))
+    defined = set(homes_of)
+    for number, stage in enumerate(stages):
         for relation, key in stage.keys:
             if relation not in defined:
-                found.setdefault(relation, Home(at, key))
+                homes_of.setdefault(relation, Home(number, key))
     for every in read.values():
         for link in every:
-            found.setdefault(link.relation, Home(None, tuple(at for at, _ in link.pairs)))
-    return found
+            positions = tuple(position for position, _ in link.pairs)
+            homes_of.setdefault(link.relation, Home(None, positions))
+    return homes_of

@@ -25,7 +25,7 @@ from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Term, Variable
 
 if TYPE_CHECKING:
-    from cernis.plan.pattern_steps import Part
+    from cernis.plan.pattern_steps import StepUse
 
 Occurrence: TypeAlias = Event | Boundary | Changes
 """What can happen at a point: an event, a fluent's start or end, an initiation or termination."""
@@ -271,7 +271,7 @@ class Match:
     """Occurrences of an event pattern."""
 
     head: Event
-    part: Part
+    part: StepUse
     consumption: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -339,15 +339,15 @@ class Stage:
     """Evaluated by components of entities: the input whose records link them."""
 
 
-def parts_of(what: object) -> Iterator[object]:
+def parts_of(node: object) -> Iterator[object]:
     """Something of a plan or program, and all that it is made of."""
-    yield what
-    if isinstance(what, tuple):
-        for each in what:
+    yield node
+    if isinstance(node, tuple):
+        for each in node:
             yield from parts_of(each)
-    elif is_dataclass(what):
-        for own in fields(what):
-            yield from parts_of(getattr(what, own.name))
+    elif is_dataclass(node):
+        for each_field in fields(node):
+            yield from parts_of(getattr(node, each_field.name))
 
 
 def names_in(what: object) -> Iterator[str]:

@@ -34,11 +34,11 @@ def marked_event(definition: Definition) -> tuple[Relation, tuple[int, ...]] | N
 
 def leaves_open(definition: Definition) -> dict[str, bool]:
     """Do rules of a definition leave arguments open, by kind of rule?"""
-    found = {"initiation": False, "termination": False}
+    is_open = {"initiation": False, "termination": False}
     for rule in definition.rules:
         if isinstance(rule, PointRule):
-            found[rule.kind] |= leaves_arguments_open(rule)
-    return found
+            is_open[rule.kind] |= leaves_arguments_open(rule)
+    return is_open
 
 
 def ends_any_value(definition: Definition) -> bool:

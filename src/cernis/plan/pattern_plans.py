@@ -35,10 +35,10 @@ from cernis.plan.pattern_steps import (
     Join,
     Longest,
     Occurrences,
-    Part,
     Refine,
     Slide,
     Step,
+    StepUse,
     steps_of,
 )
 from cernis.plan.rule_plans import EXPRESSIONS, Pipeline, literals_of
@@ -70,13 +70,13 @@ class Patterns:
         self._counting = 0
         """In how many aggregates the pattern that is being planned stands."""
 
-    def plan(self, pattern: Pattern, consumption: Consumption) -> Part:
+    def plan(self, pattern: Pattern, consumption: Consumption) -> StepUse:
         """The steps of a rule's pattern, by the names of its variables."""
         return self._part(pattern, consumption, math.inf)
 
     # -- from pattern to step ---------------------------------------------------------------
 
-    def _part(self, pattern: Pattern, consumption: Consumption, limit: float) -> Part:
+    def _part(self, pattern: Pattern, consumption: Consumption, limit: float) -> StepUse:
         around: list[Where | Within] = []
         while isinstance(pattern, (Where, Within)):
             around.insert(0, pattern)
@@ -97,10 +97,10 @@ class Patterns:
             return self._choice(pattern, around, consumption, limit)
         return self._join(pattern, around, consumption, limit)
 
-    def _known(self, step: Step, names: Iterable[str]) -> Part:
-        return Part(self._steps.setdefault(step, step), tuple(names))
+    def _known(self, step: Step, names: Iterable[str]) -> StepUse:
+        return StepUse(self._steps.setdefault(step, step), tuple(names))
 
-    def _occurrences(self, pattern: EventAtom, consumption: Consumption) -> Part:
+    def _occurrences(self, pattern: EventAtom, consumption: Consumption) -> StepUse:
         atom = pattern_atom(pattern.term, pattern.span)
         args = _arguments(atom)
         for arg in args:
@@ -126,12 +126,12 @@ class Patterns:
         self._count += 1
         return Variable(f"_ {self._count}", arg.span)
 
-    def _instant(self, pattern: TimePoint) -> Part:
+    def _instant(self, pattern: TimePoint) -> StepUse:
         return self._known(Instant(int(pattern.value), (), pattern.span), ())
 
     def _choice(
         self, pattern: Binary, around: list[Where | Within], consumption: Consumption, limit: float
-    ) -> Part:
+    ) -> StepUse:
         """What is written around a choice is put around each of its parts."""
         left, right = (
             self._part(_wrapped(side, around), consumption, limit)
@@ -142,7 +142,7 @@ class Patterns:
         parts = (_inside(left, inside), _inside(right, inside))
         return self._known(Choice(parts, tuple(inside.values()), pattern.span), names)
 
-    def _refined(self, part: Part, around: list[Where | Within], pattern: Pattern) -> Part:
+    def _refined(self, part: StepUse, around: list[Where | Within], pattern: Pattern) -> StepUse:
         if not around:
             return part
         called = _numbered(part.names)
@@ -152,7 +152,7 @@ class Patterns:
 
     def _join(
         self, pattern: Pattern, around: list[Where | Within], consumption: Consumption, limit: float
-    ) -> Part:
+    ) -> StepUse:
         assert isinstance(pattern, (Binary, Absence))
         sides = (
             (pattern.left, pattern.right) if isinstance(pattern, Binary)
@@ -179,7 +179,7 @@ class Patterns:
     def _sides(
         self, sides: tuple[Pattern, Pattern], around: list[Where | Within],
         consumption: Consumption, limit: float,
-    ) -> tuple[list[Part], list[Where | Within]]:  # fmt: skip
+    ) -> tuple[list[StepUse], list[Where | Within]]:  # fmt: skip
         """Both sides, with the conditions that are about one of them alone; and what is left.
 
         Where a policy selects, only single events are filtered beforehand: to filter pairs would
@@ -210,13 +210,13 @@ class Patterns:
                 "are about its own variables; put a further where around it"
             )
         inside = {*part.names, START, END}
-        own = [each for each in around if named(_terms(each)) <= inside]
-        if own:
-            part = self._part(_wrapped(inner, own), Consumption(), math.inf)
+        inner_conditions = [each for each in around if named(_terms(each)) <= inside]
+        if inner_conditions:
+            part = self._part(_wrapped(inner, inner_conditions), Consumption(), math.inf)
         called = _numbered(names)
         own_names = [name for name in part.names if name not in called]
         called |= {name: f"A{at}" for at, name in enumerate(own_names)}
-        crossing = [each for each in around if each not in own]
+        crossing = [each for each in around if each not in inner_conditions]
         planned, _ = self._around(crossing, tuple(called), dict(called))
         return Absent(_inside(part, called), planned)
 
@@ -252,15 +252,25 @@ class Patterns:
         return tuple(planned), names
 
     def _slide(self, goal: Term) -> Slide:
-        given = sliding(goal)
-        assert given is not None
+        aggregate = sliding(goal)
+        assert aggregate is not None
         fold: tuple[PointOperator, ...] = ()
-        if given.fold:
-            combining = Compound(given.fold, tuple(map(Variable, (ONE, OTHER, BOTH))), goal.span)
+        if aggregate.fold:
+            combining = Compound(
+                aggregate.fold, tuple(map(Variable, (ONE, OTHER, BOTH))), goal.span
+            )
             pipeline = Pipeline(self._knowledge, self._modes, {ONE, OTHER}, {ONE, OTHER, BOTH})
             fold = pipeline.run(literals_of(combining, goal.span))
-        key = tuple(variable.name for variable in given.key)
-        return Slide(given.kind, given.result.name, given.value, key, given.last, given.past, fold)
+        key = tuple(variable.name for variable in aggregate.key)
+        return Slide(
+            aggregate.kind,
+            aggregate.result.name,
+            aggregate.value,
+            key,
+            aggregate.last,
+            aggregate.past,
+            fold,
+        )
 
     def _computing(self, goals: list[Term], bound: set[str]) -> list[Term]:
         """Conditions in which `=` computes: it gives a value or, where there is one, compares."""
@@ -292,7 +302,7 @@ def _together(left: Iterable[str], right: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*left, *right)))
 
 
-def _inside(part: Part, called: dict[str, str]) -> Part:
+def _inside(part: StepUse, called: dict[str, str]) -> StepUse:
     return replace(part, names=tuple(called[name] for name in part.names))
 
 
@@ -345,17 +355,17 @@ def _parted(
     around: list[Where | Within], names: set[str]
 ) -> tuple[list[Term], list[Where | Within]]:
     """The conditions about some variables alone, and what is around without them."""
-    own: list[Term] = []
+    about_names: list[Term] = []
     rest: list[Where | Within] = []
     for each in around:
         if isinstance(each, Where):
             mine = [goal for goal in each.conditions if named([goal]) and named([goal]) <= names]
-            own += mine
+            about_names += mine
             left = tuple(goal for goal in each.conditions if goal not in mine)
             rest += [replace(each, conditions=left)] if left else []
         else:
             rest.append(each)
-    return own, rest
+    return about_names, rest
 
 
 def _terms(around: Where | Within) -> tuple[Term, ...]:

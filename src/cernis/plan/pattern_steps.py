@@ -2,7 +2,7 @@
 
 Variables of a step are numbered in the order in which they are first met, so that two steps that
 differ in the names of their variables only are one step. Such a step is evaluated once for all
-rules that have it; a `Part` says what its variables are called where it is used.
+rules that have it; a `StepUse` says what its variables are called where it is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNLIMITED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StepUse:
     """A step as part of another or of a rule: what each of its variables is called there."""
 
     step: Step
@@ -91,7 +91,7 @@ class Instant:
 class Choice:
     """The matches of either part."""
 
-    parts: tuple[Part, Part]
+    parts: tuple[StepUse, StepUse]
     names: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -100,7 +100,7 @@ class Choice:
 class Refine:
     """The matches of a part that are left by what is written around it."""
 
-    part: Part
+    part: StepUse
     around: tuple[Around, ...]
     names: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
@@ -110,7 +110,7 @@ class Refine:
 class Absent:
     """What must not lie between two matches; its own conditions may speak of their variables."""
 
-    part: Part
+    part: StepUse
     around: tuple[Around, ...]
 
 
@@ -123,8 +123,8 @@ class Join:
     """
 
     operator: str
-    left: Part
-    right: Part
+    left: StepUse
+    right: StepUse
     consumption: str
     limit: int
     absent: Absent | None
@@ -137,7 +137,7 @@ class Join:
 Step: TypeAlias = Occurrences | Instant | Choice | Refine | Join
 
 
-def parts_below(step: Step) -> tuple[Part, ...]:
+def parts_below(step: Step) -> tuple[StepUse, ...]:
     """The parts of a step."""
     if isinstance(step, Choice):
         return step.parts

@@ -22,7 +22,7 @@ from cernis.plan.pattern_steps import (
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound, Term, Variable, variables
 
-What = TypeVar("What")
+Node = TypeVar("Node")
 
 
 def shared_steps(steps: Iterable[Step]) -> dict[int, int]:
@@ -75,29 +75,29 @@ def _atom(step: Occurrences, called: dict[str, str]) -> str:
     pair = atom.pair if isinstance(atom, Boundary) else atom
     args = pair.args if isinstance(pair, Event) else (*pair.args, pair.value)
     names = (called.get(v.name, "_") for arg in args for v in variables(arg))
-    text = show(_named_anew(pair.term, names))
+    text = show(_with_names(pair.term, names))
     return f"{atom.edge}({text})" if isinstance(atom, Boundary) else text
 
 
-def _named_anew(term: Term, names: Iterator[str]) -> Term:
+def _with_names(term: Term, names: Iterator[str]) -> Term:
     """The term with other names for its variables, given in reading order."""
     if isinstance(term, Variable):
         name = next(names)
         return replace(term, name="_" if name.startswith("_ ") else name)
     if isinstance(term, Compound):
-        return replace(term, args=tuple(_named_anew(arg, names) for arg in term.args))
+        return replace(term, args=tuple(_with_names(arg, names) for arg in term.args))
     return term
 
 
-def in_words(what: What, called: dict[str, str]) -> What:
+def in_words(node: Node, called: dict[str, str]) -> Node:
     """Operators with their variables called otherwise."""
-    if isinstance(what, (Variable, Compound)):
-        return renamed(what, called)  # type: ignore[return-value]
-    if isinstance(what, str):
-        return called.get(what, what)  # type: ignore[return-value]
-    if isinstance(what, tuple):
-        return tuple(in_words(each, called) for each in what)  # type: ignore[return-value]
-    if is_dataclass(what) and not isinstance(what, type):
-        own = {each.name: in_words(getattr(what, each.name), called) for each in fields(what)}
-        return type(what)(**own)
-    return what
+    if isinstance(node, (Variable, Compound)):
+        return renamed(node, called)  # type: ignore[return-value]
+    if isinstance(node, str):
+        return called.get(node, node)  # type: ignore[return-value]
+    if isinstance(node, tuple):
+        return tuple(in_words(each, called) for each in node)  # type: ignore[return-value]
+    if is_dataclass(node) and not isinstance(node, type):
+        parts = {each.name: in_words(getattr(node, each.name), called) for each in fields(node)}
+        return type(node)(**parts)
+    return node

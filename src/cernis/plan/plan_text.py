@@ -40,7 +40,7 @@ from cernis.plan.logical import (
     Stratum,
 )
 from cernis.plan.pattern_plans import renamed
-from cernis.plan.pattern_steps import Around, Longest, Part, Slide, Step, parts_below
+from cernis.plan.pattern_steps import Around, Longest, Slide, Step, StepUse, parts_below
 from cernis.plan.pattern_words import absence, arounds, in_words, shared_steps, title
 from cernis.source import Span
 from cernis.syntax.printer import show
@@ -119,10 +119,10 @@ class _Explainer:
 
     def _edges(self, stratum: Stratum) -> Iterator[str]:
         """What leads from where to where inside of a component, at once and with a delay."""
-        own = set(stratum.order)
+        members = set(stratum.order)
         inner = [
             edge for edge in self._plan.checked.dependencies.edges
-            if str(edge.source) in own and str(edge.target) in own
+            if str(edge.source) in members and str(edge.target) in members
         ]  # fmt: skip
         for vertex in stratum.order:
             for delayed, arrow in ((False, "->"), (True, "-> after a delay")):
@@ -177,7 +177,7 @@ class _Explainer:
 
     # -- patterns ---------------------------------------------------------------------------
 
-    def _part(self, depth: int, part: Part) -> Iterator[str]:
+    def _part(self, depth: int, part: StepUse) -> Iterator[str]:
         """A step from the outside in, by the names its variables have where it is used.
 
         A step that several rules have is numbered, and shown once.

@@ -59,17 +59,17 @@ def sliced(plan: Plan, stage: Plan) -> Sliced | None:
     if plan.checked.definitions.patterns:
         return None
     search = _Search(plan)
-    found = search.found([s for own in stage.stages for s in own.strata])
-    if not found:
+    pointwise = search.pointwise_strata([s for each in stage.stages for s in each.strata])
+    if not pointwise:
         return None
-    relations = frozenset(r for stratum in found for r in stratum.relations)
-    here = {r for own in stage.stages for stratum in own.strata for r in stratum.relations}
+    relations = frozenset(r for stratum in pointwise for r in stratum.relations)
+    here = {r for each in stage.stages for stratum in each.strata for r in stratum.relations}
     rules = [rule for rule in _rules(plan) if _head(rule) in here - relations]
     kept = frozenset(relation for rule in rules for relation in _reads(rule))
     if any(map(search.grows, here - relations)):
         kept |= search.filling
     return Sliced(
-        _part(stage, lambda own: own in found), _part(stage, lambda own: own not in found),
+        _part(stage, lambda own: own in pointwise), _part(stage, lambda own: own not in pointwise),
         relations, kept,
     )  # fmt: skip
 
@@ -118,13 +118,13 @@ class _Search:
         asked = {each.pair.relation for each in temporal(rule.body) if isinstance(each, Boundary)}
         return bool(asked & self._known_late or asked - self._defined)
 
-    def found(self, strata: Iterable[Stratum]) -> list[Stratum]:
+    def pointwise_strata(self, strata: Iterable[Stratum]) -> list[Stratum]:
         """Those of some strata. Each that has to go may take others with it."""
         kept = [stratum for stratum in strata if self._is_pointwise(stratum)]
         while True:
-            own = frozenset(r for stratum in kept for r in stratum.relations)
-            own -= self._parted(kept) | self._seen_otherwise(own)
-            left = [stratum for stratum in kept if self._stands(stratum, own)]
+            relations = frozenset(r for stratum in kept for r in stratum.relations)
+            relations -= self._parted(kept) | self._seen_otherwise(relations)
+            left = [stratum for stratum in kept if self._stands(stratum, relations)]
             if len(left) == len(kept):
                 return left
             kept = left
@@ -152,12 +152,14 @@ class _Search:
             if not self._growing.isdisjoint(functors_in(grounding.goals))
         )
 
-    def _stands(self, stratum: Stratum, own: frozenset[Relation]) -> bool:
+    def _stands(self, stratum: Stratum, pointwise_relations: frozenset[Relation]) -> bool:
         relations = stratum.relations
         reads = {
             r for head in relations for rule in self._rules.get(head, ()) for r in _reads(rule)
         }
-        return own.issuperset(relations) and own.issuperset(reads & self._defined)
+        return pointwise_relations.issuperset(relations) and pointwise_relations.issuperset(
+            reads & self._defined
+        )
 
     def _parted(self, kept: list[Stratum]) -> frozenset[Relation]:
         """The relations of which other strata define some values."""

@@ -210,10 +210,10 @@ class _Search:
         """
         draft = self._drafts[number - 1]
         for rule in self._rules:
-            head, own = head_of(rule)
+            head, head_args = head_of(rule)
             if self._stage_of.get(head) != number:
                 continue
-            wanted = [own[at] for at in draft.keys[head]] if draft.key else []
+            wanted = [head_args[position] for position in draft.keys[head]] if draft.key else []
             drivers = tuple(self._drivers(rule, wanted)) if draft.key else ()
             for relation, args in uses_of(rule):
                 if self._stage_of.get(relation) == number or self._is_later(relation, number):
@@ -243,12 +243,12 @@ class _Search:
                 yield relation, tuple(args.index(term) for term in wanted)
 
     def _ways(self, number: int) -> dict[Relation, list[_Use]]:
-        found: dict[Relation, list[_Use]] = {}
+        by_relation: dict[Relation, list[_Use]] = {}
         for use in self._uses[number]:
-            own = found.setdefault(use.relation, [])
-            if use not in own:
-                own.append(use)
-        return found
+            uses = by_relation.setdefault(use.relation, [])
+            if use not in uses:
+                uses.append(use)
+        return by_relation
 
     # -- homes ------------------------------------------------------------------------------
 
@@ -304,10 +304,10 @@ class _Search:
             if len(use.carried) == width:
                 links[use.positions] = None
                 continue
-            asked = list(self._asked(number, relation, use))
-            if not asked:
+            new_asks = list(self._asked(number, relation, use))
+            if not new_asks:
                 return Delivery(number, Way.EVERYWHERE)
-            for ask in asked:
+            for ask in new_asks:
                 asks[ask] = None
                 demands[ask.demand, use.positions] = None
         way = Way.DEMANDED if demands else Way.KEYED

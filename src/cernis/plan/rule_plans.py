@@ -389,10 +389,10 @@ class Pipeline:
 
     def _is_filled(self, goal: Compound) -> bool:
         """Does a collection look at a table that the run fills? A proof would not see its rows."""
-        asked = leaves(without_carets(goal.args[1])[0])
+        goals = leaves(without_carets(goal.args[1])[0])
         return any(
             builtin(*functor(leaf)) is None and functor(leaf) not in self.knowledge.predicates
-            for leaf in asked
+            for leaf in goals
         )
 
     def _collected(self, goal: Compound, literal: Condition) -> list[Literal]:
@@ -418,16 +418,16 @@ class Pipeline:
 
 def literals_of(goal: Term, span: Span) -> tuple[Literal, ...]:
     """A goal as conditions, disjunctions and negations of them."""
-    found: list[Literal] = []
+    literals: list[Literal] = []
     for part in conjuncts(goal):
         if isinstance(part, Compound) and part.functor == ";" and not _has_arrow(part):
             branches = tuple(literals_of(branch, span) for branch in part.args)
-            found.append(Either(branches, span))
+            literals.append(Either(branches, span))
         elif isinstance(part, Compound) and functor(part) in (("\\+", 1), ("not", 1)):
-            found.append(Condition(part.args[0], True, span))
+            literals.append(Condition(part.args[0], True, span))
         elif part != Atom("true"):
-            found.append(Condition(part, False, span))
-    return tuple(found)
+            literals.append(Condition(part, False, span))
+    return tuple(literals)
 
 
 def _alternatives(goal: Term) -> Iterator[Term]:

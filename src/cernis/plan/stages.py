@@ -123,15 +123,15 @@ def find_stages(
     by_head = rules_by_head(rules)
     for component in components:
         search = _Search(component, _rules_of(component, by_head), stage_of, linker)
-        at, draft = search.place(stages)
-        if at == len(stages):
+        number, draft = search.place(stages)
+        if number == len(stages):
             stages.append(_written(draft))
         else:
-            stages[at] = _written(draft)
+            stages[number] = _written(draft)
         if not draft.key and draft.links is None:
             without.append(component)
-        stages[at].components.append(component)
-        stage_of.update((vertex.relation, at) for vertex in component.vertices)
+        stages[number].components.append(component)
+        stage_of.update((vertex.relation, number) for vertex in component.vertices)
     return stages, without
 
 
@@ -148,10 +148,10 @@ def component_keys(
 
 def rules_by_head(rules: Iterable[RuleShape]) -> dict[Relation, list[RuleShape]]:
     """Rules by what they define."""
-    found: dict[Relation, list[RuleShape]] = {}
+    by_head: dict[Relation, list[RuleShape]] = {}
     for rule in rules:
-        found.setdefault(rule.head.relation, []).append(rule)
-    return found
+        by_head.setdefault(rule.head.relation, []).append(rule)
+    return by_head
 
 
 def _rules_of(component: Component, by_head: Mapping[Relation, list[RuleShape]]) -> list[RuleShape]:
@@ -172,12 +172,12 @@ class _Search:
     def place(self, stages: list[StageDraft]) -> tuple[int, StageDraft]:
         needed = [self.stage_of[use.relation] for rule in self.rules for use in rule.uses
                   if use.relation in self.stage_of]  # fmt: skip
-        for at in range(max(needed, default=0), len(stages)):
-            if not stages[at].key:
+        for number in range(max(needed, default=0), len(stages)):
+            if not stages[number].key:
                 continue
-            draft = self.fit(stages[at], at)
+            draft = self.fit(stages[number], number)
             if draft is not None:
-                return at, draft
+                return number, draft
         fresh = self.fit(StageDraft(()), len(stages))
         if fresh is not None:
             return len(stages), fresh
@@ -186,13 +186,13 @@ class _Search:
     def _without_key(self, stages: list[StageDraft], first: int) -> tuple[int, StageDraft]:
         """By links, or one partition for all: the first such stage that takes the component."""
         alone = self._links(StageDraft(()))
-        for at in range(first, len(stages)):
-            if stages[at].key or (stages[at].links is None) != (alone is None):
+        for number in range(first, len(stages)):
+            if stages[number].key or (stages[number].links is None) != (alone is None):
                 continue
             # What has no links alone has none together with more rules that must fit, too.
-            links = None if alone is None else self._links(stages[at])
+            links = None if alone is None else self._links(stages[number])
             if (links is None) == (alone is None):
-                return at, self._unkeyed(stages[at], links)
+                return number, self._unkeyed(stages[number], links)
         return len(stages), self._unkeyed(StageDraft(()), alone)
 
     def _links(self, stage: StageDraft) -> Links | None:
@@ -206,18 +206,18 @@ class _Search:
                 draft.keys.setdefault(entity.relation, ())
         return draft
 
-    def fit(self, stage: StageDraft, at: int) -> StageDraft | None:
+    def fit(self, stage: StageDraft, number: int) -> StageDraft | None:
         """The stage with the component in it, if some key fits."""
         heads = list(dict.fromkeys(rule.head.relation for rule in self.rules))
         if not heads:
             return None
         for key in _candidates(heads[0], stage):
-            draft = self._try(stage, at, heads[0], key)
+            draft = self._try(stage, number, heads[0], key)
             if draft is not None:
                 return draft
         return None
 
-    def _try(self, stage: StageDraft, at: int, first: Relation, key: Key) -> StageDraft | None:
+    def _try(self, stage: StageDraft, number: int, first: Relation, key: Key) -> StageDraft | None:
         """Give the first head a key and follow what that means for everything else."""
         draft = _copy(stage)
         draft.keys[first] = key
@@ -227,7 +227,7 @@ class _Search:
             if not ready:
                 return None
             for rule in ready:
-                if not self._rule(rule, draft, at):
+                if not self._rule(rule, draft, number):
                     return None
             done = {id(rule) for rule in ready}
             waiting = [rule for rule in waiting if id(rule) not in done]
@@ -239,7 +239,7 @@ class _Search:
     def _known(self, rule: RuleShape, draft: StageDraft) -> bool:
         return rule.head.relation in draft.keys
 
-    def _rule(self, rule: RuleShape, draft: StageDraft, at: int) -> bool:
+    def _rule(self, rule: RuleShape, draft: StageDraft, number: int) -> bool:
         """Can a rule be evaluated by the key its head has? Enters the keys of its literals."""
         wanted = [rule.head.args[position] for position in draft.keys[rule.head.relation]]
         if not all(isinstance(term, Variable) and term.name != "_" for term in wanted):
@@ -248,16 +248,16 @@ class _Search:
         if not all(names <= window for window in rule.windows):
             return False
         driver = None if rule.selects else _driver(rule, wanted)
-        return all(self._use(use, wanted, driver, draft, at) for use in rule.uses)
+        return all(self._use(use, wanted, driver, draft, number) for use in rule.uses)
 
     def _use(
         self, use: Event | Pair, wanted: list[Term], driver: Relation | None, draft: StageDraft,
-        at: int,
+        number: int,
     ) -> bool:  # fmt: skip
         relation = use.relation
         carried = tuple(use.args.index(term) for term in wanted if term in use.args)
         is_whole = len(carried) == len(wanted)
-        if self.stage_of.get(relation, -1) == at or relation in self._own():
+        if self.stage_of.get(relation, -1) == number or relation in self._own():
             return is_whole and _carry(use, wanted, draft)
         if is_whole and relation not in self.stage_of:
             return _carry(use, wanted, draft)

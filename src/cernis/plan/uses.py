@@ -95,11 +95,11 @@ def _needed_lists(rule: StaticRule) -> frozenset[str]:
             needs[step.intervals] = frozenset([step.intervals])
         elif isinstance(step, IntervalOperation):
             needs[step.output] = _needs(step.operator, [needs[name] for name in step.inputs])
-    found = needs.get(rule.output, frozenset())
+    needed = needs.get(rule.output, frozenset())
     for step in rule.body:
         if isinstance(step, NotEmpty) and not step.negated:
-            found |= needs[step.intervals]
-    return found
+            needed |= needs[step.intervals]
+    return needed
 
 
 def _needs(operator: str, inputs: list[frozenset[str]]) -> frozenset[str]:

@@ -29,8 +29,8 @@ from cernis.plan.cycle_causes import (
     INITIATION,
     INPUT,
     STATE,
-    Asked,
     Cause,
+    CycleCondition,
     UnfitError,
 )
 from cernis.plan.logical import Definition, InitialPoints, names_in
@@ -76,7 +76,7 @@ class Group:
 class Condition:
     """What records ask of an instance each: the arguments, and the value or its code."""
 
-    asked: Asked
+    asked: CycleCondition
     of: Group
     columns: list[Array]
     length: int
@@ -108,7 +108,7 @@ class Batch:
     values: Integers | None = None
     conditions: Sequence[Condition] = ()
     times: Integers | None = None
-    driver: tuple[Asked, Integers] | None = None
+    driver: tuple[CycleCondition, Integers] | None = None
 
 
 @dataclass(slots=True)
@@ -176,7 +176,7 @@ class Grounded:
 
     def _add(
         self, cause: Cause, rows: Rows, times: Integers | None = None,
-        driver: tuple[Asked, Integers] | None = None,
+        driver: tuple[CycleCondition, Integers] | None = None,
     ) -> None:  # fmt: skip
         group = self.groups[cause.relation]
         conditions = [self._condition(asked, rows) for asked in cause.asks]
@@ -238,7 +238,7 @@ class Grounded:
 
     # -- conditions -------------------------------------------------------------------------
 
-    def _condition(self, asked: Asked, rows: Rows) -> Condition:
+    def _condition(self, asked: CycleCondition, rows: Rows) -> Condition:
         if asked.kind == STATE:
             return self._of_state(asked, rows)
         is_input = asked.kind == INPUT
@@ -268,7 +268,7 @@ class Grounded:
             return recoded(rows.columns[term.name], group.value_domain, rows.length)
         return int(constant_column(term, group.value_domain).data[0])
 
-    def _of_state(self, asked: Asked, rows: Rows) -> Condition:
+    def _of_state(self, asked: CycleCondition, rows: Rows) -> Condition:
         """What is asked of a fluent that the cycle does not define; a value is an argument."""
         relation = asked.relation
         if relation not in self.states:
@@ -283,7 +283,7 @@ class Grounded:
         ]
         return Condition(asked, group, columns, rows.length, None)
 
-    def _of_input(self, asked: Asked, rows: Rows) -> Group:
+    def _of_input(self, asked: CycleCondition, rows: Rows) -> Group:
         """What is asked of an input event: the arguments that have values."""
         free = [
             arg.name for arg in asked.args
@@ -323,7 +323,7 @@ class Grounded:
                     self._drive(cause, cause.driver, low, high)
         raise UnfitError
 
-    def _drive(self, cause: Cause, driver: Asked, low: int, high: int) -> None:
+    def _drive(self, cause: Cause, driver: CycleCondition, low: int, high: int) -> None:
         group = self.groups[driver.relation]
         rows = Rows(high - low, {ROW: Column(np.arange(low, high))})
         given = group.arguments(low, high)

@@ -48,8 +48,8 @@ from cernis.plan.cycle_causes import (
     START,
     STATE,
     TERMINATION,
-    Asked,
     Cause,
+    CycleCondition,
     UnfitError,
     causes_of,
 )
@@ -226,7 +226,7 @@ class _Walk:
                 driver, group = batch.driver[0], self.grounded.groups[batch.driver[0].relation]
                 self._slots_of(driver, group, self._driver_value(driver, group))
 
-    def _driver_value(self, driver: Asked, group: Group) -> int | None:
+    def _driver_value(self, driver: CycleCondition, group: Group) -> int | None:
         from cernis.operators.query_context import constant_column
         from cernis.syntax.tree import Variable
 
@@ -241,7 +241,7 @@ class _Walk:
             self._slots += len(self._groups[at].instances)
         return self._classes[at][action]
 
-    def _slots_of(self, asked: Asked, group: Group, value: Integers | int | None) -> int:
+    def _slots_of(self, asked: CycleCondition, group: Group, value: Integers | int | None) -> int:
         """The first slot of the class that a condition or driver asks about."""
         at = next(at for at, own in enumerate(self._groups) if own is group)
         if asked.kind in (EVENT, INPUT):

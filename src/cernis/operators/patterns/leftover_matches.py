@@ -21,12 +21,12 @@ from cernis.operators.patterns.matches import arriving, shared_groups
 from cernis.operators.patterns.pairing import joined
 from cernis.operators.patterns.pattern_operators import USED, refined, side_rows
 from cernis.operators.query_context import Context
-from cernis.plan.pattern_steps import Conditions, Join, Occurrences, Part, Refine, Slide, Step
+from cernis.plan.pattern_steps import Conditions, Join, Occurrences, Refine, Slide, Step, StepUse
 from cernis.tables.columns import Rows
 from cernis.tables.event_tables import EventTable, first_rows
 
 
-def is_simple(part: Part) -> bool:
+def is_simple(part: StepUse) -> bool:
     """Is a part made of occurrences, perhaps with conditions on them?"""
     step = part.step
     if isinstance(step, Refine):
@@ -34,7 +34,7 @@ def is_simple(part: Part) -> bool:
     return isinstance(step, Occurrences)
 
 
-def occurrences_below(part: Part) -> Occurrences:
+def occurrences_below(part: StepUse) -> Occurrences:
     """The occurrences that a simple part is made of."""
     step = part.step
     return occurrences_below(step.part) if isinstance(step, Refine) else _as_occurrences(step)

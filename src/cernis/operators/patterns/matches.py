@@ -25,7 +25,7 @@ from cernis.kernels.order import (
 )
 from cernis.operators.definitions.instance_keys import InstanceKeys
 from cernis.operators.query_context import Context, recoded
-from cernis.plan.pattern_steps import Part
+from cernis.plan.pattern_steps import StepUse
 from cernis.tables.columns import Column, Rows
 from cernis.tables.event_tables import first_rows
 
@@ -44,7 +44,7 @@ def are_points(rows: Rows) -> bool:
     return end is not None and start.data is end.data and start.index is end.index
 
 
-def called(part: Part, matches: Sequence[Rows]) -> list[Rows]:
+def called(part: StepUse, matches: Sequence[Rows]) -> list[Rows]:
     """The matches of a step under the names that its variables have where it is used."""
     names = dict(zip(part.step.names, part.names, strict=True))
     return [

@@ -25,16 +25,16 @@ from cernis.plan.pattern_steps import (
     Join,
     Longest,
     Occurrences,
-    Part,
     Refine,
     Slide,
     Step,
+    StepUse,
 )
 from cernis.tables.columns import Column, Rows
 from cernis.tables.event_tables import EventTable, stacked
 
 
-def matches(part: Part, context: Context) -> list[Rows]:
+def matches(part: StepUse, context: Context) -> list[Rows]:
     """The matches of a part under the names it has there; tables that are not empty first."""
     return called(part, _evaluated(part.step, context))
 
@@ -74,7 +74,7 @@ USED = "<used>"
 """A column with the occurrence that a row of `side_rows` is made of."""
 
 
-def side_rows(part: Part, table: EventTable, context: Context) -> Rows:
+def side_rows(part: StepUse, table: EventTable, context: Context) -> Rows:
     """The matches of a part, made of given occurrences; each row names its occurrence."""
     step = part.step
     if isinstance(step, Refine):
@@ -169,7 +169,7 @@ def refined(around: Around, rows: Rows, context: Context) -> Rows:
     return rows.where(np.broadcast_to(short, rows.length)).settled()
 
 
-def _first_part(step: Join | Refine, part: Part, context: Context) -> list[Rows]:
+def _first_part(step: Join | Refine, part: StepUse, context: Context) -> list[Rows]:
     """The matches of a step's first part; where it is known what it needs, no others."""
     if id(step) not in context.leftover:
         return matches(part, context)
