@@ -53,13 +53,13 @@ def _panel(
         x, y = place(low + share * (high - low), share)
         parts.append(_text(left - 4, y + 4, f"{share:g}", "end"))
         parts.append(_text(x, bottom + 16, f"{low + share * (high - low):g}", "middle"))
-    for at, (name, line) in enumerate(lines.items()):
-        colour = _COLOURS[at % len(_COLOURS)]
+    for index, (name, line) in enumerate(lines.items()):
+        colour = _COLOURS[index % len(_COLOURS)]
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*each) for each in sorted(line)))
         parts.append(
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>'
         )
-        parts.append(_text(left + 8, bottom - 10 - 16 * at, name, "start", colour=colour))
+        parts.append(_text(left + 8, bottom - 10 - 16 * index, name, "start", colour=colour))
     return parts
 
 

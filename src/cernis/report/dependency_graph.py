@@ -77,7 +77,7 @@ def _label(vertex: Vertex) -> str:
 def as_dot(graph: Dependencies, catalogue: Catalogue, inputs: bool = True) -> str:
     """The graph in the language of Graphviz; delayed edges are dashed, components are boxes."""
     drawing = _drawing(graph, catalogue, inputs)
-    names = {vertex: f"v{at}" for at, vertex in enumerate(drawing.kinds)}
+    names = {vertex: f"v{number}" for number, vertex in enumerate(drawing.kinds)}
     lines = [
         "digraph dependencies {",
         "  rankdir=LR;",
@@ -89,11 +89,13 @@ def as_dot(graph: Dependencies, catalogue: Catalogue, inputs: bool = True) -> st
         fill, line = _FILL[drawing.kinds[vertex]]
         label = _label(vertex).replace("\\", "\\\\").replace('"', '\\"')
         lines.append(f'  {name} [label="{label}", fillcolor="{fill}", color="{line}"];')
-    for at, component in enumerate(drawing.components):
+    for number, component in enumerate(drawing.components):
         if len(component.vertices) > 1:
             members = "; ".join(names[vertex] for vertex in component.vertices)
             label = "cyclic" if component.cyclic else ""
-            lines.append(f'  subgraph cluster_{at} {{ style=dotted; label="{label}"; {members}; }}')
+            lines.append(
+                f'  subgraph cluster_{number} {{ style=dotted; label="{label}"; {members}; }}'
+            )
     by_level: dict[int, list[str]] = defaultdict(list)
     for vertex, level in drawing.levels.items():
         by_level[level].append(names[vertex])
@@ -197,11 +199,11 @@ def _across(places: list[tuple[int, int]]) -> str:
     """A curve from column to column that crosses those between on a level."""
     (x, y), *others = places
     path = f"M{x + _WIDTH} {y}"
-    for at, (next_x, next_y) in enumerate(others, 1):
-        start, end = x + _WIDTH, next_x - (1 if at == len(others) else 0)
+    for number, (next_x, next_y) in enumerate(others, 1):
+        start, end = x + _WIDTH, next_x - (1 if number == len(others) else 0)
         bend = (end - start) // 2
         path += f" C{start + bend} {y} {end - bend} {next_y} {end} {next_y}"
-        if at < len(others):
+        if number < len(others):
             path += f" H{next_x + _WIDTH}"
         x, y = next_x, next_y
     return path

@@ -1,4 +1,4 @@
-"""Rows for a layered drawing: what is joined lies near, and no edge runs behind a vertex.
+"""Rows for a layered drawing: what is joined lies near, and no edge is hidden by a vertex.
 
 Vertices stand in columns, by level. An edge over several levels passes the columns between in
 lanes of their own, and all edges of a vertex share its lane, so they part as late as they can.
@@ -43,10 +43,10 @@ class _Unit(Generic[V]):
 
     def middles(self) -> Iterable[tuple[Spot[V], float]]:
         """The spots with their places, measured down the column."""
-        at = self.top + (PADDING if len(self.spots) > 1 else 0)
+        top = self.top + (PADDING if len(self.spots) > 1 else 0)
         for spot in self.spots:
-            yield spot, at + _height(spot) / 2
-            at += _height(spot)
+            yield spot, top + _height(spot) / 2
+            top += _height(spot)
 
 
 def _height(spot: object) -> int:
@@ -169,10 +169,10 @@ class _Layout(Generic[V]):
         self._stack_column(column)
 
     def _mean(self, spot: Spot[V], near: Mapping[Spot[V], list[Spot[V]]]) -> float:
-        own = near.get(spot)
-        if not own:
+        neighbours = near.get(spot)
+        if not neighbours:
             return self.middle[spot]
-        return sum(map(self.middle.__getitem__, own)) / len(own)
+        return sum(map(self.middle.__getitem__, neighbours)) / len(neighbours)
 
     def _pull(self, unit: _Unit[V]) -> float:
         """How far the neighbours of a unit are from it, in the mean."""

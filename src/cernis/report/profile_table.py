@@ -46,10 +46,10 @@ def as_text(
     costs: Iterable[tuple[str, Span, Measured]], rules: Iterable[Span], sources: Sources
 ) -> str:
     """The table. Costs are by operator and the span of its literal; rules are their spans."""
-    found = _by_rule(costs, rules)
-    whole = sum(rule.seconds for rule in found)
+    measured_rules = _by_rule(costs, rules)
+    whole = sum(rule.seconds for rule in measured_rules)
     lines = [f"{'time':>9}  {'share':>5}  {'calls':>7}  {'rows in':>11}  {'rows out':>11}"]
-    for rule in sorted(found, key=lambda rule: -rule.seconds):
+    for rule in sorted(measured_rules, key=lambda rule: -rule.seconds):
         share = rule.seconds / whole if whole else 0.0
         place = sources.place(rule.span)
         title = f"{place}  " if place else ""

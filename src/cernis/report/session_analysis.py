@@ -23,10 +23,10 @@ def _stages(analysis: Analysis, plan: Plan) -> Iterator[str]:
     inside = sum(analysis.timing.seconds.values())
     yield f"{'time':>11}  {'share':>5}  {'changes':>11}  {'held':>11}"
     for stage in plan.stages:
-        own = {relation for stratum in stage.strata for relation in stratum.relations}
+        defined = {relation for stratum in stage.strata for relation in stratum.relations}
         times = {
             relations: seconds for relations, seconds in analysis.timing.seconds.items()
-            if own & set(relations)
+            if defined & set(relations)
         }  # fmt: skip
         yield f"\n{_time(sum(times.values()), whole)}  stage {stage.number}, {division(stage)}"
         for relations, seconds in sorted(times.items(), key=lambda each: -each[1]):
@@ -35,12 +35,12 @@ def _stages(analysis: Analysis, plan: Plan) -> Iterator[str]:
     yield f"{_time(whole, whole)}  in all"
 
 
-def _stratum(relations: tuple[Relation, ...], told: str, analysis: Analysis) -> Iterator[str]:
+def _stratum(relations: tuple[Relation, ...], time_taken: str, analysis: Analysis) -> Iterator[str]:
     """A stratum in one line, or one line for each of its definitions below it."""
     if len(relations) == 1:
-        yield f"{told}  {_rows(relations[0], analysis)}    {relations[0]}"
+        yield f"{time_taken}  {_rows(relations[0], analysis)}    {relations[0]}"
         return
-    yield f"{told}  {'':>24}    {len(relations)} definitions together"
+    yield f"{time_taken}  {'':>24}    {len(relations)} definitions together"
     for relation in relations:
         yield f"{'':>18}  {_rows(relation, analysis)}      {relation}"
 
@@ -58,27 +58,27 @@ def _queries(analysis: Analysis) -> Iterator[str]:
         f"{'query':>12}  {'held':>11}  {'new':>9}  {'late':>9}  {'estimate':>11}  "
         f"{'way':<12} {'changes':>9}  {'time':>11}"
     )
-    found = analysis.queries
-    if len(found) <= 2 * _EDGE + 1:
-        yield from map(_query, found)
+    queries = analysis.queries
+    if len(queries) <= 2 * _EDGE + 1:
+        yield from map(_query, queries)
     else:
-        yield from map(_query, found[:_EDGE])
-        yield f"{'...':>12}  {len(found) - 2 * _EDGE:,} more"
-        yield from map(_query, found[-_EDGE:])
-    incremental = sum(asked.is_incremental for asked in found)
+        yield from map(_query, queries[:_EDGE])
+        yield f"{'...':>12}  {len(queries) - 2 * _EDGE:,} more"
+        yield from map(_query, queries[-_EDGE:])
+    incremental = sum(each.is_incremental for each in queries)
     yield (
-        f"\n{len(found):,} queries, {incremental:,} of them from what had changed. That pays where "
-        "the window holds more\nrecords than the estimate: what a query costs so, in records "
-        "evaluated from scratch."
+        f"\n{len(queries):,} queries, {incremental:,} of them from what had changed. "
+        "That pays where the window holds more\nrecords than the estimate: what a query costs so, "
+        "in records evaluated from scratch."
     )
     if not analysis.may_be_incremental:
         yield "This program is evaluated from scratch at every query."
 
 
-def _query(asked: Asked) -> str:
-    choice = asked.choice
-    way = "incremental" if asked.is_incremental else "scratch"
+def _query(query: Asked) -> str:
+    choice = query.choice
+    way = "incremental" if query.is_incremental else "scratch"
     return (
-        f"{asked.query:>12}  {choice.held:>11,}  {choice.new:>9,}  {choice.late:>9,}  "
-        f"{choice.estimate:>11,}  {way:<12} {asked.changes:>9,}  {asked.seconds * 1e3:>8,.1f} ms"
+        f"{query.query:>12}  {choice.held:>11,}  {choice.new:>9,}  {choice.late:>9,}  "
+        f"{choice.estimate:>11,}  {way:<12} {query.changes:>9,}  {query.seconds * 1e3:>8,.1f} ms"
     )
