@@ -35,7 +35,7 @@ app = typer.Typer(
 )
 
 
-class Format(StrEnum):
+class DiagnosticFormat(StrEnum):
     """How diagnostics are written."""
 
     TEXT = "text"
@@ -80,7 +80,9 @@ def check(
     rules: Rules,
     facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
     dialect: Dialect = None,
-    format_: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
+    format_: Annotated[
+        DiagnosticFormat, typer.Option("--format", help="How to write it.")
+    ] = DiagnosticFormat.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings are errors.")] = False,
 ) -> None:
     """Say what is wrong with a program, all of it at once."""
@@ -88,18 +90,20 @@ def check(
     from cernis.report.diagnostics import as_github, as_json, as_text, summary
 
     checked = check_source(rules, facts, dialect, facts_follow=not facts)
-    found = checked.diagnostics
-    if format_ is Format.JSON:
-        say(as_json(found, checked.sources))
-    elif format_ is Format.GITHUB:
-        if found:
-            say(as_github(found, checked.sources))
+    diagnostics = checked.diagnostics
+    if format_ is DiagnosticFormat.JSON:
+        say(as_json(diagnostics, checked.sources))
+    elif format_ is DiagnosticFormat.GITHUB:
+        if diagnostics:
+            say(as_github(diagnostics, checked.sources))
     else:
-        if found:
-            say(as_text(found, checked.sources, is_coloured(sys.stdout)) + "\n")
-        said = f"{rules}: {summary(found)}", _inventory(checked), _dialect(checked)
+        if diagnostics:
+            say(as_text(diagnostics, checked.sources, is_coloured(sys.stdout)) + "\n")
+        said = f"{rules}: {summary(diagnostics)}", _inventory(checked), _dialect(checked)
         say("; ".join(filter(None, said)))
-    worst = checked.has_errors or (strict and any(str(d.severity) == "warning" for d in found))
+    worst = checked.has_errors or (
+        strict and any(str(d.severity) == "warning" for d in diagnostics)
+    )
     raise typer.Exit(1 if worst else 0)
 
 
@@ -206,10 +210,10 @@ def _analysed(
     from cernis.session.settings import settings
 
     try:
-        found = analyze(program.plan, inputs, settings(window, step), config)
+        analysis = analyze(program.plan, inputs, settings(window, step), config)
     except DataError as error:
         stop(str(error), 2)
-    return as_text(found, program.plan)
+    return as_text(analysis, program.plan)
 
 
 def _expanded(rules: Path) -> str:

@@ -16,7 +16,7 @@ import typer
 
 from cernis.cli.console import say, stop
 from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
-from cernis.cli.spark_command import Asked, run_on_spark, see_all, spark_settings
+from cernis.cli.spark_command import RunRequest, run_on_spark, see_all, spark_settings
 from cernis.cli.uncertain_commands import (
     Durations,
     Memory,
@@ -38,7 +38,7 @@ _SHOWN = 5
 """How many of the records set aside are shown where no file can tell."""
 
 
-class Format(StrEnum):
+class ResultFormat(StrEnum):
     """How results are written."""
 
     PARQUET = "parquet"
@@ -71,7 +71,7 @@ def run(
         _file("--output", "-o", help="A folder for the result; else it is printed.", metavar="DIR"),
     ] = None,
     format_: Annotated[
-        Format | None,
+        ResultFormat | None,
         typer.Option("--format", help="How to write it; into a folder, parquet unless said."),
     ] = None,
     overwrite: Annotated[
@@ -134,8 +134,8 @@ def run(
     ] = False,
 ) -> None:
     """Recognise: when did what hold, given these records?"""
-    wanted = format_ or (Format.PARQUET if output else Format.TEXT)
-    if output is None and wanted is not Format.TEXT:
+    wanted = format_ or (ResultFormat.PARQUET if output else ResultFormat.TEXT)
+    if output is None and wanted is not ResultFormat.TEXT:
         stop(f"--format {wanted} needs --output, a folder for the result", 2)
     program = load_program(rules, facts, dialect)
     tell_of_compilation()
@@ -154,8 +154,10 @@ def run(
     except DataError as error:
         stop(str(error), 2)
     if on_spark:
-        asked = Asked(program, inputs, chosen, config, strict, partitioned, likely, probabilities)
-        summary = run_on_spark(asked, output, wanted, master, more)
+        request = RunRequest(
+            program, inputs, chosen, config, strict, partitioned, likely, probabilities
+        )
+        summary = run_on_spark(request, output, wanted, master, more)
         conclude(summary, program, allow_unused)
         return
     costs = Profile() if profile else None
@@ -163,14 +165,14 @@ def run(
         from cernis.session.recognise import recognise_uncertain
 
         with _progress(inputs) as (progress, read):
-            found = recognise_uncertain(
+            likely_result = recognise_uncertain(
                 program.plan, inputs, chosen, likely, mapping=config, strict=strict,
                 profile=costs, progress=progress, on_read=read,
             )  # fmt: skip
-        write_likely(found, output, wanted, probabilities)
+        write_likely(likely_result, output, wanted, probabilities)
         if costs is not None:
             say_costs(costs, program)
-        conclude(found.summary, program, allow_unused)
+        conclude(likely_result.summary, program, allow_unused)
         return
     with _progress(inputs) as (progress, read):
         result = recognise(
@@ -204,11 +206,11 @@ def _is_for_spark(
     from cernis.records.record_sources import STANDARD_INPUT
 
     piped = any(str(file) == STANDARD_INPUT for file in inputs)
-    asked = {"a pipe": piped, "--per-query": per_query, "--profile": profile}
-    what = next((name for name, is_asked in asked.items() if is_asked), None)
-    if engine is Engine.SPARK and what is not None:
-        raise DataError(f"{what} needs --engine local")
-    return engine is not Engine.LOCAL and what is None
+    local_only = {"a pipe": piped, "--per-query": per_query, "--profile": profile}
+    reason = next((name for name, is_asked in local_only.items() if is_asked), None)
+    if engine is Engine.SPARK and reason is not None:
+        raise DataError(f"{reason} needs --engine local")
+    return engine is not Engine.LOCAL and reason is None
 
 
 def _look_ahead(inputs: list[Path], output: Path | None, overwrite: bool, on_spark: bool) -> None:
@@ -225,7 +227,7 @@ def _look_ahead(inputs: list[Path], output: Path | None, overwrite: bool, on_spa
         claim(output, overwrite)
 
 
-def write_result(result: Result, output: Path | None, format_: Format) -> None:
+def write_result(result: Result, output: Path | None, format_: ResultFormat) -> None:
     """Print a result or write it into a folder, and say what came of it."""
     from cernis.answers.writers import SET_ASIDE, OutputFormat, write
 
@@ -262,11 +264,11 @@ def say_costs(costs: Profile, program: Program) -> None:
 
 def say_set_aside(summary: Summary) -> None:
     """Show some of the records that were not used."""
-    found = [*summary.set_aside, *summary.too_late]
-    for aside in found[:_SHOWN]:
+    unused = [*summary.set_aside, *summary.too_late]
+    for aside in unused[:_SHOWN]:
         say(f"set aside: {aside}", err=True)
-    if len(found) > _SHOWN:
-        say(f"and {len(found) - _SHOWN} more; with --output, a file lists them", err=True)
+    if len(unused) > _SHOWN:
+        say(f"and {len(unused) - _SHOWN} more; with --output, a file lists them", err=True)
 
 
 # -- the summary -------------------------------------------------------------------------------

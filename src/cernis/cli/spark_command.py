@@ -19,7 +19,7 @@ from cernis.errors import CernisError, DataError
 
 if TYPE_CHECKING:
     from cernis.answers.result import Summary
-    from cernis.cli.run_command import Format
+    from cernis.cli.run_command import ResultFormat
     from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
     from cernis.program import Program
     from cernis.records.record_columns import SetAside
@@ -35,7 +35,7 @@ _EVERY = 0.2
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunRequest:
     """What is to be run."""
 
     program: Program
@@ -50,15 +50,15 @@ class Asked:
     probabilities: bool = False
 
 
-def spark_settings(given: list[str]) -> dict[str, str]:
+def spark_settings(options: list[str]) -> dict[str, str]:
     """Settings of Spark's from `--conf` options; one without `=` is a DataError."""
-    found = {}
-    for each in given:
+    values = {}
+    for each in options:
         key, equals, value = each.partition("=")
         if not equals or not key.strip():
             raise DataError(f"--conf {each} must be like spark.driver.memory=4g")
-        found[key.strip()] = value.strip()
-    return found
+        values[key.strip()] = value.strip()
+    return values
 
 
 def see_all(inputs: list[Path]) -> None:
@@ -69,7 +69,11 @@ def see_all(inputs: list[Path]) -> None:
 
 
 def run_on_spark(
-    asked: Asked, output: Path | None, format_: Format, master: str, conf: dict[str, str]
+    request: RunRequest,
+    output: Path | None,
+    format_: ResultFormat,
+    master: str,
+    conf: dict[str, str],
 ) -> Summary:
     """Recognise on Spark, and print or write the result; gives what became of the records."""
     began = time.perf_counter()
@@ -79,43 +83,47 @@ def run_on_spark(
         spark = session(master, conf)
     started = time.perf_counter() - began
     try:
-        return _run(asked, output, format_, spark, f"{master}, started in {started:.1f} s")
+        return _run(request, output, format_, spark, f"{master}, started in {started:.1f} s")
     finally:
         spark.stop()
 
 
-def _run(asked: Asked, output: Path | None, format_: Format, spark: Any, where: str) -> Summary:
-    from cernis.cli.run_command import Format, write_result
+def _run(
+    request: RunRequest, output: Path | None, format_: ResultFormat, spark: Any, where: str
+) -> Summary:
+    from cernis.cli.run_command import ResultFormat, write_result
     from cernis.spark.batch.batch_run import recognise_plan
 
-    if asked.likely is not None:
-        return _run_uncertain(asked, asked.likely, output, format_, spark, where)
+    if request.likely is not None:
+        return _run_uncertain(request, request.likely, output, format_, spark, where)
     began = time.perf_counter()
     with said():
-        found = recognise_plan(
-            asked.program.plan,
-            asked.inputs,
-            asked.settings,
-            asked.config,
+        recognised = recognise_plan(
+            request.program.plan,
+            request.inputs,
+            request.settings,
+            request.config,
             spark=spark,
-            partitioned=asked.partitioned or None,
+            partitioned=request.partitioned or None,
         )
-        if output is not None and format_ is Format.PARQUET:
-            written = _watched(spark, lambda: _write(found, output, asked.strict), found.read)
-            _say_written(written, found, output, where, time.perf_counter() - began)
+        if output is not None and format_ is ResultFormat.PARQUET:
+            written = _watched(
+                spark, lambda: _write(recognised, output, request.strict), recognised.read
+            )
+            _say_written(written, recognised, output, where, time.perf_counter() - began)
             return written.summary
-        result, moved = _watched(spark, found.collected, found.read)
-        if asked.strict:
+        result, moved = _watched(spark, recognised.collected, recognised.read)
+        if request.strict:
             _refuse(result.summary.records, result.summary.set_aside)
     result.summary = replace(result.summary, seconds=time.perf_counter() - began)
-    say(f"spark: {where}; {_exchanges(found, moved)}", err=True)
+    say(f"spark: {where}; {_exchanges(recognised, moved)}", err=True)
     write_result(result, output, format_)
     return result.summary
 
 
 def _run_uncertain(
-    asked: Asked, likely: UncertainSettings, output: Path | None, format_: Format, spark: Any,
-    where: str,
+    request: RunRequest, likely: UncertainSettings, output: Path | None, format_: ResultFormat,
+    spark: Any, where: str,
 ) -> Summary:  # fmt: skip
     from cernis.cli.uncertain_commands import write_likely
     from cernis.spark.batch.uncertain_batch import recognise_uncertain_plan
@@ -124,27 +132,32 @@ def _run_uncertain(
     with said(), warnings.catch_warnings():
         # What runs in one partition is said below.
         warnings.simplefilter("ignore", UserWarning)
-        found = recognise_uncertain_plan(
-            asked.program.plan, asked.inputs, asked.settings, likely, asked.config, spark=spark
+        recognised = recognise_uncertain_plan(
+            request.program.plan,
+            request.inputs,
+            request.settings,
+            likely,
+            request.config,
+            spark=spark,
         )
-        if asked.strict:
-            _refuse(found.told.records, found.told.set_aside)
-        result = _watched(spark, found.collected, lambda: found.records)
+        if request.strict:
+            _refuse(recognised.told.records, recognised.told.set_aside)
+        result = _watched(spark, recognised.collected, lambda: recognised.records)
     result.summary = replace(result.summary, seconds=time.perf_counter() - began)
-    many = "s" if found.job.buckets != 1 else ""
-    say(f"spark: {where}; {found.job.buckets} partition{many}", err=True)
-    write_likely(result, output, format_, asked.probabilities)
+    many = "s" if recognised.job.buckets != 1 else ""
+    say(f"spark: {where}; {recognised.job.buckets} partition{many}", err=True)
+    write_likely(result, output, format_, request.probabilities)
     return result.summary
 
 
-def _write(found: Recognised, output: Path, strict: bool) -> Written:
+def _write(recognised: Recognised, output: Path, strict: bool) -> Written:
     from cernis.spark.batch.answer_files import write
 
     def refuse(summary: Summary) -> None:
         if strict:
             _refuse(summary.records, summary.set_aside)
 
-    return write(found, output, refuse)
+    return write(recognised, output, refuse)
 
 
 def _refuse(count: int, set_aside: Iterable[SetAside]) -> None:
@@ -175,7 +188,7 @@ def said() -> Iterator[None]:
 
 
 def _say_written(
-    written: Written, found: Recognised, output: Path, where: str, seconds: float
+    written: Written, recognised: Recognised, output: Path, where: str, seconds: float
 ) -> None:
     from cernis.cli.run_command import found_lines, record_lines, say_summary
 
@@ -184,8 +197,8 @@ def _say_written(
     say_summary([
         *record_lines(summary),
         ("spark", where),
-        ("stages", _stages(found)),
-        ("exchange", _exchanges(found, written.exchanged)),
+        ("stages", _stages(recognised)),
+        ("exchange", _exchanges(recognised, written.exchanged)),
         *found_lines(summary, sum(written.intervals.values()), written.pairs,
                      written.happenings or None, 0.0),
     ])  # fmt: skip
@@ -201,22 +214,22 @@ def _say_table(intervals: dict[str, int]) -> None:
         say(f"{name:<{width}}  {count:>12,}")
 
 
-def _exchanges(found: Recognised, moved: Exchanged) -> str:
-    if not found.exchanges:
+def _exchanges(recognised: Recognised, moved: Exchanged) -> str:
+    if not recognised.exchanges:
         return "small input, one task"
-    many = "s" if found.exchanges != 1 else ""
+    many = "s" if recognised.exchanges != 1 else ""
     slices = f", {moved.slices:,} slices of time" if moved.slices else ""
     return (
-        f"{found.exchanges} exchange{many} over {found.job.buckets} partitions, "
+        f"{recognised.exchanges} exchange{many} over {recognised.job.buckets} partitions, "
         f"{moved.rows:,} rows, {moved.size / 1e6:,.1f} MB, skew {moved.skew:.2f}{slices}"
     )
 
 
-def _stages(found: Recognised) -> str:
+def _stages(recognised: Recognised) -> str:
     """The stages, each with its key."""
     return ", ".join(
         f"{stage.number} by {', '.join(stage.key)}" if stage.key else f"{stage.number} in one piece"
-        for stage in found.plan.stages
+        for stage in recognised.plan.stages
     )
 
 
@@ -226,15 +239,15 @@ def _stages(found: Recognised) -> str:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Lead what the Java machine says while it starts, and later, to a file; show it on failure."""
-    with tempfile.TemporaryFile() as told:
+    with tempfile.TemporaryFile() as messages:
         kept = os.dup(2)
-        os.dup2(told.fileno(), 2)
+        os.dup2(messages.fileno(), 2)
         try:
             yield
         except BaseException:
             os.dup2(kept, 2)
-            told.seek(0)
-            lines = told.read().decode("utf-8", "replace").splitlines()
+            messages.seek(0)
+            lines = messages.read().decode("utf-8", "replace").splitlines()
             for line in [each for each in lines if "ERROR" in each][-5:]:
                 say(line, err=True)
             raise
@@ -280,7 +293,7 @@ def _show_tasks(spark: Any, thread: threading.Thread, read: Callable[[], int]) -
             thread.join(_EVERY)
             done, total = _tasks(tracker)
             if total:
-                told = f"{done}/{total} tasks{speed.told(read(), time.perf_counter() - began)}"
+                told = f"{done}/{total} tasks{speed.in_words(read(), time.perf_counter() - began)}"
                 bar.update(task, completed=done, total=total, description=told)
 
 
@@ -291,11 +304,11 @@ class Speed:
     records: int = 0
     seconds: float = 0.0
 
-    def told(self, records: int, seconds: float) -> str:
+    def in_words(self, records: int, seconds: float) -> str:
         """The speed as of now, in words; nothing before the first task is done.
 
         >>> speed = Speed()
-        >>> speed.told(0, 1.0), speed.told(3000, 2.0), speed.told(3000, 4.0)
+        >>> speed.in_words(0, 1.0), speed.in_words(3000, 2.0), speed.in_words(3000, 4.0)
         ('', ', 1,500 events a second', ', 1,500 events a second')
         """
         if records > self.records:
@@ -309,8 +322,8 @@ def _tasks(tracker: Any) -> tuple[int, int]:
     for job in tracker.getActiveJobsIds():
         info = tracker.getJobInfo(job)
         for stage in info.stageIds if info else ():
-            own = tracker.getStageInfo(stage)
-            if own is not None:
-                done += own.numCompletedTasks
-                total += own.numTasks
+            progress = tracker.getStageInfo(stage)
+            if progress is not None:
+                done += progress.numCompletedTasks
+                total += progress.numTasks
     return done, total

@@ -41,7 +41,7 @@ _EVERY = 0.5
 """Seconds between two looks at a stream."""
 
 
-class Policy(StrEnum):
+class ReportPolicy(StrEnum):
     """When intervals are reported."""
 
     EARLY = "early"
@@ -52,7 +52,7 @@ class Policy(StrEnum):
 Window = Annotated[str, typer.Option(help="How far back a query sees: 7200, or 2h.")]
 Step = Annotated[str | None, typer.Option(help="The time from query to query.")]
 Lateness = Annotated[str, typer.Option(help="How long a query waits for records that are late.")]
-PolicyOption = Annotated[Policy, typer.Option(help="When intervals are reported.")]
+PolicyOption = Annotated[ReportPolicy, typer.Option(help="When intervals are reported.")]
 SinkOption = Annotated[
     str,
     typer.Option(
@@ -84,7 +84,7 @@ Conf = Annotated[
 
 
 @dataclass(frozen=True)
-class Asked:
+class StreamRequest:
     """What a stream is to do."""
 
     program: Program
@@ -112,7 +112,7 @@ def stream(
     dialect: Dialect = None,
     step: Step = None,
     lateness: Lateness = "0",
-    policy: PolicyOption = Policy.EARLY,
+    policy: PolicyOption = ReportPolicy.EARLY,
     sink: SinkOption = "console",
     start: Start = None,
     tick: Tick = None,
@@ -156,7 +156,7 @@ def stream(
     more["uncertain"] = _likely(
         uncertain, threshold, memory, durations, seed, relations, probabilities
     )
-    asked = _asked(
+    request = _request(
         rules, facts, dialect, sink, port, master, conf, window=window, step=step,
         lateness=lateness, policy=policy, start=start, tick=tick, future=future,
         partitions=partitions, **more,
@@ -167,10 +167,10 @@ def stream(
         events = source_of(source, checkpoint / "spool")
     except DataError as error:
         stop(str(error), 2)
-    with _session(asked) as spark:
+    with _session(request) as spark:
         with said():
-            running = _started(asked, events.stream(spark))
-        is_over = _watch(running, asked.port)
+            running = _started(request, events.stream(spark))
+        is_over = _watch(running, request.port)
     if is_over and not allow_unused:
         _conclude(running)
 
@@ -187,7 +187,7 @@ def replay(
     dialect: Dialect = None,
     step: Step = None,
     lateness: Lateness = "0",
-    policy: PolicyOption = Policy.EARLY,
+    policy: PolicyOption = ReportPolicy.EARLY,
     sink: SinkOption = "console",
     start: Start = None,
     tick: Tick = None,
@@ -213,7 +213,7 @@ def replay(
 ) -> None:  # fmt: skip
     """Send history through the streaming path, as if it came now, at any speed."""
     with tempfile.TemporaryDirectory(prefix="cernis-replay-") as folder:
-        asked = _asked(
+        request = _request(
             rules, facts, dialect, sink, port, master, conf, window=window, step=step,
             lateness=lateness, policy=policy, start=start, tick=tick, future=future,
             partitions=partitions,
@@ -222,7 +222,7 @@ def replay(
         uncertain, threshold, memory, durations, seed, relations, probabilities
     ),
         )  # fmt: skip
-        running = _replay(asked, inputs, slice_ or step or window, _speed(speed), Path(folder))
+        running = _replay(request, inputs, slice_ or step or window, _speed(speed), Path(folder))
     if running is not None and not allow_unused:
         _conclude(running)
 
@@ -246,55 +246,55 @@ def _likely(
 
 def _speed(text: str) -> float | None:
     try:
-        found = None if text == "max" else float(text)
+        value = None if text == "max" else float(text)
     except ValueError:
-        found = 0.0
-    if found is not None and not 0 < found < float("inf"):
+        value = 0.0
+    if value is not None and not 0 < value < float("inf"):
         stop(f"--speed is max or a positive number, not {text}", 2)
-    return found
+    return value
 
 
-def _asked(
+def _request(
     rules: Path, facts: list[Path], dialect: str | None, sink: str, port: int | None, master: str,
     conf: list[str], **settings: Any,
-) -> Asked:  # fmt: skip
+) -> StreamRequest:  # fmt: skip
     program = load_program(rules, facts, dialect)
     tell_of_compilation()
     if settings["lateness"] == "0":
         settings["lateness"] = 0
     try:
         _look_ahead(settings, sink)
-        return Asked(program, settings, sink, port, master, spark_settings(conf))
+        return StreamRequest(program, settings, sink, port, master, spark_settings(conf))
     except DataError as error:
         stop(str(error), 2)
 
 
-def _look_ahead(given: dict[str, Any], sink: str) -> None:
+def _look_ahead(options: dict[str, Any], sink: str) -> None:
     """Find out before Spark is started whether settings and sink can be."""
     from cernis.session.settings import length
     from cernis.session.settings import settings as checked
     from cernis.spark.sinks import sink_of
 
-    checked(given["window"], given["step"], given["start"], None, given["tick"])
+    checked(options["window"], options["step"], options["start"], None, options["tick"])
     for name in ("lateness", "future", "heartbeat"):
-        if given.get(name):
-            length(given[name], name)
+        if options.get(name):
+            length(options[name], name)
     sink_of(sink, "", None)
 
 
 @contextmanager
-def _session(asked: Asked) -> Iterator[Any]:
+def _session(request: StreamRequest) -> Iterator[Any]:
     with said(), quiet():
         from cernis.spark.spark_session import session
 
-        spark = session(asked.master, {"spark.log.level": "OFF", **asked.conf})
+        spark = session(request.master, {"spark.log.level": "OFF", **request.conf})
     try:
         yield spark
     finally:
         spark.stop()
 
 
-def _started(asked: Asked, events: Any) -> Stream:
+def _started(request: StreamRequest, events: Any) -> Stream:
     import logging
 
     from cernis.spark.streaming.notices import LOGGER
@@ -303,11 +303,11 @@ def _started(asked: Asked, events: Any) -> Stream:
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("cernis: warning: %(message)s"))
     logging.getLogger(LOGGER).handlers[:] = [handler]
-    return start_stream(asked.program, events, sink=asked.sink, **asked.settings)
+    return start_stream(request.program, events, sink=request.sink, **request.settings)
 
 
 def _replay(
-    asked: Asked, inputs: list[Path], length: str, speed: float | None, folder: Path
+    request: StreamRequest, inputs: list[Path], length: str, speed: float | None, folder: Path
 ) -> Stream | None:
     """Send history through a stream; None if it was stopped before the end."""
     from cernis.session.settings import length as length_of
@@ -317,19 +317,19 @@ def _replay(
     with said():
         pieces = history(inputs)
         first, last = bounds(pieces)
-        late = asked.settings["lateness"]
-        behind = last + (length_of(late, "lateness") if late else 0)
+        late = request.settings["lateness"]
+        last_query = last + (length_of(late, "lateness") if late else 0)
         # The first query after the last record is answered too.
-        behind += length_of(asked.settings["step"] or asked.settings["window"], "step")
+        last_query += length_of(request.settings["step"] or request.settings["window"], "step")
         staged, target = prepared(folder)
-        cut = slices(pieces, length_of(length, "slice"), staged, behind)
-    with _session(asked) as spark:
+        cut = slices(pieces, length_of(length, "slice"), staged, last_query)
+    with _session(request) as spark:
         with said():
-            running = _started(asked, files(spark, target))
+            running = _started(request, files(spark, target))
         mover = Replay(target, speed, lambda rows: _until(running, rows))
         thread = threading.Thread(target=lambda: mover.run(cut, first), daemon=True)
         thread.start()
-        is_over = _watch(running, asked.port, lambda: thread.is_alive())
+        is_over = _watch(running, request.port, lambda: thread.is_alive())
     return running if is_over else None
 
 
@@ -376,15 +376,15 @@ def _conclude(running: Stream) -> None:
 
 
 def _say_end(running: Stream) -> None:
-    own = running.metrics
+    metrics = running.metrics
     lines = [
-        ("records", f"{own.events:,}"), ("ignored", f"{own.ignored:,}"),
-        ("set aside", f"{own.set_aside:,}"), ("too late", f"{own.too_late:,}"),
-        ("files skipped", f"{own.skipped_files:,}"),
-        ("queries", f"{own.queries:,}, the last at {own.query_time}"),
-        ("changes", f"{own.inserted:,} inserted, {own.revised:,} deleted"),
-        ("state", f"{own.state_bytes / 1e6:,.1f} MB, {own.held:,} records"),
-        ("micro-batches", f"{own.batches:,}"),
+        ("records", f"{metrics.events:,}"), ("ignored", f"{metrics.ignored:,}"),
+        ("set aside", f"{metrics.set_aside:,}"), ("too late", f"{metrics.too_late:,}"),
+        ("files skipped", f"{metrics.skipped_files:,}"),
+        ("queries", f"{metrics.queries:,}, the last at {metrics.query_time}"),
+        ("changes", f"{metrics.inserted:,} inserted, {metrics.revised:,} deleted"),
+        ("state", f"{metrics.state_bytes / 1e6:,.1f} MB, {metrics.held:,} records"),
+        ("micro-batches", f"{metrics.batches:,}"),
     ]  # fmt: skip
     for aside in running.set_aside[:5]:
         say(f"set aside: {aside}", err=True)

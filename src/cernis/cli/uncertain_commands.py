@@ -67,13 +67,13 @@ def likely_settings(
     """What a run over uncertain records is to do; None if it is to be over certain ones."""
     from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
 
-    asked: dict[str, object] = {
+    uncertain_options: dict[str, object] = {
         "--memory": memory, "--durations": durations, "--probabilities": probabilities or None,
         "--uncertain-input": relations or None,
     }  # fmt: skip
     if not uncertain:
-        for name, given in asked.items():
-            if given is not None:
+        for name, value in uncertain_options.items():
+            if value is not None:
                 raise DataError(f"{name} is about uncertain records: say --uncertain, too")
         return None
     return uncertain_settings(threshold, None, memory, durations, seed, names_of(relations))
@@ -130,13 +130,14 @@ def learn_durations(
     program = load_program(rules, facts, dialect)
     result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
     own_tick = tick or program.checked.definitions.settings.tick
-    found = accuracy.learn_durations(result.answer, own_tick, result.summary.end)
+    learnt = accuracy.learn_durations(result.answer, own_tick, result.summary.end)
     try:
-        write_durations(output, found)
+        write_durations(output, learnt)
     except OSError as error:
         stop(f"{output} cannot be written: {error.strerror}", 2)
-    for name, (own, count) in sorted(found.items()):
-        say(f"{name}: {own.mean:.1f} points, deviation {own.deviation:.1f}, of {count} intervals")
+    for name, (duration, count) in sorted(learnt.items()):
+        spread = f"{duration.mean:.1f} points, deviation {duration.deviation:.1f}"
+        say(f"{name}: {spread}, of {count} intervals")
 
 
 def noise(
@@ -221,10 +222,10 @@ def score(
     result = program.run_uncertain(inputs, threshold=threshold, tick=tick)
     own_tick = tick or program.checked.definitions.settings.tick
     bounds = (result.summary.start, result.summary.end, own_tick)
-    found = compare(result.answer, bounds, chosen, sizes, true)
-    say("\n".join(_table(found)))
+    accuracies = compare(result.answer, bounds, chosen, sizes, true)
+    say("\n".join(_table(accuracies)))
     if picture is not None:
-        _write(picture, _picture(found))
+        _write(picture, _picture(accuracies))
 
 
 def _sizes(text: str) -> list[int]:
@@ -236,12 +237,12 @@ def _sizes(text: str) -> list[int]:
         raise DataError(f"--memory is a size, or like 10:150:10, not {text}") from None
 
 
-def _table(found: Iterable[Accuracy]) -> Iterator[str]:
+def _table(accuracies: Iterable[Accuracy]) -> Iterator[str]:
     yield (
         f"{'fluent':<20} {'way':<6} {'memory':>6}  {'by point: precision':>19} {'recall':>7} "
         f"{'f1':>6}  {'by interval: precision':>22} {'recall':>7} {'f1':>6}"
     )
-    for each in found:
+    for each in accuracies:
         memory = "-" if each.memory is None else str(each.memory)
         points, intervals = each.points, each.intervals
         yield (
@@ -251,11 +252,11 @@ def _table(found: Iterable[Accuracy]) -> Iterator[str]:
         )
 
 
-def _picture(found: Iterable[Accuracy]) -> str:
+def _picture(accuracies: Iterable[Accuracy]) -> str:
     from cernis.report.chart import chart
 
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for each in found:
+    for each in accuracies:
         if each.memory is not None:
             lines = panels.setdefault(each.fluent, {})
             lines.setdefault(each.variant, []).append((each.memory, each.points.f1))
