@@ -10,7 +10,7 @@ import shapely
 from cernis.errors import DataError
 from cernis.geo.areas import Areas
 from cernis.geo.parameters import Parameters
-from cernis.geo.proximity import Pairs, joined
+from cernis.geo.proximity import NearbyPairs, joined
 from cernis.geo.sphere import METRES_A_DEGREE
 from tests.geo.tables import events, table, wandering
 
@@ -127,7 +127,7 @@ def test_joined_intervals_are_maximal(seed: int) -> None:
     count, bridge = 40, int(rng.integers(0, 4))
     vessel1, vessel2 = rng.integers(0, 2, count), rng.integers(2, 4, count)
     start = rng.integers(-50, 50, count)
-    pairs = Pairs(vessel1, vessel2, start, start + rng.integers(1, 6, count))
+    pairs = NearbyPairs(vessel1, vessel2, start, start + rng.integers(1, 6, count))
     found = joined(pairs, Parameters(proximity_bridge=bridge))
     for one, other in itertools.product((0, 1), (2, 3)):
         points: set[int] = set()

@@ -27,7 +27,7 @@ from cernis.geo.ais_loops import (
     SHORT,
     decode,
 )
-from cernis.geo.ais_messages import OTHER, STATIC, Assembly, Message
+from cernis.geo.ais_messages import OTHER, STATIC, AisMessage, Assembly
 from cernis.kernels.array_types import Booleans, Bytes, Floats, Integers
 
 REASONS = {
@@ -123,7 +123,7 @@ def type_name(ship_type: int) -> str | None:
 class _Part:
     positions: list[pa.Table]
     set_aside: list[pa.Table]
-    messages: list[Message] = field(default_factory=list)
+    messages: list[AisMessage] = field(default_factory=list)
     faults: list[tuple[int, str, bytes]] = field(default_factory=list)
     others: int = 0
 
@@ -168,13 +168,13 @@ def _decoded(text: bytes, line: int, time: int | None, assembly: Assembly) -> tu
     decode(content, starts, stops, kinds, times, vessel, *numbers)
     if time is not None:
         times[times == NO_TIME] = time
-    told = kinds == POSITION
+    is_position = kinds == POSITION
     somewhere = (np.abs(numbers[0]) <= 180) & (np.abs(numbers[1]) <= 90)
-    kept = told & somewhere & (times != NO_TIME)
+    kept = is_position & somewhere & (times != NO_TIME)
     positions = _positions(vessel[kept], times[kept], [own[kept] for own in numbers])
     aside = [_aside(text, starts, stops, kinds == kind, line, REASONS[kind]) for kind in REASONS]
-    aside.append(_aside(text, starts, stops, told & (times == NO_TIME), line, UNTIMED))
-    lost = told & (times != NO_TIME) & ~somewhere
+    aside.append(_aside(text, starts, stops, is_position & (times == NO_TIME), line, UNTIMED))
+    lost = is_position & (times != NO_TIME) & ~somewhere
     aside.append(_aside(text, starts, stops, lost, line, NOWHERE))
     for row in np.flatnonzero(kinds == LEFT).tolist():
         known = None if times[row] == NO_TIME else int(times[row])
@@ -205,11 +205,11 @@ def _shown(line: bytes) -> str:
 
 
 def _messages(
-    found: tuple[list[Message], list[tuple[int, str, bytes]]], time: int | None
-) -> tuple[list[Message], list[tuple[int, str, bytes]], int]:
+    decoded: tuple[list[AisMessage], list[tuple[int, str, bytes]]], time: int | None
+) -> tuple[list[AisMessage], list[tuple[int, str, bytes]], int]:
     """The messages that say something, the lines that do not, and how many are of other types."""
-    messages, faults = found
-    kept: list[Message] = []
+    messages, faults = decoded
+    kept: list[AisMessage] = []
     others = 0
     for message in messages:
         if message.kind == OTHER:
@@ -224,7 +224,7 @@ def _messages(
     return kept, faults, others
 
 
-def _somewhere(message: Message) -> bool:
+def _somewhere(message: AisMessage) -> bool:
     lon, lat = message.fields["lon"], message.fields["lat"]
     return lon is not None and lat is not None and abs(lon) <= 180 and abs(lat) <= 90
 

@@ -40,23 +40,23 @@ def _hex(byte: int) -> int:
 @part
 def _number(text: Bytes, start: int, stop: int) -> int:
     """The whole number that a text starts with; NO_TIME if it does not or is too long."""
-    found = 0
+    number = 0
     place = start
     while place < stop and place - start < 18 and _digit(text[place]) >= 0:
-        found = found * 10 + _digit(text[place])
+        number = number * 10 + _digit(text[place])
         place += 1
-    return found if place > start else NO_TIME
+    return number if place > start else NO_TIME
 
 
 @part
 def _fixed(text: Bytes, start: int, length: int) -> int:
     """A number of so many digits, else NO_TIME."""
-    found = 0
+    number = 0
     for place in range(start, start + length):
         if _digit(text[place]) < 0:
             return NO_TIME
-        found = found * 10 + _digit(text[place])
-    return found
+        number = number * 10 + _digit(text[place])
+    return number
 
 
 @part
@@ -104,12 +104,12 @@ def _time(text: Bytes, start: int, bang: int, after: int, stop: int) -> int:
 @part
 def _bits(text: Bytes, payload: int, first: int, count: int) -> int:
     """A number of so many bits of a payload."""
-    found = 0
+    number = 0
     last = first + count - 1
     for place in range(first // 6, last // 6 + 1):
         value = int(text[payload + place]) - 48
-        found = (found << 6) | (value - 8 if value > 40 else value)
-    return (found >> (5 - last % 6)) & ((1 << count) - 1)
+        number = (number << 6) | (value - 8 if value > 40 else value)
+    return (number >> (5 - last % 6)) & ((1 << count) - 1)
 
 
 @part

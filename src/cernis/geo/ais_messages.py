@@ -26,7 +26,7 @@ Fault = tuple[int, str, bytes]
 
 
 @dataclass(slots=True)
-class Message:
+class AisMessage:
     """A message that was decoded: where it began, when, of what kind, and what it says."""
 
     line: int
@@ -55,7 +55,7 @@ class Assembly:
     """
 
     _waiting: dict[tuple[bytes, ...], _Waiting] = field(default_factory=dict)
-    _messages: list[Message] = field(default_factory=list)
+    _messages: list[AisMessage] = field(default_factory=list)
     _faults: list[Fault] = field(default_factory=list)
 
     def add(self, line: int, time: int | None, text: bytes) -> None:
@@ -69,13 +69,13 @@ class Assembly:
         else:
             self._collect((talker, parts, *names), int(number), line, time, sentence)
 
-    def taken(self) -> tuple[list[Message], list[Fault]]:
+    def taken(self) -> tuple[list[AisMessage], list[Fault]]:
         """What there is so far, which is then forgotten."""
         found = self._messages, self._faults
         self._messages, self._faults = [], []
         return found
 
-    def rest(self) -> tuple[list[Message], list[Fault]]:
+    def rest(self) -> tuple[list[AisMessage], list[Fault]]:
         """What there is at the end: messages that wait for a part are incomplete."""
         for key in list(self._waiting):
             self._give_up(key)
@@ -110,11 +110,11 @@ class Assembly:
             return
         kind = said.get("msg_type")
         if kind in POSITIONS:
-            self._messages.append(Message(line, time, text, PLACE, _place(said)))
+            self._messages.append(AisMessage(line, time, text, PLACE, _place(said)))
         if kind in STATIC_TYPES:
-            self._messages.append(Message(line, time, text, STATIC, _static(said)))
+            self._messages.append(AisMessage(line, time, text, STATIC, _static(said)))
         if kind not in POSITIONS and kind not in STATIC_TYPES:
-            self._messages.append(Message(line, time, text, OTHER, {}))
+            self._messages.append(AisMessage(line, time, text, OTHER, {}))
 
 
 def _apart(one: int | None, other: int | None) -> bool:

@@ -156,10 +156,12 @@ class AreaIndex:
         order = np.argsort(areas, kind="stable")
         bounds = np.searchsorted(areas[order], np.arange(len(self.polygons) + 1))
         for number in np.unique(areas).tolist():
-            own = order[bounds[number] : bounds[number + 1]]
-            at = rows[own]
+            in_area = order[bounds[number] : bounds[number + 1]]
+            positions = rows[in_area]
             shapely.prepare(self.polygons[number])
-            inside[own] = shapely.intersects_xy(self.polygons[number], lon[at], lat[at])
+            inside[in_area] = shapely.intersects_xy(
+                self.polygons[number], lon[positions], lat[positions]
+            )
         return areas[inside], rows[inside], rows[inside] + 1
 
 
@@ -254,16 +256,16 @@ def _classified(
 ) -> tuple[Booleans, Booleans]:
     """Which blocks of cells a polygon meets, and which it covers; parts of covered ones it does."""
     covers = sure.copy()
-    asked = np.flatnonzero(~sure)
+    unsure = np.flatnonzero(~sure)
     # A little more than the block, so that rounding never puts a position into the wrong cell.
     slack = side * 1e-6
-    west, south = columns[asked] * side - 180.0, rows[asked] * side - 90.0
+    west, south = columns[unsure] * side - 180.0, rows[unsure] * side - 90.0
     boxes = shapely.box(
         west - slack, south - slack, west + size * side + slack, south + size * side + slack
     )
     met = sure.copy()
-    met[asked] = shapely.intersects(polygon, boxes)
-    covers[asked] = shapely.contains_properly(polygon, boxes)
+    met[unsure] = shapely.intersects(polygon, boxes)
+    covers[unsure] = shapely.contains_properly(polygon, boxes)
     return met, covers
 
 

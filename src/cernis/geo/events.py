@@ -11,8 +11,8 @@ from cernis.errors import DataError
 from cernis.geo.areas import Areas, Stays, names_of
 from cernis.geo.motion import Happenings, critical_points
 from cernis.geo.parameters import Parameters
-from cernis.geo.proximity import Pairs, Samples, near_pairs, sample
-from cernis.geo.tracks import Tracks, make_tracks
+from cernis.geo.proximity import NearbyPairs, Samples, near_pairs, sample
+from cernis.geo.tracks import VesselTracks, make_tracks
 from cernis.kernels.array_types import Booleans, Integers
 
 EVENTS = (
@@ -106,7 +106,7 @@ def motion_events(
     return MotionEvents(relations, samples, tracks.vessels, set_aside)
 
 
-def proximity_table(pairs: Pairs, vessels: pa.Array, arrivals: bool) -> pa.Table:
+def proximity_table(pairs: NearbyPairs, vessels: pa.Array, arrivals: bool) -> pa.Table:
     """Intervals of pairs as a relation, given the vessels that are numbered there."""
     columns = {
         "start": pa.array(pairs.start),
@@ -136,7 +136,7 @@ def _excepted(stays: Stays, areas: Areas, parameters: Parameters, length: int) -
 
 
 def _crossings(
-    tracks: Tracks, stays: Stays, left: Booleans, areas: Areas, parameters: Parameters,
+    tracks: VesselTracks, stays: Stays, left: Booleans, areas: Areas, parameters: Parameters,
     arrivals: bool,
 ) -> dict[str, pa.Table]:  # fmt: skip
     return {
@@ -148,7 +148,7 @@ def _crossings(
 
 
 def _crossing(
-    tracks: Tracks, rows: Integers, area: Integers, areas: Areas, parameters: Parameters,
+    tracks: VesselTracks, rows: Integers, area: Integers, areas: Areas, parameters: Parameters,
     arrivals: bool,
 ) -> pa.Table:  # fmt: skip
     order = np.argsort(rows, kind="stable")
@@ -158,7 +158,7 @@ def _crossing(
     return table.append_column("area", names_of(areas, area[order]))
 
 
-def _event(tracks: Tracks, happenings: Happenings, name: str, arrivals: bool) -> pa.Table:
+def _event(tracks: VesselTracks, happenings: Happenings, name: str, arrivals: bool) -> pa.Table:
     columns = {"arrival": pa.array(happenings.known)} if arrivals else {}
     columns["occurrence"] = pa.array(happenings.time)
     columns["vessel"] = tracks.names(happenings.row)

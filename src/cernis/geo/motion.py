@@ -13,7 +13,7 @@ import numpy as np
 
 from cernis.geo.parameters import Parameters
 from cernis.geo.track_loops import speed_changes, stops, thinned, turns
-from cernis.geo.tracks import Tracks
+from cernis.geo.tracks import VesselTracks
 from cernis.kernels.array_types import Booleans, Integers
 
 
@@ -27,7 +27,7 @@ class Happenings:
 
 
 def critical_points(
-    tracks: Tracks, parameters: Parameters, crossings: Integers
+    tracks: VesselTracks, parameters: Parameters, crossings: Integers
 ) -> dict[str, Happenings]:
     """The events of motion by their names, `velocity` among them. No events of no positions.
 
@@ -38,20 +38,20 @@ def critical_points(
     slow = _long(tracks, ~stopped & (tracks.speed < parameters.slow_speed), parameters.slow_points)
     changing = _changing(tracks, parameters)
     turned = _turned(tracks, stopped, parameters)
-    found = gaps(tracks, parameters)
+    events = gaps(tracks, parameters)
     for name, state, points in (
         ("stop", stopped, parameters.stop_points),
         ("slow_motion", slow, parameters.slow_points),
         ("change_in_speed", changing, 1),
     ):
         starts, ends = _edges(tracks, state)
-        found[f"{name}_start"] = _at(tracks, starts, starts + points - 1)
-        found[f"{name}_end"] = _at(tracks, ends, ends)
+        events[f"{name}_start"] = _at(tracks, starts, starts + points - 1)
+        events[f"{name}_end"] = _at(tracks, ends, ends)
     rows = np.flatnonzero(turned)
-    found["change_in_heading"] = _at(tracks, rows, rows)
-    critical = np.concatenate([crossings, *(happenings.row for happenings in found.values())])
-    found["velocity"] = _velocity(tracks, critical, parameters)
-    return found
+    events["change_in_heading"] = _at(tracks, rows, rows)
+    critical = np.concatenate([crossings, *(happenings.row for happenings in events.values())])
+    events["velocity"] = _velocity(tracks, critical, parameters)
+    return events
 
 
 def runs(state: Booleans, first: Booleans) -> tuple[Integers, Integers]:
@@ -64,7 +64,7 @@ def runs(state: Booleans, first: Booleans) -> tuple[Integers, Integers]:
     return np.flatnonzero(starts), np.flatnonzero(lasts) + 1
 
 
-def gaps(tracks: Tracks, parameters: Parameters) -> dict[str, Happenings]:
+def gaps(tracks: VesselTracks, parameters: Parameters) -> dict[str, Happenings]:
     """Gaps start at the last position before the silence, and end at the first one after it.
 
     That a gap has started is known when the gap period is over.
@@ -86,20 +86,20 @@ def gaps(tracks: Tracks, parameters: Parameters) -> dict[str, Happenings]:
     }
 
 
-def _at(tracks: Tracks, rows: Integers, known: Integers) -> Happenings:
+def _at(tracks: VesselTracks, rows: Integers, known: Integers) -> Happenings:
     return Happenings(rows, tracks.time[rows], tracks.time[known])
 
 
-def _stopped(tracks: Tracks, parameters: Parameters) -> Booleans:
-    found = np.zeros(len(tracks), np.bool_)
+def _stopped(tracks: VesselTracks, parameters: Parameters) -> Booleans:
+    marked = np.zeros(len(tracks), np.bool_)
     stops(
         tracks.first, tracks.speed, tracks.lon, tracks.lat, parameters.stop_speed,
-        parameters.slow_speed, parameters.stop_radius, parameters.stop_points, found,
+        parameters.slow_speed, parameters.stop_radius, parameters.stop_points, marked,
     )  # fmt: skip
-    return found
+    return marked
 
 
-def _long(tracks: Tracks, state: Booleans, points: int) -> Booleans:
+def _long(tracks: VesselTracks, state: Booleans, points: int) -> Booleans:
     """A state without its stretches of fewer positions than `points`."""
     starts, ends = runs(state, tracks.first)
     short = ends - starts < points
@@ -110,24 +110,24 @@ def _long(tracks: Tracks, state: Booleans, points: int) -> Booleans:
     return kept
 
 
-def _changing(tracks: Tracks, parameters: Parameters) -> Booleans:
-    found = np.zeros(len(tracks), np.bool_)
+def _changing(tracks: VesselTracks, parameters: Parameters) -> Booleans:
+    marked = np.zeros(len(tracks), np.bool_)
     speed_changes(
         tracks.first, tracks.speed, parameters.stop_speed, parameters.speed_ratio,
-        parameters.speed_points, found,
+        parameters.speed_points, marked,
     )  # fmt: skip
-    return found
+    return marked
 
 
-def _turned(tracks: Tracks, stopped: Booleans, parameters: Parameters) -> Booleans:
-    found = np.zeros(len(tracks), np.bool_)
+def _turned(tracks: VesselTracks, stopped: Booleans, parameters: Parameters) -> Booleans:
+    marked = np.zeros(len(tracks), np.bool_)
     # Of a NaN both comparisons are false, and no course is as good as none at all.
     idle = stopped | ~(tracks.speed >= parameters.stop_speed) | np.isnan(tracks.course)
-    turns(tracks.first, idle, tracks.course, parameters.turn_angle, found)
-    return found
+    turns(tracks.first, idle, tracks.course, parameters.turn_angle, marked)
+    return marked
 
 
-def _edges(tracks: Tracks, state: Booleans) -> tuple[Integers, Integers]:
+def _edges(tracks: VesselTracks, state: Booleans) -> tuple[Integers, Integers]:
     """The rows at which a state begins, and those of the same tracks at which it is over."""
     starts, ends = runs(state, tracks.first)
     within = ends < len(tracks)
@@ -135,7 +135,7 @@ def _edges(tracks: Tracks, state: Booleans) -> tuple[Integers, Integers]:
     return starts, ends[within]
 
 
-def _velocity(tracks: Tracks, critical: Integers, parameters: Parameters) -> Happenings:
+def _velocity(tracks: VesselTracks, critical: Integers, parameters: Parameters) -> Happenings:
     known = ~(np.isnan(tracks.speed) | np.isnan(tracks.course))
     if parameters.velocity_every:
         marks, due = np.zeros((2, len(tracks)), np.bool_)

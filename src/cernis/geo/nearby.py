@@ -39,20 +39,20 @@ def list_near(
     """
     limit = (distance / METRES_A_DEGREE) ** 2
     rows, room = len(cell), len(one)
-    found, above = 0, 0
+    pairs, above = 0, 0
     for row in range(rows):
-        own = cell[row]
-        while above < rows and cell[above] < own + columns - 1:
+        own_cell = cell[row]
+        while above < rows and cell[above] < own_cell + columns - 1:
             above += 1
-        for start, last in ((row + 1, own + 1), (above, own + columns + 1)):
+        for start, last in ((row + 1, own_cell + 1), (above, own_cell + columns + 1)):
             place = start
             while place < rows and cell[place] <= last:
                 if _within(lon[row], lat[row], lon[place], lat[place], limit):
-                    if found < room:
-                        one[found], other[found] = row, place
-                    found += 1
+                    if pairs < room:
+                        one[pairs], other[pairs] = row, place
+                    pairs += 1
                 place += 1
-    return found
+    return pairs
 
 
 def list_near_plain(

@@ -15,7 +15,7 @@ import numpy as np
 from cernis.geo.nearby import list_near
 from cernis.geo.parameters import Parameters
 from cernis.geo.sphere import METRES_A_DEGREE, eastward
-from cernis.geo.tracks import Tracks
+from cernis.geo.tracks import VesselTracks
 from cernis.kernels.array_types import Booleans, Floats, Integers
 
 LEAST_CELL = 100.0
@@ -36,7 +36,7 @@ class Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class NearbyPairs:
     """Intervals `[start, end)` on which two vessels were near each other; vessel1 < vessel2.
 
     Ordered by pair and time; intervals of a pair neither overlap nor touch.
@@ -48,7 +48,7 @@ class Pairs:
     end: Integers
 
 
-def sample(tracks: Tracks, excepted: Booleans | None, parameters: Parameters) -> Samples:
+def sample(tracks: VesselTracks, excepted: Booleans | None, parameters: Parameters) -> Samples:
     """The places of vessels at the slots that their tracks span.
 
     A track spans the slots from its first position to its last, both included. Between two
@@ -72,7 +72,7 @@ def sample(tracks: Tracks, excepted: Booleans | None, parameters: Parameters) ->
 
 
 def _between(
-    tracks: Tracks, row: Integers, after: Integers, time: Integers
+    tracks: VesselTracks, row: Integers, after: Integers, time: Integers
 ) -> tuple[Floats, Floats]:
     length = np.maximum(tracks.time[after] - tracks.time[row], 1)
     share = (time - tracks.time[row]) / length
@@ -81,7 +81,7 @@ def _between(
     return np.where(lon >= 180.0, lon - 360.0, np.where(lon < -180.0, lon + 360.0, lon)), lat
 
 
-def near_pairs(samples: Samples, parameters: Parameters) -> Pairs:
+def near_pairs(samples: Samples, parameters: Parameters) -> NearbyPairs:
     """The intervals on which vessels were near each other.
 
     Two that are near at a slot are so until the next one; slots that follow one another make one
@@ -89,14 +89,14 @@ def near_pairs(samples: Samples, parameters: Parameters) -> Pairs:
     """
     if not len(samples):
         empty = np.empty(0, np.int64)
-        return Pairs(empty, empty, empty, empty)
+        return NearbyPairs(empty, empty, empty, empty)
     vessel1, vessel2, slot = _near(_round_the_world(samples, parameters), parameters)
     step = parameters.proximity_step
-    found = Pairs(vessel1, vessel2, slot * step, (slot + 1) * step)
+    found = NearbyPairs(vessel1, vessel2, slot * step, (slot + 1) * step)
     return joined(found, parameters)
 
 
-def joined(pairs: Pairs, parameters: Parameters) -> Pairs:
+def joined(pairs: NearbyPairs, parameters: Parameters) -> NearbyPairs:
     """Intervals of pairs, in any order, that overlap, touch or are bridged, made one."""
     if not len(pairs.start):
         return pairs
@@ -111,7 +111,7 @@ def joined(pairs: Pairs, parameters: Parameters) -> Pairs:
     begins[1:] |= start[1:] + shift[1:] > reached[:-1] + parameters.proximity_bridge
     at = np.flatnonzero(begins)
     ends = np.append(at[1:], len(start)) - 1
-    return Pairs(vessel1[at], vessel2[at], start[at], (reached - shift)[ends])
+    return NearbyPairs(vessel1[at], vessel2[at], start[at], (reached - shift)[ends])
 
 
 def _width(samples: Samples, parameters: Parameters) -> tuple[float, float]:
@@ -162,7 +162,7 @@ def _listed(
     room = len(cell)
     while True:
         one, other = np.empty(room, np.int64), np.empty(room, np.int64)
-        found = list_near(cell, lon, lat, columns, distance, one, other)
-        if found <= room:
-            return one[:found], other[:found]
-        room = found
+        pairs = list_near(cell, lon, lat, columns, distance, one, other)
+        if pairs <= room:
+            return one[:pairs], other[:pairs]
+        room = pairs

@@ -26,30 +26,30 @@ def _distance(lon1: float, lat1: float, lon2: float, lat2: float) -> float:
 @kernel("booleans floats floats floats float float float integer writable-booleans", "nothing")
 def stops(
     first: Booleans, speed: Floats, lon: Floats, lat: Floats,
-    stop_speed: float, slow_speed: float, radius: float, points: int, found: Booleans,
+    stop_speed: float, slow_speed: float, radius: float, points: int, marked: Booleans,
 ) -> None:  # fmt: skip
     """Mark the positions of stops.
 
     A stop begins below `stop_speed`. It goes on below that, and below `slow_speed` within a radius
     in metres of its first position. One of fewer positions than `points` is none.
     """
-    begun = -1
+    first_row = -1
     for row in range(len(first) + 1):
-        goes_on = row < len(first) and begun >= 0 and not first[row] and speed[row] < slow_speed
+        goes_on = row < len(first) and first_row >= 0 and not first[row] and speed[row] < slow_speed
         if goes_on and speed[row] >= stop_speed:
-            goes_on = _distance(lon[begun], lat[begun], lon[row], lat[row]) <= radius
+            goes_on = _distance(lon[first_row], lat[first_row], lon[row], lat[row]) <= radius
         if goes_on:
             continue
-        if begun >= 0 and row - begun >= points:
-            found[begun:row] = True
-        begun = -1
+        if first_row >= 0 and row - first_row >= points:
+            marked[first_row:row] = True
+        first_row = -1
         if row < len(first) and speed[row] < stop_speed:
-            begun = row
+            first_row = row
 
 
 def stops_plain(
     first: Booleans, speed: Floats, lon: Floats, lat: Floats,
-    stop_speed: float, slow_speed: float, radius: float, points: int, found: Booleans,
+    stop_speed: float, slow_speed: float, radius: float, points: int, marked: Booleans,
 ) -> None:  # fmt: skip
     """The twin of `stops`: from each beginning, as far as it goes."""
     row = 0
@@ -60,7 +60,7 @@ def stops_plain(
             if not (speed[end] < stop_speed or (end > row and speed[end] < slow_speed and close)):
                 break
             end += 1
-        found[row:end] = end - row >= points
+        marked[row:end] = end - row >= points
         row = max(end, row + 1)
 
 
@@ -72,28 +72,28 @@ def near(lon1: float, lat1: float, lon2: float, lat2: float, radius: float) -> b
 
 @kernel("booleans floats float float integer writable-booleans", "nothing")
 def speed_changes(
-    first: Booleans, speed: Floats, least: float, ratio: float, points: int, found: Booleans
+    first: Booleans, speed: Floats, least: float, ratio: float, points: int, marked: Booleans
 ) -> None:
     """Mark the positions whose speed is off the mean of the ones before it, `points` at most.
 
     Off is by more than `ratio` of that mean. Where both are below `least` nothing changes.
     """
-    begun = 0
+    track_start = 0
     for row in range(len(first)):
         if first[row]:
-            begun = row
+            track_start = row
             continue
-        start = max(begun, row - points)
+        start = max(track_start, row - points)
         total = 0.0
         for before in range(start, row):
             total += speed[before]
         mean = total / (row - start)
         moving = speed[row] >= least or mean >= least
-        found[row] = moving and abs(speed[row] - mean) > ratio * mean
+        marked[row] = moving and abs(speed[row] - mean) > ratio * mean
 
 
 def speed_changes_plain(
-    first: Booleans, speed: Floats, least: float, ratio: float, points: int, found: Booleans
+    first: Booleans, speed: Floats, least: float, ratio: float, points: int, marked: Booleans
 ) -> None:
     """The twin of `speed_changes`."""
     tracks = np.cumsum(first)
@@ -102,11 +102,11 @@ def speed_changes_plain(
         if before:
             mean = sum(speed[before].tolist()) / len(before)
             off = abs(speed[row] - mean) > ratio * mean
-            found[row] = off and max(speed[row], mean) >= least
+            marked[row] = off and max(speed[row], mean) >= least
 
 
 @kernel("booleans booleans floats float writable-booleans", "nothing")
-def turns(first: Booleans, idle: Booleans, course: Floats, angle: float, found: Booleans) -> None:
+def turns(first: Booleans, idle: Booleans, course: Floats, angle: float, marked: Booleans) -> None:
     """Mark the positions at which a vessel turns.
 
     It does if its course is more than `angle` degrees off that of its last turn, or of the first
@@ -120,14 +120,14 @@ def turns(first: Booleans, idle: Booleans, course: Floats, angle: float, found: 
         if idle[row]:
             continue
         turn = abs(course[row] - reference)
-        found[row] = known and min(turn, 360.0 - turn) > angle
-        if found[row] or not known:
+        marked[row] = known and min(turn, 360.0 - turn) > angle
+        if marked[row] or not known:
             reference = course[row]
             known = True
 
 
 def turns_plain(
-    first: Booleans, idle: Booleans, course: Floats, angle: float, found: Booleans
+    first: Booleans, idle: Booleans, course: Floats, angle: float, marked: Booleans
 ) -> None:
     """The twin of `turns`: track by track."""
     for track in np.split(np.arange(len(first)), np.flatnonzero(first)):
@@ -136,13 +136,13 @@ def turns_plain(
         for row in rows:
             turn = abs(course[row] - reference)
             if min(turn, 360.0 - turn) > angle:
-                found[row] = True
+                marked[row] = True
                 reference = course[row]
 
 
 @kernel("booleans integers booleans integer writable-booleans", "nothing")
 def thinned(
-    first: Booleans, time: Integers, critical: Booleans, every: int, found: Booleans
+    first: Booleans, time: Integers, critical: Booleans, every: int, marked: Booleans
 ) -> None:
     """Mark positions that are critical, the first of their track, or due.
 
@@ -151,23 +151,23 @@ def thinned(
     last = 0
     for row in range(len(first)):
         if first[row] or critical[row] or time[row] - last >= every:
-            found[row] = True
+            marked[row] = True
             last = time[row]
 
 
 def thinned_plain(
-    first: Booleans, time: Integers, critical: Booleans, every: int, found: Booleans
+    first: Booleans, time: Integers, critical: Booleans, every: int, marked: Booleans
 ) -> None:
     """The twin of `thinned`."""
     for row in range(len(first)):
-        marked = np.flatnonzero(found[:row])
-        due = not len(marked) or time[row] - time[marked[-1]] >= every
-        found[row] = first[row] or critical[row] or due
+        earlier = np.flatnonzero(marked[:row])
+        due = not len(earlier) or time[row] - time[earlier[-1]] >= every
+        marked[row] = first[row] or critical[row] or due
 
 
 @kernel("integers integers floats floats float writable-booleans", "nothing")
 def jumps(
-    vessel: Integers, time: Integers, lon: Floats, lat: Floats, limit: float, found: Booleans
+    vessel: Integers, time: Integers, lon: Floats, lat: Floats, limit: float, marked: Booleans
 ) -> None:
     """Mark positions that are off the way.
 
@@ -182,12 +182,12 @@ def jumps(
             fast = way > limit * (time[row] - time[row - 1])
         if fast and before:
             way = _distance(lon[row - 2], lat[row - 2], lon[row], lat[row])
-            found[row - 1] = way <= limit * (time[row] - time[row - 2])
+            marked[row - 1] = way <= limit * (time[row] - time[row - 2])
         before = fast
 
 
 def jumps_plain(
-    vessel: Integers, time: Integers, lon: Floats, lat: Floats, limit: float, found: Booleans
+    vessel: Integers, time: Integers, lon: Floats, lat: Floats, limit: float, marked: Booleans
 ) -> None:
     """The twin of `jumps`."""
 
@@ -198,4 +198,4 @@ def jumps_plain(
     for row in range(1, len(vessel) - 1):
         same = vessel[row - 1] == vessel[row] == vessel[row + 1]
         off = same and not slow(row - 1, row) and not slow(row, row + 1)
-        found[row] = off and slow(row - 1, row + 1)
+        marked[row] = off and slow(row - 1, row + 1)

@@ -25,7 +25,7 @@ UNKNOWN_SPEED = 102.3
 
 
 @dataclass(frozen=True, slots=True)
-class Tracks:
+class VesselTracks:
     """Positions as columns, ordered by vessel and time, no two of a vessel at one time.
 
     `vessel` has codes in the order of the vessels' names, which are in `vessels`. Speed and course
@@ -52,7 +52,7 @@ class Tracks:
         return self.vessels.take(pa.array(self.vessel[rows]))
 
 
-def make_tracks(positions: pa.Table, parameters: Parameters) -> tuple[Tracks, pa.Table]:
+def make_tracks(positions: pa.Table, parameters: Parameters) -> tuple[VesselTracks, pa.Table]:
     """The tracks of a table of positions, and the positions set aside.
 
     `positions` has the columns `POSITION_COLUMNS`, in any order, and its rows are in any order.
@@ -126,12 +126,12 @@ def _numbers(table: pa.Table) -> list[Floats]:
 
 
 def _missing(table: pa.Table) -> Booleans:
-    found = np.zeros(len(table), np.bool_)
+    missing = np.zeros(len(table), np.bool_)
     for name in POSITION_COLUMNS[:4]:
         column = table[name]
         if column.null_count or pa.types.is_floating(column.type):
-            found |= column.is_null(nan_is_null=True).to_numpy()
-    return found
+            missing |= column.is_null(nan_is_null=True).to_numpy()
+    return missing
 
 
 def _aside(table: pa.Table, rows: Booleans, reason: str) -> pa.Table:
@@ -207,18 +207,18 @@ def _without(columns: list[Array], rows: Booleans) -> list[Array]:
 
 
 def _jumps(columns: list[Array], parameters: Parameters) -> Booleans:
-    found = np.zeros(len(columns[0]), np.bool_)
+    marked = np.zeros(len(columns[0]), np.bool_)
     vessel, time, lon, lat = (np.ascontiguousarray(column) for column in columns[:4])
-    jumps(vessel, time, lon, lat, parameters.jump_speed * KNOT, found)
-    return found
+    jumps(vessel, time, lon, lat, parameters.jump_speed * KNOT, marked)
+    return marked
 
 
-def _tracks(columns: list[Array], vessels: pa.Array, parameters: Parameters) -> Tracks:
+def _tracks(columns: list[Array], vessels: pa.Array, parameters: Parameters) -> VesselTracks:
     vessel, time, lon, lat, speed, course, heading = columns
     first = np.ones(len(vessel), np.bool_)
     first[1:] = (vessel[1:] != vessel[:-1]) | (time[1:] - time[:-1] > parameters.gap_period)
     speed, course = _derived(time, lon, lat, speed, course, first)
-    return Tracks(vessel, time, lon, lat, speed, course, _whole(heading), first, vessels)
+    return VesselTracks(vessel, time, lon, lat, speed, course, _whole(heading), first, vessels)
 
 
 def _whole(heading: Floats) -> Integers:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from cernis.geo.areas import Areas
 from cernis.geo.events import FLUENT, motion_events, proximity_table
 from cernis.geo.parameters import Parameters
-from cernis.geo.proximity import Pairs, Samples, joined, near_pairs
+from cernis.geo.proximity import NearbyPairs, Samples, joined, near_pairs
 from cernis.geo.tracks import vessel_codes
 from cernis.spark.geo.geo_blobs import Piece, buckets_of, pieces_of, rows_of, split
 from cernis.spark.geo.geo_files import write_part
@@ -145,5 +145,5 @@ def _whole(parts: Iterable[pa.Table], work: Work) -> pa.Table:
     codes, vessels = vessel_codes(both)
     vessel1, vessel2 = np.split(codes, [len(table)])
     start, end = table["start"].to_numpy(), table["end"].to_numpy()
-    pairs = joined(Pairs(vessel1, vessel2, start, end), work.parameters)
+    pairs = joined(NearbyPairs(vessel1, vessel2, start, end), work.parameters)
     return proximity_table(pairs, vessels, work.arrivals)
