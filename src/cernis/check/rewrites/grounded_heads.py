@@ -76,13 +76,16 @@ def _by_fluent(groundings: Iterable[Grounding]) -> _ByFluent:
 
 def _change(rule: ChangeRule, groundings: _ByFluent, modes: Modes) -> Iterator[ChangeRule]:
     grounding_rules = groundings.get(rule.pair.relation, [])
+    if not grounding_rules:
+        yield rule
+        return
     pair, bound = rule.pair, bound_by(rule.body, modes, {rule.time})
     needed = named(_terms(pair)) & named(terms_in(rule.body))
-    if grounding_rules and rule.initiates and named([pair.value]) - bound:
+    if rule.initiates and named([pair.value]) - bound:
         # What is initiated has a value: one that grounding allows for its arguments.
         rule = replace(rule, pair=_with_names(pair))
         pair, needed = rule.pair, needed | named(_terms(rule.pair))
-    missing = needed - bound if grounding_rules else set()
+    missing = needed - bound
     if not missing:
         yield rule
         return

@@ -21,12 +21,12 @@ def note_ending_values(definitions: Definitions) -> None:
     """
     effects = chain.from_iterable((e.source, e.target) for e in definitions.effects)
     of_effects = [pair for pair in effects if pair is not None]
-    begun = [rule.pair for rule in definitions.changes if rule.initiates]
-    begun += [rule.pair for rule in definitions.initials]
+    initiated = [rule.pair for rule in definitions.changes if rule.initiates]
+    initiated += [rule.pair for rule in definitions.initials]
     every = {pair.relation for pair in of_effects if not _is_named(pair)}
     heads = [*of_effects, *_heads(definitions)]
     definitions.ending_values |= {
-        pair.relation: _named(pair.relation, heads) for pair in begun
+        pair.relation: _named(pair.relation, heads) for pair in initiated
         if not _is_named(pair) and pair.relation not in every
     }  # fmt: skip
 
