@@ -126,7 +126,7 @@ class Program:
         """The session that `Session.save` wrote to a file; it goes on where it was.
 
         The program may have changed. What is defined as before, and rests on nothing that is not,
-        keeps its state; the rest is found anew from the records of the window, and
+        keeps its state; the rest is computed again from the records of the window, and
         `session.revision` tells what that changes. If it cannot be found so, because it rests on
         records that are forgotten, it is a DataError that says what has changed.
         """

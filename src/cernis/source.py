@@ -40,18 +40,18 @@ class Source:
         """Offsets, in this text, of the first character of each line."""
         if self._line_starts is None:
             starts = [0]
-            at = self.text.find("\n")
-            while at >= 0:
-                starts.append(at + 1)
-                at = self.text.find("\n", at + 1)
+            line_end = self.text.find("\n")
+            while line_end >= 0:
+                starts.append(line_end + 1)
+                line_end = self.text.find("\n", line_end + 1)
             self._line_starts = starts
         return self._line_starts
 
     def place(self, offset: int) -> Place:
         """The place of an offset of the address space."""
-        at = min(max(offset - self.base, 0), len(self.text))
-        line = bisect_right(self.line_starts, at)
-        return Place(self.name, line, at - self.line_starts[line - 1] + 1)
+        index = min(max(offset - self.base, 0), len(self.text))
+        line = bisect_right(self.line_starts, index)
+        return Place(self.name, line, index - self.line_starts[line - 1] + 1)
 
     def line_at(self, line: int) -> str:
         """The text of a line, without its end."""
@@ -85,7 +85,7 @@ class Sources:
             return 0
         return self._sources[-1].base + len(self._sources[-1].text) + 1
 
-    def at(self, offset: int) -> Source | None:
+    def source_at(self, offset: int) -> Source | None:
         """The text that holds an offset; None for a node that no text was read for."""
         if offset < 0 or not self._sources:
             return None
@@ -94,12 +94,12 @@ class Sources:
 
     def place(self, span: Span) -> Place | None:
         """Where a span begins."""
-        source = self.at(span[0])
+        source = self.source_at(span[0])
         return source.place(span[0]) if source else None
 
     def text(self, span: Span) -> str:
         """The text of a span."""
-        source = self.at(span[0])
+        source = self.source_at(span[0])
         return source.text[span[0] - source.base : span[1] - source.base] if source else ""
 
     def __iter__(self) -> Iterator[Source]:

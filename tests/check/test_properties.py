@@ -40,7 +40,7 @@ def assert_sound(result: Checked) -> None:
 def assert_inside(span: tuple[int, int], sources: Sources) -> None:
     """The span must lie in one of the texts."""
     start, end = span
-    source = sources.at(start)
+    source = sources.source_at(start)
     assert source is not None
     assert source.base <= start <= end <= source.base + len(source.text)
 

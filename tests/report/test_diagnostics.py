@@ -147,7 +147,7 @@ def test_the_margin_grows_with_the_number_of_the_line() -> None:
 
 def test_each_text_has_lines_of_its_own() -> None:
     both = sources("a.\na.", "b.\nb.")
-    start = both.at(6)
+    start = both.source_at(6)
     assert start is not None
     assert start.name == "b.cer"
     assert " --> b.cer:2:1\n" in as_text([error((start.base + 3, start.base + 4))], both)

@@ -47,7 +47,7 @@ def is_inside(diagnostic: Diagnostic, sources: Sources) -> bool:
 
 
 def _is_span_inside(start: int, end: int, sources: Sources) -> bool:
-    source = sources.at(start)
+    source = sources.source_at(start)
     if source is None:
         return False
     return source.base <= start <= end <= source.base + len(source.text)

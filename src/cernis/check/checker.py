@@ -222,7 +222,7 @@ TRIPLE = Relation("triple", 3)
 
 
 def _beside(name: str, span: Span, sources: Sources) -> Path:
-    source = sources.at(span[0])
+    source = sources.source_at(span[0])
     return (Path(source.name).parent if source else Path()) / name
 
 

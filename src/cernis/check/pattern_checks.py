@@ -71,7 +71,7 @@ def note_policy(items: Sequence[Item], sources: Sources, report: Report) -> None
     if any(isinstance(i, Directive) and functor(i.goal)[0] == "consumption" for i in items):
         return
     for rule in rules:
-        source = sources.at(rule.span[0])
+        source = sources.source_at(rule.span[0])
         if source is not None and is_event_file(source.name) and not _is_alone(rule.pattern):
             report.note(
                 "C069", "all that fits is combined here; in ETALIS it is the most recent",

@@ -76,7 +76,7 @@ def _block(
 
 def _excerpt(span: Span, sources: Sources, mark: str, paint: str, plain: str) -> Iterator[str]:
     """The place, the line, and marks under what the span covers of it."""
-    source = sources.at(span[0])
+    source = sources.source_at(span[0])
     if source is None:
         return
     place = source.place(span[0])
@@ -131,7 +131,7 @@ def as_json(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
 
 
 def _range(span: Span, sources: Sources) -> dict[str, object]:
-    source = sources.at(span[0])
+    source = sources.source_at(span[0])
     if source is None:
         return {"file": None, "line": None, "column": None, "end_line": None, "end_column": None}
     start, end = source.place(span[0]), source.place(max(span[0], span[1]))

@@ -82,7 +82,7 @@ def _time(seconds: float) -> str:
 
 def _words(span: Span, sources: Sources) -> str:
     """The text of a span in one line, as much of it as there is room for."""
-    source = sources.at(span[0])
+    source = sources.source_at(span[0])
     if source is None:
         return ""
     text = " ".join(source.text[span[0] - source.base : span[1] - source.base].split())

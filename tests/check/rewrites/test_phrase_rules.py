@@ -198,7 +198,7 @@ def test_a_wrong_phrase_is_one_error_in_its_place(rule: str, code: str, at: str)
                            if "gap_end(V, W)" in rule else GAP + rule)  # fmt: skip
     errors = [diagnostic for diagnostic in checked.diagnostics if diagnostic.is_error]
     assert [error.code for error in errors] == [code]
-    source = checked.sources.at(errors[0].span[0])
+    source = checked.sources.source_at(errors[0].span[0])
     assert source is not None
     start, end = (place - source.base for place in errors[0].span)
     assert source.text[start:end] == at
