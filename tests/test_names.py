@@ -57,7 +57,6 @@ SHARED: frozenset[str] = frozenset(
         "Spread",
         "Stage",
         "StageRun",
-        "Standing",
         "Text",
         "Told",
         "What",
