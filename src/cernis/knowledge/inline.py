@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from cernis.knowledge.call_graph import NEGATIONS
 from cernis.knowledge.exclusive import exclude_each_other
@@ -58,6 +58,18 @@ class Known:
         """Is the variable surely unbound?"""
         return name not in self.bound and name not in self.met
 
+    def with_met(self, met: frozenset[str]) -> Known:
+        """Also knows that some variables have been met."""
+        return Known(self.bound, self.met | (met - self.bound))
+
+
+class _Branch(NamedTuple):
+    """A clause as goals, the part of them in front of its cut, and what is known after all."""
+
+    goals: list[Term]
+    guard: list[Term] | None
+    after: Known
+
 
 class Expansion:
     """Expands goals by the definitions of the predicates that are to be inlined.
@@ -85,8 +97,8 @@ class Expansion:
 
     def goal(self, goal: Term, known: Known) -> tuple[Term, Known]:
         """The expansion of a goal and what is known after it."""
-        expanded = self._expand(goal, known)
-        return expanded, self._known_after(expanded, goal, known)
+        expanded, after = self._expand(goal, known)
+        return expanded, after or self._known_after(expanded, goal, known)
 
     def body(self, goals: Iterable[Term], known: Known) -> tuple[list[Term], Known]:
         """The expansions of goals that stand in a row."""
@@ -105,50 +117,74 @@ class Expansion:
         met = known.met | names(goal) | names(expanded)
         return Known(flow.bound, met - flow.bound)
 
-    def _expand(self, goal: Term, known: Known) -> Term:
+    def _expand(self, goal: Term, known: Known) -> tuple[Term, Known | None]:
+        """The expansion of a goal, and what is known after it, where that is clear by its parts.
+
+        Otherwise the expansion itself has to be followed. To do so at each level of a nest of
+        definitions takes time by the square of its depth.
+        """
         key = functor(goal)
         args = goal.args if isinstance(goal, Compound) else ()
         if key[0] == ",":
-            return conjunction(self.body(args, known)[0])
+            expanded, after = self.body(args, known)
+            return conjunction(expanded), after
+        if key in NEGATIONS:
+            denied, inside = self.goal(args[0], known)
+            # In a strict expansion nothing that it needs is missing, and it binds nothing.
+            met = inside.met | inside.bound
+            return negation(denied), known.with_met(met) if self._strict else None
+        controlled = self._control(key, args, known)
+        if controlled is not None:
+            return controlled, None
+        return self._literal(goal, key, args, known)
+
+    def _control(self, key: Key, args: Sequence[Term], known: Known) -> Term | None:
+        """The expansion of a goal that is made of goals; None if it is none."""
         if key[0] == ";":
             return self._alternatives(args, known)
         if key == ("->", 2):
             return self._if(args[0], args[1], FAIL, known)
-        if key in NEGATIONS:
-            return negation(self.goal(args[0], known)[0])
         if key == ("forall", 2):
             refuted = Compound(",", (args[0], Compound("\\+", (args[1],))))
             return negation(self.goal(refuted, known)[0])
         if key in (("findall", 3), ("aggregate_all", 3)) and not self._strict:
             return Compound(key[0], (args[0], self.goal(args[1], known)[0], args[2]))
-        return self._literal(goal, key, args, known)
+        return None
 
     def _alternatives(self, args: Sequence[Term], known: Known) -> Term:
         first, rest = args[0], args[1:]
         if isinstance(first, Compound) and functor(first) == ("->", 2):
             other = rest[0] if len(rest) == 1 else Compound(";", tuple(rest))
             return self._if(first.args[0], first.args[1], other, known)
-        later = self._alternatives(rest, known) if len(rest) > 1 else self._expand(rest[0], known)
-        return disjunction([self._expand(first, known), later])
+        is_last = len(rest) == 1
+        later = self._expand(rest[0], known)[0] if is_last else self._alternatives(rest, known)
+        return disjunction([self._expand(first, known)[0], later])
 
     def _if(self, condition: Term, then: Term, other: Term, known: Known) -> Term:
         r"""`(C -> T ; E)` is `(C, T ; \+ C, E)` if C is a test."""
         try:
             test, known_after = self.goal(condition, known)
             self._see_test(test, known, names(condition))
-            branch = conjunction([test, self._expand(then, known_after)])
-            return disjunction([branch, conjunction([negation(test), self._expand(other, known)])])
+            branch = conjunction([test, self._expand(then, known_after)[0]])
+            otherwise = self._expand(other, known)[0]
+            return disjunction([branch, conjunction([negation(test), otherwise])])
         except NotInline:
             if self._strict:
                 raise
             return Compound(";", (Compound("->", (condition, then)), other))
 
-    def _literal(self, goal: Term, key: Key, args: Sequence[Term], known: Known) -> Term:
+    def _literal(
+        self, goal: Term, key: Key, args: Sequence[Term], known: Known
+    ) -> tuple[Term, Known | None]:
         self._size += 1
         if self._size > LARGEST:
             raise NotInline(f"its expansion has more than {LARGEST:,} goals")
         if key in self._inlined:
             return self._definition(goal, key, args, known)
+        return self._leaf(goal, key, args, known), None
+
+    def _leaf(self, goal: Term, key: Key, args: Sequence[Term], known: Known) -> Term:
+        """A goal that no clauses define."""
         if key in self._tables or self._is_simple(key):
             return goal
         if key in (("member", 2), ("memberchk", 2)) and key not in self._modes:
@@ -180,46 +216,50 @@ class Expansion:
         assert isinstance(items, ListTerm)
         return disjunction(Compound("=", (element, item)) for item in items.items)
 
-    def _definition(self, goal: Term, key: Key, args: Sequence[Term], known: Known) -> Term:
+    def _definition(
+        self, goal: Term, key: Key, args: Sequence[Term], known: Known
+    ) -> tuple[Term, Known | None]:
         start = self._size
         self._depth += 1
         try:
             if self._depth > DEEPEST:
                 raise NotInline(f"its expansion goes more than {DEEPEST} definitions deep")
-            return self._branches(key, self._names.renamed(args, only=()), known)
+            expanded, after = self._branches(key, self._names.renamed(args, only=()), known)
         except NotInline:
             if self._strict:
                 raise
             self._size = start
-            return goal
+            return goal, None
+        else:
+            return expanded, after and after.with_met(names(goal))
         finally:
             self._depth -= 1
 
-    def _branches(self, key: Key, args: Sequence[Term], known: Known) -> Term:
+    def _branches(self, key: Key, args: Sequence[Term], known: Known) -> tuple[Term, Known | None]:
+        """The clauses of a definition as branches; of a single one, what is known after it."""
         branches: list[Term] = []
         blocks: list[Term] = []
         outer = frozenset().union(*map(names, args))
+        after: Known | None = None
         for clause in self._inlined[key]:
             if TRUE in blocks:
                 break
             branch = self._branch(clause, args, known)
             if branch is None:
                 continue
-            goals, guard = branch
+            goals, guard, after = branch
             open_ = [each for each in blocks if not exclude_each_other(goals, each)]
             branches.append(conjunction([*(self._negated(each, outer) for each in open_), *goals]))
             if guard is not None:
                 blocks.append(self._block(guard, args, known))
-        return disjunction(branches)
+        return disjunction(branches), after if len(branches) == 1 else None
 
     def _negated(self, block: Term, outer: Collection[str]) -> Term:
         self._size += len(conjuncts(block))
         return negation(self._names.renamed([block], only=names(block) - frozenset(outer))[0])
 
-    def _branch(
-        self, clause: Clause, args: Sequence[Term], known: Known
-    ) -> tuple[list[Term], list[Term] | None] | None:
-        """A clause as goals, and the part of them in front of its cut; None if it cannot fit."""
+    def _branch(self, clause: Clause, args: Sequence[Term], known: Known) -> _Branch | None:
+        """A clause as a branch; None if it cannot fit."""
         head = clause.head.args if isinstance(clause.head, Compound) else ()
         renamed = self._names.renamed([*head, *clause.body])
         unified = unify_head(renamed[: len(head)], args)
@@ -232,13 +272,14 @@ class Expansion:
 
     def _split(
         self, equations: Sequence[Term], body: Sequence[Term], args: Sequence[Term], known: Known
-    ) -> tuple[list[Term], list[Term] | None]:
+    ) -> _Branch:
         start = known
         for equation in equations:
             start = self._known_after(equation, equation, start)
         if CUT not in body:
             self._see_no_cut(body)
-            return [*equations, *self.body(body, start)[0]], None
+            goals, after = self.body(body, start)
+            return _Branch([*equations, *goals], None, after)
         cut_position = body.index(CUT)
         rest = body[cut_position + 1 :]
         self._see_no_cut([*body[:cut_position], *rest])
@@ -248,8 +289,8 @@ class Expansion:
                 _see_tied(equation, start.bound)
         outside = frozenset().union(*map(names, args), *map(names, rest))
         self._see_test(conjunction(guard), start, outside)
-        tail, _ = self.body(rest, known_after)
-        return [*equations, *guard, *tail], [*equations, *guard]
+        tail, after = self.body(rest, known_after)
+        return _Branch([*equations, *guard, *tail], [*equations, *guard], after)
 
     def _see_no_cut(self, goals: Sequence[Term]) -> None:
         if any(node == CUT for goal in goals for node in walk(goal)):
