@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.kernels.array_types import Integers
+from cernis.kernels.order import order_by
+
+_MOST = 1 << 62
+"""Groups and times are one number as long as it lies below this one."""
 
 
 def first_ends(
@@ -12,32 +16,35 @@ def first_ends(
 ) -> tuple[Integers, Integers]:
     """Initiations, each with the termination of its group at its point and the first after it.
 
-    Both come as rows, in any order, and a pair may come twice.
+    Both come as rows, in any order. Of several terminations at one point one is given. Groups are
+    numbers from 0 on.
     """
-    count, groups = len(times), np.concatenate([groups, begun_groups])
-    times = np.concatenate([times, begun_times])
-    at_or_after = _next_rows(groups, times, count, also_at=True)
-    after = _next_rows(groups, times, count, also_at=False)
-    begun, ended = (np.concatenate(both) for both in zip(at_or_after, after, strict=True))
-    return begun, ended
+    if not len(times) or not len(begun_times):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    times, begun_times = _comparable(times, begun_times)
+    order = order_by(groups, times)
+    span = int(times.max()) + 2
+    if (int(max(groups.max(), begun_groups.max())) + 1) * span >= _MOST:
+        times, begun_times = _ranked(times, begun_times)
+        span = int(times.max()) + 2
+    ends, begun = groups[order] * span + times[order], begun_groups * span + begun_times
+    at_or_after = np.searchsorted(ends, begun, side="left")
+    after = np.searchsorted(ends, begun, side="right")
+    tied, later = np.flatnonzero(at_or_after < after), np.flatnonzero(after < len(ends))
+    later = later[groups[order[after[later]]] == begun_groups[later]]
+    rows = np.concatenate([at_or_after[tied], after[later]])
+    return np.concatenate([tied, later]), order[rows]
 
 
-def _next_rows(
-    groups: Integers, times: Integers, count: int, also_at: bool
-) -> tuple[Integers, Integers]:
-    """The points after the first `count` rows, each with the next row of its group.
+def _comparable(times: Integers, begun_times: Integers) -> tuple[Integers, Integers]:
+    """Times from 1 on. An initiation before or after all terminations comes next to them."""
+    low, high = int(times.min()), int(times.max())
+    return times - low + 1, np.clip(begun_times, low - 1, high + 1) - low + 1
 
-    Next is the first one later than the point, or, if `also_at`, not earlier. Points without such
-    a row are left out.
-    """
-    is_point = np.arange(len(groups)) >= count
-    order = np.lexsort((is_point != also_at, times, groups))
-    is_row = order < count
-    rows = order[is_row]
-    places = np.flatnonzero(~is_row)
-    # How many rows come before a point is the place of the next one among rows.
-    before = np.cumsum(is_row)[places]
-    has_next = before < len(rows)
-    points, following = order[places[has_next]], rows[before[has_next]]
-    same = groups[points] == groups[following]
-    return points[same] - count, following[same]
+
+def _ranked(times: Integers, begun_times: Integers) -> tuple[Integers, Integers]:
+    """Small numbers that compare as times of terminations and initiations do."""
+    distinct = np.unique(times)
+    places = np.searchsorted(distinct, begun_times)
+    is_known = distinct[np.minimum(places, len(distinct) - 1)] == begun_times
+    return 2 * np.searchsorted(distinct, times) + 1, 2 * places + is_known
