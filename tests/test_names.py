@@ -28,7 +28,19 @@ OLD_WORDS: Mapping[str, str] = {
 }
 
 # The folders (or modules) under `cernis` without vague names and old words.
-DONE: tuple[str, ...] = ("syntax", "kernels")
+DONE: tuple[str, ...] = (
+    "check",
+    "cli",
+    "errors",
+    "geo",
+    "kernels",
+    "knowledge",
+    "plan",
+    "program",
+    "report",
+    "source",
+    "syntax",
+)
 
 # Public classes that still share a name; one that no longer does is to be removed from here.
 SHARED: frozenset[str] = frozenset(
