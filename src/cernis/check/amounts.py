@@ -28,8 +28,8 @@ def amount(term: Term) -> int | float | None:
 
 def length(term: Term) -> float:
     """The length that a term says; infinity for one that is computed."""
-    found = amount(term)
-    return math.inf if found is None else found
+    said = amount(term)
+    return math.inf if said is None else said
 
 
 def is_length(amount: int | float | None, least: int = 0) -> bool:

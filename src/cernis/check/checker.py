@@ -239,7 +239,7 @@ def _roots(definitions: Definitions) -> list[Term]:
     others += [effect.goals for effect in definitions.effects]
     others += [postponable.goals for postponable in definitions.postponables]
     others += [grounding.goals for grounding in definitions.groundings]
-    goals.extend(goal for own in others for goal in own)
+    goals.extend(goal for group in others for goal in group)
     for pattern in definitions.patterns:
         goals.extend(_where(pattern.pattern))
     return goals
@@ -278,9 +278,9 @@ def _fact_columns(
 ) -> dict[Relation, tuple[FactColumn, ...]]:
     """The columns of the predicates that are nothing but ground facts."""
     columns = {relation: _columns_of(table) for relation, table in tables.items()}
-    for relation, own in clauses.items():
-        if relation.arity and all(not c.body and not _is_open(c) for c in own):
-            table = table_of_facts((relation.name, relation.arity), own)
+    for relation, defining in clauses.items():
+        if relation.arity and all(not c.body and not _is_open(c) for c in defining):
+            table = table_of_facts((relation.name, relation.arity), defining)
             columns[relation] = _columns_of(table)
     return columns
 
@@ -290,7 +290,7 @@ def _is_open(clause: Clause) -> bool:
 
 
 def _columns_of(table: FactTable) -> tuple[FactColumn, ...]:
-    return tuple(FactColumn(_type_of(own), _form_of(own.values)) for own in table.columns)
+    return tuple(FactColumn(_type_of(column), _form_of(column.values)) for column in table.columns)
 
 
 def _type_of(column: TableColumn) -> str:

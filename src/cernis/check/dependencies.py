@@ -239,9 +239,9 @@ def _possible(effects: list[DelayedEffect], report: Report) -> list[DelayedEffec
     ]  # fmt: skip
     constant.sort(key=itemgetter(0))
     never: set[int] = set()
-    for at, (delay, effect) in enumerate(constant):
+    for number, (delay, effect) in enumerate(constant):
         sooner = (
-            other for other in constant[:at] if _is_as_general(other[1].source, effect.source)
+            other for other in constant[:number] if _is_as_general(other[1].source, effect.source)
         )
         shortest, first = next(sooner, (delay, effect))
         if first is not effect:

@@ -39,7 +39,9 @@ def calls(goal: Term) -> Iterator[Term]:
         if name in (",", ";", "->") and isinstance(term, Compound):
             stack.extend(reversed(term.args))
         elif known is not None and known.goals and isinstance(term, Compound):
-            stack.extend(without_carets(term.args[at])[0] for at in reversed(known.goals))
+            stack.extend(
+                without_carets(term.args[position])[0] for position in reversed(known.goals)
+            )
             yield term
         else:
             yield term
@@ -130,8 +132,8 @@ class Binder:
         known = builtin(goal.functor, len(goal.args))
         if known is not None and not (known.library and self.is_defined(goal)):
             for mode in known.modes:
-                if all(named([goal.args[at]]) <= self.bound for at in mode.needs):
-                    self.bound |= named(goal.args[at] for at in mode.binds)
+                if all(named([goal.args[position]]) <= self.bound for position in mode.needs):
+                    self.bound |= named(goal.args[position] for position in mode.binds)
                     return True
             return False
         if any(self.unmet(goal)):
@@ -143,8 +145,8 @@ class Binder:
         """For each need of a predicate that is not met, the variables that would meet it."""
         needs: Needs = self.modes.get(Relation(goal.functor, len(goal.args)), frozenset())
         for positions in needs:
-            if not any(named([goal.args[at]]) <= self.bound for at in positions):
-                yield self._unbound(goal.args[at] for at in positions)
+            if not any(named([goal.args[position]]) <= self.bound for position in positions):
+                yield self._unbound(goal.args[position] for position in positions)
 
     def is_defined(self, goal: Compound) -> bool:
         """Does the program define the predicate itself?"""
@@ -156,8 +158,8 @@ class Binder:
         In a negation, a variable that begins with `_` stands for anything and may lack one.
         """
         if functor(goal) in _NEGATIONS:
-            asked = asked_names(goal) - self.bound
-            return {name for name in asked if not name.startswith("_")}
+            needed = asked_names(goal) - self.bound
+            return {name for name in needed if not name.startswith("_")}
         if isinstance(goal, Compound) and goal.functor in (",", "->", ";"):
             return self._lacking_inside(goal)
         return min(self._missing(goal), key=len, default=set())
@@ -185,7 +187,7 @@ class Binder:
             yield {name for _, names in inner.stuck for name in names}
         elif known is not None and not (known.library and self.is_defined(goal)):
             for mode in known.modes:
-                yield self._unbound(goal.args[at] for at in mode.needs)
+                yield self._unbound(goal.args[position] for position in mode.needs)
         else:
             yield set[str]().union(*self.unmet(goal))
 
@@ -193,8 +195,8 @@ class Binder:
         """The stuck goals that are not merely waiting for another stuck goal."""
         # What a goal lacks it does not promise, so its own promise may be among the others'.
         promised = {name for goal, lacks in self.stuck for name in named([goal]) - lacks}
-        found = [(goal, missing - promised) for goal, missing in self.stuck]
-        return [(goal, rest) for goal, rest in found if rest] or self.stuck
+        lacking = [(goal, missing - promised) for goal, missing in self.stuck]
+        return [(goal, rest) for goal, rest in lacking if rest] or self.stuck
 
 
 def _collected(goal: Compound) -> tuple[Term, ...]:
@@ -213,8 +215,8 @@ def infer_modes(clauses: Mapping[Relation, list[Clause]]) -> dict[Relation, Need
     """
     modes: dict[Relation, Needs] = dict.fromkeys(clauses, frozenset())
     with_bodies = {
-        relation: [clause for clause in own if clause.body or _open(clause)]
-        for relation, own in clauses.items()
+        relation: [clause for clause in defining if clause.body or _open(clause)]
+        for relation, defining in clauses.items()
     }
     callers = _callers(with_bodies)
     waiting = dict.fromkeys(reversed(with_bodies))
@@ -230,8 +232,8 @@ def infer_modes(clauses: Mapping[Relation, list[Clause]]) -> dict[Relation, Need
 def _callers(clauses: Mapping[Relation, list[Clause]]) -> dict[str, list[Relation]]:
     """For each name, the predicates whose bodies mention it in any place."""
     callers: dict[str, dict[Relation, None]] = {}
-    for relation, own in clauses.items():
-        goals = (goal for clause in own for goal in clause.body)
+    for relation, defining in clauses.items():
+        goals = (goal for clause in defining for goal in clause.body)
         for name in {functor(node)[0] for goal in goals for node in walk(goal)}:
             callers.setdefault(name, {})[relation] = None
     return {name: list(relations) for name, relations in callers.items()}
@@ -259,7 +261,9 @@ def _needs(clause: Clause, modes: Modes) -> Needs:
         for group in groups:
             demanded |= group
             for each in [group] if _is_choice(group, binder) else [{name} for name in group]:
-                needs.add(frozenset(at for at, arg in enumerate(args) if named([arg]) & each))
+                needs.add(
+                    frozenset(position for position, arg in enumerate(args) if named([arg]) & each)
+                )
 
 
 def _is_choice(group: set[str], binder: Binder) -> bool:
@@ -267,6 +271,6 @@ def _is_choice(group: set[str], binder: Binder) -> bool:
     for goal, missing in binder.stuck:
         if group <= missing and isinstance(goal, Compound):
             known = builtin(goal.functor, len(goal.args))
-            own = known is None or (known.library and binder.is_defined(goal))
-            return own and len(list(binder.unmet(goal))) == 1
+            is_users = known is None or (known.library and binder.is_defined(goal))
+            return is_users and len(list(binder.unmet(goal))) == 1
     return False

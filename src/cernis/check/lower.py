@@ -194,7 +194,7 @@ def _initial_change(clause: Clause, pair: Pair, definitions: Definitions, report
     bounds = {arg.name for arg in (first, last) if isinstance(arg, Variable)}
     names = [{variable.name for variable in variables(goal)} for goal in clause.body]
     pairs = zip(clause.body, names, strict=True)
-    goals = tuple(goal for goal, own in pairs if not own or own - bounds)
+    goals = tuple(goal for goal, goal_names in pairs if not goal_names or goal_names - bounds)
     if _is_timeless(clause, report):
         definitions.initials.append(InitialRule(pair, goals, clause.probability, clause.span))
 

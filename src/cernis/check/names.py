@@ -171,7 +171,7 @@ def _with_a_slip(name: str) -> set[str]:
     in common.
     """
     name = name.casefold()
-    return {name, *(name[:at] + name[at + 1 :] for at in range(len(name)))}
+    return {name, *(name[:position] + name[position + 1 :] for position in range(len(name)))}
 
 
 def _input(

@@ -232,9 +232,9 @@ def _condition(goal: Term, bound: set[str], terms: set[tuple[str, int]], report:
 def consumption_of(rule: PatternRule, definitions: Definitions) -> Consumption:
     """The consumption policy that a rule follows: its own, else the program's."""
     settings = definitions.settings
-    own = dict(settings.consumption_of)
+    by_relation = dict(settings.consumption_of)
     relation = pattern_head(rule).relation
-    return own.get(str(relation), own.get(relation.name, settings.consumption))
+    return by_relation.get(str(relation), by_relation.get(relation.name, settings.consumption))
 
 
 def _is_bounded(pattern: Pattern) -> bool:

@@ -75,8 +75,8 @@ class _Calling:
                 if relation in reached:
                     continue
                 reached.add(relation)
-                own = self.clauses.get(relation, ())
-                stack.extend(goal for clause in own for goal in clause.body)
+                defining = self.clauses.get(relation, ())
+                stack.extend(goal for clause in defining for goal in clause.body)
         return reached
 
     def check(self, call: Term, is_reached: bool) -> None:
@@ -112,8 +112,8 @@ class _Calling:
 
     def _say_arity(self, call: Term, relation: Relation, say: Callable[..., None]) -> None:
         other = Relation(relation.name, self._arities[relation.name])
-        own = self.clauses.get(other)
-        notes = [Note("it is defined here", own[0].head.span)] if own else []
+        defining = self.clauses.get(other)
+        notes = [Note("it is defined here", defining[0].head.span)] if defining else []
         say("C023", f"{other.name} has {other.arity} arguments, not {relation.arity}", call.span,
             *notes, help="write `_` for an argument that does not matter")  # fmt: skip
 

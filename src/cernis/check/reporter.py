@@ -54,14 +54,14 @@ def near(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     spelled: dict[str, list[str]] = {}
     for other in sorted(set(names) - {name}):
         spelled.setdefault(other.casefold(), []).append(other)
-    found = difflib.get_close_matches(name.casefold(), spelled, n=count, cutoff=0.72)
-    return [other for each in found for other in spelled[each]][:count]
+    matches = difflib.get_close_matches(name.casefold(), spelled, n=count, cutoff=0.72)
+    return [other for each in matches for other in spelled[each]][:count]
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
     """A help line: the near names, or what else to do."""
-    found = near(name, names)
-    return f"did you mean {' or '.join(f'`{n}`' for n in found)}?" if found else otherwise
+    near_names = near(name, names)
+    return f"did you mean {' or '.join(f'`{n}`' for n in near_names)}?" if near_names else otherwise
 
 
 def misspelt(name: str, known: Iterable[str]) -> list[str]:

@@ -162,7 +162,9 @@ def _inside(
     """What disjunctions and collections bind, after what stands beside them."""
     for literal in body:
         if isinstance(literal, Either):
-            branches = [_body(own, bound, modes, report, depth + 1) for own in literal.branches]
+            branches = [
+                _body(branch, bound, modes, report, depth + 1) for branch in literal.branches
+            ]
             bound = bound | set.intersection(*branches)
         elif isinstance(literal, Collect):
             inside = _body(literal.body, bound, modes, report, depth + 1)
@@ -337,8 +339,10 @@ def check_clauses(
         relation = Relation(*functor(clause.head))
         args = clause.head.args if isinstance(clause.head, Compound) else ()
         needs: Needs = modes.get(relation, frozenset())
-        positions = {at for group in needs for at in group}
-        binder = Binder(modes, named(args[at] for at in positions if at < len(args)))
+        positions = {position for group in needs for position in group}
+        binder = Binder(
+            modes, named(args[position] for position in positions if position < len(args))
+        )
         binder.run(clause.body)
         for goal, missing in binder.culprits():
             _stuck_clause(goal, missing, relation, relation in reached, report)

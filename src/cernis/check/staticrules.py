@@ -174,8 +174,8 @@ class _StaticBody:
         """`findall((S, E), (member((S, E), I0), Conditions), I)`: some intervals of a list."""
         template, body, output = _args(goal)
         goals = list(conjuncts(body))
-        found = [each for each in goals if functor(each) == ("member", 2)]
-        chosen = [each for each in found if self._lists_in(_args(each)[1])]
+        members = [each for each in goals if functor(each) == ("member", 2)]
+        chosen = [each for each in members if self._lists_in(_args(each)[1])]
         bounds = _args(template) if functor(template) == (",", 2) else ()
         names = [each.name for each in bounds if isinstance(each, Variable)]
         if len(chosen) != 1 or len(set(names)) != 2 or _args(chosen[0])[0] != template:

@@ -105,8 +105,8 @@ class Types:
 
     def of(self, kind: str, relation: Relation, position: int | str) -> str:
         """`integer`, `float`, `text`, `boolean`, `mixed`, or `any` if nothing is known."""
-        found = {e.type for e in self._evidence.get(self.find((kind, relation, position)), ())}
-        return _join(found)
+        types = {e.type for e in self._evidence.get(self.find((kind, relation, position)), ())}
+        return _join(types)
 
     def is_numeric(self, kind: str, relation: Relation, position: int | str) -> bool:
         """Does some rule compute with it, or compare it by order?"""
@@ -195,9 +195,9 @@ def infer_types(
     for pair in definitions.declared_fluents.values():
         inference.declared("fluent", pair.relation, pair.args)
     inference.rules(definitions)
-    for relation, own in clauses.items():
+    for relation, defining in clauses.items():
         if relation not in columns:
-            for clause in own:
+            for clause in defining:
                 inference.clause(clause)
     seen: set[Span] = set()
     for demand, other in inference.types.clashes():
@@ -386,8 +386,10 @@ class _Inference:
     def _args(
         self, kind: str, relation: Relation, args: tuple[Term, ...], computes: bool = False
     ) -> None:
-        for at, arg in enumerate(args):
-            self._arg((kind, relation, at), arg, f"argument {at + 1} of {relation}", computes)
+        for position, arg in enumerate(args):
+            self._arg(
+                (kind, relation, position), arg, f"argument {position + 1} of {relation}", computes
+            )
 
     def _arg(self, slot: Hashable, term: Term, subject: str, computes: bool = False) -> None:
         """What a term says of a slot. Only the heads and conditions of patterns compute."""

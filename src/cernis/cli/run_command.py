@@ -258,8 +258,8 @@ def say_costs(costs: Profile, program: Program) -> None:
     spans += [rule.span for rule in definitions.patterns]
     spans += [rule.span for rule in definitions.initials]
     spans += [rule.span for rule in definitions.groundings]
-    found = ((operator, span, cost) for (operator, span), cost in costs.costs.items())
-    say("\n" + as_text(found, spans, program.sources), err=True)
+    measured = ((operator, span, cost) for (operator, span), cost in costs.costs.items())
+    say("\n" + as_text(measured, spans, program.sources), err=True)
 
 
 def say_set_aside(summary: Summary) -> None:
@@ -412,6 +412,6 @@ def _indexes(module: Path) -> Iterator[str]:
     """The names of the index files of a module's kernels: function, line and version of Python."""
     text = module.read_text("utf-8", "replace")
     version = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    for found in re.finditer(r"^@kernel\(.*?^def (\w+)", text, re.MULTILINE | re.DOTALL):
-        line = text.count("\n", 0, found.start()) + 1
-        yield f"{module.stem}.{found[1]}-{line}.{version}.nbi"
+    for match in re.finditer(r"^@kernel\(.*?^def (\w+)", text, re.MULTILINE | re.DOTALL):
+        line = text.count("\n", 0, match.start()) + 1
+        yield f"{module.stem}.{match[1]}-{line}.{version}.nbi"

@@ -293,8 +293,10 @@ def _show_tasks(spark: Any, thread: threading.Thread, read: Callable[[], int]) -
             thread.join(_EVERY)
             done, total = _tasks(tracker)
             if total:
-                told = f"{done}/{total} tasks{speed.in_words(read(), time.perf_counter() - began)}"
-                bar.update(task, completed=done, total=total, description=told)
+                description = (
+                    f"{done}/{total} tasks{speed.in_words(read(), time.perf_counter() - began)}"
+                )
+                bar.update(task, completed=done, total=total, description=description)
 
 
 @dataclass(slots=True)

@@ -179,8 +179,8 @@ def noise(
     if not (first > 0 and last > 0 and 0 <= spurious <= 1 and scale > 0):
         stop("--mean and --scale must be above 0, --spurious a share from 0 to 1", 2)
     chosen = Noise(_split(events), _split(context), first, last, spurious, distance, scale, seed)
-    found = with_noise(_lines(inputs), chosen)
-    _write(output, "".join(f"{line}\n" for line in found))
+    noisy = with_noise(_lines(inputs), chosen)
+    _write(output, "".join(f"{line}\n" for line in noisy))
 
 
 def score(

@@ -171,7 +171,7 @@ def _decoded(text: bytes, line: int, time: int | None, assembly: Assembly) -> tu
     is_position = kinds == POSITION
     somewhere = (np.abs(numbers[0]) <= 180) & (np.abs(numbers[1]) <= 90)
     kept = is_position & somewhere & (times != NO_TIME)
-    positions = _positions(vessel[kept], times[kept], [own[kept] for own in numbers])
+    positions = _positions(vessel[kept], times[kept], [column[kept] for column in numbers])
     aside = [_aside(text, starts, stops, kinds == kind, line, REASONS[kind]) for kind in REASONS]
     aside.append(_aside(text, starts, stops, is_position & (times == NO_TIME), line, UNTIMED))
     lost = is_position & (times != NO_TIME) & ~somewhere
@@ -187,7 +187,7 @@ def _decoded(text: bytes, line: int, time: int | None, assembly: Assembly) -> tu
 def _positions(vessel: Integers, time: Integers, numbers: list[Floats]) -> pa.Table:
     lon, lat, speed, course, heading = numbers
     limits = ((speed, 102.3), (course, 360.0), (heading, 360.0))
-    said = [pa.array(own, mask=own >= limit) for own, limit in limits]
+    said = [pa.array(column, mask=column >= limit) for column, limit in limits]
     return pa.table([vessel, time, lon, lat, *said], schema=POSITION_SCHEMA)
 
 

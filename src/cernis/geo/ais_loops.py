@@ -82,9 +82,9 @@ def _date(text: Bytes, start: int, stop: int) -> int:
 
 
 @part
-def _seconds(found: int) -> int:
+def _seconds(time: int) -> int:
     """A time in seconds; numbers too large for that are milliseconds."""
-    return found // 1000 if found > 100_000_000_000 else found
+    return time // 1000 if time > 100_000_000_000 else time
 
 
 @part
@@ -94,8 +94,8 @@ def _time(text: Bytes, start: int, bang: int, after: int, stop: int) -> int:
         if text[place] == 99 and text[place + 1] == _COLON and text[start] == 92:
             return _seconds(_number(text, place + 2, bang))
     if bang > start and text[start] != 92:
-        found = _date(text, start, bang)
-        return found if found != NO_TIME else _seconds(_number(text, start, bang))
+        date = _date(text, start, bang)
+        return date if date != NO_TIME else _seconds(_number(text, start, bang))
     if after < stop and text[after] == _COMMA:
         return _seconds(_number(text, after + 1, stop))
     return NO_TIME
@@ -114,8 +114,8 @@ def _bits(text: Bytes, payload: int, first: int, count: int) -> int:
 
 @part
 def _signed(text: Bytes, payload: int, first: int, count: int) -> int:
-    found = _bits(text, payload, first, count)
-    return found - (1 << count) if found >= 1 << (count - 1) else found
+    number = _bits(text, payload, first, count)
+    return number - (1 << count) if number >= 1 << (count - 1) else number
 
 
 @part

@@ -71,9 +71,9 @@ class Assembly:
 
     def taken(self) -> tuple[list[AisMessage], list[Fault]]:
         """What there is so far, which is then forgotten."""
-        found = self._messages, self._faults
+        collected = self._messages, self._faults
         self._messages, self._faults = [], []
-        return found
+        return collected
 
     def rest(self) -> tuple[list[AisMessage], list[Fault]]:
         """What there is at the end: messages that wait for a part are incomplete."""

@@ -131,7 +131,9 @@ class AreaIndex:
         inside = (self.area[entry][covered], begins[visit][covered], ends[visit][covered])
         cut = visit[~covered]
         tested = self._tested(self.area[entry][~covered], begins[cut], ends[cut], lon, lat)
-        area, start, stop = (np.concatenate(own) for own in zip(inside, tested, strict=True))
+        area, start, stop = (
+            np.concatenate(columns) for columns in zip(inside, tested, strict=True)
+        )
         return _joined(area, start, stop, first)
 
     def _visits(
@@ -179,8 +181,8 @@ class Stays:
         edges = np.zeros(length + 1, np.int64)
         np.add.at(edges, self.start[chosen], 1)
         np.add.at(edges, self.stop[chosen], -1)
-        found: Booleans = np.cumsum(edges[:-1]) > 0
-        return found
+        covered: Booleans = np.cumsum(edges[:-1]) > 0
+        return covered
 
 
 def _joined(area: Integers, start: Integers, stop: Integers, first: Booleans) -> Stays:

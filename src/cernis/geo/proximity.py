@@ -92,8 +92,8 @@ def near_pairs(samples: Samples, parameters: Parameters) -> NearbyPairs:
         return NearbyPairs(empty, empty, empty, empty)
     vessel1, vessel2, slot = _near(_round_the_world(samples, parameters), parameters)
     step = parameters.proximity_step
-    found = NearbyPairs(vessel1, vessel2, slot * step, (slot + 1) * step)
-    return joined(found, parameters)
+    pairs = NearbyPairs(vessel1, vessel2, slot * step, (slot + 1) * step)
+    return joined(pairs, parameters)
 
 
 def joined(pairs: NearbyPairs, parameters: Parameters) -> NearbyPairs:
@@ -102,16 +102,16 @@ def joined(pairs: NearbyPairs, parameters: Parameters) -> NearbyPairs:
         return pairs
     vessel1, vessel2, start, end = pairs.vessel1, pairs.vessel2, pairs.start, pairs.end
     order = np.lexsort((start, vessel2, vessel1))
-    vessel1, vessel2, start, end = (own[order] for own in (vessel1, vessel2, start, end))
+    vessel1, vessel2, start, end = (column[order] for column in (vessel1, vessel2, start, end))
     begins = np.ones(len(start), np.bool_)
     begins[1:] = (vessel1[1:] != vessel1[:-1]) | (vessel2[1:] != vessel2[:-1])
     # Pairs far apart in time do not touch, so that one running maximum serves all of them.
     shift = (np.cumsum(begins) - 1) * (end.max() - start.min() + parameters.proximity_bridge + 1)
     reached = np.maximum.accumulate(end + shift)
     begins[1:] |= start[1:] + shift[1:] > reached[:-1] + parameters.proximity_bridge
-    at = np.flatnonzero(begins)
-    ends = np.append(at[1:], len(start)) - 1
-    return NearbyPairs(vessel1[at], vessel2[at], start[at], (reached - shift)[ends])
+    firsts = np.flatnonzero(begins)
+    ends = np.append(firsts[1:], len(start)) - 1
+    return NearbyPairs(vessel1[firsts], vessel2[firsts], start[firsts], (reached - shift)[ends])
 
 
 def _width(samples: Samples, parameters: Parameters) -> tuple[float, float]:

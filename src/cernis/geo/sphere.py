@@ -24,8 +24,8 @@ def eastward(lon1: Floats, lon2: Floats) -> Floats:
     >>> eastward(np.array([179.0, 10.0]), np.array([-179.0, 8.0])).tolist()
     [2.0, -2.0]
     """
-    found: Floats = np.mod(lon2 - lon1 + 180.0, 360.0) - 180.0
-    return found
+    degrees: Floats = np.mod(lon2 - lon1 + 180.0, 360.0) - 180.0
+    return degrees
 
 
 def offsets(lon1: Floats, lat1: Floats, lon2: Floats, lat2: Floats) -> tuple[Floats, Floats]:
@@ -36,8 +36,8 @@ def offsets(lon1: Floats, lat1: Floats, lon2: Floats, lat2: Floats) -> tuple[Flo
 
 def distances(lon1: Floats, lat1: Floats, lon2: Floats, lat2: Floats) -> Floats:
     """Metres between points."""
-    found: Floats = np.hypot(*offsets(lon1, lat1, lon2, lat2))
-    return found
+    metres: Floats = np.hypot(*offsets(lon1, lat1, lon2, lat2))
+    return metres
 
 
 def bearings(lon1: Floats, lat1: Floats, lon2: Floats, lat2: Floats) -> Floats:
@@ -49,5 +49,5 @@ def bearings(lon1: Floats, lat1: Floats, lon2: Floats, lat2: Floats) -> Floats:
     east, north = offsets(lon1, lat1, lon2, lat2)
     degrees = np.mod(np.degrees(np.arctan2(east, north)), 360.0)
     # A tiny negative angle is rounded up to 360.
-    found: Floats = np.where(degrees >= 360.0, 0.0, degrees)
-    return found
+    rounded: Floats = np.where(degrees >= 360.0, 0.0, degrees)
+    return rounded

@@ -225,9 +225,9 @@ class _Classifier:
         if len(predicate.clauses) > MOST_INLINE_CLAUSES:
             raise NotInline(f"has more than {MOST_INLINE_CLAUSES} clauses")
         needs = {*predicate.needs, *_guarded(predicate)}
-        args = [Variable(f"Arg{at}") for at in range(1, key[1] + 1)]
+        args = [Variable(f"Arg{position}") for position in range(1, key[1] + 1)]
         goal: Term = Compound(key[0], tuple(args)) if args else Atom(key[0])
-        bound = frozenset(args[at].name for at in needs)
+        bound = frozenset(args[position].name for position in needs)
         own: dict[Key, Sequence[Clause]] = {key: predicate.clauses}
         inlined = ChainMap(own, self._inlined)
         modes = ChainMap({key: Mode(predicate.needs, predicate.binds)}, self._modes)
@@ -235,7 +235,7 @@ class _Classifier:
         cut = any(CUT in clause.body for clause in predicate.clauses)
         how = _counted(len(predicate.clauses), "clause") + " of comparisons and look-ups"
         reason = f"{how}, cuts made exclusive branches" if cut else how
-        binds = tuple(at for at in predicate.binds if at not in needs)
+        binds = tuple(position for position in predicate.binds if position not in needs)
         return [_with(predicate, Route.INLINE, reason, needs=tuple(sorted(needs)), binds=binds)]
 
     def _nested(self, key: Key) -> int:
@@ -307,13 +307,13 @@ def _guarded(predicate: Predicate) -> set[int]:
     for clause in predicate.clauses:
         if CUT in clause.body and isinstance(clause.head, Compound):
             guard = clause.body[: clause.body.index(CUT)]
-            asked = chain.from_iterable(map(leaves, guard))
-            looked_up = (leaf for leaf in asked if functor(leaf) not in BUILTINS)
+            goals = chain.from_iterable(map(leaves, guard))
+            looked_up = (leaf for leaf in goals if functor(leaf) not in BUILTINS)
             wanted = frozenset().union(*map(names, looked_up))
             args = enumerate(clause.head.args)
-            positions |= {at for at, arg in args if names(arg) & wanted}
+            positions |= {position for position, arg in args if names(arg) & wanted}
     return positions
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

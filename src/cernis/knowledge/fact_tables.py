@@ -98,7 +98,7 @@ def fact_table(
     Without names the columns are `arg1`, `arg2` and so on. The length is needed only for a
     predicate without arguments.
     """
-    titles = names or [f"arg{at}" for at in range(1, len(columns) + 1)]
+    titles = names or [f"arg{number}" for number in range(1, len(columns) + 1)]
     typed = tuple(
         TableColumn(name, column_type(values), values)
         for name, values in zip(titles, columns, strict=True)
@@ -116,7 +116,7 @@ def _told_apart(column: TableColumn) -> Sequence[Value]:
 def table_of_rows(key: Key, rows: Iterable[Row]) -> FactTable:
     """A table of tuples of values."""
     listed = rows if isinstance(rows, list) else list(rows)
-    columns = [[plain(row[at]) for row in listed] for at in range(key[1])]
+    columns = [[plain(row[position]) for row in listed] for position in range(key[1])]
     return fact_table(key, columns, length=len(listed))
 
 
@@ -130,7 +130,7 @@ def table_of_facts(key: Key, clauses: Sequence[Clause]) -> FactTable:
     """
     heads = [_arguments(clause.head) for clause in clauses]
     try:
-        columns = [_values([args[at] for args in heads]) for at in range(key[1])]
+        columns = [_values([args[position] for args in heads]) for position in range(key[1])]
     except ValueError as error:
         raise KnowledgeError(label(key), "a fact of a table has no variables") from error
     return fact_table(key, columns, length=len(heads))

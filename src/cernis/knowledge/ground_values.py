@@ -171,8 +171,8 @@ def _list_order(listed: Sequence) -> tuple[object, ...]:
     """Flat, as lists may be long: each further item stands after the mark of one more pair."""
     pair = (5, 2, "[|]")
     key: list[object] = [*pair]
-    for at, item in enumerate(listed.items):
-        key += [pair] if at else []
+    for number, item in enumerate(listed.items):
+        key += [pair] if number else []
         key.append(standard_order(_plain(item)))
     key.append(standard_order("[]" if listed.tail is None else _plain(listed.tail)))
     return tuple(key)

@@ -100,12 +100,12 @@ class Knowledge:
     def filled(self, rows: Mapping[Key, Sequence[Row]]) -> Knowledge:
         """The same knowledge with rows that a run has added, and what does not rest on them."""
         other = copy(self)
-        grown = {key: _with_rows(self._predicates[key], own) for key, own in rows.items()}
+        grown = {key: _with_rows(self._predicates[key], known) for key, known in rows.items()}
         other._predicates = {**self._predicates, **grown}
         other.predicates = MappingProxyType(other._predicates)
         kept = {key for key, predicate in self._predicates.items() if not predicate.grows}
-        other._found = {key: own for key, own in self._found.items() if key in kept}
-        other._relations = {key: own for key, own in self._relations.items() if key in kept}
+        other._found = {key: known for key, known in self._found.items() if key in kept}
+        other._relations = {key: known for key, known in self._relations.items() if key in kept}
         other._resolver = Resolver(other._database(), self._limits)
         return other
 
@@ -194,8 +194,8 @@ class Knowledge:
                 if below not in seen and below not in self._relations:
                     seen.add(below)
                     stack.append(below)
-        found = [each for each in seen - {key} if not self._levels[each] % _MOST_LEVELS]
-        return sorted(found, key=self._levels.__getitem__)
+        landings = [each for each in seen - {key} if not self._levels[each] % _MOST_LEVELS]
+        return sorted(landings, key=self._levels.__getitem__)
 
     def _rows_at(self, key: Key) -> IndexedRows:
         if key not in self._relations:
@@ -211,8 +211,8 @@ class Knowledge:
     def _materialise(self, group: Sequence[Key]) -> dict[Key, IndexedRows]:
         members = [self._predicates[key] for key in group]
         rules = [rule for member in members for rule in member.rules]
-        given = {each.key: each.table.rows() for each in members if each.table is not None}
-        return materialise(group, rules, given, self._rows_at, self._limits)
+        given_rows = {each.key: each.table.rows() for each in members if each.table is not None}
+        return materialise(group, rules, given_rows, self._rows_at, self._limits)
 
 
 def _layers(

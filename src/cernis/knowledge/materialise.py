@@ -95,9 +95,9 @@ def _plan(
     """The steps of a rule, from the empty row to rows of the head."""
     layout: dict[str, int] = {}
     steps = []
-    for at in order_of(rule.parts, first):
-        of = news if at == first else source
-        steps.append(step(rule, rule.parts[at], layout, of, meter))
+    for place in order_of(rule.parts, first):
+        of = news if place == first else source
+        steps.append(step(rule, rule.parts[place], layout, of, meter))
     getters = [getter(arg, layout) for arg in rule.head]
     steps.append(lambda rows: (tuple([get(row) for get in getters]) for row in rows))
     return in_turn(steps)

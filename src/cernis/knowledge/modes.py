@@ -96,8 +96,8 @@ def _has_unnamed(term: Term) -> bool:
 
 
 def _follow_mode(mode: Mode, args: Sequence[Term], flow: BindingFlow) -> None:
-    flow.require(name for at in mode.needs for name in names(args[at]))
-    flow.bound = flow.bound.union(*(names(args[at]) for at in mode.binds))
+    flow.require(name for position in mode.needs for name in names(args[position]))
+    flow.bound = flow.bound.union(*(names(args[position]) for position in mode.binds))
 
 
 def clause_mode(clause: Clause, modes: Mapping[Key, Mode]) -> Mode:
@@ -106,11 +106,11 @@ def clause_mode(clause: Clause, modes: Mapping[Key, Mode]) -> Mode:
     flow = BindingFlow(frozenset())
     for goal in clause.body:
         follow(goal, flow, modes)
-    needs = tuple(at for at, arg in enumerate(args) if names(arg) & flow.missing)
+    needs = tuple(position for position, arg in enumerate(args) if names(arg) & flow.missing)
     anonymous = [any(each.name == "_" for each in variables(arg)) for arg in args]
     binds = tuple(
-        at for at, arg in enumerate(args)
-        if at not in needs and names(arg) <= flow.bound and not anonymous[at]
+        position for position, arg in enumerate(args)
+        if position not in needs and names(arg) <= flow.bound and not anonymous[position]
     )  # fmt: skip
     return Mode(needs, binds)
 
@@ -135,7 +135,7 @@ def group_modes(
 def _merged(key: Key, clauses: Sequence[Clause], modes: Mapping[Key, Mode]) -> Mode:
     each = [clause_mode(clause, modes) for clause in clauses]
     before = modes[key]
-    needs = {at for mode in each for at in mode.needs} | set(before.needs)
+    needs = {position for mode in each for position in mode.needs} | set(before.needs)
     binds = set(before.binds) - needs
     for mode in each:
         binds &= {*mode.binds, *mode.needs}

@@ -79,7 +79,9 @@ def _value(node: Any, prefixes: Mapping[str, str]) -> Value:
     if kind == "BlankNode":
         return f"_:{node.value}"
     iri = str(node.value)
-    fitting = [(len(own), name) for name, own in prefixes.items() if own and iri.startswith(own)]
+    fitting = [
+        (len(start), name) for name, start in prefixes.items() if start and iri.startswith(start)
+    ]
     if not fitting:
         return iri
     length, prefix = max(fitting)
@@ -109,8 +111,8 @@ def entailed(triples: Iterable[Triple]) -> set[Triple]:
         above = {p: _above(by[f"rdfs:{p}"]) for p in ("subClassOf", "subPropertyOf")}
         derived: set[Triple] = {
             (low, f"rdfs:{p}", high)
-            for p, own in above.items()
-            for low, highs in own.items()
+            for p, links in above.items()
+            for low, highs in links.items()
             for high in highs
         }
         for subject, predicate, target in known:

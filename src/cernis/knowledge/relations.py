@@ -86,6 +86,6 @@ class Meter:
         if rows > self.limits.tuples:
             raise self._error(f"derives more than {self.limits.tuples:,} rows")
 
-    def _error(self, what: str) -> KnowledgeError:
+    def _error(self, message: str) -> KnowledgeError:
         hint = "narrow its rules, or raise the limit"
-        return KnowledgeError(self.predicate, f"{what} when it is computed as a table; {hint}")
+        return KnowledgeError(self.predicate, f"{message} when it is computed as a table; {hint}")

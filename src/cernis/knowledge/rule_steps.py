@@ -78,7 +78,7 @@ def _next(parts: Sequence[Part], left: Sequence[int], known: set[str]) -> int:
         return sum(isinstance(arg, Constant) or arg in known for arg in args)
 
     part = parts[left[0]]
-    literals = [at for at in left if isinstance(parts[at], RowLiteral)]
+    literals = [place for place in left if isinstance(parts[place], RowLiteral)]
     waits = isinstance(part, Equal) and not needed(part) & known and len(needed(part)) == 2
     if isinstance(part, RowLiteral) or waits:
         return max(literals, key=boundness)
@@ -162,12 +162,12 @@ def _look_up(
     def run(rows: Rows) -> Rows:
         index = source().index(keyed, columns)
         for row in rows:
-            found = index.get(get_key(row), ())
-            meter.spend(len(found) + 1)
-            for more in found:
+            rows_of_key = index.get(get_key(row), ())
+            meter.spend(len(rows_of_key) + 1)
+            for more in rows_of_key:
                 if not checks:
                     yield row + more
-                elif all(more[at] == more[other] for at, other in checks):
+                elif all(more[place] == more[other] for place, other in checks):
                     yield row + more[:width]
 
     return run
@@ -192,7 +192,7 @@ def _computed(rule: Rule, part: Computed, layout: dict[str, int]) -> Step:
     result = _guarded(rule, shown, before, _result(part.expression, before))
     if isinstance(part.target, str) and part.target not in layout:
         layout[part.target] = len(layout)
-        return lambda rows: ((*row, found) for row in rows if (found := result(row)) is not None)
+        return lambda rows: ((*row, value) for row in rows if (value := result(row)) is not None)
     other = getter(part.target, before)
     return lambda rows: (row for row in rows if result(row) == other(row))
 
@@ -255,7 +255,9 @@ def _guarded(
         try:
             return compute(row)
         except (Fault, RecursionError) as fault:
-            values = {name: term_of(row[at]) for name, at in layout.items() if at < len(row)}
+            values = {
+                name: term_of(row[place]) for name, place in layout.items() if place < len(row)
+            }
             shown = show(substitute(goal, values))
             raise KnowledgeError(label(rule.key), f"`{shown}` {fault}") from fault
 
@@ -271,7 +273,7 @@ def _absent(
 ) -> Step:
     inside = dict(layout)
     order = order_of(part.parts, None, layout)
-    search = in_turn([step(rule, part.parts[at], inside, source, meter) for at in order])
+    search = in_turn([step(rule, part.parts[place], inside, source, meter) for place in order])
     if len(part.parts) == 1 and isinstance(part.parts[0], RowLiteral):
         return _not_exists(part.parts[0], layout, source(part.parts[0].key)) or _none(search)
     return _none(search)
@@ -285,11 +287,11 @@ def _not_exists(
     part: RowLiteral, layout: Mapping[str, int], source: Callable[[], IndexedRows]
 ) -> Step | None:
     """An anti-join by hash, if no local variable of the literal occurs in it twice."""
-    keyed = tuple(at for at, arg in enumerate(part.args) if not _is_local(arg, layout))
+    keyed = tuple(position for position, arg in enumerate(part.args) if not _is_local(arg, layout))
     local = [arg for arg in part.args if _is_local(arg, layout) and arg != "_"]
     if len(set(local)) < len(local):
         return None
-    get_key = _keys([part.args[at] for at in keyed], layout)
+    get_key = _keys([part.args[position] for position in keyed], layout)
 
     def run(rows: Rows) -> Rows:
         index = source().index(keyed, ())

@@ -92,7 +92,7 @@ class Rule:
     def calls(self, keys: Collection[Key]) -> list[int]:
         """The places of the literals of these predicates."""
         return [
-            at for at, part in enumerate(self.parts)
+            place for place, part in enumerate(self.parts)
             if isinstance(part, RowLiteral) and part.key in keys
         ]  # fmt: skip
 
@@ -114,8 +114,8 @@ def needed(part: Part) -> frozenset[str]:
     if isinstance(part, Equal):
         return frozenset(arg for arg in (part.left, part.right) if isinstance(arg, str))
     if isinstance(part, Computed):
-        own = {part.target} if isinstance(part.target, str) else set()
-        return names(part.expression) | own
+        target = {part.target} if isinstance(part.target, str) else set()
+        return names(part.expression) | target
     if isinstance(part, Test):
         return names(part.goal)
     return frozenset().union(*map(needed, part.parts))
@@ -185,8 +185,8 @@ class _Reader:
 
     def _parts(self, goals: Sequence[Term], outside: frozenset[str]) -> list[Part]:
         parts = []
-        for at, goal in enumerate(goals):
-            others = [*goals[:at], *goals[at + 1 :]]
+        for place, goal in enumerate(goals):
+            others = [*goals[:place], *goals[place + 1 :]]
             elsewhere = outside.union(*map(names, others))
             parts += self._part(goal, functor(goal), elsewhere)
             self._settle()

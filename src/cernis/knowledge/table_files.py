@@ -50,7 +50,7 @@ def _read_csv(file: Path, name: str, header: bool, delimiter: str) -> FactTable:
     if not names and not rows:
         raise DataError(f"{file}: is empty, so the number of arguments of {name} is not known")
     width = len(names or rows[0])
-    columns = [[field_value(row[at]) for row in rows] for at in range(width)]
+    columns = [[field_value(row[position]) for row in rows] for position in range(width)]
     return fact_table((name, width), columns, names)
 
 

@@ -84,7 +84,7 @@ class Plan:
 def make_plan(checked: Checked) -> Plan:
     """Plan a program that has checked without errors."""
     knowledge = Knowledge(
-        [clause for own in checked.clauses.values() for clause in own],
+        [clause for defining in checked.clauses.values() for clause in defining],
         {(relation.name, relation.arity): table for relation, table in checked.tables.items()},
         growing=[(relation.name, relation.arity) for relation, _ in checked.definitions.domains],
     )

@@ -70,8 +70,8 @@ class CycleCondition:
             return True
         if (self.kind, self.relation) != (other.kind, other.relation):
             return False
-        values = [_plain(own.value) for own in (self, other)]
-        return values[0] == values[1] or any(isinstance(own, Variable) for own in values)
+        values = [_plain(each.value) for each in (self, other)]
+        return values[0] == values[1] or any(isinstance(each, Variable) for each in values)
 
 
 def _plain(value: Term | None) -> Term | None:
@@ -100,7 +100,10 @@ class Cause:
     def needs(self) -> tuple[CycleCondition, ...]:
         """The conditions about the very point of the cause, which must be decided before it is."""
         drivers = (self.driver,) if self.driver is not None else ()
-        return (*drivers, *(own for own in self.asks if own.kind not in _OF_STATE))
+        return (
+            *drivers,
+            *(condition for condition in self.asks if condition.kind not in _OF_STATE),
+        )
 
 
 def causes_of(stratum: Stratum) -> list[Cause]:

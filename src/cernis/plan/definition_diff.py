@@ -150,7 +150,7 @@ def _parts(node: object) -> Iterator[object]:
     if isinstance(node, tuple | list):
         yield from node
     elif is_dataclass(node):
-        yield from (getattr(node, own.name) for own in fields(node) if own.compare)
+        yield from (getattr(node, each.name) for each in fields(node) if each.compare)
 
 
 def plain(node: object) -> str:

@@ -111,9 +111,9 @@ class Linker:
         )  # fmt: skip
 
     def _kind(self, slot: Slot) -> Hashable:
-        relation, at = slot
+        relation, position = slot
         is_event = relation in self._checked.catalogue.events
-        return self._checked.types.find(("event" if is_event else "fluent", relation, at))
+        return self._checked.types.find(("event" if is_event else "fluent", relation, position))
 
     def _below(self, relations: Iterable[Relation]) -> frozenset[Relation]:
         """Some relations, and all that their rules depend on."""
@@ -212,7 +212,7 @@ class _Check:
 
     def _covered(self, rule: Rule, body: Names) -> bool:
         relation, args = head_of(rule)
-        chosen = [args[at] for at in self._positions.get(relation, ())]
+        chosen = [args[position] for position in self._positions.get(relation, ())]
         if not all(isinstance(term, Variable) for term in chosen):
             return False
         names = {term.name for term in chosen if isinstance(term, Variable)}
@@ -224,7 +224,7 @@ class _Check:
     def _names(self, use: Use) -> Names:
         """The variables at the chosen arguments of a literal."""
         relation, args = use
-        terms = [args[at] for at in self._positions.get(relation, ())]
+        terms = [args[position] for position in self._positions.get(relation, ())]
         return frozenset(t.name for t in terms if isinstance(t, Variable) and t.name != "_")
 
     def _names_of_body(self, rule: Rule) -> Names | None:
@@ -242,9 +242,9 @@ class _Check:
             return self._names_of_any(rule)
         names = self._names(needed[0])
         waiting = [self._names(use) for use in needed[1:]]
-        while near := [own for own in waiting if own & names]:
+        while near := [list_names for list_names in waiting if list_names & names]:
             names = names.union(*near)
-            waiting = [own for own in waiting if not own & names]
+            waiting = [list_names for list_names in waiting if not list_names & names]
         return names if all(self._names(use) & names for use in uses_of(rule)) else None
 
     def _names_of_any(self, rule: StaticRule) -> Names | None:
@@ -280,9 +280,9 @@ class _Check:
     def _one(self, literal: Literal, names: Names) -> Names | None:
         """What one part of a body adds; None if it is not reached."""
         if isinstance(literal, Either):
-            found = [self._reached(branch, names) for branch in literal.branches]
-            known = [own for own in found if own is not None]
-            return frozenset.intersection(*known) if len(known) == len(found) else None
+            reached = [self._reached(branch, names) for branch in literal.branches]
+            known = [branch_names for branch_names in reached if branch_names is not None]
+            return frozenset.intersection(*known) if len(known) == len(reached) else None
         if isinstance(literal, Unless | Collect):
             return None if self._reached(literal.body, names) is None else frozenset()
         assert isinstance(literal, Temporal)

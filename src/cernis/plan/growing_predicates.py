@@ -25,6 +25,6 @@ def growing(plan: Plan) -> frozenset[str]:
         growing_names |= more
 
 
-def functors_in(what: object) -> Iterator[str]:
+def functors_in(node: object) -> Iterator[str]:
     """The names of all compound terms in something."""
-    return (part.functor for part in parts_of(what) if isinstance(part, Compound))
+    return (part.functor for part in parts_of(node) if isinstance(part, Compound))

@@ -61,7 +61,9 @@ class Forms:
 
     def arrays(self) -> frozenset[Hashable]:
         """The classes that are held as arrays of numbers."""
-        return frozenset(own for own in self._numeric if self.of(own) in ARRAYS)
+        return frozenset(
+            slot_class for slot_class in self._numeric if self.of(slot_class) in ARRAYS
+        )
 
     def input(self) -> Mapping[Slot, ValueForm]:
         """The forms of what has come as input, by slot."""
@@ -77,8 +79,8 @@ class Forms:
         """Follow expressions from the forms of their variables to what they give values to."""
         waiting = dict.fromkeys(range(len(self._types.flows)))
         while waiting:
-            at, _ = waiting.popitem()
-            flow = self._types.flows[at]
+            place, _ = waiting.popitem()
+            flow = self._types.flows[place]
             if self._add(flow.target, self._result(flow)):
                 waiting.update(dict.fromkeys(self._readers.get(self._types.find(flow.target), ())))
 
@@ -107,6 +109,8 @@ def _numeric_classes(types: Types) -> frozenset[Hashable]:
 def _key_classes(types: Types, stages: Iterable[Stage]) -> frozenset[Hashable]:
     """The classes of arguments that stages have for keys."""
     known = set(types.slots())
-    keys = [(relation, at) for stage in stages for relation, own in stage.keys for at in own]
+    keys = [
+        (relation, position) for stage in stages for relation, own in stage.keys for position in own
+    ]
     slots: list[Slot] = [(kind, *key) for key in keys for kind in ("event", "fluent")]
     return frozenset(types.find(slot) for slot in slots if slot in known)

@@ -350,6 +350,6 @@ def parts_of(node: object) -> Iterator[object]:
             yield from parts_of(getattr(node, each_field.name))
 
 
-def names_in(what: object) -> Iterator[str]:
+def names_in(node: object) -> Iterator[str]:
     """The names of all variables in some steps."""
-    return (part.name for part in parts_of(what) if isinstance(part, Variable))
+    return (part.name for part in parts_of(node) if isinstance(part, Variable))

@@ -147,8 +147,8 @@ class Patterns:
             return part
         called = _numbered(part.names)
         planned, names = self._around(around, part.names, called)
-        own = tuple(called[name] for name in names)
-        return self._known(Refine(_inside(part, called), planned, own, pattern.span), names)
+        inner_names = tuple(called[name] for name in names)
+        return self._known(Refine(_inside(part, called), planned, inner_names, pattern.span), names)
 
     def _join(
         self, pattern: Pattern, around: list[Where | Within], consumption: Consumption, limit: float
@@ -190,9 +190,9 @@ class Patterns:
             part = self._part(side, consumption, limit)
             kinds = {type(step) for step in steps_of(part.step)}
             if Choice not in kinds and (consumption.policy == "unrestricted" or Join not in kinds):
-                own, around = _parted(around, set(part.names))
-                if own:
-                    wrapped = Where(side, tuple(own), side.span)
+                conditions, around = _parted(around, set(part.names))
+                if conditions:
+                    wrapped = Where(side, tuple(conditions), side.span)
                     part = self._part(wrapped, consumption, limit)
             parts.append(part)
         return parts, around
@@ -215,7 +215,7 @@ class Patterns:
             part = self._part(_wrapped(inner, inner_conditions), Consumption(), math.inf)
         called = _numbered(names)
         own_names = [name for name in part.names if name not in called]
-        called |= {name: f"A{at}" for at, name in enumerate(own_names)}
+        called |= {name: f"A{number}" for number, name in enumerate(own_names)}
         crossing = [each for each in around if each not in inner_conditions]
         planned, _ = self._around(crossing, tuple(called), dict(called))
         return Absent(_inside(part, called), planned)
@@ -245,7 +245,7 @@ class Patterns:
             rest = [goal for goal in each.conditions if not is_sliding(goal)]
             goals = self._computing([renamed(goal, called) for goal in rest], bound)
             pipeline = Pipeline(self._knowledge, self._modes, set(bound), set(called.values()))
-            literals = [own for goal in goals for own in literals_of(goal, goal.span)]
+            literals = [literal for goal in goals for literal in literals_of(goal, goal.span)]
             planned.append(Conditions(pipeline.run(literals), END in met))
             more = (name for name in called if called[name] in pipeline.bound)
             names = _together(names, more)
@@ -295,7 +295,7 @@ def _met(terms: Iterable[Term]) -> list[str]:
 
 
 def _numbered(names: Iterable[str]) -> dict[str, str]:
-    return {name: f"V{at}" for at, name in enumerate(dict.fromkeys(names))}
+    return {name: f"V{number}" for number, name in enumerate(dict.fromkeys(names))}
 
 
 def _together(left: Iterable[str], right: Iterable[str]) -> tuple[str, ...]:

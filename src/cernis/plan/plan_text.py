@@ -223,7 +223,7 @@ class _Explainer:
 def _matches(plan: Plan) -> Iterator[Step]:
     """The outermost steps of all patterns."""
     strata = (stratum for stage in plan.stages for stratum in stage.strata)
-    for definition in (own for stratum in strata for own in stratum.definitions):
+    for definition in (each for stratum in strata for each in stratum.definitions):
         yield from (rule.part.step for rule in definition.rules if isinstance(rule, Match))
 
 

@@ -76,8 +76,8 @@ def sliced(plan: Plan, stage: Plan) -> Sliced | None:
 
 def _part(stage: Plan, keep: Callable[[Stratum], bool]) -> Plan:
     stages = tuple(
-        replace(own, strata=tuple(stratum for stratum in own.strata if keep(stratum)))
-        for own in stage.stages
+        replace(each, strata=tuple(stratum for stratum in each.strata if keep(stratum)))
+        for each in stage.stages
     )
     return replace(stage, stages=stages)
 
@@ -115,8 +115,8 @@ class _Search:
         """Does a rule ask for the start or end of intervals that records bring?"""
         if isinstance(rule, StaticRule):
             return False
-        asked = {each.pair.relation for each in temporal(rule.body) if isinstance(each, Boundary)}
-        return bool(asked & self._known_late or asked - self._defined)
+        bounded = {each.pair.relation for each in temporal(rule.body) if isinstance(each, Boundary)}
+        return bool(bounded & self._known_late or bounded - self._defined)
 
     def pointwise_strata(self, strata: Iterable[Stratum]) -> list[Stratum]:
         """Those of some strata. Each that has to go may take others with it."""
@@ -166,9 +166,14 @@ class _Search:
         others = [stratum for stratum in self._strata if stratum not in kept]
         return frozenset(r for stratum in others for r in stratum.relations)
 
-    def _seen_otherwise(self, own: frozenset[Relation]) -> frozenset[Relation]:
+    def _seen_otherwise(self, pointwise_relations: frozenset[Relation]) -> frozenset[Relation]:
         """Of what other rules read: points of fluents, and what no answer tells."""
-        others = [rule for head, rules in self._rules.items() if head not in own for rule in rules]
+        others = [
+            rule
+            for head, rules in self._rules.items()
+            if head not in pointwise_relations
+            for rule in rules
+        ]
         points = {
             literal.pair.relation
             for rule in others if not isinstance(rule, StaticRule)
@@ -239,11 +244,11 @@ def _is_about_one_instance(rule: StaticRule) -> bool:
             literal.operator in _POINTWISE and literal.inputs
         ):
             return False
-    pairs = [own.pair for own in rule.body if isinstance(own, HoldsFor)]
+    pairs = [each.pair for each in rule.body if isinstance(each, HoldsFor)]
     names = [set(names_in((*pair.args, pair.value))) for pair in (rule.pair, *pairs)]
-    goals = tuple(own.goal for own in rule.body if isinstance(own, Condition))
+    goals = tuple(each.goal for each in rule.body if isinstance(each, Condition))
     every = set(names_in(goals)).union(*names)
-    return bool(pairs) and "_" not in every and all(own == every for own in names[1:])
+    return bool(pairs) and "_" not in every and all(each == every for each in names[1:])
 
 
 def _collects(body: tuple[Literal, ...]) -> Iterator[bool]:

@@ -110,12 +110,15 @@ class Routes:
         home = self.homes.get(relation)
         if home is not None:
             return home.links[0] if home.way in (Way.KEYED, Way.LINKED) else None
-        return next((own[relation] for own in self.owned.values() if relation in own), None)
+        return next(
+            (positions[relation] for positions in self.owned.values() if relation in positions),
+            None,
+        )
 
     def kinds(self, step: int, relation: Relation, link: Positions) -> Positions:
         """Of which kinds the entities of a relation are, at a step with links; else nothing."""
         links = self.linked.get(step)
-        return () if links is None else tuple(links.kinds[relation, at] for at in link)
+        return () if links is None else tuple(links.kinds[relation, position] for position in link)
 
 
 def find_routes(plan: Plan, by_links: bool = True) -> Routes:
@@ -274,9 +277,11 @@ class _Search:
         links = self._routes.linked.get(number)
         if links is None:
             return Delivery(number, Way.ONE)
-        own = links.positions[relation]
-        kinds = self._routes.kinds(number, relation, own)
-        return Delivery(number, Way.LINKED, tuple((at,) for at in own), kinds=kinds)
+        positions = links.positions[relation]
+        kinds = self._routes.kinds(number, relation, positions)
+        return Delivery(
+            number, Way.LINKED, tuple((position,) for position in positions), kinds=kinds
+        )
 
     # -- from there on ----------------------------------------------------------------------
 
@@ -289,7 +294,7 @@ class _Search:
                 if home is None or home.step < number:
                     delivery = self._delivery(number, relation, uses, asks)
                     onward.setdefault(relation, []).append(delivery)
-        self._routes.onward = {relation: tuple(own) for relation, own in onward.items()}
+        self._routes.onward = {relation: tuple(steps) for relation, steps in onward.items()}
         self._routes.asks = tuple(asks)
 
     def _delivery(
@@ -324,4 +329,4 @@ class _Search:
         kinds = self._routes.kinds(step, relation, spread) if home is None else home.kinds[:1]
         demand = Demand(step, number, len(use.carried), hashed, kinds)
         for driver, key in use.drivers:
-            yield Ask(demand, driver, key, tuple(key[at] for at in use.components))
+            yield Ask(demand, driver, key, tuple(key[component] for component in use.components))

@@ -99,8 +99,8 @@ class AnswerOrder:
     def enter(self, body: list[Literal], path: tuple[int, ...] = ()) -> list[Literal]:
         """Literals in the order of the text; what they leave unnamed gets names to sort by."""
         entered = [self._named(literal) for literal in body]
-        for at, literal in enumerate(entered):
-            self._paths[id(literal)] = (*path, at)
+        for place, literal in enumerate(entered):
+            self._paths[id(literal)] = (*path, place)
         # Kept, so that their identities stay theirs.
         self._literals += entered
         return entered
@@ -118,9 +118,9 @@ class AnswerOrder:
     def values(self, literal: Happens | Boundary | Changes | Holds) -> None:
         """Answers to a literal over time come in the order of its values."""
         path = self._paths[id(literal)]
-        for at, arg in enumerate(_arguments(literal)):
+        for position, arg in enumerate(_arguments(literal)):
             if isinstance(arg, Variable):
-                self._columns.append(((*path, at), arg.name))
+                self._columns.append(((*path, position), arg.name))
 
     def columns(self) -> tuple[str, ...]:
         """The columns to sort by, the first first."""
@@ -226,8 +226,10 @@ class Pipeline:
             return 30 if self._is_bound(literal) else 45
         # What holds literals of its own comes after those that give its variables their values.
         others = all_names([other for other in waiting if other is not literal])
-        own = _inside_names(literal) if isinstance(literal, Collect) else all_names([literal])
-        late = 10 if own & others - self.bound else 0
+        literal_names = (
+            _inside_names(literal) if isinstance(literal, Collect) else all_names([literal])
+        )
+        late = 10 if literal_names & others - self.bound else 0
         late += 5 if self._lacks(literal, others) else 0
         if isinstance(literal, Either):
             return 70 + late if self.steps else 5 if _triggers(literal) else 90
@@ -260,9 +262,9 @@ class Pipeline:
         binder = Binder(self.modes, set(self.bound))
         binder.bound |= set[str]().union(*(_names(one) for one in over_time if not one.negated))
         binder.run([one.goal for one in conditions if not one.negated])
-        asked = named(one.goal for one in conditions if one.negated)
-        asked |= set[str]().union(*(_names(one) for one in over_time if one.negated))
-        free = {name for name in asked - binder.bound if not name.startswith("_")}
+        negated = named(one.goal for one in conditions if one.negated)
+        negated |= set[str]().union(*(_names(one) for one in over_time if one.negated))
+        free = {name for name in negated - binder.bound if not name.startswith("_")}
         return bool(free or binder.stuck)
 
     def _rank_condition(self, literal: Condition) -> int:

@@ -25,8 +25,8 @@ def chart(panels: Mapping[str, Mapping[str, Line]], across: str, upwards: str) -
         f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
     ]
-    for at, (title, lines) in enumerate(panels.items()):
-        parts += _panel(title, lines, _EDGE + at * (_WIDTH + _EDGE), across, upwards)
+    for number, (title, lines) in enumerate(panels.items()):
+        parts += _panel(title, lines, _EDGE + number * (_WIDTH + _EDGE), across, upwards)
     return "\n".join([*parts, "</svg>\n"])
 
 

@@ -33,7 +33,7 @@ def as_text(diagnostics: Iterable[Diagnostic], sources: Sources, colour: bool = 
     for diagnostic in diagnostics:
         rest = () if diagnostic.code == _MISSING else (diagnostic.span,)
         alike.setdefault((diagnostic.code, diagnostic.message, *rest), []).append(diagnostic)
-    blocks = ["\n".join(_block(own[0], own[1:], sources, colour)) for own in alike.values()]
+    blocks = ["\n".join(_block(group[0], group[1:], sources, colour)) for group in alike.values()]
     return "\n\n".join(blocks)
 
 

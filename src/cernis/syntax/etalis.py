@@ -56,8 +56,8 @@ def is_event_file(name: str) -> bool:
 
 def _where(parser: ClauseParser, left: Pattern, start: int, rank: int) -> Pattern:
     """`P check (...)`, `P timestamp (...)`, `P event_multiply (...)`: conditions on P."""
-    found = tuple(_in_time(goal) for goal in conditions(parser))
-    return Where(left, found, (start, parser.spans[parser.position - 1][1]))
+    goals = tuple(_in_time(goal) for goal in conditions(parser))
+    return Where(left, goals, (start, parser.spans[parser.position - 1][1]))
 
 
 def _in_time(goal: Term) -> Term:
@@ -204,8 +204,8 @@ def _rule(rule: PatternRule, windows: dict[str, Term]) -> PatternRule:
     _refuse_alarm(rule.head)
     for part in _events(rule.pattern):
         _refuse_event(part)
-    label, own = _label(rule)
-    window = own.get("event_rule_window") or own.get("window") or windows.get(label)
+    label, properties = _label(rule)
+    window = properties.get("event_rule_window") or properties.get("window") or windows.get(label)
     limited = rule.pattern
     if window is not None:
         limited = Within(rule.pattern, window, rule.pattern.span)
@@ -229,9 +229,9 @@ def _listed(properties: Term) -> Iterator[tuple[str, Term]]:
 def _windows(items: Iterable[Item]) -> Iterator[tuple[str, Term]]:
     """How long the matches of each labelled rule may be, as facts of their own say."""
     for item in items:
-        found = _property(item)
-        if found is not None and functor(found.args[1])[0] in _WINDOWS:
-            yield functor(found.args[0])[0], found.args[2]
+        window = _property(item)
+        if window is not None and functor(window.args[1])[0] in _WINDOWS:
+            yield functor(window.args[0])[0], window.args[2]
 
 
 def _property(item: Item) -> Compound | None:

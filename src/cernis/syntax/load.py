@@ -124,8 +124,8 @@ class _Loader:
         # outside of comments and quotes the replacement character is reported with its place.
         return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
-    def _unreadable(self, path: Path, what: str, span: Span, help_: str) -> str | None:
-        self._error("C007", f"{path} {what}", span, help_)
+    def _unreadable(self, path: Path, trouble: str, span: Span, help_: str) -> str | None:
+        self._error("C007", f"{path} {trouble}", span, help_)
         return None
 
     def _circle(self, path: Path, resolved: Path, asked_at: Span) -> None:

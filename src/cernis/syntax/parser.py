@@ -152,8 +152,8 @@ def _parse_source(source: Source, sources: Sources) -> Parsed:
     if grammar is ETALIS:
         items, faults = adapted(items)
         diagnostics += faults
-    found = sorted([*lexer.diagnostics, *diagnostics], key=lambda diagnostic: diagnostic.span)
-    return Parsed(tuple(items), tuple(found), sources, tuple(lexer.comments))
+    ordered = sorted([*lexer.diagnostics, *diagnostics], key=lambda diagnostic: diagnostic.span)
+    return Parsed(tuple(items), tuple(ordered), sources, tuple(lexer.comments))
 
 
 def _too_many(offset: int) -> Diagnostic:

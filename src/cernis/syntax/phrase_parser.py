@@ -77,8 +77,8 @@ def begins_phrase(parser: ClauseParser, position: int) -> bool:
 
 def goes_on(parser: ClauseParser) -> bool:
     """Does a phrase go on here whose first part has been read?"""
-    at = parser.position
-    return parser.kinds[at] == NAME and parser.values[at] in ("for", "expires")
+    position = parser.position
+    return parser.kinds[position] == NAME and parser.values[position] in ("for", "expires")
 
 
 def phrase(parser: ClauseParser) -> Term:

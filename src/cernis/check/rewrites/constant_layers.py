@@ -87,9 +87,9 @@ def _events(relation: Relation, definitions: Definitions) -> list[Event]:
 def _places(heads: list[Pair | Event]) -> tuple[int, ...]:
     """The arguments that are constants in all heads, and not the same one everywhere."""
     arity = len(heads[0].args) if heads else 0
-    columns = [[head.args[at] for head in heads] for at in range(arity)]
+    columns = [[head.args[position] for head in heads] for position in range(arity)]
     return tuple(
-        at for at, terms in enumerate(columns)
+        position for position, terms in enumerate(columns)
         if all(isinstance(term, (Atom, Number, Text)) for term in terms) and len(set(terms)) > 1
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ class _Split:
         self._parts = {self._constants(head): self._named(head) for head in self._heads}
 
     def _constants(self, entity: Pair | Event) -> Constants:
-        return tuple(entity.args[at] for at in self._places)
+        return tuple(entity.args[place] for place in self._places)
 
     def _named(self, entity: Pair | Event) -> Relation:
         constants = ", ".join(map(show, self._constants(entity)))
@@ -158,8 +158,8 @@ class _Split:
     def _copied(self, event: Event) -> EventRule:
         """The rule that the event happens whenever its part does."""
         args = tuple(
-            arg if at in self._places else Variable(f"A{at}", event.span)
-            for at, arg in enumerate(event.args)
+            arg if position in self._places else Variable(f"A{position}", event.span)
+            for position, arg in enumerate(event.args)
         )
         whole = replace(event, args=args)
         part = Happens(replace(whole, relation=self._part(event)), False, event.span)

@@ -105,7 +105,7 @@ def bound_by(body: tuple[Literal, ...], modes: Modes, known: set[str]) -> set[st
     bound |= named(each.result for each in positive if isinstance(each, Collect))
     for each in positive:
         if isinstance(each, Either):
-            bound |= set.intersection(*(bound_by(own, modes, known) for own in each.branches))
+            bound |= set.intersection(*(bound_by(branch, modes, known) for branch in each.branches))
     binder = Binder(modes, bound)
     binder.run([each.goal for each in positive if isinstance(each, Condition)])
     return binder.bound
@@ -168,8 +168,8 @@ def _initial(
 def _with_names(pair: Pair) -> Pair:
     """The pair with a name for each variable that has none."""
     terms = [
-        Variable(f"_any {at}", term.span) if term == _UNNAMED else term
-        for at, term in enumerate(_terms(pair))
+        Variable(f"_any {position}", term.span) if term == _UNNAMED else term
+        for position, term in enumerate(_terms(pair))
     ]
     return replace(pair, args=tuple(terms[:-1]), value=terms[-1])
 
@@ -222,9 +222,13 @@ def _options(goal: Term, groundings: _ByFluent, report: Report) -> list[Goals]:
         return [(goal,)]
     assert isinstance(goal, Compound)
     pair = pair_of(goal.args[0], report, "grounding")
-    own = groundings.get(pair.relation, []) if pair is not None else []
+    grounding_rules = groundings.get(pair.relation, []) if pair is not None else []
     # A fluent without grounding rules is not restricted.
-    return list(_instances(pair, own, with_value=True)) if pair is not None and own else [()]
+    return (
+        list(_instances(pair, grounding_rules, with_value=True))
+        if pair is not None and grounding_rules
+        else [()]
+    )
 
 
 def _instances(pair: Pair, groundings: Iterable[Grounding], with_value: bool) -> Iterator[Goals]:

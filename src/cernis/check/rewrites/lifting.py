@@ -183,8 +183,8 @@ def _opened(rule: ChangeRule, definitions: Definitions, initiated: list[Term]) -
     if not any(is_open[:-1]) and all(_covers(pair.value, each, bound) for each in initiated):
         return replace(rule, pair=replace(pair, value=Variable("_", pair.value.span)))
     terms = tuple(
-        Variable(f"{show(term)} of {at}", term.span) if left else term
-        for at, (term, left) in enumerate(zip(_terms(pair), is_open, strict=True))
+        Variable(f"{show(term)} of {position}", term.span) if left else term
+        for position, (term, left) in enumerate(zip(_terms(pair), is_open, strict=True))
     )
     fits = _equations(terms, _terms(pair))
     whole = replace(pair, args=terms[:-1], value=terms[-1])

@@ -118,8 +118,11 @@ class _Conditions:
         """A term with plain operands; of an aggregate, only its value is an expression."""
         if not is_aggregate(term):
             return replace(term, args=tuple(map(self.expression, term.args)))
-        at = leading(term.functor) - 1
-        args = (self.expression(arg) if at == place else arg for place, arg in enumerate(term.args))
+        position = leading(term.functor) - 1
+        args = (
+            self.expression(arg) if position == place else arg
+            for place, arg in enumerate(term.args)
+        )
         return replace(term, args=tuple(args))
 
 
@@ -134,8 +137,8 @@ def _bound(pattern: Pattern) -> set[str]:
     if isinstance(pattern, EventAtom):
         return {variable.name for variable in variables(pattern.term)}
     if isinstance(pattern, Where):
-        own = {v.name for condition in pattern.conditions for v in variables(condition)}
-        return _bound(pattern.pattern) | own
+        condition_names = {v.name for condition in pattern.conditions for v in variables(condition)}
+        return _bound(pattern.pattern) | condition_names
     if isinstance(pattern, Within):
         return _bound(pattern.pattern)
     if isinstance(pattern, Binary):

@@ -122,7 +122,8 @@ def copied_pair(pair: Pair, source: Relation, kept: Collection[int] = ()) -> Sta
     It is about all instances, but for the arguments at the places that are kept.
     """
     args = tuple(
-        arg if at in kept else Variable(f"A{at}", pair.span) for at, arg in enumerate(pair.args)
+        arg if position in kept else Variable(f"A{position}", pair.span)
+        for position, arg in enumerate(pair.args)
     )
     whole = replace(pair, args=args)
     part = HoldsFor(replace(whole, relation=source), "I", pair.span)

@@ -41,11 +41,11 @@ _EXTENDING: Final = {
 
 def extend_strictly(definitions: Definitions, graph: Dependencies) -> None:
     """Give the joins of recursive patterns the condition that they extend what they build upon."""
-    of = {vertex: index for index, own in enumerate(graph.components) for vertex in own.vertices}
+    of = {vertex: index for index, part in enumerate(graph.components) for vertex in part.vertices}
     for index, rule in enumerate(definitions.patterns):
         head = pattern_head(rule).relation
         component = of.get(Vertex(head))
-        members = {v.relation for v, own in of.items() if own == component and v.value is None}
+        members = {v.relation for v, part in of.items() if part == component and v.value is None}
         definitions.patterns[index] = replace(rule, pattern=_rule(rule, members))
 
 
@@ -105,8 +105,8 @@ class _Steps:
         name = str(self.count)
         self.names.append(name)
         start, end = _times(name, pattern.span)
-        own = (Variable(START, pattern.span), Variable(END, pattern.span))
-        conditions = (_equals(start, own[0]), _equals(end, own[1]))
+        times = (Variable(START, pattern.span), Variable(END, pattern.span))
+        conditions = (_equals(start, times[0]), _equals(end, times[1]))
         return Where(pattern, conditions, pattern.span)
 
 

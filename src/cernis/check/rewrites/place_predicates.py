@@ -23,8 +23,8 @@ def predicates_of_places(
     goals: Collection[Term], known: Collection[Relation]
 ) -> dict[Relation, list[Clause]]:
     """The predicates that goals call and nobody defines."""
-    asked = {Relation(*functor(call)) for goal in goals for call in calls(goal)}
-    return {IN_BOX: [_in_box()]} if IN_BOX in asked and IN_BOX not in known else {}
+    called = {Relation(*functor(call)) for goal in goals for call in calls(goal)}
+    return {IN_BOX: [_in_box()]} if IN_BOX in called and IN_BOX not in known else {}
 
 
 def _in_box() -> Clause:

@@ -42,8 +42,8 @@ class Scope:
 
 def names(*terms: Term) -> list[str]:
     """The names of the variables of the terms, each once, in reading order; no `_`."""
-    found = (variable.name for term in terms for variable in variables(term))
-    return [name for name in dict.fromkeys(found) if name != "_"]
+    occurring = (variable.name for term in terms for variable in variables(term))
+    return [name for name in dict.fromkeys(occurring) if name != "_"]
 
 
 def replaced(term: Term, rule: Callable[[Term], Term | None]) -> Term:
@@ -88,8 +88,8 @@ def needed_goals(about: Term, duration: Term, goals: Iterable[Term]) -> tuple[Te
         wanted |= set(names(*more)) - set(names(about))
 
 
-def _leads(own: list[str], wanted: set[str], foreign: set[str]) -> bool:
-    return not wanted.isdisjoint(own) and foreign.isdisjoint(own)
+def _leads(goal_names: list[str], wanted: set[str], foreign: set[str]) -> bool:
+    return not wanted.isdisjoint(goal_names) and foreign.isdisjoint(goal_names)
 
 
 def pattern_terms(pattern: Pattern) -> Iterator[Term]:

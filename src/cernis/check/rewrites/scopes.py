@@ -139,8 +139,8 @@ class _Renaming:
 
     def _collection(self, goal: Compound, seen: set[str]) -> list[Term]:
         template, inner, result, *rest = goal.args
-        own = self._own(goal, (template, inner), seen)
-        template, inner = own[0], self._condition(own[1], set(seen))
+        renamed_parts = self._own(goal, (template, inner), seen)
+        template, inner = renamed_parts[0], self._condition(renamed_parts[1], set(seen))
         after: list[Term] = []
         over_time = is_temporal(inner)
         if over_time and (not isinstance(result, Variable) or result.name in {*seen, "_"}):

@@ -90,8 +90,8 @@ class _Settling:
         some = replace(literal, pair=replace(literal.pair, value=_ANY))
         if value.name in self.alone:
             return [some]
-        given = outer | named(literal.pair.args) | self._given(literal, body)
-        if value.name not in given:
+        bound = outer | named(literal.pair.args) | self._given(literal, body)
+        if value.name not in bound:
             return [literal]
         # That it is not so that it is not terminated only looks, and takes no part in a join.
         return [some, Unless((replace(literal, negated=True),), literal.span)]
@@ -101,9 +101,9 @@ class _Settling:
 
         Of several terminations of one value, the first is asked which it is.
         """
-        at = next(at for at, each in enumerate(body) if each is literal)
-        later = [each for each in body[at + 1 :] if not self._is_asked(each)]
-        return bound_by((*body[:at], *later), self.modes, {self.time})
+        position = next(position for position, each in enumerate(body) if each is literal)
+        later = [each for each in body[position + 1 :] if not self._is_asked(each)]
+        return bound_by((*body[:position], *later), self.modes, {self.time})
 
     def _is_asked(self, literal: Literal) -> bool:
         return isinstance(literal, Changes) and not literal.initiates

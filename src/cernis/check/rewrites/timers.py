@@ -174,15 +174,15 @@ def _title(form: str, terms: tuple[Term, ...]) -> str:
     The first terms fill the form; those that are left are conditions.
     """
     order = names(*terms)
-    letters = {name: Variable(_letter(at)) for at, name in enumerate(order)}
+    letters = {name: Variable(_letter(number)) for number, name in enumerate(order)}
     shown = [show(renamed(term, lambda v: letters.get(v.name, v))) for term in terms]
     size = form.count("{}")
     conditions = f" where {', '.join(shown[size:])}" if shown[size:] else ""
     return form.format(*shown[:size]) + conditions
 
 
-def _letter(at: int) -> str:
-    return ascii_uppercase[at] if at < len(ascii_uppercase) else f"V{at}"
+def _letter(number: int) -> str:
+    return ascii_uppercase[number] if number < len(ascii_uppercase) else f"V{number}"
 
 
 def _initial(items: Iterable[Item], pair: Term, scope: Scope) -> Iterator[tuple[Term, ...]]:

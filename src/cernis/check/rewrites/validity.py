@@ -78,7 +78,7 @@ def validity_of(goal: Compound) -> Validity | str:
             until = _place(rest[0], names)
     except ValueError as error:
         return f"{error} is no argument of {show(subject)}"
-    left = tuple(at for at in range(len(names)) if at not in (begin, until))
+    left = tuple(position for position in range(len(names)) if position not in (begin, until))
     facts = Relation(subject.functor, len(names))
     return Validity(facts, left, begin, until, by, goal.span)
 
@@ -115,7 +115,7 @@ def _declared(item: Item) -> Iterator[Validity]:
 def _definition(validity: Validity) -> Clause:
     """`'price at'(X, P, T) :- 'price valid'(X, P, From, Until), From =< T, T < Until.`"""
     span = validity.span
-    args = tuple(Variable(f"A{at}", span) for at in range(len(validity.arguments)))
+    args = tuple(Variable(f"A{number}", span) for number in range(len(validity.arguments)))
     time, since, until = (Variable(name, span) for name in ("T", "From", "Until"))
     table = Compound(validity.table.name, (*args, since, until), span)
     bounds = (Compound("=<", (since, time), span), Compound("<", (time, until), span))
@@ -152,7 +152,7 @@ class _Timing:
         if Relation(*functor(goal)) in self.timed:
             return True
         places = _GOALS.get(functor(goal), ())
-        return any(self._rests(goal.args[at]) for at in places)  # type: ignore[union-attr]
+        return any(self._rests(goal.args[place]) for place in places)  # type: ignore[union-attr]
 
     def item(self, item: Item) -> Iterator[Item]:
         """What an item is written as."""
@@ -190,7 +190,7 @@ class _Timing:
         places = _GOALS.get(functor(goal))
         if places is None or not isinstance(goal, Compound):
             return goal
-        new = (self._goal(arg, time) if at in places else arg for at, arg in enumerate(args))
+        new = (self._goal(arg, time) if place in places else arg for place, arg in enumerate(args))
         return replace(goal, args=tuple(new))
 
     def _pattern(self, pattern: Pattern) -> Pattern:
@@ -250,9 +250,9 @@ def _valid(validity: Validity, facts: FactTable) -> Iterator[Row]:
     if validity.until is not None:
         ends = [_time(row[validity.until], row, validity) for row in rows]
     elif validity.by:
-        ends = _next([tuple(row[at] for at in validity.by) for row in rows], begins)
+        ends = _next([tuple(row[position] for position in validity.by) for row in rows], begins)
     for row, begin, end in zip(rows, begins, ends, strict=True):
-        yield (*(row[at] for at in validity.arguments), begin, end)
+        yield (*(row[position] for position in validity.arguments), begin, end)
 
 
 def _time(value: Value, row: Row, validity: Validity) -> int:
@@ -270,7 +270,7 @@ def _next(keys: list[Row], begins: list[int]) -> list[int]:
     for key, begin in zip(keys, begins, strict=True):
         later.setdefault(key, []).append(begin)
     following: dict[tuple[Row, int], int] = {}
-    for key, own in later.items():
-        times = sorted(set(own))
+    for key, later_begins in later.items():
+        times = sorted(set(later_begins))
         following |= {(key, t): n for t, n in zip(times, [*times[1:], FOREVER], strict=True)}
     return [following[key, begin] for key, begin in zip(keys, begins, strict=True)]

@@ -105,7 +105,7 @@ SPEAKS: Final[frozenset[str]] = frozenset({
 
 
 def _positions(mode: str, sign: str) -> tuple[int, ...]:
-    return tuple(at for at, each in enumerate(mode) if each == sign)
+    return tuple(position for position, each in enumerate(mode) if each == sign)
 
 
 def _builtin(word: str, modes: list[str], kind: BuiltinKind) -> Builtin:
@@ -119,7 +119,7 @@ def _builtin(word: str, modes: list[str], kind: BuiltinKind) -> Builtin:
 def _read() -> Iterator[Builtin]:
     for kind, text in _WORDS.items():
         words = text.split()
-        starts = [at for at, word in enumerate(words) if word[-1].isdigit()]
+        starts = [place for place, word in enumerate(words) if word[-1].isdigit()]
         for start, end in zip(starts, [*starts[1:], len(words)], strict=True):
             yield _builtin(words[start], words[start + 1 : end], kind)
 

@@ -185,7 +185,8 @@ def match(cell: Cell, actual: Cell, env: Environment, trail: Trail) -> bool:
         if type(actual) is not tuple or len(actual) != len(cell) or actual[0] != cell[0]:
             return False
         return all(
-            match(part, given, env, trail) for part, given in zip(cell[1:], actual[1:], strict=True)
+            match(part, argument, env, trail)
+            for part, argument in zip(cell[1:], actual[1:], strict=True)
         )
     if kind is tuple:
         return unify(cell, actual, trail)
@@ -372,8 +373,8 @@ def evaluate(cell: Cell, env: Environment | tuple[Cell, ...]) -> int | float:
         return float(cell)
     if kind is SlottedTerm or kind is tuple:
         if (cell[0], len(cell) - 1) not in FUNCTIONS:
-            what = "a list" if cell[0] == "." else f"`{cell[0]}/{len(cell) - 1}`"
-            raise Fault(f"needs a number and has {what}, which is not a function of arithmetic")
+            noun = "a list" if cell[0] == "." else f"`{cell[0]}/{len(cell) - 1}`"
+            raise Fault(f"needs a number and has {noun}, which is not a function of arithmetic")
         if len(cell) == 3:
             return _binary(cell[0], evaluate(cell[1], env), evaluate(cell[2], env))
         return apply(cell[0], *[evaluate(part, env) for part in cell[1:]])
@@ -382,8 +383,8 @@ def evaluate(cell: Cell, env: Environment | tuple[Cell, ...]) -> int | float:
     if is_value and (kind is not str or cell not in INFINITE):
         raise NoNumber(f"needs a number and has `{show(decode(cell))}`")
     if kind is not str or (cell, 0) not in FUNCTIONS:
-        found = show(decode(cell))
-        raise Fault(f"needs a number and has `{found}`; test it in a goal before this one")
+        shown = show(decode(cell))
+        raise Fault(f"needs a number and has `{shown}`; test it in a goal before this one")
     return apply(cell)
 
 

@@ -180,8 +180,8 @@ class RowProcedure(Procedure):
                 break
             bound = deref(arg)
             if type(bound) is not Ref:
-                found = self._index(position).get(index_key(bound), ())
-                fewest = found if len(found) < len(fewest) else fewest
+                rows = self._index(position).get(index_key(bound), ())
+                fewest = rows if len(rows) < len(fewest) else fewest
         return fewest
 
     def call(self, machine: Machine, args: Sequence[Cell], after: Frame) -> Frame | None:

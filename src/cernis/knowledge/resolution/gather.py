@@ -199,8 +199,8 @@ def _free(template: Cell, goal: Cell) -> list[Ref]:
 
 def _groups(kept: list[Cell]) -> list[tuple[Cell, list[Cell]]]:
     groups: list[tuple[Cell, list[Cell]]] = []
-    for at in ordered([("-", each[1], index) for index, each in enumerate(kept)]):
-        key, member = at[1], kept[at[2]][2]
+    for ranked in ordered([("-", each[1], index) for index, each in enumerate(kept)]):
+        key, member = ranked[1], kept[ranked[2]][2]
         if groups and not compare(groups[-1][0], key):
             groups[-1][1].append(member)
         else:

@@ -42,8 +42,8 @@ def items(cell: Cell) -> list[Cell]:
     """The items of a proper list."""
     members, tail = spine(cell)
     if tail != NIL:
-        what = "one without an end" if type(tail) is Ref else f"`{show(decode(cell))}`"
-        raise Fault(f"needs a list and gets {what}; bind it in a goal before this one")
+        shown = "one without an end" if type(tail) is Ref else f"`{show(decode(cell))}`"
+        raise Fault(f"needs a list and gets {shown}; bind it in a goal before this one")
     return members
 
 
@@ -158,8 +158,8 @@ def _memberchk(args: Args, trail: Trail) -> bool:
 
 
 def _last(args: Args, trail: Trail) -> bool:
-    found = items(args[0])
-    return bool(found) and unify(found[-1], args[1], trail)
+    members = items(args[0])
+    return bool(members) and unify(members[-1], args[1], trail)
 
 
 def _has(cells: Sequence[Cell], wanted: Cell) -> bool:
@@ -231,8 +231,8 @@ def _succ(args: Args, trail: Trail) -> bool:
 def _plus(args: Args, trail: Trail) -> bool:
     if type(deref(args[2])) is Ref:
         return unify(args[2], number(args[0]) + number(args[1]), trail)
-    free, given = (1, 0) if type(deref(args[1])) is Ref else (0, 1)
-    return unify(args[free], number(args[2]) - number(args[given]), trail)
+    free, known = (1, 0) if type(deref(args[1])) is Ref else (0, 1)
+    return unify(args[free], number(args[2]) - number(args[known]), trail)
 
 
 def _functor(args: Args, trail: Trail) -> bool:

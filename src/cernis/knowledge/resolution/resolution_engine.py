@@ -97,9 +97,9 @@ class Resolver:
 
 def _bound(cell: Cell) -> Ref:
     """A variable with a value: it is no part of the goal's text."""
-    found = Ref()
-    found.value = cell
-    return found
+    variable = Ref()
+    variable.value = cell
+    return variable
 
 
 def _answer(goal: Term, names: dict[str, Cell]) -> dict[str, Term]:
