@@ -190,7 +190,7 @@ def stream_difference(scenario: Scenario, program: Program, result: Result) -> s
         whole.discard(end)
     for query, answer in result.as_of:
         if query in whole:
-            found, expected = _sum_of(changes, query), answer_rows(answer)
+            found, expected = sum_of(changes, query), answer_rows(answer)
             if found != expected:
                 return f"at {query}: missing {expected - found}, too many {found - expected}"
     return ""
@@ -213,7 +213,8 @@ def _batches(lines: Sequence[str], random: Random) -> Iterator[list[str]]:
         waiting = waiting[count:]
 
 
-def _sum_of(changes: list[dict[str, Any]], query: int) -> Counter[tuple[object, ...]]:
+def sum_of(changes: list[dict[str, Any]], query: int) -> Counter[tuple[object, ...]]:
+    """What the changes of a stream up to a query add up to."""
     found: Counter[tuple[object, ...]] = Counter()
     for change in changes:
         if change["query_time"] > query:

@@ -1,4 +1,4 @@
-"""Spark gives the answers of the process: cases, random programs, DataFrames and files."""
+"""Spark gives the answers of the process: random programs, DataFrames and files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.exchange_rows import Kind
 from cernis.spark.exchange.packed_answers import answer_of
 from cernis.spark.worker_errors import explained
-from tests.agreement.backend import FEATURES
 from tests.records.support import TOY, TOY_ANSWER, TOY_RECORDS
 from tests.spark.keyed import PROGRAMS, settings, stream
-from tests.test_cases import CASES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,10 +31,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-RUNNABLE = [case for case in CASES if not case.needs - FEATURES]
-TOGETHER = 24
-"""Runs that go through one job, as a job takes longer to plan than such a run."""
 
 
 def texts(runs: dict[str, DataFrame]) -> dict[str, str]:
@@ -51,26 +45,6 @@ def texts(runs: dict[str, DataFrame]) -> dict[str, str]:
     for row in reduce(lambda one, other: one.unionAll(other), named).collect():
         found[row.run].append(loads(row.blob))
     return {name: as_text(answer_of(blobs)) for name, blobs in found.items()}
-
-
-@pytest.mark.parametrize("first", range(0, len(RUNNABLE), TOGETHER))
-def test_cases(first: int, spark: SparkSession, tmp_path: Path) -> None:
-    runs, expected = {}, {}
-    for case in RUNNABLE[first : first + TOGETHER]:
-        file = tmp_path / f"{case.name}.txt"
-        file.write_text(case.events)
-        # Where the last record may be a retraction, a survey tells the end; one job more.
-        chosen = {"end": _end(case), **case.settings}
-        runs[case.name] = recognise(
-            cernis.load(case.rules), file, partitions=3, spark=spark, **chosen
-        ).rows
-        expected[case.name] = case.expected
-    assert texts(runs) == expected
-
-
-def _end(case: Any) -> int:
-    program = cernis.load(case.rules)
-    return program.run(case.events + "\n", **case.settings).summary.end
 
 
 def test_random_streams(spark: SparkSession, tmp_path: Path) -> None:
