@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import sys
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,20 @@ settings.load_profile("cernis")
 
 # Commands run in this process unless a test is about Spark, which takes seconds to start.
 os.environ.setdefault("CERNIS_ENGINE", "local")
+
+
+def pytest_configure() -> None:
+    """Let the second process compile kernels from the other end.
+
+    Where none is compiled yet, all are when they are imported. Both processes would compile the
+    same ones at the same time; so each compiles one half and finds the other on disk.
+    """
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        import cernis.kernels
+
+        found = pkgutil.walk_packages(cernis.kernels.__path__, "cernis.kernels.")
+        for name in reversed([module.name for module in found]):
+            import_module(name)
 
 
 @pytest.fixture(scope="session")
