@@ -29,6 +29,7 @@ from cernis.answers.result import Result, as_text
 from cernis.program import Program
 from tests.agreement.compare import Scenario, by_engine
 from tests.fuzz.mixed_programs import stream_difference, sum_of
+from tests.reference.answer_cache import kept
 from tests.reference.cases import PENDING, Case, answer_text, read_cases, run_case
 from tests.session import feeds
 
@@ -90,10 +91,19 @@ def _by_reference(case: Answered) -> str:
     if "patterns" in case.case.needs:
         expected, found = answer_text(case.case), as_text(case.result.answer)
     else:
-        settings = dict(case.scenario.settings)
-        expected = run_case(replace(case.case, settings=settings)).per_query_text()
-        found = case.result.text()
+        expected, found = _queries_by_reference(case), case.result.text()
     return "" if found == expected or _is_cut(case) else f"gives\n{found}and not\n{expected}"
+
+
+def _queries_by_reference(case: Answered) -> str:
+    """The reference's answers as of each query, which are kept."""
+    files = [path for path in sorted(case.case.folder.rglob("*")) if path.is_file()]
+    texts = [(str(path.relative_to(case.case.folder)), path.read_bytes()) for path in files]
+    settings = dict(case.scenario.settings)
+    return kept(
+        lambda: run_case(replace(case.case, settings=settings)).per_query_text(),
+        "queries", texts, sorted(settings.items()),
+    )  # fmt: skip
 
 
 def _is_cut(case: Answered) -> bool:
