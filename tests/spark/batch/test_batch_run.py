@@ -193,3 +193,21 @@ def test_a_program_without_a_key_warns(spark: SparkSession, tmp_path: Path) -> N
             tmp_path / "e.txt", partitions=3, spark=spark, end=2,
         )  # fmt: skip
     assert found.collect().text() == "holdsFor(a(a)=true, [(2,inf)]).\n"
+
+
+def test_happenings_have_the_start_of_occurrences(spark: SparkSession, tmp_path: Path) -> None:
+    rules = """
+        match(P) <- up(P) seq down(P) within 10.
+        happensAt(over(P), T) :- happensAt(down(P), T).
+    """
+    file = tmp_path / "all.txt"
+    file.write_text("up|3|3|ann\ndown|5|5|ann\nup|6|6|bob\ndown|9|9|bob\n")
+    found = recognise(cernis.load(rules), file, partitions=2, spark=spark)
+    told = [row.asDict() for row in found.events.orderBy("event", "occurrence").collect()]
+    assert told == cernis.load(rules).run(file).happenings.to_pylist()
+    assert [(own["event"], own["start"], own["occurrence"]) for own in told] == [
+        ("match", 3, 5), ("match", 6, 9), ("over", None, 5), ("over", None, 9),
+    ]  # fmt: skip
+    assert [tuple(row) for row in found.event("match").orderBy("start").collect()] == [
+        ("ann", 3, 5), ("bob", 6, 9),
+    ]  # fmt: skip

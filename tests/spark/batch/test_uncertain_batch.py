@@ -168,3 +168,13 @@ def test_what_is_wrong_is_said(spark: SparkSession, tmp_path: Path) -> None:
         recognise_uncertain(RULES, {}, partitions=0, spark=spark)
     with pytest.raises(DataError, match="no such file"):
         recognise_uncertain(RULES, tmp_path / "none.txt", spark=spark)
+
+
+def test_fluents_that_nothing_brings_are_named(spark: SparkSession, tmp_path: Path) -> None:
+    rules = RULES + "near(X)=true iff hot(X)=true, distance(X)=close.\n"
+    file = tmp_path / "all.txt"
+    file.write_text("0.5::up|1|1|a|3\n0.5::up|2|2|b|4\n")
+    found = recognise_uncertain(rules, file, partitions=2, spark=spark).collected()
+    assert found.summary.remarks == cernis.load(rules).run_uncertain(file).summary.remarks
+    (told,) = found.summary.remarks
+    assert told.startswith("rules read distance/1, which nothing defines")

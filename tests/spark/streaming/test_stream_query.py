@@ -521,3 +521,29 @@ def test_from_a_broker_that_goes_away(spark: SparkSession, tmp_path: Path) -> No
         "$clock|1700000000000", "$clock|9999999999999999999",
     ]  # fmt: skip
     assert ("rich", ("pat",), "true", 14, None) in answer(memory(running))
+
+
+@pytest.mark.parametrize("uncertain", [False, True], ids=["certain", "uncertain"])
+def test_fluents_that_a_stream_never_brings_are_named(
+    uncertain: bool, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Also after it was started again: what came before is not missed."""
+    rules = "near(P)=true iff distance(P)=close, orientation(P)=same.\n"
+    folder = Folder(tmp_path / "in")
+
+    def missing() -> list[str]:
+        source = files(spark, folder.folder)
+        running = stream(
+            rules, source, checkpoint=tmp_path / "c", window=20, step=10, partitions=2,
+            until_done=True, uncertain=uncertain,
+        )  # fmt: skip
+        running.wait()
+        return running.notices.missing()
+
+    folder.put(["distance|1|1|close|ann"])
+    told = ["rules read orientation/1, which nothing defines and no record is of"]
+    assert missing() == told
+    folder.put(["$clock|40"])
+    assert missing() == told
+    folder.put(["orientation|41|41|same|ann"])
+    assert missing() == []

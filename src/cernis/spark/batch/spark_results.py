@@ -127,7 +127,10 @@ class Recognised:
         return self._answers(lambda answer: typed_fluent(answer, relation, columns), columns.ddl)
 
     def event(self, name: str) -> DataFrame:
-        """The happenings of one derived event: its arguments, then `occurrence`."""
+        """The happenings of one derived event: its arguments, then `occurrence`.
+
+        Occurrences of a pattern also have a `start`.
+        """
         relation = _find(name, self._defined(False), "event")
         columns = Columns(self.plan, self.schemas).of_event(relation)
         return self._answers(lambda answer: typed_event(answer, relation, columns), columns.ddl)

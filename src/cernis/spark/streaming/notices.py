@@ -61,6 +61,14 @@ class Notices:
             self._said.add(text)
             logging.getLogger(LOGGER).warning("%s", text)
 
+    def known(self) -> list[tuple[str, int]]:
+        """The fluents that there were records of, as commits of micro-batches keep them."""
+        return sorted((relation.name, relation.arity) for relation in self.fluents)
+
+    def resume(self, known: Iterable[tuple[str, int]]) -> None:
+        """Know of the fluents that the stream brought before it went on."""
+        self.fluents.update(Relation(*each) for each in known)
+
     def missing(self) -> list[str]:
         """A sentence about fluents that rules read and that the stream has not brought so far."""
         return missing_fluents(self.fluents, self.catalogue)

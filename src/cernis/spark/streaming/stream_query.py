@@ -276,6 +276,7 @@ class Stream:
         folder = self.job.checkpoint
         before = folder.committed(folder.last()) or {}
         self.metrics.resume(before.get("gauges", {}))
+        self.notices.resume(before.get("fluents", []))
         if self.feeder is not None:
             self.feeder.look()
         self.query = writer.start()
@@ -332,8 +333,10 @@ class Stream:
         known = {"clock": before["clock"], "query_time": before["query"]}
         told |= {name: value for name, value in known.items() if told[name] is None}
         gauges = before.get("gauges", {}) | {name: told[name] for name in GAUGES if name in told}
+        self.notices.fluents.update(told.pop("fluents"))
         folder.commit(number, {
             "state": state, "clock": told["clock"], "query": told["query_time"], "gauges": gauges,
+            "fluents": self.notices.known(),
         })  # fmt: skip
         self._count(told, changes, time.perf_counter() - began)
 
@@ -342,7 +345,6 @@ class Stream:
         self.set_aside = [*self.set_aside, *aside][-_KEPT:]
         self.skipped = [*self.skipped, *skipped][-_KEPT:]
         self.notices.take(ignored, skipped, told.pop("warnings"))
-        self.notices.fluents.update(told.pop("fluents"))
         told |= {"ignored": ignored.total(), "skipped_files": len(skipped)}
         kinds = changes["change"].to_pylist()
         told["inserted"] = kinds.count("insert")
