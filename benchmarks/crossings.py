@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 import cernis  # noqa: E402
 from cernis.session.session import Session  # noqa: E402
 from cernis.session.settings import settings  # noqa: E402
-from tests.spark import without  # noqa: E402
+from tests.spark.batch import without_spark  # noqa: E402
 from tests.spark.streaming.local_stream import LocalStream  # noqa: E402
 
 PACKAGE = str(Path(cernis.__file__).parent)
@@ -55,9 +55,12 @@ class Crossings:
 
 
 def _folder(code: CodeType) -> str | None:
-    """The folder of the package that a function is in; None for what is not of the package."""
+    """The folder right below the package that a function is in; None if it is not of the package.
+
+    Folders within such a folder are rooms of one layer, and count as one.
+    """
     name = code.co_filename
-    return str(Path(name).parent) if name.startswith(PACKAGE) else None
+    return Path(name).relative_to(PACKAGE).parts[0] if name.startswith(PACKAGE) else None
 
 
 def _caller(frame: FrameType) -> str | None:
@@ -99,7 +102,7 @@ def main() -> None:
         "session, from changes": lambda: session(True),
         "session, from scratch": lambda: session(False),
         "uncertain run": lambda: program.run_uncertain([f"0.9::{line}" for line in lines]),
-        "Spark batch, 2 buckets": lambda: without.run(program, lines, settings(), 2),
+        "Spark batch, 2 buckets": lambda: without_spark.run(program, lines, settings(), 2),
         "one micro-batch, 2 buckets": micro_batch,
     }
     for name, path in paths.items():

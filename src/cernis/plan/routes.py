@@ -105,6 +105,10 @@ class Routes:
         anywhere = Delivery(self.steps[0] if self.steps else 1, Way.KEYED, (everything,))
         return self.homes.get(relation, anywhere)
 
+    def is_in_charge(self, step: int, bucket: int) -> bool:
+        """Does a bucket evaluate a step? One without a key is evaluated in the first alone."""
+        return bucket == 0 or any(key is not None for key in self.owned[step].values())
+
     def sent_from(self, relation: Relation) -> Positions | None:
         """The positions by which a relation is spread where it goes on from; None: not by any."""
         home = self.homes.get(relation)

@@ -105,6 +105,9 @@ class Feed:
         ]
 
 
+POLICIES: Final = ("early", "partial", "final")
+
+
 @dataclass(slots=True)
 class Policy:
     """When intervals are reported.

@@ -30,15 +30,13 @@ from cernis.plan.definition_diff import fingerprint
 from cernis.records.record_columns import Records
 from cernis.records.record_sources import Events, read_unresolved
 from cernis.records.seen_forms import see_records
-from cernis.session.feed import Feed, Policy
+from cernis.session.feed import POLICIES, Feed, Policy
 from cernis.tables.domains import Domains
 from cernis.tables.interval_tables import ending_behind
 
 if TYPE_CHECKING:
     from cernis.session.saved.plain_trees import Tree
     from cernis.session.saved.saved_state import Incoming, Outgoing
-
-POLICIES: Final = ("early", "partial", "final")
 
 FIXED: Final = 250_000
 NEW: Final = 4

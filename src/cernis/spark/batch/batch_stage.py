@@ -197,7 +197,7 @@ class Step:
         self.report["slices"] = self.report.get("slices", 0) + 1
 
     def _evaluates(self) -> bool:
-        return bool(self.step) and self._is_in_charge()
+        return bool(self.step) and self._routes.is_in_charge(self.step, self.bucket)
 
     @property
     def _routes(self) -> Routes:
@@ -206,11 +206,6 @@ class Step:
     @property
     def _plan(self) -> Plan:
         return self.job.loaded.plan
-
-    def _is_in_charge(self) -> bool:
-        """A stage without a key is evaluated in one bucket."""
-        keys = self._routes.owned[self.step].values()
-        return self.bucket == 0 or any(key is not None for key in keys)
 
     # -- records ----------------------------------------------------------------------------
 

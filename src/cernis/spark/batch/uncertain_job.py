@@ -172,7 +172,7 @@ class UncertainJob:
             answer, told = self._whole(gathering.records())
         else:
             stage = Stage(step, self.routes, self.uncertain, bucket, self.buckets)
-            if not stage.is_in_charge:
+            if not stage.routes.is_in_charge(stage.step, stage.bucket):
                 return
             for each in found:
                 stage.given.setdefault(each.relation, []).append(each)

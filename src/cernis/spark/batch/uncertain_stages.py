@@ -8,10 +8,10 @@ not run in stages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -35,15 +35,18 @@ from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
 from cernis.plan.logical import parts_of
-from cernis.plan.routes import Delivery, Positions, Routes, Way
+from cernis.plan.routes import Delivery, Demand, Positions, Routes, Way
 from cernis.records.encoded_input import Input, encoded
 from cernis.records.record_columns import Column, RecordColumns, Records, joined, taken
 from cernis.records.seen_forms import see_found
 from cernis.spark.exchange.blobs import decoded
 from cernis.spark.exchange.buckets import bucket_of
 from cernis.spark.exchange.pack import arguments_at
+from cernis.spark.exchange.sending import targets_of
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable
+
+EVERYWHERE: Final = Delivery(0, Way.EVERYWHERE)
 
 
 class What(StrEnum):
@@ -150,19 +153,15 @@ def addressed(
         return
     home = routes.homes[relation]
     found = home if home.step == step else _onward(relation, step, routes)
-    targets = _targets(found, lambda link: arguments_at(part, link), len(part), buckets)
-    for bucket, rows in targets:
+    arguments = arguments_at(part, tuple(range(relation.arity)))
+    for bucket, rows in _by_bucket(found, arguments, len(part), buckets):
         yield bucket, part.take(rows)
 
 
 def sent(found: Found, routes: Routes, buckets: int) -> Iterator[tuple[int, int, Found]]:
     """What later steps have to know of what was found: step, bucket and rows."""
-
-    def key(link: Positions) -> list[Column]:
-        return [found.columns[at] for at in link]
-
     for delivery in routes.onward.get(found.relation, ()):
-        for bucket, rows in _targets(delivery, key, len(found), buckets):
+        for bucket, rows in _by_bucket(delivery, found.columns, len(found), buckets):
             yield delivery.step, bucket, found.take(rows)
 
 
@@ -170,21 +169,20 @@ def _onward(relation: Relation, step: int, routes: Routes) -> Delivery:
     return next(each for each in routes.onward[relation] if each.step == step)
 
 
-def _targets(
-    delivery: Delivery, key: Callable[[Positions], list[Column]], length: int, buckets: int
+def _by_bucket(
+    delivery: Delivery, columns: list[Column], length: int, buckets: int
 ) -> Iterator[tuple[int, Booleans]]:
     """The buckets that rows go to, and which rows; those that carry part of a key go to all."""
-    every = np.ones(length, np.bool_)
-    if delivery.way is Way.ONE:
-        yield 0, every
-    elif delivery.way is Way.KEYED:
-        where = [bucket_of(key(link), length, buckets) for link in delivery.links]
-        for bucket in range(buckets):
-            chosen = np.logical_or.reduce([own == bucket for own in where])
-            if chosen.any():
-                yield bucket, chosen
-    else:
-        yield from ((bucket, every) for bucket in range(buckets))
+    everywhere = delivery if delivery.way in (Way.ONE, Way.KEYED) else EVERYWHERE
+    rows, targets = targets_of(everywhere, columns, length, buckets, _nobody_asks)
+    for bucket in np.unique(targets).tolist():
+        chosen = np.zeros(length, np.bool_)
+        chosen[rows[targets == bucket]] = True
+        yield bucket, chosen
+
+
+def _nobody_asks(demand: Demand, columns: list[Column], length: int) -> tuple[Integers, Integers]:
+    return np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 # -- one stage ---------------------------------------------------------------------------------
@@ -206,12 +204,6 @@ class Stage:
         """The relations of earlier stages that it reads."""
         owned = {r for own in self.routes.owned.values() for r in own}
         return sorted(self.routes.reads[self.step] & owned)
-
-    @property
-    def is_in_charge(self) -> bool:
-        """A stage without a key is evaluated in one bucket."""
-        keys = self.routes.owned[self.step].values()
-        return self.bucket == 0 or any(key is not None for key in keys)
 
     def key(self, relation: Relation) -> Positions:
         """The key of what it defines; nothing where there is none."""

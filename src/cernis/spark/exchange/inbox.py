@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,15 +38,10 @@ class Inbox:
     """How many records there are."""
 
     def each(self, batch: pa.RecordBatch, step: int) -> Iterator[tuple[int, Callable[[], None]]]:
-        """The rows of a batch for a step: the first time of each, and what takes it in."""
-        own = np.array(batch.column(1)) == step
-        kinds, blobs = batch.column(2).to_pylist(), batch.column(3)
-        for row in np.flatnonzero(own).tolist():
-            self.bucket = batch.column(0)[row].as_py()
-            yield (
-                batch.column(4)[row].as_py(),
-                partial(self._take, Kind(kinds[row]), blobs[row]),
-            )
+        """The rows of a batch that are for a step: since when each is, and what takes it in."""
+        for row in rows_for(batch, step):
+            self.bucket = row.bucket
+            yield row.since, partial(self._take, row.kind, row.blob)
 
     def number_up_to(self, time: int) -> int:
         """How many records lie at a time or before it."""
@@ -76,6 +72,23 @@ class Inbox:
             own.append(([unpacked_column(column) for column in columns], targets))
         else:
             self.survey += content
+
+
+class ReceivedRow(NamedTuple):
+    """A row of an exchange as it came, its content still packed."""
+
+    bucket: int
+    kind: Kind
+    blob: pa.BinaryScalar
+    since: int
+
+
+def rows_for(batch: pa.RecordBatch, step: int) -> Iterator[ReceivedRow]:
+    """The rows of a batch that are for a step."""
+    kinds, blobs = batch.column(2).to_pylist(), batch.column(3)
+    for row in np.flatnonzero(np.array(batch.column(1)) == step).tolist():
+        bucket, since = (batch.column(at)[row].as_py() for at in (0, 4))
+        yield ReceivedRow(bucket, Kind(kinds[row]), blobs[row], since)
 
 
 def others(batch: pa.RecordBatch, step: int) -> Iterator[pa.RecordBatch]:

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from cernis.kernels.array_types import Integers
-from cernis.plan.routes import Delivery, Demand, Positions, Way
+from cernis.plan.routes import Delivery, Demand, Way
 from cernis.records.record_columns import Column, RecordColumns, joined, numbered
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.blobs import packed_records
+from cernis.spark.exchange.buckets import bucket_of
 from cernis.spark.exchange.exchange_rows import FIRST, Kind, Row
 from cernis.spark.exchange.inbox import Asked
 from cernis.spark.exchange.pack import MOST_ROWS, Piece, arguments_at, by_bucket, first_of, to_all
 from cernis.spark.exchange.stage_output import Found
+
+Asking: TypeAlias = Callable[[Demand, list[Column], int], tuple[Integers, Integers]]
+"""Which rows somebody asks for, given the values of a demand's positions, and which bucket does."""
+
+
+def targets_of(
+    delivery: Delivery, columns: list[Column], length: int, buckets: int, asked: Asking,
+    placed: Callable[[int], Integers] | None = None,
+) -> tuple[Integers, Integers]:  # fmt: skip
+    """Which rows go to which buckets, each pair once.
+
+    By a link, rows go where `placed` says, given its number, or else to the bucket of its values.
+    """
+    if delivery.way is Way.ONE:
+        return np.arange(length), np.zeros(length, np.int64)
+    if delivery.way is Way.EVERYWHERE:
+        return np.repeat(np.arange(length), buckets), np.tile(np.arange(buckets), length)
+    pairs = []
+    for number, link in enumerate(delivery.links):
+        values = [columns[at] for at in link]
+        target = bucket_of(values, length, buckets) if placed is None else placed(number)
+        pairs.append(np.arange(length) * buckets + target)
+    for demand, positions in delivery.demands:
+        rows, targets = asked(demand, [columns[at] for at in positions], length)
+        pairs.append(rows * buckets + targets)
+    chosen = pairs[0] if len(pairs) == 1 and not delivery.demands else None
+    chosen = np.unique(np.concatenate(pairs)) if chosen is None else chosen
+    return chosen // buckets, chosen % buckets
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +92,12 @@ class Sender:
     def _targets(
         self, arguments: list[Column], length: int, delivery: Delivery
     ) -> tuple[Integers, Integers]:
-        """Which rows go to which buckets, each pair once."""
-        buckets = self.job.buckets
-        if delivery.way is Way.ONE:
-            return np.arange(length), np.zeros(length, np.int64)
-        if delivery.way is Way.EVERYWHERE:
-            return np.repeat(np.arange(length), buckets), np.tile(np.arange(buckets), length)
-        pairs = [
-            np.arange(length) * buckets + self._bucket(link, arguments, length, delivery, at)
-            for at, link in enumerate(delivery.links)
-        ]
-        for demand, positions in delivery.demands:
-            rows, targets = self._asked(demand, [arguments[at] for at in positions], length)
-            pairs.append(rows * buckets + targets)
-        chosen = pairs[0] if len(pairs) == 1 and not delivery.demands else None
-        chosen = np.unique(np.concatenate(pairs)) if chosen is None else chosen
-        return chosen // buckets, chosen % buckets
+        def placed(number: int) -> Integers:
+            values = [arguments[at] for at in delivery.links[number]]
+            kinds = delivery.kinds[number : number + 1]
+            return self.job.placed(delivery.step, values, length, kinds)
 
-    def _bucket(
-        self, link: Positions, arguments: list[Column], length: int, delivery: Delivery, at: int
-    ) -> Integers:
-        kinds = delivery.kinds[at : at + 1]
-        return self.job.placed(delivery.step, [arguments[p] for p in link], length, kinds)
+        return targets_of(delivery, arguments, length, self.job.buckets, self._asked, placed)
 
     def _asked(
         self, demand: Demand, columns: list[Column], length: int

@@ -29,7 +29,7 @@ from cernis.plan.definition_diff import fact_digests, fingerprint
 from cernis.program import Program, load
 from cernis.records.mapping import Mappings, read_mappings
 from cernis.records.record_columns import SetAside
-from cernis.session.feed import FEED
+from cernis.session.feed import FEED, POLICIES
 from cernis.session.settings import Length, Point, Settings, length, settings
 from cernis.session.uncertain_session import UncertainSession
 from cernis.spark.batch.uncertain_parts import keys_of
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 Batches = Iterator[pa.RecordBatch]
 
-POLICIES: Final = ("early", "partial", "final")
 _KEPT: Final = 1000
 """Records set aside that are kept to be looked at; all are counted."""
 

@@ -10,11 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.evaluate.working_memory import BEHIND, Counts
-from cernis.kernels.array_types import Integers
-from cernis.plan.routes import Delivery, Way
+from cernis.plan.routes import Way
 from cernis.records.record_columns import (
     INFINITE,
-    Column,
     Form,
     RecordColumns,
     Records,
@@ -22,9 +20,9 @@ from cernis.records.record_columns import (
 )
 from cernis.session.feed import Feed
 from cernis.spark.exchange.blobs import loads, unpacked_records
-from cernis.spark.exchange.buckets import bucket_of
 from cernis.spark.exchange.exchange_rows import LAST, Kind, Row, batches
-from cernis.spark.exchange.inbox import others
+from cernis.spark.exchange.inbox import others, rows_for
+from cernis.spark.exchange.sending import targets_of
 from cernis.spark.exchange.stage_output import Found, unpacked
 from cernis.spark.streaming.stream_clock import Bounds, Clock, Told, set_aside_outside
 from cernis.spark.streaming.stream_demands import Asked, Demands, unpacked_asked
@@ -37,7 +35,7 @@ def evaluate(
     given: Iterable[pa.RecordBatch], job: StreamJob, step: int
 ) -> Iterator[pa.RecordBatch]:
     """A step over the rows of its bucket. Rows for later steps pass through."""
-    inbox = Inbox()
+    inbox = StreamInbox()
     for batch in given:
         inbox.take(batch, step)
         yield from others(batch, step)
@@ -46,8 +44,8 @@ def evaluate(
 
 
 @dataclass(slots=True)
-class Inbox:
-    """What came for a step."""
+class StreamInbox:
+    """What came for a step of a stream."""
 
     bucket: int | None = None
     told: Told = field(default_factory=Told)
@@ -57,16 +55,14 @@ class Inbox:
 
     def take(self, batch: pa.RecordBatch, step: int) -> None:
         """Take the rows of a batch that are for the step."""
-        own = np.array(batch.column(1)) == step
-        kinds, blobs = batch.column(2).to_pylist(), batch.column(3)
-        for row in np.flatnonzero(own).tolist():
-            self.bucket = batch.column(0)[row].as_py()
-            content = loads(blobs[row].as_buffer())
-            if kinds[row] == Kind.SURVEY:
+        for row in rows_for(batch, step):
+            self.bucket = row.bucket
+            content = loads(row.blob.as_buffer())
+            if row.kind is Kind.SURVEY:
                 self.told += content
-            elif kinds[row] == Kind.FOUND:
+            elif row.kind is Kind.FOUND:
                 self.found.append(unpacked(content))
-            elif kinds[row] == Kind.DEMAND:
+            elif row.kind is Kind.DEMAND:
                 self.asked.append(unpacked_asked(content))
             else:
                 part = unpacked_records(content)
@@ -119,12 +115,12 @@ class Bucket:
     job: StreamJob
     step: int
     bucket: int
-    inbox: Inbox
+    inbox: StreamInbox
 
     def rows(self) -> Iterator[Row]:
         """All rows that come of it."""
         yield from self._told_on()
-        if not self._is_in_charge():
+        if not (self.job.is_whole or self.job.routes.is_in_charge(self.step, self.bucket)):
             return
         state = BucketState(self.job, self.step, self.bucket)
         standing = state.standing()
@@ -193,13 +189,6 @@ class Bucket:
                 found += counts.duplicated.get(str(relation), 0)
         return found
 
-    def _is_in_charge(self) -> bool:
-        """A stage without a key is evaluated in one bucket."""
-        if self.job.is_whole:
-            return True
-        keys = self.job.routes.owned[self.step].values()
-        return self.bucket == 0 or any(key is not None for key in keys)
-
     def _forgotten(self, clock: Clock) -> int:
         """Up to where every query to come has forgotten all."""
         if clock.query is None:
@@ -218,26 +207,9 @@ class Bucket:
         """What later steps have to know, for the buckets of theirs that may ask for it."""
         for each in found:
             for delivery in self.job.routes.onward.get(each.relation, ()):
-                rows, targets = self._targets(each.columns, len(each), delivery, demands)
+                rows, targets = targets_of(
+                    delivery, each.columns, len(each), self.job.job.buckets, demands.met
+                )
                 for bucket in np.unique(targets).tolist():
                     own = each.take(rows[targets == bucket])
                     yield Row(bucket, delivery.step, Kind.FOUND, own.packed())
-
-    def _targets(
-        self, columns: list[Column], length: int, delivery: Delivery, demands: Demands
-    ) -> tuple[Integers, Integers]:
-        """Which rows go to which buckets, each pair once."""
-        buckets = self.job.job.buckets
-        if delivery.way is Way.ONE:
-            return np.arange(length), np.zeros(length, np.int64)
-        if delivery.way is Way.EVERYWHERE:
-            return np.repeat(np.arange(length), buckets), np.tile(np.arange(buckets), length)
-        pairs = [
-            np.arange(length) * buckets + bucket_of([columns[at] for at in link], length, buckets)
-            for link in delivery.links
-        ]
-        for demand, positions in delivery.demands:
-            rows, targets = demands.met(demand, [columns[at] for at in positions], length)
-            pairs.append(rows * buckets + targets)
-        chosen = np.unique(np.concatenate(pairs))
-        return chosen // buckets, chosen % buckets
