@@ -347,4 +347,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    from sorts import pin_sort
+
+    pin_sort()
     main()
