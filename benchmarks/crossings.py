@@ -71,16 +71,17 @@ def _caller(frame: FrameType) -> str | None:
     return None if back is None else _folder(back.f_code)
 
 
-def counted(path: Callable[[], object]) -> Crossings:
-    """What is called on a path, the second time it is taken."""
-    path()
-    found = Crossings()
-    sys.setprofile(found)
+def counted(begin: Callable[[], Callable[[], object]]) -> Crossings:
+    """What is called on a path, the second time it is taken; how it begins is left out."""
+    begin()()
+    path = begin()
+    crossings = Crossings()
+    sys.setprofile(crossings)
     try:
         path()
     finally:
         sys.setprofile(None)
-    return found
+    return crossings
 
 
 def main() -> None:
@@ -93,22 +94,28 @@ def main() -> None:
         own.insert(lines)
         own.query(30)
 
-    def micro_batch() -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            LocalStream(program, Path(folder), WINDOW, STEP, buckets=2, start=0).take(lines)
+    def micro_batch() -> Callable[[], object]:
+        stream = LocalStream(
+            program, Path(tempfile.mkdtemp(dir=folder)), WINDOW, STEP, buckets=2, start=0
+        )
+        stream.take(lines[:2])
+        return lambda: stream.take(lines[2:])
 
-    paths: dict[str, Callable[[], object]] = {
-        "run in process": lambda: program.run(lines),
-        "session, from changes": lambda: session(True),
-        "session, from scratch": lambda: session(False),
-        "uncertain run": lambda: program.run_uncertain([f"0.9::{line}" for line in lines]),
-        "Spark batch, 2 buckets": lambda: without_spark.run(program, lines, settings(), 2),
+    paths: dict[str, Callable[[], Callable[[], object]]] = {
+        "run in process": lambda: lambda: program.run(lines),
+        "session, from changes": lambda: lambda: session(True),
+        "session, from scratch": lambda: lambda: session(False),
+        "uncertain run": lambda: lambda: program.run_uncertain([f"0.9::{own}" for own in lines]),
+        "Spark batch, 2 buckets": lambda: lambda: without_spark.run(program, lines, settings(), 2),
         "one micro-batch, 2 buckets": micro_batch,
     }
-    for name, path in paths.items():
-        found = counted(path)
-        print(f"{name:<28}{len(found.functions):>5} functions {len(found.files):>4} files "
-              f"{found.calls:>6} calls across folders")  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        for name, begin in paths.items():
+            crossings = counted(begin)
+            sizes = len(crossings.functions), len(crossings.files), crossings.calls
+            print(
+                "{:<28}{:>5} functions {:>4} files {:>6} calls across folders".format(name, *sizes)
+            )
 
 
 if __name__ == "__main__":

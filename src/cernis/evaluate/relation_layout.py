@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.changes.stores import Store
 from cernis.evaluate.windows import Window
@@ -11,7 +9,7 @@ from cernis.evaluate.working_memory import Memory
 from cernis.operators.definitions.rule_heads import slot_domains
 from cernis.operators.query_context import Context, Memo
 from cernis.plan.builder import Plan
-from cernis.plan.key_reads import Home, Link, homes, links
+from cernis.plan.key_reads import Home
 from cernis.plan.open_heads import marked_event
 from cernis.tables.domains import Domain, Domains
 from cernis.tables.registers import Register
@@ -23,8 +21,7 @@ class Spaces:
     def __init__(self, plan: Plan, context: Context, has_marks: bool = False) -> None:
         self.plan = plan
         self.context = context
-        self.links: Mapping[Relation, tuple[Link, ...]] = links(plan.checked, plan.stages)
-        self.homes: Mapping[Relation, Home] = homes(plan.stages, dict(self.links))
+        self.links, self.homes = plan.links, plan.homes
         self.marking = self._marking() if has_marks else {}
         self.registers = [self._register(dict(stage.keys), len(stage.key)) for stage in plan.stages]
 
@@ -113,6 +110,6 @@ def context_of(
         plan.knowledge, checked.modes, checked.types, checked.catalogue, domains, tick, ties,
         start, window.edge, window.query, window.forgotten,
     )  # fmt: skip
-    context.memo = memo
+    context.memo, context.derived = memo, plan.derived
     context.sources = checked.sources
     return context

@@ -26,6 +26,7 @@ from cernis.knowledge import Knowledge
 from cernis.knowledge.ground_values import Value as KnownValue
 from cernis.knowledge.ground_values import value
 from cernis.operators.measuring import Profile, Timing
+from cernis.plan.derived import Derived
 from cernis.source import Sources, Span
 from cernis.syntax.tree import Duration, Term
 from cernis.tables.columns import Column, Rows, constant
@@ -190,6 +191,8 @@ class Context:
     timing: Timing | None = None
     """Where the times of strata are recorded, if they were asked for."""
     memo: Memo = field(default_factory=Memo)
+    derived: Derived = field(default_factory=Derived)
+    """What is worked out about parts of the plan, once."""
     sources: Sources = field(default_factory=Sources)
     """The texts of the program, for error messages that name a place."""
 
@@ -252,7 +255,7 @@ class Context:
 
     def knowing(self, goal: Term) -> Knowledge:
         """The knowledge that answers a goal; members of dynamic domains are in it if needed."""
-        grows = self.memo.once("grows", goal, lambda: self.knowledge.grows(goal))
+        grows = self.derived.once("grows", goal, lambda: self.knowledge.grows(goal))
         return self._filled_knowledge() if grows else self.knowledge
 
     def _filled_knowledge(self) -> Knowledge:

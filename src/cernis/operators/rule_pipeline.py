@@ -135,7 +135,9 @@ def _together(
         return _run_step(steps[at], rows, context), at + 1
     if keep is None:
         return fusion.rows(lambda name: True), at
-    used = context.memo.once("names", steps[at - 1], lambda: frozenset(names_in(tuple(steps[at:]))))
+    used = context.derived.once(
+        "names", steps[at - 1], lambda: frozenset(names_in(tuple(steps[at:])))
+    )
     return fusion.rows(lambda name: name in keep or name in used), at
 
 

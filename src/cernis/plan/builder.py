@@ -32,8 +32,10 @@ from cernis.check.model import (
 from cernis.check.pattern_checks import consumption_of
 from cernis.errors import Diagnostic, Severity
 from cernis.knowledge import Knowledge
+from cernis.plan.derived import Derived
 from cernis.plan.entity_links import Linker
 from cernis.plan.held_forms import Forms
+from cernis.plan.key_reads import Home, Link, homes, links
 from cernis.plan.logical import (
     Combine,
     Definition,
@@ -74,6 +76,25 @@ class Plan:
     diagnostics: tuple[Diagnostic, ...]
     forms: Forms = field(compare=False, repr=False)
     """The forms of values as far as the program's text shows; runs add those of their input."""
+
+    def __getstate__(self) -> dict[str, object]:
+        """All but what goes by the identity of parts, which others have in another process."""
+        return {name: own for name, own in self.__dict__.items() if name != "derived"}
+
+    @cached_property
+    def derived(self) -> Derived:
+        """What is worked out about parts of the plan when it is first asked for."""
+        return Derived()
+
+    @cached_property
+    def links(self) -> Mapping[Relation, tuple[Link, ...]]:
+        """By definition: the relations that it reads, and how they carry the key of its stage."""
+        return links(self.checked, self.stages)
+
+    @cached_property
+    def homes(self) -> Mapping[Relation, Home]:
+        """By relation: which arguments of it are the key of which stage."""
+        return homes(self.stages, dict(self.links))
 
     @cached_property
     def roles(self) -> Roles:

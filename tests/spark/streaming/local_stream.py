@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import cernis
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.program import Program
 from cernis.session.settings import settings
-from cernis.spark.exchange.batch_job import job_of
+from cernis.spark.exchange.batch_job import Job, job_of
 from cernis.spark.exchange.exchange_rows import SCHEMA, batches
 from cernis.spark.streaming.bucket_store import Checkpoint
 from cernis.spark.streaming.stream_input import Input, Rows, read
@@ -44,11 +45,15 @@ class LocalStream:
     clock: int | None = None
     told: dict[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def batch_job(self) -> Job:
+        chosen = settings(self.window, self.step, self.start, None, self.tick, self.ties)
+        return job_of(self.program.plan, chosen, self.buckets)
+
     @property
     def job(self) -> StreamJob:
-        chosen = settings(self.window, self.step, self.start, None, self.tick, self.ties)
         return StreamJob(
-            job_of(self.program.plan, chosen, self.buckets),
+            self.batch_job,
             Input(Rows.TEXT, uncertain=self.likely is not None, ids=self.ids),
             Checkpoint(self.folder), self.window, self.step, self.lateness, self.policy,
             self.start, self.future, self.batch, self.state, self.clock, self.likely,

@@ -71,7 +71,7 @@ def in_order(stratum: Stratum, context: Context, carried: dict[Relation, Carried
     """
     if context.ties != "break" or context.entities is not None or context.instances is not None:
         return None
-    causes = context.memo.once("causes", stratum, lambda: _causes(stratum))
+    causes = context.derived.once("causes", stratum, lambda: _causes(stratum))
     if causes is None:
         return None
     try:

@@ -30,8 +30,9 @@ from cernis.kernels.circuit_values import locate
 from cernis.kernels.hashing import Numbering
 from cernis.operators.collections import ROW
 from cernis.operators.fluent_lookups import bind_groups, candidates
-from cernis.operators.query_context import Context, Memo
+from cernis.operators.query_context import Context
 from cernis.operators.rule_pipeline import aggregated, concatenated, run_steps
+from cernis.plan.derived import Derived
 from cernis.plan.logical import (
     Aggregate,
     AntiStab,
@@ -119,11 +120,11 @@ class Uncertainty:
     """Those of them some rule of which ends any value."""
     held: Mapping[Relation, Pairs] | None = None
     """What held right after the edge of the window, by what was derived before; None at first."""
-    memo: Memo = field(default_factory=Memo)
+    derived: Derived = field(default_factory=Derived)
 
     def is_about(self, what: object) -> bool:
         """Does a part of a plan, which lives as long as that, speak of an uncertain relation?"""
-        spoken: Spoken = self.memo.once("spoken", what, lambda: Spoken.of(what))
+        spoken: Spoken = self.derived.once("spoken", what, lambda: Spoken.of(what))
         return not (
             self.events.isdisjoint(spoken.events)
             and self.fluents.keys().isdisjoint(spoken.fluents)
@@ -219,7 +220,7 @@ class Prover:
         """A step that asks for terminations, among which are some of any value, as it is meant."""
         if not isinstance(step, Scan | EventJoin) or not self._asks_for_ended(step.occurrence):
             return step
-        found: PointOperator = self._uncertainty.memo.once("ended", step, lambda: asked(step))
+        found: PointOperator = self._uncertainty.derived.once("ended", step, lambda: asked(step))
         return found
 
     def _asks_for_ended(self, occurrence: Occurrence) -> bool:
@@ -257,7 +258,7 @@ class Prover:
 
     def _once(self, step: PointOperator, positive: PointOperator) -> tuple[PointOperator, ...]:
         """The body of what a step negates: one and the same at every query."""
-        found: tuple[PointOperator, ...] = self._uncertainty.memo.once(
+        found: tuple[PointOperator, ...] = self._uncertainty.derived.once(
             "negated", step, lambda: (positive,)
         )
         return found

@@ -78,7 +78,7 @@ class Evaluation:
         self._chosen = chosen
         self._context = context
         self._window = window
-        self._uncertainty = Uncertainty(watched=set(plan.roles.watched), memo=context.memo)
+        self._uncertainty = Uncertainty(watched=set(plan.roles.watched), derived=context.derived)
         # What is compiled for a rule set serves its next run.
         self._circuits: Circuits = (
             circuits

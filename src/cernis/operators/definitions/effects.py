@@ -149,7 +149,7 @@ def _instances(
     given = [] if is_of_all else [*zip(pair.args, arguments, domains, strict=True)]
     for arg, data, domain in given:
         rows = agreeing(arg, Column(data, domain, rows.columns[ROW].values), rows)
-    steps = context.memo.once("delay", about, lambda: _planned(pair, about.goals, context))
+    steps = context.derived.once("delay", about, lambda: _planned(pair, about.goals, context))
     return run_steps(steps, rows, context).settled()
 
 

@@ -63,7 +63,7 @@ def _asked(
 
 def _filling(groundings: Sequence[Grounding], context: Context) -> int:
     """A number that changes whenever a table that grounding rules look at is filled again."""
-    depends = context.memo.once("filled", groundings, lambda: _filled_keys(groundings, context))
+    depends = context.derived.once("filled", groundings, lambda: _filled_keys(groundings, context))
     return context.all_fillings if depends is None else sum(map(context.filling, depends))
 
 
@@ -120,7 +120,7 @@ def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Con
         else:
             wanted = constant_column(term, column.domain).data[0]
             rows = rows.where(column.values[rows.columns[ROW].values] == wanted).settled()
-    steps = context.memo.once("grounding", grounding, lambda: _planned(grounding, context))
+    steps = context.derived.once("grounding", grounding, lambda: _planned(grounding, context))
     result: Array = run_steps(steps, rows, context).settled().columns[ROW].values
     return result
 
@@ -130,7 +130,7 @@ def grounded(head: Pair, groundings: tuple[Grounding, ...], rows: Rows, context:
     outcomes = []
     bound = frozenset(rows.columns)
     for grounding in groundings:
-        steps = context.memo.once(
+        steps = context.derived.once(
             ("grounded", head, bound),
             grounding,
             partial(_planned_for, head, grounding, bound, context),

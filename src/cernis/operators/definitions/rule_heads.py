@@ -47,7 +47,7 @@ def fired(
     rule: PointRule, relation: Relation, domains: list[Domain | None], context: Context
 ) -> Rows:
     """The rows of a rule, with the columns that its head names."""
-    names = context.memo.once("head", rule, lambda: frozenset(entity_names(rule.head)))
+    names = context.derived.once("head", rule, lambda: frozenset(entity_names(rule.head)))
     if context.instances is None:
         return run_steps(rule.steps, None, context, names)
     first, *rest = rule.steps

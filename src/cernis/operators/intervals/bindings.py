@@ -120,7 +120,7 @@ def instances(
     fetches = [step for step in rule.steps if isinstance(step, Fetch)]
     conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
     rows = Rows(1)
-    together = context.memo.once("together", rule, lambda: _together(rule))
+    together = context.derived.once("together", rule, lambda: _together(rule))
     anchor: Pair | None = None
     for step in fetches:
         if step.output in needed:
@@ -136,7 +136,7 @@ def instances(
     for step in fetches:
         names = _names_of(step, context)
         partial += [_match(step.pair, p, context) for p in partial if names - p.columns.keys()]
-    wanted = context.memo.once("important", rule, lambda: _important(rule))
+    wanted = context.derived.once("important", rule, lambda: _important(rule))
     complete = []
     for each in partial:
         each, left = _apply(waiting, each, context)
@@ -149,7 +149,7 @@ def instances(
 
 
 def _names_of(step: Fetch, context: Context) -> set[str]:
-    names: set[str] = context.memo.once("names", step, lambda: entity_names(step.pair))
+    names: set[str] = context.derived.once("names", step, lambda: entity_names(step.pair))
     return names
 
 
@@ -199,7 +199,7 @@ def _refuse_overflow(
 def _is_ready(step: IntervalOperator, rows: Rows, context: Context) -> bool:
     if isinstance(step, Lookup):
         return True
-    needs: set[str] = context.memo.once("needs", step, lambda: needs_of(step))
+    needs: set[str] = context.derived.once("needs", step, lambda: needs_of(step))
     return needs <= rows.columns.keys()
 
 

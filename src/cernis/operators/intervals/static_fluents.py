@@ -53,10 +53,10 @@ def evaluate_static(
 def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Context) -> list[_Found]:
     """The intervals one rule gives, for the instances some required fluent has."""
     context = looking_back(rule, context)
-    sets = context.memo.once("alternatives", rule, lambda: alternatives(rule))
+    sets = context.derived.once("alternatives", rule, lambda: alternatives(rule))
     parts = [instances(rule, needed, groundings, context) for needed in sets]
     rows = concatenated(parts, context)
-    if len(parts) > 1 or context.memo.once("repeats", rule, lambda: _may_repeat(rule)):
+    if len(parts) > 1 or context.derived.once("repeats", rule, lambda: _may_repeat(rule)):
         rows = distinct_rows(rows)
     if not rows.length:
         return []
