@@ -137,7 +137,7 @@ class Population:
         return changed
 
     def fill(self, keys: Iterable[Predicate] | None = None) -> None:
-        """List the members of some domains, or of all, anew."""
+        """List the members of some domains, or of all, again."""
         for key in self._filled if keys is None else keys:
             own = [goal.members() for goal in self.goals if goal.predicate == key]
             if not own:

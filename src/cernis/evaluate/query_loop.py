@@ -36,7 +36,7 @@ Encoding: TypeAlias = tuple[list[Domain | None], Domain | None]
 
 @dataclass(slots=True)
 class Admitted:
-    """What has changed in the working memory of one relation."""
+    """The records of one relation that came and went since the query before."""
 
     come: Rows
     gone: Rows
@@ -92,7 +92,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Handover:
-    """All that one way of evaluating has to know of another's last query to go on from there."""
+    """What one evaluator leaves, so that another can go on from its last query."""
 
     query: int
     fluents: dict[Relation, Rows]
@@ -184,7 +184,7 @@ class Evaluator(Protocol):
         """Go on from where another has stopped."""
 
     def assume_reported(self, left: Handover) -> None:
-        """Take as reported what was reported of some relations, which are found anew."""
+        """Take as reported what was reported of some relations, which are derived again."""
 
     @property
     def kept(self) -> int:

@@ -46,7 +46,7 @@ def differing(old: list[Array], new: list[Array]) -> Booleans:
 
 
 def hashed(columns: list[Array]) -> Integers:
-    """One number a row that all its columns make up."""
+    """One number for each row, computed from all its columns."""
     found = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         found ^= np.ascontiguousarray(column).view(np.uint64)
@@ -74,7 +74,7 @@ def differing_plain(old: list[Array], new: list[Array]) -> Booleans:
 
 @dataclass(slots=True)
 class Difference:
-    """What a round has changed: from which point on, and of which entities if they can be told."""
+    """What a round has changed: from which point on, and for which entities if that is known."""
 
     since: int
     entities: Entities | None

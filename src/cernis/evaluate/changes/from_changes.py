@@ -29,7 +29,7 @@ from cernis.tables.interval_tables import INFINITY, FluentTable
 
 
 class FromChanges:
-    """Keeps what was found by key, and evaluates again only what changes affect."""
+    """Keeps what was derived by key, and evaluates again only what changes affect."""
 
     is_incremental = True
     kept = dropped = 0
@@ -114,7 +114,7 @@ class FromChanges:
         return True
 
     def pass_edge(self, window: Window) -> None:
-        """Nothing is to be kept: what is forgotten is asked of each store at the update."""
+        """Nothing has to be kept here: `update` asks each store what it forgets."""
 
     def update(self, news: News) -> int:
         """Bring all that changes affect up to a query; gives the conflicts between values."""
@@ -155,7 +155,7 @@ class FromChanges:
         )  # fmt: skip
 
     def assume_reported(self, left: Handover) -> None:
-        """What was reported of relations that are found anew is compared from scratch only."""
+        """Never called: only an evaluation from scratch compares with what was reported."""
         raise AssertionError("only an evaluation from scratch finds relations anew")
 
     def take_over(self, left: Handover, context: Context) -> None:
@@ -203,7 +203,7 @@ class FromChanges:
         return edge if edge > start else edge - 1
 
     def _make_sure(self, update: Update) -> None:
-        """What ended at the last query as far as was known then may have, or may have gone on."""
+        """Look again at what seemed to end at the last query: it may have ended, or gone on."""
         unsure, self._kept.unsure = self._kept.unsure, {}
         for relation, groups in unsure.items():
             points = np.full(len(groups), update.before)
@@ -226,7 +226,7 @@ class FromChanges:
     def _news(self, admitted: Mapping[Relation, Admitted], update: Update) -> dict[int, Dirt]:
         """For each register, the keys of records that are in time, from the last query on.
 
-        All that happens there is new, so it is one stretch a key, whatever the relation.
+        All that happens there is new, so there is one stretch for each key, whatever the relation.
         """
         if update.before is None:
             return {}

@@ -34,7 +34,7 @@ class Changes:
         self._times: list[Integers] = []
 
     def add(self, groups: Integers, times: Integers) -> None:
-        """Note points; after the last query the first of several neighbours of a key will do."""
+        """Note points; of neighbours after the last query, the first of a key is enough."""
         if not len(groups):
             return
         first = np.ones(len(groups), np.bool_)
@@ -120,8 +120,8 @@ class SimpleUnit(PointUnit):
     """A simple fluent, of which the points are kept.
 
     Where a key has at most one interval at a time, its intervals are mended around the points that
-    differ. Else they are made anew from the first of these; with delayed effects, from the window's
-    edge. Points that mark happenings of one event are kept with these.
+    differ. Else they are derived again from the first of these; with delayed effects, from the
+    window's edge. Points that mark happenings of one event are kept with these.
     """
 
     def __init__(self, stage: int, stratum: Stratum, kept: Kept) -> None:
@@ -151,7 +151,7 @@ class SimpleUnit(PointUnit):
         return self.relation in marking and all(self._is_same(store, link) for link in links)
 
     def evaluate_all(self, passes: list[Dirt], update: Update) -> None:
-        """Find the points anew where there is dirt, and the intervals after what has changed."""
+        """Derive the points where there is dirt, and the intervals after what has changed."""
         changed = Changes(update.before)
         fluent: SimpleFluent | None = None
         while passes:
@@ -269,7 +269,7 @@ class SimpleUnit(PointUnit):
     def _rebuild(
         self, fluent: SimpleFluent, keys: Integers, since: Integers, update: Update
     ) -> None:
-        """Make the intervals after the first changed point of each key anew."""
+        """Derive the intervals after the first changed point of each key again."""
         forever = np.full(len(keys), INFINITY)
         if self.has_delays:
             since = np.full(len(keys), update.window.edge)
@@ -340,7 +340,7 @@ class EventUnit(PointUnit):
     """A derived event."""
 
     def evaluate(self, dirt: Dirt, update: Update) -> None:
-        """Find the happenings anew where there is dirt."""
+        """Derive the happenings where there is dirt."""
         ((relation, definition),) = self.definitions.items()
         cut = self.cut(self.look_at(dirt, update), update)
         evaluate_definition(definition, cut, {})

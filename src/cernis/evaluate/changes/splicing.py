@@ -21,7 +21,7 @@ def splice(
 ) -> tuple[Change, Dirt]:
     """Let intervals, which lie in the dirt, take the place of what was there.
 
-    What was said of points before the bound stands, should all else be dirt. Gives how the maximal
+    What was derived before the bound stands, even if everything is dirt. Gives how the maximal
     intervals have changed, and on which stretches.
     """
     places = store.overlapping(dirt)

@@ -29,7 +29,7 @@ _DURATIONS = frozenset({"intDurGreater", "intDurLess"})
 
 
 def can_be_cut(definition: Definition) -> bool:
-    """Does what is said of a point depend on what holds there, or around it, alone?"""
+    """Does what rules derive at a point depend only on what holds there, or around it?"""
     return all(
         _is_plain(rule) and is_local(rule, bool(definition.groundings))
         for rule in definition.rules
@@ -74,7 +74,7 @@ class _Read:
     pair: Pair
     link: Link
     is_of_one: bool
-    """Does the key tell all that the list is about?"""
+    """Does the key determine all arguments of the list?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class StaticUnit(Unit):
             self._note(rule)
 
     def _one_value(self, rules: list[IntervalRule]) -> int | None:
-        """The code of the only value there is, if also the key tells all arguments."""
+        """The code of the only value there is, if the key also determines all arguments."""
         store = self.kept.fluents[self.relation]
         values = {rule.head.value for rule in rules}
         is_whole = len(store.positions) == self.relation.arity
@@ -215,7 +215,7 @@ class StaticUnit(Unit):
     # -- evaluation -------------------------------------------------------------------------
 
     def evaluate(self, dirt: Dirt, update: Update) -> None:
-        """Say anew what holds where there is dirt."""
+        """Derive what holds where there is dirt."""
         dirt = self._pruned(behind(dirt, update.bound), update)
         dirt = behind(self._widened(dirt, update), update.bound)
         if not dirt:

@@ -117,7 +117,7 @@ class Store:
         return [keys[at] if at in keys else others[at] for at in range(self.relation.arity)]
 
     def identity(self, rows: Rows) -> list[Array]:
-        """What tells the intervals of one key apart: other arguments, and the value."""
+        """What identifies a list of intervals within a key: the other arguments, and the value."""
         return [*(rows.arguments[at] for at in self._others), *rows.columns[2:3]]
 
     def groups(self, rows: Rows) -> Integers:

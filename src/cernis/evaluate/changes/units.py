@@ -131,10 +131,10 @@ class Update:
     fresh: dict[int, list[Integers]] = field(default_factory=dict)
     """Keys that came up for the first time, by stage."""
     gone: dict[Relation, tuple[Integers, Integers]] = field(default_factory=dict)
-    """Keys and times of happenings that were taken back, or are no longer said to be."""
+    """Keys and times of happenings that were taken back, or are no longer derived."""
     members: Mapping[Predicate, list[list[Array]]] = field(default_factory=dict)
     unsure: dict[Relation, list[Array]] = field(default_factory=dict)
-    """Instances, arguments and value, that rest on a point at the query and may go on after it."""
+    """Instances that depend on a point at the query and may go on after it: arguments and value."""
     missed: dict[Relation, Integers] = field(default_factory=dict)
     """Keys of fluents with intervals that this query is the first not to see."""
     outcome: Outcome = field(default_factory=Outcome)
@@ -150,7 +150,7 @@ class Update:
 def is_anchored(rule: object, key: tuple[int, ...]) -> bool:
     """Does something that must happen or hold for a rule carry all of the key?
 
-    If not, the rule may speak of keys that nothing was ever heard of.
+    If not, the rule may derive something for keys that no record has named.
     """
     if isinstance(rule, IntervalRule):
         lists = {step.output: step.pair.args for step in rule.steps if isinstance(step, Fetch)}
@@ -204,7 +204,7 @@ class Unit:
         )  # fmt: skip
 
     def _tells_known(self, definition: Definition) -> bool:
-        """Do rules hear of terminations that are about what was initiated before?"""
+        """Do rules have conditions on terminations of whatever was initiated before?"""
         ends = leaves_open(definition)["termination"] or ends_any_value(definition)
         return ends and definition.relation in self.kept.watched
 
@@ -437,7 +437,7 @@ class Unit:
         return carried_at(begun, held.arguments, codes, starts, edge, tick)
 
     def codes(self, relation: Relation, values: Array, context: Context) -> Integers:
-        """The values of a simple fluent as they are told apart."""
+        """The codes that identify the values of a simple fluent."""
         if context.domain("fluent", relation, "value") is not None:
             return values
         return context.domains.of(("values of", relation)).encode_numbers(values)
@@ -458,7 +458,7 @@ class Unit:
         return Dirt(whole.groups, np.full(len(whole.groups), -INFINITY), whole.ends)
 
     def _say_before(self, relation: Relation, whole: Dirt, cut: Context, update: Update) -> None:
-        """What was said of points up to the edge and reaches it stands."""
+        """Take over what was derived up to the edge and reaches it: it stands."""
         store = self.kept.fluents[relation]
         bound = update.bound
         rows = store.rows(self._across(store, whole, bound))
@@ -491,7 +491,7 @@ class Unit:
         self.note(relation, *exchanged(store, places, old, found, groups), update)
 
     def _in_question(self, store: Store, whole: Dirt, bound: int, is_simple: bool) -> Places:
-        """The intervals that are said anew: of simple fluents those that end after the bound."""
+        """The intervals to be derived again: of simple fluents those that end after the bound."""
         if whole.everything:
             places = store.shelf.everything()
         else:
@@ -533,7 +533,7 @@ class Unit:
         return (found, groups) if own.all() else (found.take(own), groups[own])
 
     def note(self, relation: Relation, change: Change, dirt: Dirt, update: Update) -> None:
-        """Tell others what has changed."""
+        """Note what has changed, for the units that read it."""
         if len(change):
             update.outcome.add(relation, change)
             is_event = relation in self.kept.events

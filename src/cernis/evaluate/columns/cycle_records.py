@@ -98,7 +98,7 @@ class Condition:
 
 @dataclass(slots=True)
 class Batch:
-    """Records of one rule: what they tell and do, for which heads, when or driven by what."""
+    """Records of one rule: their conditions and actions, their heads, their times or drivers."""
 
     rank: int
     of: Group
@@ -344,7 +344,7 @@ class Grounded:
         return name != "_" and name in set(names_in(where))
 
     def _input(self) -> None:
-        """Let what is asked of the input be told when it happens."""
+        """Records for input events that conditions of the cycle ask about, at their times."""
         for batch in self.batches:
             for own in batch.conditions:
                 if own.asked.kind in (INPUT, STATE):
@@ -361,7 +361,7 @@ class Grounded:
             )
 
     def _state(self) -> None:
-        """Let what is asked of other fluents hold when it does.
+        """Records for other fluents that the cycle asks about, where these begin and end.
 
         It is initiated and terminated a tick before it shows, as what the cycle defines is.
         """

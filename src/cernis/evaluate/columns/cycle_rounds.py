@@ -56,7 +56,7 @@ IN_ORDER = True
 """Cycles whose rules allow it are decided in one walk through time."""
 
 MOST_ROUNDS = 12
-"""After so many rounds what is right by then is put by."""
+"""After so many rounds, the stretch that is right by then is set aside."""
 
 
 def in_order(stratum: Stratum, context: Context, carried: CarriedOver) -> int | None:
@@ -227,7 +227,7 @@ class Cycle:
     def _spread(
         self, relation: Relation, before: Snapshot, now: Snapshot, readings: list[Reading]
     ) -> int:
-        """Tell others what has changed; gives the first point that has."""
+        """Let other definitions know what has changed; gives the first point that has."""
         since = self._context.query
         for kind, old, new in before.pairs(now, relation):
             rows = changed_rows(old, new)
@@ -249,7 +249,7 @@ class Cycle:
     def _by_stretches(self, context: Context, carried: CarriedOver, until: int) -> Snapshot:
         """Stretch by stretch: what holds at the end of one is carried into the next.
 
-        How far some rounds came tells how long the next stretch should be.
+        How far some rounds came decides how long the next stretch is.
         """
         over: dict[Relation, list[Piece]] = {relation: [] for relation in self._relations}
         begun: dict[Relation, list[Attempts]] = {relation: [] for relation in self._relations}

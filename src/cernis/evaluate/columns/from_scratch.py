@@ -48,7 +48,7 @@ class StageLinks(Protocol):
 
 
 class FromScratch:
-    """Evaluates a plan anew at each query."""
+    """Evaluates all strata of a plan at each query, from everything that the window holds."""
 
     is_incremental = False
 
@@ -98,7 +98,7 @@ class FromScratch:
     # -- input ------------------------------------------------------------------------------
 
     def _fill(self, window: Window, context: Context) -> None:
-        """Give the context all that the window holds, and what was said before it."""
+        """Give the context all that the window holds, and what was derived before it."""
         context.watched = self._plan.roles.watched
         context.remembered = self.state.remembered()
         for relation in self._certain(self._memory.events):
@@ -149,7 +149,7 @@ class FromScratch:
                 self._compare(relation, as_rows(table), self._happened, changes)
 
     def _joined(self, relation: Relation, context: Context) -> Rows:
-        """What is known of a fluent: up to the edge what was said before, after it what is now."""
+        """The intervals of a fluent: up to the edge as reported before, after it the new ones."""
         bound = context.edge + context.tick
         parts = []
         before = self._rows.get(relation)
@@ -243,7 +243,7 @@ def once(table: EventTable) -> EventTable:
 
 
 def _rows_of(table: FluentTable) -> Rows:
-    """The intervals of a table, one a row."""
+    """The intervals of a table, one in each row."""
     ((arguments, values, starts, ends),) = pieces(table)
     return Rows(arguments, [starts, ends, values])
 

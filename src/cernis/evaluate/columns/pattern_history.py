@@ -69,7 +69,7 @@ class History:
     """The occurrences before the edge that matches after it may need.
 
     The happenings of input events that are kept elsewhere are not taken over from queries: whoever
-    keeps them tells what the edge passes.
+    keeps them hands over what the edge passes.
     """
 
     def __init__(self, plan: Plan, elsewhere: frozenset[Relation] = frozenset()) -> None:
@@ -106,7 +106,7 @@ class History:
 
     @property
     def wanted(self) -> list[Relation]:
-        """The input events of which it has to be told what the edge passes."""
+        """The input events whose happenings must be handed over when the edge passes them."""
         return [relation for relation in self._elsewhere if ("event", relation) in self._asked]
 
     def advance(self, edge: int, passed: Mapping[Relation, EventTable] | None = None) -> None:

@@ -1,8 +1,8 @@
 """Patterns that build upon themselves: rounds until nothing changes.
 
-What ends at a point rests on what ended before it, or ends there and is shorter: each step of a
-recursion extends the interval. So each round makes right at least one more length of every chain,
-keeps right what is, and a state that no round changes is the answer.
+What ends at a point depends on what ended before it, or on what ends there and is shorter: each
+step of a recursion extends the interval. So each round makes right at least one more length of
+every chain, keeps right what is, and a state that no round changes is the answer.
 
 Where rounds can only add (unrestricted consumption, nothing absent that is being defined) and each
 rule looks at one such occurrence at a time, only what the last round has added is combined with
@@ -69,7 +69,7 @@ def _matches(stratum: Stratum) -> Iterator[Match]:
 
 
 class Recursion:
-    """A stratum whose patterns rest on one another."""
+    """A stratum whose patterns depend on one another."""
 
     def __init__(self, stratum: Stratum, context: Context) -> None:
         self._stratum = stratum

@@ -20,7 +20,7 @@ class State:
 
     `live` are the tables of the last query. Before the next, `advance` moves what lies wholly
     before the new edge to the archive, keeps what reaches the edge, and forgets the rest, which
-    the next query says anew.
+    the next query derives again.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class State:
         self._context: Context | None = None
 
     def advance(self, edge: int, forgotten: int) -> None:
-        """Forget what the next query evaluates anew: all after its edge.
+        """Forget what the next query derives again: all after its edge.
 
         `forgotten` is the edge of its window, which memories reach back from. It comes after the
-        edge of what is evaluated anew where steps are longer than windows.
+        edge of what is derived again where steps are longer than windows.
         """
         bound = edge + self._tick
         self._before, self._carried, self._lately = {}, {}, {}
@@ -73,7 +73,7 @@ class State:
         self._live, self._happened = {}, {}
 
     def _remember(self, relation: Relation, table: FluentTable, edge: int, forgotten: int) -> None:
-        """Keep what a table says of points up to an edge, if it ended not too long before.
+        """Keep the intervals of a table up to an edge that did not end too long before it.
 
         What goes on after the edge is cut there: the table of the next query has it whole.
         """
@@ -97,7 +97,7 @@ class State:
             self._lately.setdefault(relation, []).append(piece)
 
     def before(self, relation: Relation) -> list[Piece]:
-        """What was said of points up to the edge and reaches it."""
+        """What was derived up to the edge and reaches it."""
         return self._before.get(relation, [])
 
     def carried(self) -> dict[Relation, Carried]:
@@ -140,7 +140,7 @@ class State:
         return [*self._lately.get(relation, []), *pieces(self._live.get(relation))]
 
     def forget_archive(self) -> None:
-        """Leave what was put by to whoever has been told of it."""
+        """Forget the archive: what is in it has been reported."""
         self._archive, self._past = {}, {}
 
     def fluents(self) -> dict[Relation, FluentTable]:

@@ -172,7 +172,7 @@ class _Walk:
     def _before(self) -> tuple[Integers, Integers, Integers, Three, list[Integers]]:
         """What instances hold at first, since when, until which effect; what others wait for.
 
-        And the initiations that effects count from, where starts do not tell that.
+        And the initiations that effects count from, where starts do not show them.
         """
         count = sum(len(own.instances) for own in self._groups)
         held, starts = np.full(count, NOTHING), np.zeros(count, np.int64)
@@ -324,7 +324,7 @@ class _Walk:
         return max((2 + len(own.conditions) + _values(own) for own in batches), default=2)
 
     def _rules(self, batches: list[Batch]) -> Matrix:
-        """One row a batch."""
+        """One row for each batch."""
         most = max((len(own.conditions) for own in batches), default=0)
         rules = np.zeros((max(len(batches), 1), 5 + 2 * most), np.int64)
         for row, own in zip(rules, batches, strict=False):
@@ -387,8 +387,8 @@ class _Walk:
     def _parts(self) -> tuple[Integers, int]:
         """For each instance the part of the cycle it belongs to, and how many parts there are.
 
-        What records link hangs together; the rest can be walked through part by part, with little
-        to keep at hand.
+        Instances that records connect belong to one part. Parts can be walked through one by one,
+        with little to keep at hand.
         """
         count = sum(len(own.instances) for own in self._groups)
         return components(count, self._links())

@@ -78,7 +78,7 @@ class Tracks:
         return max((time - self.first) // self.tick + 1, 0)
 
     def put(self, courses: Courses) -> None:
-        """Take the courses of a query, which say anew what is not settled."""
+        """Take the courses of a query, which replace what is not settled."""
         if self.pairs is None:
             self.pairs = _without_rows(courses.pairs)
         self.numbers, new = _numbered(self.pairs, courses.pairs)

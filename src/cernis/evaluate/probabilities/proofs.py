@@ -107,7 +107,7 @@ class Awaited:
 
 @dataclass(slots=True)
 class Uncertainty:
-    """The uncertain relations of a query, as far as they are known, and the facts they rest on."""
+    """The uncertain relations of a query so far, and the facts that they depend on."""
 
     facts: Facts = field(default_factory=Facts)
     events: set[Relation] = field(default_factory=set)
@@ -270,7 +270,7 @@ class Prover:
         return name
 
     def _told(self, occurrence: Occurrence) -> Event:
-        """An occurrence as an event that tells its literal."""
+        """An occurrence as an event with its literal as a further argument."""
         told = Variable(self._name())
         if isinstance(occurrence, Event):
             return Event(with_literals(occurrence.relation), (*occurrence.args, told))
