@@ -99,12 +99,12 @@ class Program:
         start: Point | None = None, tick: int | None = None, ties: str | None = None,
         policy: str = "early", ids: str | None = None, future: Length | None = None,
     ) -> Session:  # fmt: skip
-        """A session: events are inserted and retracted, and each query tells what has changed.
+        """A session: events are inserted and retracted, and each query reports what has changed.
 
         Settings are as those of `run`. The policy says when intervals are reported: `early`, as
         soon as they are recognised; `partial`, once their existence is settled; `final`, once they
-        can no longer change. `ids` is the title of a column that tells records of one relation from
-        one another: one that comes again is ignored, and one is taken back by its id. A record that
+        can no longer change. `ids` is the title of a column that identifies the records of one
+        relation: one that comes again is ignored, and one is taken back by its id. A record that
         arrives or occurs more than `future` after a query is set aside at that query.
         """
         from cernis.session.session import Session
@@ -125,10 +125,10 @@ class Program:
     def restore(self, path: str | Path) -> Session:
         """The session that `Session.save` wrote to a file; it goes on where it was.
 
-        The program may have changed. What is defined as before, and rests on nothing that is not,
-        keeps its state; the rest is computed again from the records of the window, and
-        `session.revision` tells what that changes. If it cannot be found so, because it rests on
-        records that are forgotten, it is a DataError that says what has changed.
+        The program may have changed. A definition that has not changed, and that depends on no
+        changed one, keeps its state. The rest is derived again from the records of the window, and
+        `session.revision` reports what that changes. If something cannot be derived again, because
+        it depends on forgotten records, it is a DataError that says what has changed.
         """
         from cernis.session.saved.session_file import restore
 
@@ -141,7 +141,7 @@ class Program:
         step: Length | None = None, start: Point | None = None, tick: int | None = None,
         ties: str | None = None, policy: str = "early",
     ) -> UncertainSession:  # fmt: skip
-        """A session over uncertain events: each query tells how likely intervals have changed.
+        """A session over uncertain events: each query reports how likely intervals have changed.
 
         `uncertain` names the relations of the input whose records may have a probability; all may,
         if none are named. The rest is as in `run_uncertain` and `session`.

@@ -41,9 +41,9 @@ class Summary:
     set_aside: tuple[SetAside, ...] = ()
     """Those that cannot be read."""
     too_late: tuple[SetAside, ...] = ()
-    """Those that arrived when what they tell of had been forgotten."""
+    """Those that arrived when the points they are about had been forgotten."""
     outside: int = 0
-    """How many tell of nothing within the run, or arrived after it."""
+    """How many are about no point of the run, or arrived after it."""
     remarks: tuple[str, ...] = ()
     """What else there is to say about the input."""
     start: int = 0

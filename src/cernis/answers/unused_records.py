@@ -59,7 +59,7 @@ def unknown_names(ignored: Mapping[str, int], known: Iterable[str]) -> Iterator[
 def missing_fluents(given: Collection[Relation], catalogue: Catalogue) -> list[str]:
     """A sentence about the fluents that rules read, nothing defines, and no record is of.
 
-    Nothing that rests on them can hold, which an input that lacks them does not show otherwise.
+    Nothing that depends on them can hold, and nothing else would show that the input lacks them.
     """
     read = [
         relation for relation, entry in catalogue.fluents.items()

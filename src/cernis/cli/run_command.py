@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cernis.program import Program
 
 _SHOWN = 5
-"""How many of the records set aside are shown where no file can tell."""
+"""How many of the records set aside are shown where no file lists them."""
 
 
 class ResultFormat(StrEnum):

@@ -259,7 +259,7 @@ def quiet() -> Iterator[None]:
 def _watched(spark: Any, work: Callable[[], Outcome], read: Callable[[], int]) -> Outcome:
     """Do some work in Spark; on a terminal, a bar shows how far its tasks are.
 
-    `read` tells how many records have been read by tasks that are done.
+    `read` gives how many records have been read by tasks that are done.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         return work()

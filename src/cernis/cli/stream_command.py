@@ -127,7 +127,7 @@ def stream(
     ] = None,
     ids: Annotated[
         str | None,
-        typer.Option(help="The column that tells records apart; of text records, the last field."),
+        typer.Option(help="The column that identifies records; of text records, the last field."),
     ] = None,
     until_done: Annotated[
         bool, typer.Option("--until-done", help="End when all that is there has been read.")
@@ -148,7 +148,7 @@ def stream(
     master: Master = "local[*]",
     conf: Conf = [],  # noqa: B006 - as above
 ) -> None:
-    """Recognise on a stream, and tell every change; ends with Ctrl-C."""
+    """Recognise on a stream, and report every change; ends with Ctrl-C."""
     more: dict[str, Any] = {
         "every": every, "until_done": until_done, "mapping": config, "checkpoint": checkpoint,
         "heartbeat": heartbeat, "ids": ids,

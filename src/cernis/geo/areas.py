@@ -1,4 +1,4 @@
-"""Areas: polygons with a name and a type, and a grid that tells where a position is.
+"""Areas: polygons with a name and a type, and a grid that finds where a position is.
 
 A cell of the grid that lies wholly inside an area, or wholly outside, needs no geometry: only
 positions in cells that a border runs through are tested against the polygon.

@@ -204,8 +204,8 @@ def _edges(boundary: Boundary, context: Context) -> EventTable:
 def _are_edges(relation: Relation, groups: Array, times: Array, context: Context) -> Array:
     """Which starts or ends of intervals lie in the window, and are no edges of the window itself.
 
-    What rests on a point at the query may go on after it. What rests on input that is seen again
-    after a gap between windows may have held, or not have held, in the gap, too.
+    What depends on a point at the query may go on after it. What depends on input that is seen
+    again after a gap between windows may have held, or not have held, in the gap, too.
     """
     inside: Array = (times > context.edge) & (times <= context.query)
     if relation in context.unsure:

@@ -1,4 +1,4 @@
-"""Which definitions and facts of two programs are the same, and rest on the same."""
+"""Which definitions and facts of two programs are the same, and depend on the same."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _part(stage: Plan, keep: Callable[[Stratum], bool]) -> Plan:
 
 
 class _Search:
-    """Finds the strata that look no further than a point, and rest on nothing that does."""
+    """Finds the strata that look no further than a point, and depend on nothing that does."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -167,7 +167,7 @@ class _Search:
         return frozenset(r for stratum in others for r in stratum.relations)
 
     def _seen_otherwise(self, pointwise_relations: frozenset[Relation]) -> frozenset[Relation]:
-        """Of what other rules read: points of fluents, and what no answer tells."""
+        """Relations of which other rules read points, or that are not in any answer."""
         others = [
             rule
             for head, rules in self._rules.items()
@@ -184,7 +184,7 @@ class _Search:
 
 
 def _about(relation: Relation, definitions: Definitions) -> Iterator[object]:
-    """What is said of a relation beside its rules."""
+    """What else defines a relation, beside its rules: initial facts, effects, groundings."""
     for initial in definitions.initials:
         if initial.pair.relation == relation:
             yield initial.goals

@@ -87,7 +87,7 @@ class AnswerOrder:
 
     That is the order of proofs goal by goal: events and fluents in the standard order of their
     arguments, facts in the order of the text, alternatives one after the other. Literals run in
-    another order, so each has a path that tells its place in the text.
+    another order, so each has a path that names its place in the text.
     """
 
     _numbers: Iterator[int]

@@ -17,10 +17,10 @@ from cernis.records.record_columns import Form, Kind
 from cernis.records.record_shapes import Shapes
 
 NAMES: Final = ("name", "event", "fluent")
-"""Titles under which a record may tell its relation."""
+"""Titles of the column that names the relation of a record."""
 TIMES: Final = ("arrival", "occurrence", "start", "end")
 CLOCK_TIMES: Final = TIMES[:3]
-"""Titles under which a `$clock` may tell the time."""
+"""Titles of the column that has the time of a `$clock`."""
 ROLES: Final = (*TIMES, "value", "retracts", "probability", "open")
 _OPTIONAL: Final = ("arrival", "start", "end", "retracts", "probability")
 """Titles that an argument may have, if a declaration or the rules call it so."""
@@ -104,7 +104,7 @@ def refuse_duplicates(titles: Sequence[str], what: str) -> None:
 
 
 def relation_title(titles: Sequence[str], shapes: Shapes, name: str = "") -> str | None:
-    """The column that tells the relation of each row; None if there is none.
+    """The column that names the relation of each row; None if there is none.
 
     If the table is called as a relation that has an argument of that title, it is one of that.
     """

@@ -64,7 +64,7 @@ class Input:
 
     @property
     def last(self) -> int | None:
-        """The last point that any record tells of, or at which one arrived or was retracted."""
+        """The last point that any record is about, or at which one arrived or was retracted."""
         lasts = [int(times[-1]) for times in self._times() if len(times)]
         every: list[InputEvents | InputFluent] = [*self.events.values(), *self.fluents.values()]
         for own in every:

@@ -39,7 +39,7 @@ BACKWARDS = "the interval ends before it starts"
 NO_RECORD = "there is no record to retract"
 NO_CHANCE = "a probability must be a number from 0 to 1"
 CLOCK = "$clock"
-"""What has this name is no record: it tells a stream that all has come up to a time."""
+"""What has this name is no record: it says to a stream that all has come up to a time."""
 NO_CLOCK = "$clock tells a time: a whole number, or a date and time in whole seconds"
 TOO_LARGE = (
     "a whole number of more than 64 bits, or a float that is too large; "
@@ -83,7 +83,7 @@ class _Rows:
 
 @dataclass(slots=True)
 class Gathering:
-    """Takes records in, column-wise or one by one, and tells what became of each."""
+    """Takes records in, column-wise or one by one, and accounts for each."""
 
     shapes: Shapes
     sources: Sources = field(default_factory=Sources)
@@ -194,7 +194,7 @@ class Gathering:
         self._ignored[name] = self._ignored.get(name, 0) + count
 
     def is_clock(self, name: str) -> bool:
-        """Is what has this name no record, but tells the time of a stream?"""
+        """Is what has this name no record, but the time of a stream?"""
         return self.live and name == CLOCK
 
     def tell_clock(

@@ -18,7 +18,7 @@ _CHANCE: Final = r"^[+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Lines that tell a probability: their text without it, and the probabilities."""
+    """Lines that begin with a probability: their text without it, and the probabilities."""
 
     text: bytes
     chances: Floats

@@ -57,7 +57,7 @@ def add_row(
 
 
 def _clock_time(given: _Given) -> int | None:
-    """The time that a `$clock` tells: its latest, if it has several; None if it has none."""
+    """The time of a `$clock`: its latest, if it has several; None if it has none."""
     row = given.row
     titles = [title for title in CLOCK_TIMES if row is not None and row.get(title) is not None]
     times = given.times if row is None else [row[title] for title in titles]

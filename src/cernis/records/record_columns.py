@@ -135,7 +135,7 @@ def numbered(column: Column) -> tuple[Integers, int]:
 
 
 class Kind(StrEnum):
-    """What a record tells of."""
+    """What a record is about."""
 
     EVENT = "event"
     POINT = "fluent at a point"
@@ -144,7 +144,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a record is of: its relation, and how it tells of it."""
+    """The form of a record: its relation, and whether it is about a point or an interval."""
 
     relation: Relation
     kind: Kind
@@ -181,7 +181,7 @@ class RecordColumns:
     chances: Floats | None = None
     """The probability of each record; None if all are certain."""
     ids: Column | None = None
-    """What tells each record from all others of its relation, where records have such."""
+    """What identifies each record of its relation, where records have ids."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -200,7 +200,7 @@ class RecordColumns:
         )
 
     def last_points(self, tick: int) -> Integers:
-        """The last point each record tells of."""
+        """The last point that each record is about."""
         if self.form.kind is not Kind.INTERVAL:
             return self.times[1]
         end = self.times[2]
@@ -328,7 +328,7 @@ class Records:
         return min(firsts, default=None)
 
     def last(self, tick: int) -> int | None:
-        """The last point that any record tells of, or at which one arrived or was retracted.
+        """The last point that any record is about, or at which one arrived or was retracted.
 
         Of an open interval, only the start counts.
         """

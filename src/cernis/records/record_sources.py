@@ -86,7 +86,7 @@ def read_file(file: Path, gathering: Gathering, mappings: Mappings) -> None:
 
 
 def refuse_set_aside(records: Records) -> None:
-    """Raise a DataError if there are records that cannot be used; it tells the first ones."""
+    """Raise a DataError if there are records that cannot be used; it lists the first ones."""
     found = records.set_aside
     if not found:
         return

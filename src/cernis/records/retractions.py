@@ -14,7 +14,7 @@ def resolve(part: RecordColumns, order: Integers | None = None) -> tuple[RecordC
     A retraction takes back one record that is equal in all but its arrival and came before: it
     arrived earlier, or at the same time from an earlier place. Which one of several equal records
     does not matter to what any query sees. The retractions stay among the rows. An order may stand
-    for the places, where these are counted anew for each batch.
+    for the places, where these are counted from the start again for each batch.
     """
     if part.retracts is None:
         return part, np.empty(0, np.int64)

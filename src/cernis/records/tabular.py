@@ -130,7 +130,7 @@ def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
 
 
 def _tell_clock(table: pa.Table, places: Integers, gathering: Gathering) -> None:
-    """Take in rows of `$clock`: the latest time of each tells up to when all has come."""
+    """Take in rows of `$clock`: the latest time of each says up to when all has come."""
     latest, told = np.full(len(places), -FARTHEST), np.zeros(len(places), np.bool_)
     for title in (each for each in CLOCK_TIMES if each in table.column_names):
         times, known = time_points(table.column(title), title, live=True)
@@ -140,7 +140,7 @@ def _tell_clock(table: pa.Table, places: Integers, gathering: Gathering) -> None
 
 
 def _relations(table: pa.Table, shapes: Shapes, what: str) -> tuple[str, pa.DictionaryArray]:
-    """The column that tells the relation of each row, and the names in it.
+    """The column that names the relation of each row, and the names in it.
 
     If there are several that may, the first with a name that rules mention does.
     """

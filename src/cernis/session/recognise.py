@@ -51,7 +51,7 @@ def recognise(
 
     Records that cannot be read are set aside; if `strict`, they are a DataError. `per_query` keeps
     the answer as of each query. What operators cost is entered into `profile`, if one is given.
-    `on_read` is told when all is read.
+    `on_read` is called when all is read.
     """
     began = time.perf_counter()
     records = read_events(events, plan.checked, mapping, progress)
@@ -103,7 +103,8 @@ def chosen_bounds(
 def account(records: Records, queries: list[Window], tick: int) -> tuple[list[SetAside], int]:
     """The records that arrived too late, and how many are no part of the run.
 
-    A record is too late if, at the first query after its arrival, all it tells of is forgotten.
+    A record is too late if, at the first query after its arrival, every point that it is about is
+    forgotten.
     """
     times = np.array([window.query for window in queries], np.int64)
     edges = np.array([window.forgotten for window in queries], np.int64)

@@ -1,4 +1,4 @@
-"""A session: events come and go, and each query tells what has changed since the last."""
+"""A session: events come and go, and each query reports what has changed since the last."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Session(QueryLoop):
     A query at `q` sees what happened in `(q - window, q]` and was given before; without a window,
     it sees everything since the start. Without a start, the session starts one tick before the
     first occurrence it knows of at its first query. With `ids`, the column of that title (the last
-    field of tuples and text records) tells records of one relation from one another. Records that
+    field of tuples and text records) identifies the records of one relation. Records that
     lie farther after a query than `future` are set aside; without it, all wait for their time.
     """
 
@@ -342,7 +342,7 @@ class Session(QueryLoop):
 
     @cached_property
     def shown(self) -> frozenset[Relation]:
-        """The relations whose changes are told: those that rules define."""
+        """The relations whose changes are reported: those that rules define."""
         catalogue = self.plan.checked.catalogue
         fluents = {r for r, own in catalogue.fluents.items() if own.kind is not FluentKind.INPUT}
         return frozenset(fluents | {*catalogue.events}) - self.plan.checked.definitions.auxiliary

@@ -1,4 +1,4 @@
-"""A session over uncertain records: each query tells how the likely intervals have changed."""
+"""A session over uncertain records: queries report how the likely intervals have changed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class UncertainFeed(Feed):
         """What the query has settled, in the columns of changes; `change` is `probability`.
 
         The probability is the same at all points from start up to, not including, end. Each point
-        is told of once, when the edge of the window passes it; where it is 0 there is no row.
+        is reported once, when the edge of the window passes it; where it is 0 there is no row.
         """
         parts = [self.schema.empty_table()]
         for relation, rows in sorted(self.settled.items()):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OLDEST_JAVA: Final = 17
 _DEFAULT_CORES: Final = 8
-"""Cores there are taken to be where a session does not tell."""
+"""The number of cores that is assumed where a session does not say."""
 
 DEFAULTS: Final[Mapping[str, str]] = {
     "spark.ui.enabled": "false",
@@ -98,7 +98,7 @@ def _java() -> str | None:
 
 
 def java_version(command: str) -> int | None:
-    """The major version of a java command: 8 for `1.8.0_412`; None if it does not tell."""
+    """The major version of a java command: 8 for `1.8.0_412`; None if it does not say."""
     try:
         done = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
     except OSError:
@@ -108,7 +108,7 @@ def java_version(command: str) -> int | None:
 
 
 def cores_of(session: SparkSession) -> int:
-    """How many tasks may run at once, as far as a session tells: one of Connect may not."""
+    """How many tasks may run at once, as far as a session says: one of Connect may not."""
     context = getattr(session, "_sc", None)
     if context is not None:
         return max(int(context.defaultParallelism), 1)

@@ -1,4 +1,4 @@
-"""What a task spends its processor time on, so that a run can tell where its time goes."""
+"""What a task spends its processor time on, so that a run can show where its time goes."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def explained() -> Iterator[None]:
 
 
 def explanation(text: str) -> CernisError | None:
-    """The error that a worker's traceback tells of; None if it is none of ours."""
+    """The error of cernis in a worker's traceback; None if it is another error."""
     ours = _OURS.search(text)
     if ours is not None:
         kind = getattr(errors, ours[1], DataError)

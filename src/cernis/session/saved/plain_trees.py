@@ -85,7 +85,7 @@ class _Reader:
 
     @property
     def longest(self) -> int:
-        """How long an array may be of which only the length is told."""
+        """How long an array may be of which only the length is stored."""
         return max([_CONSTANT, *(memoryview(own).nbytes for own in self.buffers)])
 
     def _narrowed(self, told: Tree) -> tuple[str, Any, Any]:
@@ -104,7 +104,7 @@ class _Reader:
 
 
 def sealed(tree: Tree) -> Tree:
-    """A tree with a digest of its content, which tells it from one that was altered since."""
+    """A tree with a digest of its content, which shows whether it was altered since."""
     return {"content": tree, "seal": _digest(tree)}
 
 

@@ -1,6 +1,6 @@
 """What a saved state must look like: session files, and the states of a stream's buckets.
 
-A checksum tells damage of storage. It says nothing of a state that was written by something else
+A checksum reveals damage of storage. It says nothing of a state that was written by something else
 than the module `saved_state`, so a state is checked against these shapes before any of it is used:
 the kinds and lengths of all arrays, codes that have values, times that are time-points, intervals
 that begin before they end. A state that fits and was not left by a session is still some state that
@@ -431,7 +431,7 @@ def _called(name: str, kind: str) -> str:
 
 
 def waiting_shape(spaces: Spaces, has_others: bool = False) -> Shape:
-    """Records that wait for a query, told of as the rules of a program speak of them.
+    """Records that wait for a query, in the forms that the rules of a program use.
 
     There may be others beside them, of relations that the program has not.
     """
@@ -468,7 +468,7 @@ class _OfKind:
         if kind is None:
             if self.others is None:
                 return f"{place}: there is no {tree['relation'][0]} here"
-            # Of other rules: what was told of it may have to be taken back.
+            # Of other rules: what was reported of it may have to be taken back.
             return self.others.complaint(tree, place)
         shape = self.events if kind == "event" else self.fluents
         if shape is None:
@@ -631,7 +631,7 @@ def _numbers_fit(tree: Tree, count: int) -> str | None:
 def check_state(tree: Tree, session: Session, is_uncertain: bool, has_others: bool = False) -> None:
     """Refuse what no session with the same settings can have left.
 
-    Only if rules have changed may it tell of relations that the program has not.
+    Only if rules have changed may it have relations that the program does not have.
     """
     check(tree, Table({"domains": _DOMAINS}), "")
     domains = tuple(each["codes"] for each in tree["domains"])

@@ -84,10 +84,10 @@ def tree_of(session: Session) -> Tree:
 def restore(plan: Plan, path: str | Path) -> Session:
     """The session of a file, which goes on where it was.
 
-    Under other rules, what is defined as before and rests on what is defined as before keeps its
-    state; the rest is found anew from the records of the window. What that changes is in
-    `session.revision`. A DataError if a state would be lost that rests on records which are
-    forgotten, or if the file cannot be used.
+    Under other rules, a definition that has not changed, and that depends on no changed one, keeps
+    its state; the rest is derived again from the records of the window, and `session.revision` has
+    what that changes. It is a DataError if a state would be lost that depends on forgotten records,
+    or if the file cannot be used.
     """
     try:
         content = Path(path).read_bytes()
@@ -169,7 +169,7 @@ def _revise(session: Session, tree: Tree, now: dict[str, str]) -> None:
 
 
 def _see_nothing_lost(told: Iterable[Tree], session: Session, known: set[Relation]) -> None:
-    """Refuse to find anew what rests on records that are forgotten."""
+    """Refuse to derive again what depends on forgotten records."""
     assert session.last is not None
     assert session.start is not None
     edge = session.edge(session.last)
@@ -199,7 +199,7 @@ def _is_input(relation: Relation, session: Session) -> bool:
 
 
 def _without(feed: Feed, tree: Tree, given: Incoming, known: set[Relation]) -> Feed:
-    """The feed, with all taken back that was told of relations which there are no more."""
+    """The feed, with all taken back that was reported of relations that no longer exist."""
     own = tree["session"]
     early = tree["settings"]["policy"] == "early"
     former: dict[Relation, tuple[list[Domain | None], Domain | None]] = {}

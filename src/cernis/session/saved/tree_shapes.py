@@ -274,7 +274,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """One of several shapes, told apart by the type of a tree."""
+    """One of several shapes, chosen by the type of a tree."""
 
     shapes: Mapping[type, Shape]
 

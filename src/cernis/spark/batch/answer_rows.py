@@ -24,7 +24,7 @@ _TIMES: Final = ("start", "end", "occurrence")
 
 
 def answer_row(answer: Answer, job: Job, bucket: int, step: int) -> Row:
-    """The row that tells of an answer: all of it, or what of it was written."""
+    """The row of an answer: the answer itself, or what of it was written to files."""
     if job.folder is None:
         return Row(bucket, LAST, Kind.ANSWER, packed_answer(answer))
     counts = write_answer(answer, Path(job.folder), f"{bucket:05}-{step}")

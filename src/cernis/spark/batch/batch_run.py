@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 
 AT_ONCE: Final = 1 << 21
-"""Records that a partition evaluates at once, unless it is said otherwise."""
+"""Records that a partition evaluates at once, by default."""
 
 _PER_CORE: Final = 4
 """Buckets for each core, so that one with much to do is made up for by others with less."""
@@ -102,7 +102,7 @@ def _recognised(
     buckets = partitions or max(_PER_CORE * cores, -(-source.size // _PER_BUCKET))
     job = job_of(plan, chosen, buckets, at_once)
     for frame, own in source.frames:
-        # What is missing is told now, and not when the result is used.
+        # What is missing is an error now, and not when the result is used.
         wanted_columns(frame, own.columns, job.loaded.shapes)
     job = replace(job, counter=_counter(source.session))
     if partitioned is not False:

@@ -35,8 +35,8 @@ def evaluate(
 ) -> Iterator[pa.RecordBatch]:
     """A step over the rows of its bucket. Rows for later steps pass through.
 
-    The rows tell the bucket: the number of a task would not do, as it is another one where the
-    result is part of a larger query.
+    The number of the bucket is in the rows. The number of the task would not do, as it is a
+    different one where the result is part of a larger query.
     """
     work = Step(job, step, places)
     clock = work.clock

@@ -143,7 +143,7 @@ class SlicedRun(StageRun):
     def take(self, records: Records, query: int) -> None:
         """Evaluate what lies after the last slice, up to a point.
 
-        Records must tell of all that happens there. Intervals that last on must come again.
+        The records must be all of that time. Intervals that go on must be given again.
         """
         self._take(records, Window(self._edge, query, self._edge), self._parts.first)
         self._edge = query

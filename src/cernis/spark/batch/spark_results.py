@@ -82,7 +82,7 @@ class Recognised:
         return self.base.mapInArrow(self.finish, DDL)
 
     def written_into(self, folder: str) -> DataFrame:
-        """Rows that tell of answers which those who find them write into a folder.
+        """Rows about answers that the tasks which derive them write into a folder.
 
         If the result is kept, it is written from there. There are reports among the rows too.
         """

@@ -93,7 +93,7 @@ class Source:
         return found | parquet_schemas(self.splits)
 
     def packed(self, job: Job, how: Packing) -> DataFrame:
-        """All records as rows for their buckets, or what else there is to tell of them."""
+        """All records as rows for their buckets, or whatever else a function packs of them."""
         parts = [self._packed_frame(frame, own, job, how) for frame, own in self.frames]
         parts.append(self._packed_splits(job, how) if self.splits else self._nothing(job, how))
         found = parts[0]

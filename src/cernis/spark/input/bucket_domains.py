@@ -216,7 +216,7 @@ def _enter(
     if not args or not all(isinstance(arg, Variable) and arg.name in columns for arg in args):
         return
     chosen = [coded(columns[arg.name]) for arg in args if isinstance(arg, Variable)]
-    # Of records that are never taken back, the first of each member tells all.
+    # Of records that are never taken back, the first of each member is enough.
     lasting = np.flatnonzero((first >= 0) & (last == FOREVER))
     lasting = lasting[np.argsort(first[lasting], kind="stable")]
     rows = lasting[distinct_rows([taken(column, lasting) for column in chosen])]

@@ -108,7 +108,7 @@ def _laid_out(splits: Sequence[Split], files: list[list[str]], most: int) -> Lay
 
 
 def _key_column(file: str, job: Job) -> str | None:
-    """The column of a file that tells parts apart: of the key of the first stage, the first.
+    """The column of a file that divides it into parts: the first of the key of the first stage.
 
     Empty if the file has no such key, as it is for a later stage or for none; None if it is not
     known, as in a table of several relations.

@@ -1,7 +1,7 @@
 """Input that is partitioned by entity: parts are evaluated where they are read, not exchanged.
 
 A part is a set of files, or a partition of a DataFrame. What the first stage needs of an entity
-must lie in one part. Before the run, a look at all parts tells where the run starts and ends and
+must lie in one part. Before the run, a look at all parts shows where the run starts and ends and
 which keys each part holds; a key that two parts hold is an error. What later stages need is sent to
 the bucket of its key first, where those who ask for it are known, and from there to them.
 """
@@ -158,7 +158,7 @@ def _evaluated(
     records: Records, job: Job, held: Held, places: Places, clock: Clock
 ) -> Iterator[Row]:
     hashes, _ = keys_of(records, job)
-    # A part without keys has nothing of its own to tell.
+    # A part without keys has nothing of its own to send.
     part = int(held.of_hashes(hashes[:1])[0]) if len(hashes) else -1
     if not np.isin(hashes, held.hashes).all() or (held.of_hashes(hashes) != part).any():
         raise DataError(

@@ -53,7 +53,7 @@ class Split:
 
     @property
     def may_retract(self) -> bool:
-        """Can there be retractions in it? Text, JSON and a column `retracts` may tell of some."""
+        """Can there be retractions in it? Text, JSON and a column `retracts` may have some."""
         return self.kind != "parquet"
 
 
@@ -137,7 +137,7 @@ def _row_groups(file: Path, name: str, rows: int) -> Iterator[Split]:
 
 
 def key_range(file: str, column: str) -> tuple[Any, Any] | None:
-    """The least and the greatest value of a column, as the statistics of a file tell; None if not.
+    """The least and the greatest value of a column by the statistics of a file; None if unknown.
 
     A file without rows has an empty range, which is None too.
     """

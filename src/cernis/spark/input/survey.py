@@ -54,7 +54,7 @@ def together(found: Iterable[tuple[Survey, Members]], keys: set[Key]) -> tuple[S
 
 
 def with_components(job: Job, found: Iterable[tuple[int, Any]]) -> Job:
-    """The job with the components of what all records link, of which each step is told its own."""
+    """The job with the components of what all records link, by step."""
     linked: dict[int, list[Linked]] = {step: [] for step in job.loaded.routes.linked}
     for step, content in found:
         linked[step].append(Linked(*content))

@@ -1,4 +1,4 @@
-"""Weights: a look at some of the input tells which entities are heavy, and buckets are made even.
+"""Weights: a look at some of the input finds the heavy entities, so that buckets are made even.
 
 Keys are hashed to slots, and slots are dealt out to buckets, the heaviest first, each to the bucket
 that has least by then. An entity with more than its share fills a bucket of its own, or nearly so,

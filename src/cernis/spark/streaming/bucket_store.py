@@ -140,7 +140,7 @@ class Shelf:
         return places
 
     def _header(self, stem: str, kept: dict[str, Place], passing: dict[str, Part]) -> bytes:
-        """The head of a file. It tells where parts are after it, so its own length matters."""
+        """The head of a file. It has the places of the parts after it, so its length matters."""
         length = 0
         while True:
             places = kept | _placed(passing, stem + _HEAD, length)

@@ -75,7 +75,7 @@ def _lines(file: Path) -> pa.Table:
 
 
 def _arrivals(content: pa.Table, file: Path) -> Integers:
-    """When each row arrived; one that does not tell arrives with the one before it."""
+    """When each row arrived; one without an arrival arrives with the one before it."""
     if file.suffix.lower() not in _TABLES:
         fields = pc.split_pattern(content["line"], "|", max_splits=2).combine_chunks()
         has = pc.greater(pc.list_value_length(fields), 2)
@@ -113,7 +113,7 @@ def bounds(pieces: Sequence[Piece]) -> tuple[int, int]:
 def slices(pieces: Sequence[Piece], length: int, staged: Path, at_end: int) -> Iterator[Slice]:
     """Write slices of so much arrival time each.
 
-    The last one tells that the stream is over: all that arrived up to `at_end` has come.
+    The last one says that the stream is over: all that arrived up to `at_end` has come.
     """
     first, last = bounds(pieces)
     for number, low in enumerate(range(first, last + 1, length)):
@@ -163,7 +163,7 @@ class Replay:
                 time.sleep(max(0.0, due - time.monotonic()))
             self.wait(sum(moved[:-1]))
             for file in folder.iterdir():
-                # Spark takes the oldest files first; a millisecond tells slices apart.
+                # Spark takes the oldest files first; a millisecond keeps slices in order.
                 stamp = started + count * 1_000_000
                 os.utime(file, ns=(stamp, stamp))
             folder.replace(self.target / folder.name)

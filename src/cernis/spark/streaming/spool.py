@@ -3,7 +3,7 @@
 A spool is a folder of *segments*. The messages of a segment stand one after the other in its data
 file; its index has one entry of fixed size for each, so that many messages become an Arrow array
 without a look at any of them. The data are on disk before their entries are, so what the index
-tells of is there, whenever the machine stops. A segment is named after the number of its first
+lists is there, whenever the machine stops. A segment is named after the number of its first
 message; numbers count from 0 and are never used again.
 """
 

@@ -1,9 +1,9 @@
 """The clock that all buckets of a stream go by, and the times that are too far ahead to move it.
 
 The *clock* of a stream is the latest arrival of all records so far, or the latest time that a
-`$clock` tells of. A query is due when the clock has passed its time by more than the lateness. Each
-task that reads tells every bucket how far its records have come, so all buckets agree on the clock,
-and on the queries that are due, within one job and without the driver.
+`$clock` gives. A query is due when the clock has passed its time by more than the lateness. Each
+task that reads lets every bucket know how far its records have come, so all buckets agree on the
+clock, and on the queries that are due, within one job and without the driver.
 
 A time that is far ahead, of milliseconds among seconds say, would make more queries due than can be
 answered. So no time counts that lies more queries ahead of the clock than a run may have. Before
@@ -75,7 +75,7 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What readers tell of the input: the times of their records, their `$clock`, their forms."""
+    """What readers report of the input: the times of their records, their `$clock`, their forms."""
 
     spans: tuple[Span, ...] = ()
     clock: int | None = None
@@ -95,7 +95,7 @@ class Told:
         return Bounds(max(middle - job.reach, -INFINITE), min(middle + job.reach, INFINITE))
 
     def _middle(self) -> int:
-        """The middle of all arrivals, as far as the middles of tasks tell."""
+        """The middle of all arrivals, estimated from the middles of the tasks."""
         spans = sorted(self.spans, key=lambda span: span.middle)
         half = sum(span.records for span in spans) / 2
         passed = np.cumsum([span.records for span in spans])
@@ -115,7 +115,7 @@ class Told:
         return max((last for last in lasts if last <= bounds.high), default=None)
 
     def set_aside(self, bounds: Bounds) -> list[SetAside]:
-        """A `$clock` that does not count, where only all tasks together can tell."""
+        """A `$clock` that does not count, where only all tasks together can find out."""
         if self.clock is None or self.clock <= bounds.high:
             return []
         return [SetAside(0, BEYOND, f"{CLOCK}|{self.clock - 1}")]
@@ -165,7 +165,7 @@ class Clock:
 
 
 def trusted(records: Records, job: StreamJob) -> tuple[Told, list[SetAside]]:
-    """Take out the records of one task that are too far ahead; what is told of those that stay.
+    """Take out the records of one task that are too far ahead; gives the report on the others.
 
     Before there is a clock, no task alone can say what is too far: buckets do, which hear of all.
     """
@@ -224,7 +224,7 @@ def _stretches(times: list[Integers], reach: int) -> list[tuple[int, int]]:
     if high - low <= reach:
         return [(low, high)]
     ordered = np.unique(np.concatenate(known))
-    # Times may be so far apart that only numbers without a sign can tell how far.
+    # Times may be so far apart that only unsigned numbers can hold the distance.
     cuts = np.flatnonzero(np.diff(ordered.view(np.uint64)) > np.uint64(reach))
     firsts, lasts = ordered[np.append(0, cuts + 1)], ordered[np.append(cuts, len(ordered) - 1)]
     return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
@@ -236,7 +236,7 @@ def _lower_median(times: Integers) -> int:
 
 
 def _points(part: RecordColumns) -> Integers:
-    """What records are about; retractions tell of no first point."""
+    """The times that records are about; retractions have no first point."""
     return part.times[1] if part.retracts is None else part.times[1][~part.retracts]
 
 

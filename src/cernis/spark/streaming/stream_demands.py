@@ -1,8 +1,9 @@
 """Demands in a stream: which buckets of a later stage ask for rows of an earlier one, and how long.
 
-An input that carries the whole key of a stage tells where its rows are needed with others that
-carry part of the key only. Readers of it ask the buckets that have those others. A demand lasts as
-long as the record that made it may count: until every query to come has forgotten its last point.
+Some literals carry only part of the key of a stage. An input that carries the whole key shows where
+their rows are needed, so readers of that input ask the buckets that have these rows. A demand lasts
+as long as the record that made it may count: until every query to come has forgotten its last
+point.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Rows are of one of four kinds:
 
 - records, with a column `name`, as tables have them;
 - text, in a column `value`: lines of text records, as from Kafka, MQTT or text files;
-- files, in a column `value`, as a feeder tells of them: workers read them, whatever their format;
+- files, in a column `value`, as a feeder lists them: workers read them, whatever their format;
 - records of several DataFrames, each with its relation: one column of structures for each.
 
 What has the name `$clock` is no record: it says that all that arrived up to its time has come. So
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 CLOCK_ENDING: Final = ".clock"
-"""The ending of files that only tell the time."""
+"""The ending of files that hold nothing but a time."""
 
 _LINE: Final = f"{CLOCK}|"
 _TIME: Final = "clock"
@@ -108,7 +108,7 @@ def _frames(events: Mapping[Any, Any], shapes: Shapes, ids: str | None) -> tuple
 
 
 def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
-    """The rows, and every second one that tells the time: that of the wall, less some seconds.
+    """The rows, and every second one with a time: that of the clock on the wall, less some seconds.
 
     Times of records must be seconds since 1970.
     """

@@ -87,7 +87,7 @@ def stream(
     goes on where no records come: all is taken to have come that arrived longer ago than that, by
     the clock on the wall. Times must be seconds since 1970 then.
 
-    `ids` is the title of a column that tells records of one relation from one another; in text
+    `ids` is the title of a column that identifies the records of one relation; in text
     records it is the last field. A record whose id is in the window is ignored, and a retraction
     takes back the record of its id.
 

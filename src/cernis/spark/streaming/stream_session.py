@@ -29,7 +29,7 @@ from cernis.tables.interval_tables import INFINITY
 
 
 class Owned(Session):
-    """A session in a bucket: of what rules derive, only what is the bucket's by its key is told."""
+    """A session in a bucket: of what rules derive, it reports what the bucket owns by its key."""
 
     def belong(self, keys: dict[Relation, Positions | None] | None, at: int, buckets: int) -> None:
         """Say which bucket it is in, and the keys of what it derives; None if all is its own."""

@@ -84,7 +84,7 @@ class StreamInbox:
 
 @dataclass(slots=True)
 class Changes:
-    """The changes that the queries of a micro-batch tell; a query that tells none leaves nothing.
+    """The changes that the queries of a micro-batch report; a query without any leaves nothing.
 
     So many queries of nothing, after a pause, take no memory.
     """
@@ -94,7 +94,7 @@ class Changes:
     conflicts: int = 0
 
     def add(self, feed: Feed) -> None:
-        """Take over what one query tells."""
+        """Take over what one query reports."""
         self.conflicts += feed.conflicts
         table = table_of(feed)
         if len(table):
@@ -198,7 +198,7 @@ class Bucket:
     # -- what goes on -----------------------------------------------------------------------
 
     def _told_on(self) -> Iterator[Row]:
-        """Let the same bucket of the next step know what readers have told."""
+        """Send on to the same bucket of the next step what readers have reported."""
         following = [step for step in self.job.steps if step > self.step]
         if following:
             yield Row(self.bucket, following[0], Kind.SURVEY, self.inbox.told)

@@ -1,7 +1,7 @@
 """The state of one bucket of one step: taken up as far as it is needed, and left.
 
 Between queries records only wait. So a micro-batch in which no query is due does not read the
-session at all: it adds its records to the state, as a part of their own, and tells the time.
+session at all: it adds its records to the state, as a part of their own, and notes the time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from cernis.spark.streaming.stream_session import Owned, StageSession, Uncertain
 LAYOUT: Final = Layout(b"cernis-bucket", FORMAT, "state of a bucket")
 
 _MAIN: Final = "main"
-"""The part that tells what the session is made of."""
+"""The part that lists what the session is made of."""
 
 _LARGE: Final = 4096
 """Arrays of at least so many bytes are parts of their own."""
