@@ -5,7 +5,7 @@ from __future__ import annotations
 import cernis
 from cernis.check.model import Relation
 from cernis.check.types import Slot
-from cernis.check.value_forms import Form
+from cernis.check.value_forms import ValueForm
 from cernis.plan.held_forms import Forms
 
 RULES = """
@@ -31,19 +31,19 @@ def test_what_rules_compute_with_may_be_held_as_numbers() -> None:
 
 def test_the_form_of_input_spreads_to_what_is_computed_from_it() -> None:
     found = forms()
-    assert found.of(DOUBLED) == Form.NOTHING
-    found.see({SPEED: Form.FLOAT})
-    assert found.of(SPEED) == found.of(DOUBLED) == Form.FLOAT
+    assert found.of(DOUBLED) == ValueForm.NOTHING
+    found.see({SPEED: ValueForm.FLOAT})
+    assert found.of(SPEED) == found.of(DOUBLED) == ValueForm.FLOAT
     assert len(found.arrays()) >= 2
 
 
 def test_forms_are_only_ever_added_and_two_of_them_make_codes() -> None:
     found = forms()
-    found.see({SPEED: Form.INTEGER})
+    found.see({SPEED: ValueForm.INTEGER})
     before = found.copy()
-    found.see({SPEED: Form.FLOAT})
-    found.see({SPEED: Form.INTEGER})
-    assert found.of(SPEED) == Form.INTEGER | Form.FLOAT
+    found.see({SPEED: ValueForm.FLOAT})
+    found.see({SPEED: ValueForm.INTEGER})
+    assert found.of(SPEED) == ValueForm.INTEGER | ValueForm.FLOAT
     assert found.arrays() < before.arrays()
-    assert before.of(SPEED) == Form.INTEGER
-    assert dict(found.input()) == {SPEED: Form.INTEGER | Form.FLOAT}
+    assert before.of(SPEED) == ValueForm.INTEGER
+    assert dict(found.input()) == {SPEED: ValueForm.INTEGER | ValueForm.FLOAT}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import cernis
-from cernis.plan.key_reads import homes, links, own
+from cernis.plan.key_reads import defined_relations, homes, links
 
 PAIRS = """
 initiatedAt(slow(V)=true, T) :- happensAt(speed(V), T).
@@ -17,7 +17,7 @@ def test_each_relation_that_is_read_says_which_part_of_the_key_it_carries() -> N
     stages = program.plan.stages
     found = links(program.checked, stages)
     named = {str(relation): read for relation, read in found.items()}
-    assert {str(r) for stage in stages for r in own(stage)} == named.keys()
+    assert {str(r) for stage in stages for r in defined_relations(stage)} == named.keys()
     (speed,) = named["slow/1"]
     assert (str(speed.relation), speed.pairs) == ("speed/1", ((0, 0),))
     keys = {str(r): key for stage in stages for r, key in stage.keys}
@@ -33,7 +33,7 @@ def test_relations_are_kept_by_the_key_of_the_stage_that_defines_them() -> None:
     stages = program.plan.stages
     found = homes(stages, links(program.checked, stages))
     for number, stage in enumerate(stages):
-        for relation in own(stage):
+        for relation in defined_relations(stage):
             assert found[relation].stage == number
             assert found[relation].positions == dict(stage.keys).get(relation, ())
     read = {link.relation for every in links(program.checked, stages).values() for link in every}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import cernis
-from cernis.check.value_forms import Form
+from cernis.check.value_forms import ValueForm
 from cernis.plan.held_forms import Forms
 from cernis.records.seen_forms import see_records, slots_of
 from tests.records.support import read
@@ -15,7 +15,7 @@ holdsFor(meeting(V, W)=true, I) :- holdsFor(near(V, W)=true, I).
 """
 
 
-def form_of_speed(*lines: str) -> Form:
+def form_of_speed(*lines: str) -> ValueForm:
     """The form that the numeric argument of `speed` has after some records."""
     program = cernis.load(RULES)
     forms = Forms(program.checked.types)
@@ -27,11 +27,12 @@ def form_of_speed(*lines: str) -> Form:
 
 
 def test_each_value_adds_its_form() -> None:
-    assert form_of_speed("speed|1|1|x|12") == Form.INTEGER
-    assert form_of_speed("speed|1|1|x|12.5", "speed|2|2|x|1.5") == Form.FLOAT
-    assert form_of_speed("speed|1|1|x|12", "speed|2|2|x|1.5") == Form.INTEGER | Form.FLOAT
-    assert form_of_speed("speed|1|1|x|12", "speed|2|2|x|slow") == Form.INTEGER | Form.OTHER
-    assert form_of_speed() == Form.NOTHING
+    whole, broken, other = ValueForm.INTEGER, ValueForm.FLOAT, ValueForm.OTHER
+    assert form_of_speed("speed|1|1|x|12") == whole
+    assert form_of_speed("speed|1|1|x|12.5", "speed|2|2|x|1.5") == broken
+    assert form_of_speed("speed|1|1|x|12", "speed|2|2|x|1.5") == whole | broken
+    assert form_of_speed("speed|1|1|x|12", "speed|2|2|x|slow") == whole | other
+    assert form_of_speed() == ValueForm.NOTHING
 
 
 def test_of_a_fluent_the_value_comes_first() -> None:
