@@ -264,6 +264,9 @@ def test_an_effect_that_never_comes_is_no_edge() -> None:
 
 def test_effects_that_lead_nowhere() -> None:
     assert codes("ft(f=a, 3).") == ["C044"]
+    assert "C044" in codes(VALUES + "fi(f(X)=V, f(X)=b, 3).")
+    assert "C044" in codes(VALUES + "fi(f(X)=a, f(X)=V, 3) :- follows(V). follows(b).")
+    assert "C044" in codes(VALUES + "ft(f(X)=_, 3).")
     assert codes(VALUES + "p(f(X)=a).") == ["C044"]
     assert codes(VALUES + "fi(f(X)=a, f(X)=b, 3). p(f(X)=a).") == []
 

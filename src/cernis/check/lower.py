@@ -282,8 +282,19 @@ def _future_initiation(clause: Clause, definitions: Definitions, report: Report)
                      help="name the value that is to follow")  # fmt: skip
         return
     delay = clause.head.args[2]
-    if is_delay(delay, report):
+    if _are_named([source, target], report) and is_delay(delay, report):
         definitions.effects.append(DelayedEffect(source, target, delay, clause.body, clause.span))
+
+
+def _are_named(pairs: list[Pair], report: Report) -> bool:
+    """Does a delayed effect name the values that it leads from and to?"""
+    is_open = [pair for pair in pairs if any(True for _ in variables(pair.value))]
+    for pair in is_open:
+        report.error(
+            "C044", "a delayed effect names the values that it leads from and to", pair.span,
+            help=f"write one delayed effect for each value of {show_fluent(pair)}",
+        )  # fmt: skip
+    return not is_open
 
 
 def _extensible(clause: Clause, definitions: Definitions, report: Report) -> None:
@@ -298,7 +309,7 @@ def _future_termination(clause: Clause, definitions: Definitions, report: Report
     assert isinstance(clause.head, Compound)
     source = pair_of(clause.head.args[0], report, "ft")
     delay = clause.head.args[1]
-    if source is not None and is_delay(delay, report):
+    if source is not None and _are_named([source], report) and is_delay(delay, report):
         definitions.effects.append(DelayedEffect(source, None, delay, clause.body, clause.span))
 
 
