@@ -17,7 +17,15 @@ from cernis.operators.intervals.pieces import Piece, united
 from cernis.operators.intervals.remembered_intervals import looking_back
 from cernis.operators.query_context import Context
 from cernis.operators.rule_pipeline import concatenated
-from cernis.plan.logical import Definition, Fetch, IntervalRule, names_in
+from cernis.plan.logical import (
+    Branches,
+    Definition,
+    Fetch,
+    IntervalRule,
+    Lookup,
+    names_in,
+    parts_of,
+)
 from cernis.plan.rule_plans import entity_names
 from cernis.tables.columns import Rows
 from cernis.tables.domains import Domain
@@ -89,8 +97,12 @@ def _unsure_rows(rule: IntervalRule, rows: Rows, context: Context) -> Booleans |
 
 
 def _may_repeat(rule: IntervalRule) -> bool:
-    """May a binding be found several times, by values that nobody names?"""
-    return "_" in names_in(rule.steps)
+    """May a binding be found several times?
+
+    By values that nobody names, by a fact that is there twice, or by two ways to prove a goal.
+    """
+    several = any(isinstance(part, Lookup | Branches) for part in parts_of(rule.steps))
+    return several or "_" in names_in(rule.steps)
 
 
 @dataclass(slots=True)
