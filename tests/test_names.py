@@ -29,6 +29,7 @@ OLD_WORDS: Mapping[str, str] = {
 
 # The folders (or modules) under `cernis` without vague names and old words.
 DONE: tuple[str, ...] = (
+    "answers",
     "check",
     "cli",
     "errors",
@@ -37,9 +38,11 @@ DONE: tuple[str, ...] = (
     "knowledge",
     "plan",
     "program",
+    "records",
     "report",
     "source",
     "syntax",
+    "tables",
 )
 
 # Public classes that still share a name; one that no longer does is to be removed from here.

@@ -42,14 +42,14 @@ def learn_durations(
 
     Lengths are in points; an interval that reaches the end of the run is measured to it.
     """
-    found = {}
+    durations = {}
     for relation in answer.means:
         table = answer.fluents[relation]
         lengths = (np.minimum(table.ends, end + 2 * tick) - table.starts) // tick
         own = learned(lengths)
         if own is not None:
-            found[str(relation)] = (own, len(lengths))
-    return found
+            durations[str(relation)] = (own, len(lengths))
+    return durations
 
 
 def compare(
@@ -61,7 +61,7 @@ def compare(
     What is true is what a table of intervals says, else what the whole stream says. The bounds
     are the run's start, end and tick.
     """
-    found = []
+    scores = []
     sizes = list(memories)
     for relation in answer.means:
         if relation not in answer.courses:
@@ -69,7 +69,7 @@ def compare(
         keys: dict[tuple[Any, ...], int] = {}
         whole = _spans(answer, relation, bounds, UncertainSettings(
             chosen.threshold, chosen.thresholds), keys)  # fmt: skip
-        true = whole if truth is None else _told(truth, relation, bounds, keys)
+        true = whole if truth is None else _true_spans(truth, relation, bounds, keys)
         rows: list[tuple[str, int | None, Spans]] = [("batch", None, whole)] if truth else []
         for memory in sizes:
             for variant in ("b", "bd") if chosen.durations else ("b",):
@@ -77,15 +77,15 @@ def compare(
                 bounded = UncertainSettings(
                     chosen.threshold, chosen.thresholds, memory, durations, chosen.seed
                 )
-                own = _spans(answer, relation, bounds, bounded, keys)
-                rows.append((variant, memory, own))
+                recognised = _spans(answer, relation, bounds, bounded, keys)
+                rows.append((variant, memory, recognised))
         tick = bounds[2]
-        found += [
-            Accuracy(str(relation), variant, memory, by_point(own, true, tick),
-                     by_interval(own, true))
-            for variant, memory, own in rows
+        scores += [
+            Accuracy(str(relation), variant, memory, by_point(recognised, true, tick),
+                     by_interval(recognised, true))
+            for variant, memory, recognised in rows
         ]  # fmt: skip
-    return found
+    return scores
 
 
 def _spans(
@@ -93,7 +93,7 @@ def _spans(
     chosen: UncertainSettings, keys: dict[tuple[Any, ...], int],
 ) -> Spans:  # fmt: skip
     courses = answer.courses[relation]
-    found = credible(relation, courses, *bounds, chosen)
+    recognised = credible(relation, courses, *bounds, chosen)
     pairs = courses.pairs
     columns = [
         (domain.decode(column) if domain is not None else column.tolist())
@@ -103,10 +103,10 @@ def _spans(
     ]  # fmt: skip
     names = [tuple(map(str, row)) for row in zip(*columns, strict=True)]
     numbers = np.array([keys.setdefault(name, len(keys)) for name in names], np.int64)
-    return Spans(numbers[found.owner], found.starts, found.ends)
+    return Spans(numbers[recognised.owner], recognised.starts, recognised.ends)
 
 
-def _told(
+def _true_spans(
     truth: pa.Table, relation: Relation, bounds: tuple[int, int, int],
     keys: dict[tuple[Any, ...], int],
 ) -> Spans:  # fmt: skip

@@ -82,7 +82,7 @@ class Ranked:
 
 
 def ranked(
-    column: Array, domain: Domain | None, spell: Callable[[Value], str], behind: str
+    column: Array, domain: Domain | None, spell: Callable[[Value], str], following: str
 ) -> Ranked:
     """The texts of a column, sorted as they are with the text that follows them."""
     if domain is None:
@@ -97,10 +97,10 @@ def ranked(
         numbers[chosen] = np.arange(len(chosen))
         codes = numbers[column]
     texts = [spell(value) for value in values]
-    order = sorted(range(len(texts)), key=lambda at: texts[at] + behind)
+    order = sorted(range(len(texts)), key=lambda at: texts[at] + following)
     ranks = np.empty(len(texts), np.int64)
     ranks[order] = np.arange(len(texts))
-    return Ranked([texts[at] for at in order], ranks[codes])
+    return Ranked([texts[place] for place in order], ranks[codes])
 
 
 def in_order(columns: list[Ranked], length: int) -> tuple[Integers, Integers]:
@@ -155,8 +155,8 @@ def _fluent_lines(relation: Relation, table: FluentTable) -> Iterator[pa.Array]:
     pieces = [f"holdsFor({pieces[0]}", *pieces[1:]]
     pieces[-1] += "="
     columns = [
-        ranked(column, domain, argument_text, behind)
-        for (column, domain), behind in zip(table.columns()[:-1], pieces[1:], strict=True)
+        ranked(column, domain, argument_text, following)
+        for (column, domain), following in zip(table.columns()[:-1], pieces[1:], strict=True)
     ]
     columns.append(ranked(table.values, table.value_domain, value_text, ", ["))
     order, _ = in_order(columns, len(table))
@@ -181,8 +181,10 @@ def _event_lines(relation: Relation, table: EventTable) -> Iterator[pa.Array]:
     pieces = [f"{_word(table)}({pieces[0]}", *pieces[1:]]
     pieces[-1] += ", [" if table.starts is None else ", [("
     columns = [
-        ranked(column, domain, argument_text, behind)
-        for column, domain, behind in zip(table.arguments, table.domains, pieces[1:], strict=True)
+        ranked(column, domain, argument_text, following)
+        for column, domain, following in zip(
+            table.arguments, table.domains, pieces[1:], strict=True
+        )
     ]
     _, keys = in_order(columns, len(table))
     order = np.lexsort((table.times, table.times if table.starts is None else table.starts, keys))
@@ -190,9 +192,9 @@ def _event_lines(relation: Relation, table: EventTable) -> Iterator[pa.Array]:
     bounds = np.append(firsts, len(order))
     for low in range(0, len(firsts), _SLICE):
         cut = bounds[low : low + _SLICE + 1]
-        texts, between, behind = _times(table, order[cut[0] : cut[-1]])
+        texts, between, following = _times(table, order[cut[0] : cut[-1]])
         lists = text_lists(texts, cut - cut[0], between)
-        yield joined_lines(pieces, columns, order[cut[:-1]], lists, behind)
+        yield joined_lines(pieces, columns, order[cut[:-1]], lists, following)
 
 
 def _word(table: EventTable) -> str:
@@ -216,10 +218,10 @@ def text_lists(texts: pa.Array, offsets: Integers, between: str) -> pa.Array:
 
 
 def joined_lines(
-    pieces: list[str], columns: list[Ranked], rows: Integers, lists: pa.Array, behind: str
+    pieces: list[str], columns: list[Ranked], rows: Integers, lists: pa.Array, last: str
 ) -> pa.Array:
     """Lines: the texts of columns for some rows, between pieces of text, then the lists."""
     parts: list[pa.Array | pa.Scalar] = [as_text(pieces[0])]
     for column, piece in zip(columns, pieces[1:], strict=True):
         parts += [as_texts(column.texts).take(as_arrow(column.ranks[rows])), as_text(piece)]
-    return pc.binary_join_element_wise(*parts, lists, as_text(behind), as_text(""))
+    return pc.binary_join_element_wise(*parts, lists, as_text(last), as_text(""))

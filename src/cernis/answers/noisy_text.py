@@ -38,24 +38,26 @@ def with_noise(lines: Iterable[str], noise: Noise) -> list[str]:
 
     A line that is no record, or has a probability already, stays as it is.
     """
-    given = [line.rstrip("\r\n") for line in lines]
-    fields = [line.split("|") for line in given]
+    stripped = [line.rstrip("\r\n") for line in lines]
+    fields = [line.split("|") for line in stripped]
     names = [heading(own[0]).name for own in fields]
     usable = [_is_certain(own) for own in fields]
     touched = {*noise.events, *noise.context}
     rows = [
-        at for at, name in enumerate(names) if usable[at] and (not noise.events or name in touched)
+        row
+        for row, name in enumerate(names)
+        if usable[row] and (not noise.events or name in touched)
     ]
     chance = np.random.default_rng(noise.seed)
     confidences = dict(zip(rows, _confidences(rows, fields, noise, chance).tolist(), strict=True))
     copies = _copies(rows, names, noise, chance)
-    found = []
-    for at, line in enumerate(given):
-        found.append(_told(confidences[at], line) if at in confidences else line)
-        if at in copies:
-            name, confidence = copies[at]
-            found.append(_told(confidence, "|".join([name, *fields[at][1:]])))
-    return found
+    noisy = []
+    for row, line in enumerate(stripped):
+        noisy.append(_with_confidence(confidences[row], line) if row in confidences else line)
+        if row in copies:
+            name, confidence = copies[row]
+            noisy.append(_with_confidence(confidence, "|".join([name, *fields[row][1:]])))
+    return noisy
 
 
 def _is_certain(fields: list[str]) -> bool:
@@ -66,11 +68,11 @@ def _confidences(
     rows: list[int], fields: list[list[str]], noise: Noise, chance: np.random.Generator
 ) -> Floats:
     if noise.distance is None:
-        times = np.array([int(fields[at][2]) for at in rows], np.int64)
+        times = np.array([int(fields[row][2]) for row in rows], np.int64)
         return gamma_confidences(times, chance, noise.first, noise.last)
     place = noise.distance + 2
     try:
-        distances = np.array([float(fields[at][place]) for at in rows])
+        distances = np.array([float(fields[row][place]) for row in rows])
     except (IndexError, ValueError):
         raise DataError(
             f"argument {noise.distance} is no distance in every record; name the events that "
@@ -84,17 +86,17 @@ def _copies(
 ) -> dict[int, tuple[str, float]]:
     """For some rows the name and confidence of a copy that never happened."""
     kinds = list(noise.events)
-    own = [at for at in rows if names[at] in kinds]
-    codes = np.array([kinds.index(names[at]) for at in own], np.int64)
+    candidates = [row for row in rows if names[row] in kinds]
+    codes = np.array([kinds.index(names[row]) for row in candidates], np.int64)
     chosen, other = spurious_records(codes, len(kinds), noise.spurious, chance)
     confidences = gamma_confidences(chosen, chance, noise.first, noise.last)
     return {
-        own[at]: (kinds[name], confidence)
-        for at, name, confidence in zip(
+        candidates[row]: (kinds[name], confidence)
+        for row, name, confidence in zip(
             chosen.tolist(), other.tolist(), confidences.tolist(), strict=True
         )
     }
 
 
-def _told(confidence: float, line: str) -> str:
+def _with_confidence(confidence: float, line: str) -> str:
     return f"{confidence:.6f}".rstrip("0").rstrip(".") + f"::{line}"

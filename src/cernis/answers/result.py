@@ -145,11 +145,11 @@ def _nullable(kind: pa.DataType) -> Callable[[pa.DataType], object | None]:
     return lambda given: whole if given == kind else None
 
 
-def find_relation(name: str, tables: Mapping[Relation, Table], what: str) -> tuple[Relation, Table]:
+def find_relation(name: str, tables: Mapping[Relation, Table], kind: str) -> tuple[Relation, Table]:
     """The one relation of a name, with or without the number of arguments, and its table."""
-    found = [r for r in tables if name in (r.name, str(r), r.name.partition("(")[0])]
-    if len(found) == 1:
-        return found[0], tables[found[0]]
-    known = ", ".join(map(str, found or tables)) or "none"
-    trouble = "there are several" if found else f"there is no {what} {name}; there are"
-    raise CernisError(f"{trouble}: {known}" if found else f"{trouble} {known}")
+    matching = [r for r in tables if name in (r.name, str(r), r.name.partition("(")[0])]
+    if len(matching) == 1:
+        return matching[0], tables[matching[0]]
+    known = ", ".join(map(str, matching or tables)) or "none"
+    trouble = "there are several" if matching else f"there is no {kind} {name}; there are"
+    raise CernisError(f"{trouble}: {known}" if matching else f"{trouble} {known}")

@@ -57,11 +57,11 @@ class Spans:
     ends: Integers
 
 
-def by_point(found: Spans, true: Spans, tick: int = 1) -> Score:
+def by_point(recognised: Spans, true: Spans, tick: int = 1) -> Score:
     """Point by point: at how many was a pair found and true, found and not, true and not."""
-    pairs = np.concatenate([found.pairs, found.pairs, true.pairs, true.pairs])
-    times = np.concatenate([found.starts, found.ends, true.starts, true.ends])
-    sizes = [len(own.pairs) for own in (found, found, true, true)]
+    pairs = np.concatenate([recognised.pairs, recognised.pairs, true.pairs, true.pairs])
+    times = np.concatenate([recognised.starts, recognised.ends, true.starts, true.ends])
+    sizes = [len(spans.pairs) for spans in (recognised, recognised, true, true)]
     kinds, signs = np.repeat([0, 0, 1, 1], sizes), np.repeat([1, -1, 1, -1], sizes)
     steps = np.where(np.arange(2)[:, None] == kinds, signs, 0)
     order = np.lexsort((times, pairs))
@@ -75,16 +75,18 @@ def by_point(found: Spans, true: Spans, tick: int = 1) -> Score:
     return Score(both, one, other)
 
 
-def by_interval(found: Spans, true: Spans) -> Score:
+def by_interval(recognised: Spans, true: Spans) -> Score:
     """Interval by interval: one is right if some other shares half or more of what both cover."""
-    found, true = _sorted(found), _sorted(true)
-    right = np.zeros(len(found.pairs), np.bool_)
+    recognised, true = _sorted(recognised), _sorted(true)
+    right = np.zeros(len(recognised.pairs), np.bool_)
     hit = np.zeros(len(true.pairs), np.bool_)
-    rows, others = _overlapping(found, true)
-    shared = np.minimum(found.ends[rows], true.ends[others]) - np.maximum(
-        found.starts[rows], true.starts[others]
+    rows, others = _overlapping(recognised, true)
+    shared = np.minimum(recognised.ends[rows], true.ends[others]) - np.maximum(
+        recognised.starts[rows], true.starts[others]
     )
-    lengths = found.ends[rows] - found.starts[rows] + true.ends[others] - true.starts[others]
+    lengths = (
+        recognised.ends[rows] - recognised.starts[rows] + true.ends[others] - true.starts[others]
+    )
     same = shared >= _ENOUGH * (lengths - shared)
     right[rows[same]] = True
     hit[others[same]] = True
@@ -96,21 +98,23 @@ def _sorted(spans: Spans) -> Spans:
     return Spans(spans.pairs[order], spans.starts[order], spans.ends[order])
 
 
-def _overlapping(found: Spans, true: Spans) -> tuple[Integers, Integers]:
+def _overlapping(recognised: Spans, true: Spans) -> tuple[Integers, Integers]:
     """All two intervals of one pair that share a point."""
-    low = _below(true.pairs, true.ends, found.pairs, found.starts, or_equal=True)
-    high = _below(true.pairs, true.starts, found.pairs, found.ends, or_equal=False)
+    low = _below(true.pairs, true.ends, recognised.pairs, recognised.starts, or_equal=True)
+    high = _below(true.pairs, true.starts, recognised.pairs, recognised.ends, or_equal=False)
     counts = np.maximum(high - low, 0)
-    rows = np.repeat(np.arange(len(found.pairs)), counts)
-    behind = np.cumsum(counts) - counts
-    return rows, np.arange(len(rows)) + np.repeat(low - behind, counts)
+    rows = np.repeat(np.arange(len(recognised.pairs)), counts)
+    before = np.cumsum(counts) - counts
+    return rows, np.arange(len(rows)) + np.repeat(low - before, counts)
 
 
 def _below(
-    pairs: Integers, times: Integers, of: Integers, at: Integers, or_equal: bool
+    pairs: Integers, times: Integers, other_pairs: Integers, other_times: Integers, or_equal: bool
 ) -> Integers:
     """How many sorted pairs and times lie below each of others."""
-    every = np.concatenate([times, at])
+    every = np.concatenate([times, other_times])
     least, span = int(every.min(initial=0)), int(np.ptp(every)) + 2 if len(every) else 1
     keys = pairs * span + (times - least)
-    return np.searchsorted(keys, of * span + (at - least), "right" if or_equal else "left")
+    return np.searchsorted(
+        keys, other_pairs * span + (other_times - least), "right" if or_equal else "left"
+    )

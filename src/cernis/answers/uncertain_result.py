@@ -124,10 +124,14 @@ def _course_lines(relation: Relation, courses: Courses) -> Iterator[str]:
     owner = np.repeat(np.arange(len(courses.pairs)), np.diff(courses.offsets))
     first = np.append(True, owner[1:] != owner[:-1])[: len(owner)]
     before = np.where(first, 0.0, np.append(0.0, rounded[:-1])[: len(rounded)])
-    told = rounded != before
-    offsets = np.searchsorted(owner[told], np.arange(len(courses.pairs) + 1)).astype(np.int64)
-    times = courses.times[told]
-    entries = pc.binary_join_element_wise(_integers(times), _digits(rounded[told]), as_text(","))
+    is_reported = rounded != before
+    offsets = np.searchsorted(owner[is_reported], np.arange(len(courses.pairs) + 1)).astype(
+        np.int64
+    )
+    times = courses.times[is_reported]
+    entries = pc.binary_join_element_wise(
+        _integers(times), _digits(rounded[is_reported]), as_text(",")
+    )
     pairs = courses.pairs
     table = FluentTable(
         pairs.arguments, pairs.values, pairs.domains, pairs.value_domain, offsets, times, times
@@ -143,8 +147,8 @@ def _pair_lines(
     pieces = [f"{name}({pieces[0]}", *pieces[1:]]
     pieces[-1] += "="
     columns = [
-        ranked(column, domain, argument_text, behind)
-        for (column, domain), behind in zip(table.columns()[:-1], pieces[1:], strict=True)
+        ranked(column, domain, argument_text, following)
+        for (column, domain), following in zip(table.columns()[:-1], pieces[1:], strict=True)
     ]
     columns.append(ranked(table.values, table.value_domain, value_text, ", ["))
     lists = text_lists(entries, table.offsets, "),(")
@@ -176,14 +180,14 @@ def _numbered(
     """The intervals of one fluent in the order of a frame, with a probability each, or null."""
     # Intervals are identified by their places while they are sorted.
     places = np.arange(len(table.starts))
-    found = frame(
+    framed = frame(
         FluentTable(
             table.arguments, table.values, table.domains, table.value_domain, table.offsets,
             places, table.ends,
         )
     )  # fmt: skip
-    order = found["start"].to_numpy()
+    order = framed["start"].to_numpy()
     column = pa.nulls(len(order), pa.float64()) if numbers is None else as_arrow(numbers[order])
-    at = found.schema.get_field_index("start")
-    found = found.set_column(at, "start", as_arrow(table.starts[order]))
-    return found.append_column("probability", column)
+    place = framed.schema.get_field_index("start")
+    framed = framed.set_column(place, "start", as_arrow(table.starts[order]))
+    return framed.append_column("probability", column)

@@ -56,14 +56,14 @@ def unknown_names(ignored: Mapping[str, int], known: Iterable[str]) -> Iterator[
         yield f"and {len(by_count) - _SHOWN} more names that no rule mentions"
 
 
-def missing_fluents(given: Collection[Relation], catalogue: Catalogue) -> list[str]:
+def missing_fluents(provided: Collection[Relation], catalogue: Catalogue) -> list[str]:
     """A sentence about the fluents that rules read, nothing defines, and no record is of.
 
     Nothing that depends on them can hold, and nothing else would show that the input lacks them.
     """
     read = [
         relation for relation, entry in catalogue.fluents.items()
-        if entry.kind is FluentKind.INPUT and entry.uses and relation not in given
+        if entry.kind is FluentKind.INPUT and entry.uses and relation not in provided
     ]  # fmt: skip
     if not read:
         return []

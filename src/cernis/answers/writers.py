@@ -197,12 +197,12 @@ _WRITERS: Final[Mapping[OutputFormat, Callable[[pa.Table, Path], None]]] = {
 
 def write_set_aside(summary: Summary, directory: Path) -> Iterator[Path]:
     """Write the records that were not used into a file, if there are any; gives its path."""
-    found: list[SetAside] = [*summary.set_aside, *summary.too_late]
-    if not found:
+    unused: list[SetAside] = [*summary.set_aside, *summary.too_late]
+    if not unused:
         return
     path = directory / SET_ASIDE
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as out:
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["source", "line", "reason", "text"])
-        writer.writerows((each.source, each.line, each.reason, each.text) for each in found)
+        writer.writerows((each.source, each.line, each.reason, each.text) for each in unused)
     yield path

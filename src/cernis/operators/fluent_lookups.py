@@ -53,7 +53,7 @@ def _holds(pair: Pair, rows: Rows, fluent: FluentTable, context: Context) -> Arr
         chosen, groups, is_whole = _few_candidates(pair, rows, fluent)
         if groups is None:
             return Timelines(pair, rows, fluent).covered()
-        times = rows.at if is_whole else rows.at[chosen]
+        times = rows.points if is_whole else rows.points[chosen]
         holds = stab(groups, times, fluent.offsets, fluent.starts, fluent.ends)
         if is_whole:
             return holds
@@ -71,7 +71,7 @@ def _holding(pair: Pair, rows: Rows, fluent: FluentTable, context: Context) -> t
         chosen, groups, _ = _few_candidates(pair, rows, fluent)
         if groups is None:
             return Timelines(pair, rows, fluent).covering()
-        holds = stab(groups, rows.at[chosen], fluent.offsets, fluent.starts, fluent.ends)
+        holds = stab(groups, rows.points[chosen], fluent.offsets, fluent.starts, fluent.ends)
         return chosen[holds], groups[holds]
 
     return _shared("holding", pair, rows, fluent, context, find)
@@ -164,7 +164,7 @@ class Timelines:
         self._groups = np.repeat(groups, lengths)[by_start]
         offsets = np.zeros(len(begins) + 1, np.int64)
         np.cumsum(np.bincount(own, minlength=len(begins)), out=offsets[1:])
-        times = rows.at[asking]
+        times = rows.points[asking]
         by_time = order_by(keys, times)
         self._rows = asking[by_time]
         self._question = (

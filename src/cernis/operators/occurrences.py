@@ -61,7 +61,7 @@ def event_join_exec(step: EventJoin, rows: Rows, context: Context) -> Rows:
         table = table.take(first_rows([*table.arguments, table.times]))
     positions = _known(args, rows)
     wanted = [_wanted(args[at], table, at, rows) for at in positions]
-    chosen, found = table.index(positions).find(wanted, rows.at)
+    chosen, found = table.index(positions).find(wanted, rows.points)
     return _bind(args, table, rows.take(chosen), found)
 
 
@@ -72,7 +72,7 @@ def event_anti_join_exec(step: EventAntiJoin, rows: Rows, context: Context) -> R
     wanted = [_wanted(args[at], table, at, rows) for at in positions]
     if _is_termination(step.occurrence) and positions[-1:] == (len(args) - 1,):
         return rows.where(~_is_terminated(step.occurrence, positions, wanted, rows, context))
-    return rows.where(~table.index(positions).exists(wanted, rows.at))
+    return rows.where(~table.index(positions).exists(wanted, rows.points))
 
 
 def _is_terminated(
@@ -80,8 +80,8 @@ def _is_terminated(
 ) -> Array:
     """For each row: is the value that it knows terminated, or any value?"""
     one, other = (_changes(changes, own, context) for own in (of_said_value, of_any_value))
-    found: Array = one.index(positions).exists(wanted, rows.at)
-    return found | other.index(positions[:-1]).exists(wanted[:-1], rows.at)
+    found: Array = one.index(positions).exists(wanted, rows.points)
+    return found | other.index(positions[:-1]).exists(wanted[:-1], rows.points)
 
 
 def bound_rows(args: list[Term], table: EventTable, rows: Rows) -> Rows:

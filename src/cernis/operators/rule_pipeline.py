@@ -192,7 +192,7 @@ def concatenated(parts: Sequence[Rows], context: Context) -> Rows:
     columns = {name: _stacked([(p.columns[name], p.length) for p in parts]) for name in names}
     times = None
     if all(part.times is not None for part in parts):
-        times = Column(np.concatenate([part.at for part in parts]))
+        times = Column(np.concatenate([part.points for part in parts]))
     return Rows(sum(part.length for part in parts), columns, times)
 
 

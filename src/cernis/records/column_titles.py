@@ -70,7 +70,7 @@ class TableForm:
 
 
 def table_form(
-    name: str, titles: Sequence[str], shapes: Shapes, what: str, ids: str | None = None,
+    name: str, titles: Sequence[str], shapes: Shapes, source: str, ids: str | None = None,
     *, listed: bool = False,
 ) -> TableForm:  # fmt: skip
     """What a table of a relation is, by the titles of its columns; else a DataError.
@@ -79,7 +79,7 @@ def table_form(
     a column `value` is its value. If records have ids, they are in the column of that title. The
     arguments of rows that are `listed` are in their order, whatever columns are called.
     """
-    return _Matching(name, titles, shapes, what, ids, listed).result()
+    return _Matching(name, titles, shapes, source, ids, listed).result()
 
 
 def mapped_form(name: str, titles: Titles, shapes: Shapes) -> TableForm:
@@ -96,11 +96,11 @@ def mapped_form(name: str, titles: Titles, shapes: Shapes) -> TableForm:
     return TableForm(form, titles, columns)
 
 
-def refuse_duplicates(titles: Sequence[str], what: str) -> None:
+def refuse_duplicates(titles: Sequence[str], source: str) -> None:
     """Raise a DataError if two columns have one title."""
     twice = [title for title, count in Counter(titles).items() if count > 1]
     if twice:
-        raise DataError(f"{what} has two columns {twice[0]}; there are {', '.join(titles)}")
+        raise DataError(f"{source} has two columns {twice[0]}; there are {', '.join(titles)}")
 
 
 def relation_title(titles: Sequence[str], shapes: Shapes, name: str = "") -> str | None:
@@ -108,10 +108,14 @@ def relation_title(titles: Sequence[str], shapes: Shapes, name: str = "") -> str
 
     If the table is called as a relation that has an argument of that title, it is one of that.
     """
-    found = next((title for title in NAMES if title in titles), None)
-    if found is None or not name:
-        return found
-    return None if folded(found) in {folded(own) for own in shapes.slot_names(name)} else found
+    relation_column = next((title for title in NAMES if title in titles), None)
+    if relation_column is None or not name:
+        return relation_column
+    return (
+        None
+        if folded(relation_column) in {folded(slot) for slot in shapes.slot_names(name)}
+        else relation_column
+    )
 
 
 def folded(title: str) -> str:
@@ -126,36 +130,36 @@ def matched(titles: Sequence[str], names: Sequence[str]) -> dict[int, int]:
     {0: 1, 1: 0}
     """
     alike: dict[str, list[int]] = {}
-    for at, title in enumerate(titles):
-        alike.setdefault(folded(title), []).append(at)
-    found: dict[int, int] = {}
+    for place, title in enumerate(titles):
+        alike.setdefault(folded(title), []).append(place)
+    place_of_slot: dict[int, int] = {}
     for slot, name in enumerate(names):
         places = alike.get(folded(name), []) if name else []
-        exact = [at for at in places if titles[at] == name]
+        exact = [place for place in places if titles[place] == name]
         if len(places) > 1 and not exact:
-            both = " and ".join(titles[at] for at in places)
+            both = " and ".join(titles[place] for place in places)
             raise DataError(f"the columns {both} are both called as the argument {name}")
         if places:
-            found[slot] = (exact or places)[0]
-    return found
+            place_of_slot[slot] = (exact or places)[0]
+    return place_of_slot
 
 
 class _Matching:
     """One table's titles, on the way to their places."""
 
     def __init__(
-        self, name: str, titles: Sequence[str], shapes: Shapes, what: str, ids: str | None,
+        self, name: str, titles: Sequence[str], shapes: Shapes, source: str, ids: str | None,
         listed: bool,
     ) -> None:  # fmt: skip
         self._name = name
         self._shapes = shapes
-        self._what = what or name
+        self._source = source or name
         self._ids = ids
         self._listed = listed
         self._all = ", ".join(titles)
         if ids is not None and ids not in titles:
-            raise DataError(f"{self._what} has no column {ids} of ids; there are {self._all}")
-        refuse_duplicates(titles, self._what)
+            raise DataError(f"{self._source} has no column {ids} of ids; there are {self._all}")
+        refuse_duplicates(titles, self._source)
         self._titles = [title for title in titles if title != ids]
         self._roles = _roles(self._titles)
 
@@ -175,7 +179,7 @@ class _Matching:
         on_interval = "occurrence" not in roles
         if on_interval and not {"start", "end"} <= set(roles):
             missing = "end" if "start" in roles else "occurrence"
-            raise DataError(f"{self._what} has no column {missing}; there are {self._all}")
+            raise DataError(f"{self._source} has no column {missing}; there are {self._all}")
         for kind in (Kind.INTERVAL,) if on_interval else (Kind.EVENT, Kind.POINT):
             for relation in self._shapes.relations(self._name, kind):
                 if relation.name == self._name:
@@ -233,7 +237,7 @@ class _Matching:
     def _in_part(self, columns: Sequence[str], names: Sequence[str]) -> str:
         shown = ", ".join(name or "(no name)" for name in names)
         return (
-            f"{self._what}: some columns are called as arguments of {self._name}, and some are "
+            f"{self._source}: some columns are called as arguments of {self._name}, and some are "
             f"not: the columns are {', '.join(columns)}, the arguments {shown}; rename columns, "
             "or say in cernis.toml which are what"
         )
@@ -241,7 +245,7 @@ class _Matching:
     def _by_position(self, form: Form, columns: Sequence[str]) -> str:
         names = self._shapes.slot_titles(form)[-len(columns) :]
         return (
-            f"{self._what}: no column is called as an argument of {self._name}, so their order "
+            f"{self._source}: no column is called as an argument of {self._name}, so their order "
             f"counts: the columns {', '.join(columns)} are {', '.join(names)}; a declaration can "
             f"name the arguments, such as {columns[0]}:text"
         )
@@ -267,10 +271,10 @@ class _Matching:
 
 def _roles(titles: Sequence[str]) -> dict[str, str]:
     """The columns with fixed titles. If they lack the times, those that differ in case count."""
-    found = {role: role for role in ROLES if role in titles}
-    if "occurrence" not in found and not {"start", "end"} <= set(found):
-        for role in (role for role in TIMES if role not in found):
+    title_of_role = {role: role for role in ROLES if role in titles}
+    if "occurrence" not in title_of_role and not {"start", "end"} <= set(title_of_role):
+        for role in (role for role in TIMES if role not in title_of_role):
             alike = [title for title in titles if title.casefold() == role]
             if len(alike) == 1:
-                found[role] = alike[0]
-    return found
+                title_of_role[role] = alike[0]
+    return title_of_role

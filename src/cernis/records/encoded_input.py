@@ -110,47 +110,47 @@ class Encoder:
 
     def encode_records(self, records: Records) -> Input:
         """Records of any source."""
-        found = Input({}, {}, dict(records.ignored), self._tick)
-        for form, own in records.relations.items():
+        encoded = Input({}, {}, dict(records.ignored), self._tick)
+        for form, records_of_form in records.relations.items():
             relation = form.relation
             if form.kind is Kind.EVENT:
-                found.events[relation] = self._events(relation, own)
+                encoded.events[relation] = self._events(relation, records_of_form)
             else:
-                new = self._fluent(relation, own)
-                before = found.fluents.get(relation)
-                found.fluents[relation] = new if before is None else _both(before, new)
-        return found
+                new = self._fluent(relation, records_of_form)
+                before = encoded.fluents.get(relation)
+                encoded.fluents[relation] = new if before is None else _both(before, new)
+        return encoded
 
-    def _events(self, relation: Relation, own: RecordColumns) -> InputEvents:
+    def _events(self, relation: Relation, records: RecordColumns) -> InputEvents:
         domains = [self.domain("event", relation, at) for at in range(relation.arity)]
-        arrivals, times = own.times
+        arrivals, times = records.times
         order = _order(times)
         arguments = [
             _sorted(encoded(column, domain), order)
-            for column, domain in zip(own.columns, domains, strict=True)
+            for column, domain in zip(records.columns, domains, strict=True)
         ]
-        gone = None if own.gone is None else _sorted(own.gone, order)
-        chances = None if own.chances is None else _sorted(own.chances, order)
+        gone = None if records.gone is None else _sorted(records.gone, order)
+        chances = None if records.chances is None else _sorted(records.chances, order)
         return InputEvents(
             arguments, domains, _sorted(times, order), _sorted(arrivals, order), gone, chances
         )
 
-    def _fluent(self, relation: Relation, own: RecordColumns) -> InputFluent:
+    def _fluent(self, relation: Relation, records: RecordColumns) -> InputFluent:
         domains = [self.domain("fluent", relation, at) for at in range(relation.arity)]
         value_domain = self.domain("fluent", relation, "value")
-        from_points = own.form.kind is Kind.POINT
-        starts = own.times[1]
-        ends = starts + self._tick if from_points else own.times[2]
+        from_points = records.form.kind is Kind.POINT
+        starts = records.times[1]
+        ends = starts + self._tick if from_points else records.times[2]
         order = _order(starts)
         values, *arguments = [
             _sorted(encoded(column, domain), order)
-            for column, domain in zip(own.columns, [value_domain, *domains], strict=True)
+            for column, domain in zip(records.columns, [value_domain, *domains], strict=True)
         ]
-        gone = None if own.gone is None else _sorted(own.gone, order)
+        gone = None if records.gone is None else _sorted(records.gone, order)
         return InputFluent(
             arguments, values, domains, value_domain, _sorted(starts, order),
-            _sorted(ends, order), _sorted(own.times[0], order), from_points, gone,
-            chances=None if own.chances is None else _sorted(own.chances, order),
+            _sorted(ends, order), _sorted(records.times[0], order), from_points, gone,
+            chances=None if records.chances is None else _sorted(records.chances, order),
         )  # fmt: skip
 
     def is_event(self, relation: Relation) -> bool:

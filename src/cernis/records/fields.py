@@ -60,23 +60,23 @@ def times_of(columns: Sequence[pa.ChunkedArray], form: Form) -> tuple[list[Integ
     is allowed. Only the rows that are whole are returned.
     """
     whole = np.ones(len(columns[0]), np.bool_)
-    found: list[Integers] = []
-    for at, column in enumerate(columns):
+    columns_of_times: list[Integers] = []
+    for place, column in enumerate(columns):
         texts = pc.utf8_trim_whitespace(column.combine_chunks())
         plain = as_numpy(pc.match_substring_regex(texts, "^-?[0-9]{1,18}$"))
         kept = pc.if_else(as_arrow(plain), texts, "0")
         times = as_numpy(pc.cast(kept, pa.int64())).copy()
         odd = np.flatnonzero(~plain)
         for row, text in zip(odd.tolist(), texts.take(as_arrow(odd)).to_pylist(), strict=True):
-            time = INFINITE if form.kind is Kind.INTERVAL and at == 2 and text == "inf" else None
+            time = INFINITE if form.kind is Kind.INTERVAL and place == 2 and text == "inf" else None
             time = time_of(text) if time is None else time
             if time is None:
                 whole[row] = False
             elif abs(time) > FARTHEST and time != INFINITE:
                 time = FARTHEST + 1 if time > 0 else -FARTHEST - 1
             times[row] = 0 if time is None else time
-        found.append(times)
-    return [times[whole] for times in found], whole
+        columns_of_times.append(times)
+    return [times[whole] for times in columns_of_times], whole
 
 
 def typed(column: pa.ChunkedArray) -> Column:

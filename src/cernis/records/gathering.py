@@ -263,14 +263,14 @@ def _text_of_rows(text: Callable[[int], str], rows: Booleans) -> Callable[[int],
 
 def _too_large(part: RecordColumns) -> Booleans | None:
     """The records with a number that no column can hold; None if there is none."""
-    found: Booleans | None = None
+    too_large: Booleans | None = None
     for column in (*part.columns, *([] if part.ids is None else [part.ids])):
         if isinstance(column, Coded) and not _are_texts(column.values):
             wrong = np.array([not fits(value) for value in column.values], np.bool_)
             if wrong.any():
-                own = wrong[column.codes]
-                found = own if found is None else found | own
-    return found if found is not None and found.any() else None
+                beyond = wrong[column.codes]
+                too_large = beyond if too_large is None else too_large | beyond
+    return too_large if too_large is not None and too_large.any() else None
 
 
 def _are_texts(values: Sequence[Value]) -> bool:

@@ -52,18 +52,18 @@ class Mappings:
 
 
 def read_mappings(
-    given: str | Path | Mapping[str, Any] | Mappings | None, beside: Path
+    source: str | Path | Mapping[str, Any] | Mappings | None, beside: Path
 ) -> Mappings:
     """The mappings of a file, or of what one would hold; those that have been read already.
 
     Without any, those of the `cernis.toml` in a folder, or else in the current one, if there is.
     """
-    if isinstance(given, Mappings):
-        return given
-    if isinstance(given, Mapping):
-        return _mappings(given, "the mapping")
-    candidates = [beside / FILE_NAME, Path(FILE_NAME)] if given is None else [Path(given)]
-    file = next((each for each in candidates if given is not None or each.is_file()), None)
+    if isinstance(source, Mappings):
+        return source
+    if isinstance(source, Mapping):
+        return _mappings(source, "the mapping")
+    candidates = [beside / FILE_NAME, Path(FILE_NAME)] if source is None else [Path(source)]
+    file = next((each for each in candidates if source is not None or each.is_file()), None)
     if file is None:
         return Mappings()
     try:
@@ -74,42 +74,42 @@ def read_mappings(
         raise DataError(f"{file}: {error}") from None
 
 
-def _mappings(data: Mapping[str, Any], what: str) -> Mappings:
+def _mappings(data: Mapping[str, Any], source: str) -> Mappings:
     entries = data.get("input", [])
     if not isinstance(entries, list):
-        raise DataError(f"{what}: write [[input]], with two brackets, before each mapping")
+        raise DataError(f"{source}: write [[input]], with two brackets, before each mapping")
     return Mappings(
-        tuple(_input(entry, f"{what}: input {at}") for at, entry in enumerate(entries, 1))
+        tuple(_input(entry, f"{source}: input {number}") for number, entry in enumerate(entries, 1))
     )
 
 
-def _input(entry: Any, what: str) -> InputMapping:
+def _input(entry: Any, source: str) -> InputMapping:
     if not isinstance(entry, Mapping):
-        raise DataError(f"{what} is no table")
+        raise DataError(f"{source} is no table")
     for key in entry:
         if key not in _KEYS:
-            raise DataError(f"{what}: there is no key {key}; there are {', '.join(_KEYS)}")
+            raise DataError(f"{source}: there is no key {key}; there are {', '.join(_KEYS)}")
     for key in ("file", "relation"):
         if key not in entry:
-            raise DataError(f"{what}: {key} is missing")
+            raise DataError(f"{source}: {key} is missing")
     for key in _TEXTS:
         if not isinstance(entry.get(key, ""), str):
-            raise DataError(f"{what}: {key} must be text")
+            raise DataError(f"{source}: {key} must be text")
     arguments = entry.get("arguments", [])
     if not isinstance(arguments, list) or not all(isinstance(each, str) for each in arguments):
-        raise DataError(f"{what}: arguments must be a list of column names")
+        raise DataError(f"{source}: arguments must be a list of column names")
     where = entry.get("where", {})
     if not isinstance(where, Mapping):
-        raise DataError(f"{what}: where must be a table of columns and values")
-    titles = _titles(entry, tuple(arguments), what)
+        raise DataError(f"{source}: where must be a table of columns and values")
+    titles = _titles(entry, tuple(arguments), source)
     delimiter = entry.get("delimiter", ",")
     return InputMapping(entry["file"], entry["relation"], titles, tuple(where.items()), delimiter)
 
 
-def _titles(entry: Mapping[str, Any], arguments: tuple[str, ...], what: str) -> Titles:
+def _titles(entry: Mapping[str, Any], arguments: tuple[str, ...], source: str) -> Titles:
     at_point, on_interval = "occurrence" in entry, "start" in entry and "end" in entry
     if at_point == on_interval or (at_point and "end" in entry):
-        raise DataError(f"{what}: give either occurrence, or start and end")
+        raise DataError(f"{source}: give either occurrence, or start and end")
     start = entry["occurrence" if at_point else "start"]
     end = None if at_point else entry["end"]
     return Titles(

@@ -17,7 +17,7 @@ _CHANCE: Final = r"^[+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProbableLines:
     """Lines that begin with a probability: their text without it, and the probabilities."""
 
     text: bytes
@@ -47,11 +47,11 @@ def text_of(lines: pa.Array, chosen: Booleans) -> bytes:
     return bytes(contents(lines.filter(as_arrow(chosen))))
 
 
-def told_apart(lines: pa.Array) -> Told:
+def probable_lines(lines: pa.Array) -> ProbableLines:
     """Lines without their probabilities, and these; out of bounds where there is none."""
     parts = pc.split_pattern(lines, b"::", max_splits=1)
     written, rest = pc.list_element(parts, 0), pc.list_element(parts, 1)
     trimmed = pc.replace_substring_regex(written, r"^\s+|\s+$", "")
     good = pc.match_substring_regex(trimmed, _CHANCE)
     texts = pc.if_else(good, trimmed, pa.scalar(b"-1", trimmed.type)).cast(pa.string())
-    return Told(bytes(contents(rest)), as_numpy(pc.cast(texts, pa.float64())), written)
+    return ProbableLines(bytes(contents(rest)), as_numpy(pc.cast(texts, pa.float64())), written)

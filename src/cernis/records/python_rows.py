@@ -37,32 +37,32 @@ def add_row(
     try:
         ids = gathering.ids
         if isinstance(row, Mapping):
-            given = _mapping(row, name, ids, gathering.shapes)
+            raw = _mapping(row, name, ids, gathering.shapes)
         else:
-            given = _sequence(row, name, ids)
-        if gathering.is_clock(given.name):
-            gathering.tell_clock_once(_clock_time(given), place, _shown(row, written))
+            raw = _sequence(row, name, ids)
+        if gathering.is_clock(raw.name):
+            gathering.tell_clock_once(_clock_time(raw), place, _shown(row, written))
             return
-        if not gathering.shapes.knows(given.name):
-            gathering.ignore(given.name, 1)
+        if not gathering.shapes.knows(raw.name):
+            gathering.ignore(raw.name, 1)
             return
-        form, times, values, retracts, chance = _understood(given, gathering)
+        form, times, values, retracts, chance = _understood(raw, gathering)
     except SubSecond as error:
         gathering.set_aside_fraction(place, error, _shown(row, written))
         return
     except Unusable as error:
         gathering.set_aside(place, str(error), _shown(row, written))
         return
-    gathering.add_row(form, times, values, place, retracts, chance, given.id)
+    gathering.add_row(form, times, values, place, retracts, chance, raw.id)
 
 
-def _clock_time(given: _Given) -> int | None:
+def _clock_time(raw: _RawRecord) -> int | None:
     """The time of a `$clock`: its latest, if it has several; None if it has none."""
-    row = given.row
+    row = raw.row
     titles = [title for title in CLOCK_TIMES if row is not None and row.get(title) is not None]
-    times = given.times if row is None else [row[title] for title in titles]
+    times = raw.times if row is None else [row[title] for title in titles]
     try:
-        return None if given.retracts else max(map(time_point, times), default=None)
+        return None if raw.retracts else max(map(time_point, times), default=None)
     except Unusable:
         return None
 
@@ -100,7 +100,7 @@ _Record: TypeAlias = tuple[Form, list[int], list[Value], bool, float]
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _RawRecord:
     """A record as it was given: by title in `row`, else `times` and `values` are all its fields."""
 
     name: str
@@ -114,25 +114,27 @@ class _Given:
     """Are the arguments a list, without titles?"""
 
 
-def _sequence(row: Any, name: str | None, ids: str | None = None) -> _Given:
+def _sequence(row: Any, name: str | None, ids: str | None = None) -> _RawRecord:
     if not isinstance(row, Sequence) or isinstance(row, str | bytes):
         raise Unusable(f"a record is a tuple or a mapping, not a {type(row).__name__}")
     fields = list(row) if name is None else [name, *row]
-    own = None if ids is None or not fields else value_of(fields.pop())
+    record_id = None if ids is None or not fields else value_of(fields.pop())
     if len(fields) < 3:
         raise Unusable(TOO_FEW)
     head = heading(str(fields[0]))
     if head.reason:
         raise Unusable(head.reason)
-    return _Given(head.name, head.retracts, fields[1:3], fields[3:], head.chance, own)
+    return _RawRecord(head.name, head.retracts, fields[1:3], fields[3:], head.chance, record_id)
 
 
-def _mapping(row: Mapping[Any, Any], name: str | None, ids: str | None, shapes: Shapes) -> _Given:
-    own = None
+def _mapping(
+    row: Mapping[Any, Any], name: str | None, ids: str | None, shapes: Shapes
+) -> _RawRecord:
+    record_id = None
     if ids is not None:
         if row.get(ids) is None:
             raise Unusable(f"there is no {ids}, which is to tell the record from others")
-        own = value_of(row[ids])
+        record_id = value_of(row[ids])
         row = {key: value for key, value in row.items() if key != ids}
     if name is None:
         title = _relation_title(row, shapes)
@@ -149,8 +151,13 @@ def _mapping(row: Mapping[Any, Any], name: str | None, ids: str | None, shapes: 
         row |= {f"argument {at}": value for at, value in enumerate(listed, 1)}
     elif "args" in row:
         row = {key: value for key, value in row.items() if key != "args"}
-    return _Given(
-        head.name, head.retracts, chance=head.chance, id=own, row=row, listed=listed is not None
+    return _RawRecord(
+        head.name,
+        head.retracts,
+        chance=head.chance,
+        id=record_id,
+        row=row,
+        listed=listed is not None,
     )
 
 
@@ -162,24 +169,24 @@ def _relation_title(row: Mapping[Any, Any], shapes: Shapes) -> str:
     return next((t for t in titles if shapes.knows(heading(row[t]).name)), titles[0])
 
 
-def _understood(given: _Given, gathering: Gathering) -> _Record:
+def _understood(raw: _RawRecord, gathering: Gathering) -> _Record:
     shapes = gathering.shapes
-    if given.row is not None:
-        return _by_title(given, given.row, gathering)
-    times, values = given.times, list(given.values)
-    form = shapes.of_fields(given.name, 3 + len(values))
+    if raw.row is not None:
+        return _by_title(raw, raw.row, gathering)
+    times, values = raw.times, list(raw.values)
+    form = shapes.of_fields(raw.name, 3 + len(values))
     if not isinstance(form, Form):
-        raise Unusable(form or f"no rule mentions {given.name}")
+        raise Unusable(form or f"no rule mentions {raw.name}")
     if form.kind is Kind.INTERVAL:
         times, values = [*times, values[0]], values[1:]
-    return _record(form, times, values, given.retracts, given.chance, shapes)
+    return _record(form, times, values, raw.retracts, raw.chance, shapes)
 
 
-def _by_title(given: _Given, row: Mapping[Any, Any], gathering: Gathering) -> _Record:
+def _by_title(raw: _RawRecord, row: Mapping[Any, Any], gathering: Gathering) -> _Record:
     """A record by the titles of its fields, which are understood as those of a table are."""
-    key = (given.name, given.listed, *map(str, row))
+    key = (raw.name, raw.listed, *map(str, row))
     if key not in gathering.table_forms:
-        gathering.table_forms[key] = _table_form(given, row, gathering.shapes)
+        gathering.table_forms[key] = _table_form(raw, row, gathering.shapes)
     table = gathering.table_forms[key]
     if isinstance(table, str):
         raise Unusable(table)
@@ -190,22 +197,22 @@ def _by_title(given: _Given, row: Mapping[Any, Any], gathering: Gathering) -> _R
     if titles.end is not None:
         times.append(fields.get(titles.end))
     retracts = titles.retracts is not None and fields[titles.retracts] is True
-    chance = given.chance
+    chance = raw.chance
     if titles.probability is not None:
         chance = chance_of(fields[titles.probability])
     values = [fields[title] for title in table.columns]
     shapes = gathering.shapes
-    return _record(table.form, times, values, given.retracts or retracts, chance, shapes)
+    return _record(table.form, times, values, raw.retracts or retracts, chance, shapes)
 
 
-def _table_form(given: _Given, row: Mapping[Any, Any], shapes: Shapes) -> TableForm | str:
+def _table_form(raw: _RawRecord, row: Mapping[Any, Any], shapes: Shapes) -> TableForm | str:
     """How rows with such titles are understood, or the reason why they are not."""
     titles = [str(title) for title in row]
     if "start" in row and "occurrence" not in row and "end" not in row:
         # An interval without an end is open.
         titles.append("end")
     try:
-        return table_form(given.name, titles, shapes, given.name, listed=given.listed)
+        return table_form(raw.name, titles, shapes, raw.name, listed=raw.listed)
     except DataError as error:
         return str(error)
 
@@ -228,24 +235,24 @@ def end_of(time: Any) -> int:
     return INFINITE if time is None or time == math.inf or time == "inf" else time_point(time)
 
 
-def chance_of(given: Any) -> float:
+def chance_of(value: Any) -> float:
     """The probability of a record; one that is missing or no number is none."""
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not is_number or not 0 <= given <= 1:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1:
         raise Unusable(NO_CHANCE)
-    return float(given)
+    return float(value)
 
 
-def value_of(given: Any) -> Value:
+def value_of(value: Any) -> Value:
     """A Python value as the value of an argument: a truth value becomes text."""
-    if hasattr(given, "item"):
-        given = given.item()
-    if isinstance(given, bool):
-        return "true" if given else "false"
-    if isinstance(given, float) and math.isnan(given):
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and math.isnan(value):
         raise Unusable("a value is missing")
-    if isinstance(given, int | float | str):
-        return given
-    if given is None:
+    if isinstance(value, int | float | str):
+        return value
+    if value is None:
         raise Unusable("a value is missing")
-    raise Unusable(f"a value must be a number or text, not a {type(given).__name__}")
+    raise Unusable(f"a value must be a number or text, not a {type(value).__name__}")

@@ -50,7 +50,7 @@ class Shapes:
         """Does some rule mention an event or fluent of this name?"""
         return name in self._events or name in self._fluents or name in self._defined
 
-    def reckoned(self, form: Form) -> list[bool]:
+    def numeric_columns(self, form: Form) -> list[bool]:
         """Which columns of a form hold numbers that rules compute with or compare by order."""
         kind = "event" if form.kind is Kind.EVENT else "fluent"
         positions: list[int | str] = [] if form.kind is Kind.EVENT else ["value"]
@@ -145,10 +145,10 @@ class Shapes:
 
     def _wanted(self, name: str) -> set[int]:
         """The numbers of fields that records of a name may have."""
-        behind = {Kind.EVENT: 3, Kind.POINT: 4, Kind.INTERVAL: 5}
+        field_counts = {Kind.EVENT: 3, Kind.POINT: 4, Kind.INTERVAL: 5}
         return {
             relation.arity + more
-            for kind, more in behind.items()
+            for kind, more in field_counts.items()
             for relation in self.relations(name, kind)
         }
 

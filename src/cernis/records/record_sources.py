@@ -87,13 +87,13 @@ def read_file(file: Path, gathering: Gathering, mappings: Mappings) -> None:
 
 def refuse_set_aside(records: Records) -> None:
     """Raise a DataError if there are records that cannot be used; it lists the first ones."""
-    found = records.set_aside
-    if not found:
+    set_aside = records.set_aside
+    if not set_aside:
         return
-    lines = [f"{len(found)} of {records.count} records cannot be used"]
-    lines += [f"{aside}" for aside in found[:_SHOWN]]
-    if len(found) > _SHOWN:
-        lines.append(f"and {len(found) - _SHOWN} more")
+    lines = [f"{len(set_aside)} of {records.count} records cannot be used"]
+    lines += [f"{aside}" for aside in set_aside[:_SHOWN]]
+    if len(set_aside) > _SHOWN:
+        lines.append(f"and {len(set_aside) - _SHOWN} more")
     raise DataError("\n".join(lines))
 
 
@@ -126,13 +126,15 @@ class _Reader:
                 f"events cannot be a {type(events).__name__}; give tables, rows or files"
             )
 
-    def _add_relation(self, name: str, own: Events) -> None:
-        if is_table(own):
-            add_table(name, as_table(own), self.gathering, name)
-        elif isinstance(own, Iterable) and not isinstance(own, str | bytes | Mapping):
-            add_rows(own, self.gathering, name, name)
+    def _add_relation(self, name: str, rows: Events) -> None:
+        if is_table(rows):
+            add_table(name, as_table(rows), self.gathering, name)
+        elif isinstance(rows, Iterable) and not isinstance(rows, str | bytes | Mapping):
+            add_rows(rows, self.gathering, name, name)
         else:
-            raise DataError(f"{name} must be a table or a list of rows, not a {type(own).__name__}")
+            raise DataError(
+                f"{name} must be a table or a list of rows, not a {type(rows).__name__}"
+            )
 
     def _add_several(self, events: Iterable[Any]) -> None:
         rest = iter(events)
@@ -288,11 +290,11 @@ def _csv(file: Path, delimiter: str) -> pa.Table:
 
 def _chosen(table: pa.Table, mapping: InputMapping, is_text: bool) -> Booleans | None:
     """The rows that a mapping is about; None for all."""
-    found: Booleans | None = None
+    chosen: Booleans | None = None
     for title, wanted in mapping.where:
         column = table.column(title)
         text = str(wanted).lower() if isinstance(wanted, bool) else str(wanted)
         equal = pc.equal(column, text) if is_text else pc.equal(column, pa.scalar(wanted))
-        own = pc.fill_null(equal, False).to_numpy()
-        found = own if found is None else found & own
-    return found
+        is_equal = pc.fill_null(equal, False).to_numpy()
+        chosen = is_equal if chosen is None else chosen & is_equal
+    return chosen

@@ -48,13 +48,13 @@ def without_unmatched(records: Records) -> Records:
 
     The records that are given stay as they are.
     """
-    found = Records(count=records.count)
+    matched = Records(count=records.count)
     for form, part in records.relations.items():
         if part.retracts is not None:
             part, unmatched = resolve(part.take(np.arange(len(part))))
             part = part.take(np.delete(np.arange(len(part)), unmatched))
-        found.relations[form] = part
-    return found
+        matched.relations[form] = part
+    return matched
 
 
 def _keys(part: RecordColumns) -> Integers:

@@ -31,7 +31,7 @@ def forms_in(
 
 
 def see_found(forms: Forms, relation: Relation, columns: Sequence[Column]) -> None:
-    """Take note of the forms of what was found of a relation; of a fluent, the value is last."""
+    """Take note of the forms of what was form of a relation; of a fluent, the value is last."""
     slots: list[Slot] = [("event", relation, at) for at in range(relation.arity)]
     if len(columns) > relation.arity:
         slots = [("fluent", relation, at) for at in range(relation.arity)]
@@ -56,7 +56,7 @@ def form_of_column(column: Column) -> ValueForm:
         return ValueForm.FLOAT if column.dtype.kind == "f" else ValueForm.INTEGER
     if isinstance(column.values, Texts):
         return ValueForm.OTHER
-    found = ValueForm.NOTHING
+    form = ValueForm.NOTHING
     for kind in set(map(type, column.values)):
-        found |= {int: ValueForm.INTEGER, float: ValueForm.FLOAT}.get(kind, ValueForm.OTHER)
-    return found
+        form |= {int: ValueForm.INTEGER, float: ValueForm.FLOAT}.get(kind, ValueForm.OTHER)
+    return form

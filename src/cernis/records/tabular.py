@@ -47,16 +47,16 @@ _NUMBERS: Final = (
 _PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
-def is_table(given: Any) -> bool:
+def is_table(source: Any) -> bool:
     """Is it an Arrow table, or a data frame that can be turned into one?"""
-    return isinstance(given, pa.Table | pa.RecordBatch) or hasattr(given, "__arrow_c_stream__")
+    return isinstance(source, pa.Table | pa.RecordBatch) or hasattr(source, "__arrow_c_stream__")
 
 
-def as_table(given: Any) -> pa.Table:
+def as_table(source: Any) -> pa.Table:
     """The Arrow table of a table, record batch or data frame; an index is left out."""
-    if isinstance(given, pa.RecordBatch):
-        given = pa.Table.from_batches([given])
-    table = given if isinstance(given, pa.Table) else pa.table(given)
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    table = source if isinstance(source, pa.Table) else pa.table(source)
     # Arrow computes little with views of text, which some libraries hand out.
     schema = pa.schema([field.with_type(_seen(field.type)) for field in table.schema])
     return table if schema.equals(table.schema) else table.cast(schema)
@@ -94,10 +94,10 @@ def add_table(
     shapes, ids = gathering.shapes, gathering.ids
     if titles is None:
         listed = listed or is_in_order(table.schema.metadata)
-        found = table_form(name, table.column_names, shapes, source or name, ids, listed=listed)
+        form = table_form(name, table.column_names, shapes, source or name, ids, listed=listed)
     else:
-        found = mapped_form(name, replace(titles, ids=ids), shapes)
-    _Reading(name, table, places, gathering, found, is_text).add()
+        form = mapped_form(name, replace(titles, ids=ids), shapes)
+    _Reading(name, table, places, gathering, form, is_text).add()
 
 
 def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
@@ -119,48 +119,50 @@ def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
         if not gathering.shapes.knows(name):
             gathering.ignore(name, len(rows))
             continue
-        own = table.take(pa.array(rows)).drop_columns([by])
-        for chosen, part in _by_length(own):
+        rows_of_name = table.take(pa.array(rows)).drop_columns([by])
+        for chosen, part in _by_length(rows_of_name):
             part = _without_empty(part, gathering.shapes.slot_names(name))
-            found = table_form(
+            form = table_form(
                 name, part.column_names, gathering.shapes, source or name, gathering.ids,
-                listed="args" in own.column_names,
+                listed="args" in rows_of_name.column_names,
             )  # fmt: skip
-            _Reading(name, part, places[rows[chosen]], gathering, found, False).add()
+            _Reading(name, part, places[rows[chosen]], gathering, form, False).add()
 
 
 def _tell_clock(table: pa.Table, places: Integers, gathering: Gathering) -> None:
     """Take in rows of `$clock`: the latest time of each says up to when all has come."""
-    latest, told = np.full(len(places), -FARTHEST), np.zeros(len(places), np.bool_)
+    latest, is_known = np.full(len(places), -FARTHEST), np.zeros(len(places), np.bool_)
     for title in (each for each in CLOCK_TIMES if each in table.column_names):
         times, known = time_points(table.column(title), title, live=True)
         latest = np.where(known, np.maximum(latest, times), latest)
-        told |= known
-    gathering.tell_clock(latest, places, told, lambda row: str(table.slice(row, 1).to_pylist()[0]))
+        is_known |= known
+    gathering.tell_clock(
+        latest, places, is_known, lambda row: str(table.slice(row, 1).to_pylist()[0])
+    )
 
 
-def _relations(table: pa.Table, shapes: Shapes, what: str) -> tuple[str, pa.DictionaryArray]:
+def _relations(table: pa.Table, shapes: Shapes, source: str) -> tuple[str, pa.DictionaryArray]:
     """The column that names the relation of each row, and the names in it.
 
     If there are several that may, the first with a name that rules mention does.
     """
     titles = table.column_names
-    refuse_duplicates(titles, what)
-    found = {}
+    refuse_duplicates(titles, source)
+    names_of_title = {}
     for title in [title for title in NAMES if title in titles]:
         column = table.column(title)
         if pa.types.is_nested(column.type):
-            raise DataError(f"column {title} of {what} has the type {column.type}, and not text")
+            raise DataError(f"column {title} of {source} has the type {column.type}, and not text")
         names = pc.cast(column, pa.string()).fill_null("").combine_chunks()
-        found[title] = names.dictionary_encode()
-        if any(map(shapes.knows, found[title].dictionary.to_pylist())):
-            return title, found[title]
-    if not found:
+        names_of_title[title] = names.dictionary_encode()
+        if any(map(shapes.knows, names_of_title[title].dictionary.to_pylist())):
+            return title, names_of_title[title]
+    if not names_of_title:
         raise DataError(
-            f"{what} has no column name, which tells the relation of each row; "
+            f"{source} has no column name, which tells the relation of each row; "
             f"there are {', '.join(titles)}. Give one table a relation: {{'go_to': table}}"
         )
-    return next(iter(found.items()))
+    return next(iter(names_of_title.items()))
 
 
 def _by_length(table: pa.Table) -> list[tuple[Integers, pa.Table]]:
@@ -196,14 +198,14 @@ class _Reading:
 
     def __init__(
         self, name: str, table: pa.Table, places: Integers, gathering: Gathering,
-        found: TableForm, is_text: bool,
+        form: TableForm, is_text: bool,
     ) -> None:  # fmt: skip
         self._name = name
         self._table = table
         self._places = places
         self._gathering = gathering
-        self._found = found
-        self._titles = found.titles
+        self._form = form
+        self._titles = form.titles
         self._is_text = is_text
 
     def add(self) -> None:
@@ -212,8 +214,8 @@ class _Reading:
         if missing:
             there = ", ".join(self._table.column_names)
             raise DataError(f"{self._name} has no column {missing[0]}; there are {there}")
-        form, columns = self._found.form, self._found.columns
-        self._gathering.warn(self._found.warning)
+        form, columns = self._form.form, self._form.columns
+        self._gathering.warn(self._form.warning)
         times, whole = self._times()
         times = self._keep(times, whole, NO_TIME)
         named = [] if self._titles.ids is None else [self._titles.ids]
@@ -289,7 +291,7 @@ class _Reading:
 
     def _filled(self, columns: list[str]) -> Booleans | None:
         """The rows with a value in each column; None for all."""
-        found: Booleans | None = None
+        is_filled: Booleans | None = None
         for title in columns:
             column = self._table.column(title)
             gaps = column.is_null().to_numpy() if column.null_count else None
@@ -298,17 +300,17 @@ class _Reading:
                 values = column.to_numpy()
                 gaps = np.isnan(values) if has_gaps(values) else None
             if gaps is not None:
-                found = ~gaps if found is None else found & ~gaps
-        return found
+                is_filled = ~gaps if is_filled is None else is_filled & ~gaps
+        return is_filled
 
     def _column(self, title: str, declared_text: bool = False) -> Column:
         column = self._table.column(title)
         if self._is_text:
             return plain_text(column) if declared_text else typed(column)
-        what = f"column {title} of {self._name}"
+        described = f"column {title} of {self._name}"
         if declared_text and (pa.types.is_temporal(column.type) or _is_text(column.type)):
             column = pc.cast(column, pa.large_string())
-        read = argument_column(column, what)
+        read = argument_column(column, described)
         return as_text(read) if declared_text else read
 
 
@@ -317,7 +319,7 @@ def _cell(scalar: Any) -> str:
     return "" if found is None else str(found)
 
 
-def argument_column(column: pa.ChunkedArray, what: str) -> Column:
+def argument_column(column: pa.ChunkedArray, described: str) -> Column:
     """A column without gaps as whole numbers, floats, or values of any kind."""
     kind = column.type
     types = pa.types
@@ -330,12 +332,12 @@ def argument_column(column: pa.ChunkedArray, what: str) -> Column:
     if types.is_boolean(kind):
         return Coded(["false", "true"], column.to_numpy().astype(np.int64))
     if types.is_timestamp(kind) or types.is_date(kind):
-        return time_points(column, what.removeprefix("column "))[0]
+        return time_points(column, described.removeprefix("column "))[0]
     if types.is_dictionary(kind):
-        return _dictionary(column, what)
+        return _dictionary(column, described)
     if _is_text(kind):
         return _texts(pc.cast(column, pa.large_string()))
-    raise DataError(f"{what} has the type {kind}; cast it to a number or to text")
+    raise DataError(f"{described} has the type {kind}; cast it to a number or to text")
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -351,7 +353,7 @@ def _texts(column: pa.ChunkedArray) -> Coded:
     return Coded(Texts(coded.dictionary), coded.indices.to_numpy().astype(np.int64))
 
 
-def _dictionary(column: pa.ChunkedArray, what: str) -> Column:
+def _dictionary(column: pa.ChunkedArray, described: str) -> Column:
     if not column.num_chunks:
         return Coded([], np.empty(0, np.int64))
     whole = column.unify_dictionaries()
@@ -359,14 +361,14 @@ def _dictionary(column: pa.ChunkedArray, what: str) -> Column:
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks], dtype=np.int64)
     if _is_text(dictionary.type) and not dictionary.null_count:
         return Coded(Texts(pc.cast(dictionary, pa.large_string())), codes)
-    values = argument_column(pa.chunked_array([dictionary]), what)
+    values = argument_column(pa.chunked_array([dictionary]), described)
     if isinstance(values, Coded):
         return Coded(values.values, values.codes[codes])
     return values[codes]
 
 
 def time_points(
-    column: pa.ChunkedArray, what: str, missing: int | None = None, *, live: bool = False
+    column: pa.ChunkedArray, described: str, missing: int | None = None, *, live: bool = False
 ) -> tuple[Integers, Booleans]:
     """A column of times as whole numbers, and which of them are.
 
@@ -375,7 +377,7 @@ def time_points(
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return time_points(pc.cast(column, kind.value_type), what, missing, live=live)
+        return time_points(pc.cast(column, kind.value_type), described, missing, live=live)
     known, gaps = np.ones(len(column), np.bool_), None
     if column.null_count:
         known, gaps = column.is_valid().to_numpy(), column.is_null().to_numpy()
@@ -395,13 +397,15 @@ def time_points(
             known &= ~fractions
         elif fractions.any():
             first = exact[int(np.argmax(fractions))].cast(pa.string()).as_py()
-            raise DataError(f"column {what}: {SubSecond(first)}")
+            raise DataError(f"column {described}: {SubSecond(first)}")
     elif _is_text(kind):
-        whole, known = _written(column, known, "" if live else what)
+        whole, known = _written(column, known, "" if live else described)
     elif pa.types.is_null(kind):
         whole = np.zeros(len(column), np.int64)
     else:
-        raise DataError(f"column {what} has the type {kind}; a time is a whole number or a date")
+        raise DataError(
+            f"column {described} has the type {kind}; a time is a whole number or a date"
+        )
     if missing is not None and gaps is not None:
         whole, known = np.where(gaps, missing, whole), known | gaps
     return whole, known
@@ -426,7 +430,7 @@ def _far_time(text: str) -> int | None:
     return None if time is None else max(min(time, FARTHEST + 1), -FARTHEST - 1)
 
 
-def _written(column: pa.ChunkedArray, known: Booleans, what: str) -> tuple[Integers, Booleans]:
+def _written(column: pa.ChunkedArray, known: Booleans, described: str) -> tuple[Integers, Booleans]:
     """Times written as whole numbers, or else as dates or times of ISO 8601.
 
     A fraction of a second is a DataError, if it is said what the column is called.
@@ -435,16 +439,16 @@ def _written(column: pa.ChunkedArray, known: Booleans, what: str) -> tuple[Integ
     plain = pc.match_substring_regex(texts, f"^-?[0-9]{{1,{_PLAIN_DIGITS}}}$").to_numpy(
         zero_copy_only=False
     )
-    found = pc.cast(pc.if_else(pa.array(plain), texts, "0"), pa.int64()).to_numpy()
+    numbers = pc.cast(pc.if_else(pa.array(plain), texts, "0"), pa.int64()).to_numpy()
     if plain.all():
-        return found, known
+        return numbers, known
     coded = texts.dictionary_encode()
     spelled = coded.dictionary.to_pylist()
     read = [_far_time(text) or seconds_of(text) for text in spelled]
-    fraction = next((text for text in spelled if what and has_fraction(text)), None)
+    fraction = next((text for text in spelled if described and has_fraction(text)), None)
     if fraction is not None:
-        raise DataError(f"column {what}: {SubSecond(fraction)}")
+        raise DataError(f"column {described}: {SubSecond(fraction)}")
     codes = coded.indices.to_numpy()
     seconds = np.array([each or 0 for each in read], np.int64)[codes]
     are_dates = np.array([each is not None for each in read])[codes]
-    return np.where(plain, found, seconds), known & (plain | are_dates)
+    return np.where(plain, numbers, seconds), known & (plain | are_dates)

@@ -88,16 +88,16 @@ def read_line(line: str, place: int, gathering: Gathering) -> None:
         time = None if head.retracts or len(fields) < 2 else time_of(fields[1])
         gathering.tell_clock_once(time, place, line)
         return
-    own = None if gathering.ids is None or len(fields) < 2 else field_of(fields.pop())
-    found = head.reason or _understood(head.name, fields, gathering.shapes)
-    if found is None:
+    record_id = None if gathering.ids is None or len(fields) < 2 else field_of(fields.pop())
+    understood = head.reason or _understood(head.name, fields, gathering.shapes)
+    if understood is None:
         gathering.ignore(head.name, 1)
-    elif isinstance(found, str):
-        gathering.set_aside(place, found, line)
-    elif not all(map(fits, found[2])) or (own is not None and not fits(own)):
+    elif isinstance(understood, str):
+        gathering.set_aside(place, understood, line)
+    elif not all(map(fits, understood[2])) or (record_id is not None and not fits(record_id)):
         gathering.set_aside(place, TOO_LARGE, line)
     else:
-        gathering.add_row(*found, place, head.retracts, head.chance, own)
+        gathering.add_row(*understood, place, head.retracts, head.chance, record_id)
 
 
 def _understood(

@@ -21,7 +21,12 @@ from cernis.kernels.array_types import Booleans, Integers
 from cernis.records.arrow_arrays import as_arrow, as_numpy
 from cernis.records.fields import delimited, plain_text, times_of, typed
 from cernis.records.gathering import CLOCK, NO_CHANCE, NO_TIME, Gathering
-from cernis.records.probabilities import Told, lines_with_probability, text_of, told_apart
+from cernis.records.probabilities import (
+    ProbableLines,
+    lines_with_probability,
+    probable_lines,
+    text_of,
+)
 from cernis.records.record_columns import (
     INFINITE,
     Form,
@@ -83,20 +88,20 @@ def _read_block(text: bytes, place: int, gathering: Gathering) -> int:
     Lines with a probability are taken in without it, apart from the others.
     """
     whole = _Block(text, place, gathering)
-    told = lines_with_probability(text, whole.starts)
-    if told is None:
+    has_probability = lines_with_probability(text, whole.starts)
+    if has_probability is None:
         whole.read()
         return whole.count
     places = place + np.arange(whole.count)
-    if not told.all():
-        _Block(text_of(whole.lines, ~told), places[~told], gathering).read()
-    rows = np.flatnonzero(told)
-    apart = told_apart(whole.lines.take(as_arrow(rows)))
+    if not has_probability.all():
+        _Block(text_of(whole.lines, ~has_probability), places[~has_probability], gathering).read()
+    rows = np.flatnonzero(has_probability)
+    apart = probable_lines(whole.lines.take(as_arrow(rows)))
     bad = (apart.chances < 0) | (apart.chances > 1)
     whole.set_aside(rows[bad], NO_CHANCE)
     if bad.any():
         rows = rows[~bad]
-        apart = told_apart(whole.lines.take(as_arrow(rows)))
+        apart = probable_lines(whole.lines.take(as_arrow(rows)))
     if len(rows):
         _Block(apart.text, places[rows], gathering, apart).read()
     return whole.count
@@ -128,15 +133,15 @@ def _grouped(text: bytes, starts: Integers) -> tuple[Integers, Integers]:
     words = np.ndarray((len(text),), "<u8", text + bytes(_WORD), strides=(1,))
     word, ended = _up_to_bar(words[starts])
     codes = _numbered(word)
-    for at in range(_WORD, _LONGEST_NAME, _WORD):
+    for offset in range(_WORD, _LONGEST_NAME, _WORD):
         rows = np.flatnonzero(~ended)
         if not len(rows):
             break
-        word, ended[rows] = _up_to_bar(words[np.minimum(starts[rows] + at, len(text) - 1)])
-        own = _numbered(word)
+        word, ended[rows] = _up_to_bar(words[np.minimum(starts[rows] + offset, len(text) - 1)])
+        numbers = _numbered(word)
         # What goes on gets numbers above those of all names that have ended.
-        count, least = int(own.max()) + 1, int(codes.max()) + 1
-        codes[rows] = least + codes[rows] * count + own
+        count, least = int(numbers.max()) + 1, int(codes.max()) + 1
+        codes[rows] = least + codes[rows] * count + numbers
         codes = _numbered(codes)
     small = codes.astype(np.int16) if int(codes.max()) < 1 << 15 else codes
     return np.argsort(small, kind="stable"), np.append(0, np.cumsum(np.bincount(codes)))
@@ -162,11 +167,15 @@ class _Block:
     """The lines of a block, and what becomes of them."""
 
     def __init__(
-        self, text: bytes, places: int | Integers, gathering: Gathering, told: Told | None = None
+        self,
+        text: bytes,
+        places: int | Integers,
+        gathering: Gathering,
+        probable: ProbableLines | None = None,
     ) -> None:
         self._text = text
         self._places = places
-        self._told = told
+        self._probable = probable
         self._gathering = gathering
         self._data = np.frombuffer(text, np.uint8)
         self._ends = np.flatnonzero(self._data == _NEWLINE)
@@ -217,8 +226,8 @@ class _Block:
 
     def _line(self, row: int) -> str:
         line = self._text[self.starts[row] : self._ends[row]]
-        if self._told is not None:
-            line = self._told.written[row].as_py() + b"::" + line
+        if self._probable is not None:
+            line = self._probable.written[row].as_py() + b"::" + line
         return line.decode("utf-8", "replace").rstrip("\r")
 
     def _one_by_one(self, rows: Integers) -> None:
@@ -239,7 +248,7 @@ class _Block:
             return
         head = heading(self._text[start:bar].decode("utf-8", "replace"))
         shapes = self._gathering.shapes
-        if head.reason or (self._told is not None and b"::" in self._text[start:bar]):
+        if head.reason or (self._probable is not None and b"::" in self._text[start:bar]):
             self.set_aside(rows, head.reason or NO_CHANCE)
         elif shapes.is_nested(head.name):
             self._one_by_one(rows)
@@ -267,12 +276,12 @@ class _Block:
         """Take in lines of one name by their number of fields."""
         bars = as_numpy(pc.count_substring(self.lines.take(as_arrow(rows)), b"|"))
         for count in np.unique(bars).tolist():
-            own = rows[bars == count]
+            lines = rows[bars == count]
             form = self._gathering.shapes.of_fields(head.name, count + 1 - self._more)
             if not isinstance(form, Form):
-                self.set_aside(own, form or TOO_FEW)
-            elif not self._take(own, form, head.retracts):
-                self._take_carefully(own, form, head.retracts)
+                self.set_aside(lines, form or TOO_FEW)
+            elif not self._take(lines, form, head.retracts):
+                self._take_carefully(lines, form, head.retracts)
 
     def _take(self, rows: Integers, form: Form, retracts: bool) -> bool:
         """Take in lines, if they have as many fields as the form says and their times are whole."""
@@ -307,7 +316,7 @@ class _Block:
         ]
         flags = np.ones(len(rows), np.bool_) if retracts else None
         places = rows + self._places if isinstance(self._places, int) else self._places[rows]
-        chances = None if self._told is None else self._told.chances[rows]
+        chances = None if self._probable is None else self._probable.chances[rows]
         ids = typed(table.columns[-1]) if self._more else None
         part = RecordColumns(form, times, columns, places, flags, chances=chances, ids=ids)
         self._gathering.add(part, lambda row: self._line(int(rows[row])))

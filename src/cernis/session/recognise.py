@@ -135,8 +135,10 @@ def remarks(records: Records, plan: Plan) -> list[str]:
     for form, own in records.relations.items():
         names = [] if form.kind is Kind.EVENT else ["the value"]
         names += [f"argument {at + 1}" for at in range(form.relation.arity)]
-        for name, column, reckoned in zip(names, own.columns, shapes.reckoned(form), strict=True):
-            if reckoned and isinstance(column, Coded):
+        for name, column, is_numeric in zip(
+            names, own.columns, shapes.numeric_columns(form), strict=True
+        ):
+            if is_numeric and isinstance(column, Coded):
                 is_text = np.array([not isinstance(v, int | float) for v in column.values])
                 count = int(is_text[column.codes].sum()) if len(is_text) else 0
                 if count:

@@ -118,7 +118,7 @@ class Rows:
         return Rows(self.length, {**self.columns, **more}, self.times, self.mask)
 
     @property
-    def at(self) -> Integers:
+    def points(self) -> Integers:
         """The time-points row by row."""
         assert self.times is not None
         return self.times.expanded(self.length)

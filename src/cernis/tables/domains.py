@@ -45,13 +45,13 @@ class Texts(Sequence[Value]):
         return len(self.array)
 
     @overload
-    def __getitem__(self, at: int) -> Value: ...
+    def __getitem__(self, index: int) -> Value: ...
     @overload
-    def __getitem__(self, at: slice) -> list[Value]: ...
-    def __getitem__(self, at: int | slice) -> Value | list[Value]:
+    def __getitem__(self, index: slice) -> list[Value]: ...
+    def __getitem__(self, index: int | slice) -> Value | list[Value]:
         if self._list is None:
             self._list = self.array.to_pylist()
-        return self._list[at]
+        return self._list[index]
 
     def __iter__(self) -> Iterator[Value]:
         return iter(self[:])
@@ -142,27 +142,27 @@ class Domain:
     def code(self, value: Value) -> int:
         """The code of a value, which is added if it is new."""
         index: dict[Any, int] = self._fractions if isinstance(value, float) else self._codes
-        found = index.get(value)
-        if found is None:
-            found = index[value] = len(self.values)
+        code = index.get(value)
+        if code is None:
+            code = index[value] = len(self.values)
             self.values.append(value)
             if type(value) is int and 0 <= value - self._low < len(self._table):
-                self._table[value - self._low] = found
-        return found
+                self._table[value - self._low] = code
+        return code
 
     def encode(self, values: Iterable[Value]) -> Integers:
         """The codes of values one by one."""
         if isinstance(values, Texts):
             return self._encode_texts(values.array)
-        given = values if isinstance(values, list) else list(values)
-        kinds = set(map(type, given))
+        listed = values if isinstance(values, list) else list(values)
+        kinds = set(map(type, listed))
         if kinds - {float} and kinds - {int, str}:
-            return np.fromiter(map(self.code, given), np.int64, len(given))
+            return np.fromiter(map(self.code, listed), np.int64, len(listed))
         index = self._fractions if float in kinds else self._codes
-        codes = list(map(index.get, given))
+        codes = list(map(index.get, listed))
         if None in codes:
-            self._add([v for v, c in zip(given, codes, strict=True) if c is None], index)
-            codes = list(map(index.get, given))
+            self._add([v for v, c in zip(listed, codes, strict=True) if c is None], index)
+            codes = list(map(index.get, listed))
         return np.array(codes, np.int64)
 
     def _add(self, values: list[Value], index: dict[Any, int]) -> None:
@@ -187,13 +187,15 @@ class Domain:
     def _look_up(self, texts: pa.LargeStringArray) -> Integers:
         known, codes = self._known_texts()
         places = pc.index_in(texts, value_set=known)
-        found = np.full(len(texts), -1, np.int64)
+        codes_of_texts = np.full(len(texts), -1, np.int64)
         is_known = places.is_valid().to_numpy(zero_copy_only=False)
-        found[is_known] = codes[places.drop_null().to_numpy()]
+        codes_of_texts[is_known] = codes[places.drop_null().to_numpy()]
         new = np.flatnonzero(~is_known)
         if len(new):
-            found[new] = [self.code(text) for text in texts.take(pa.array(new)).to_pylist()]
-        return found
+            codes_of_texts[new] = [
+                self.code(text) for text in texts.take(pa.array(new)).to_pylist()
+            ]
+        return codes_of_texts
 
     def _known_texts(self) -> tuple[pa.LargeStringArray, Integers]:
         if self._texts is None or self._texts[2] != len(self.values):

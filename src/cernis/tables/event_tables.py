@@ -74,13 +74,13 @@ class EventTable:
 
 def by_entity(arguments: list[Array], domains: list[Domain | None], times: Integers) -> EventTable:
     """Rows in the order of time as a table sorted by entity and time."""
-    own = next((at for at, domain in enumerate(domains) if domain is not None), None)
-    if own is None or not len(times):
+    position = next((place for place, domain in enumerate(domains) if domain is not None), None)
+    if position is None or not len(times):
         return EventTable(arguments, domains, times)
-    codes = np.ascontiguousarray(arguments[own])
+    codes = np.ascontiguousarray(arguments[position])
     if ascending(codes):
         return EventTable(arguments, domains, times)
-    domain = domains[own]
+    domain = domains[position]
     assert domain is not None
     size = len(domain)
     if size > 4 * len(times) + 65_536:
@@ -88,7 +88,8 @@ def by_entity(arguments: list[Array], domains: list[Domain | None], times: Integ
         return EventTable([column[order] for column in arguments], domains, times[order])
     rank, first = ranks(codes, size)
     columns = [
-        spread(first) if at == own else placed(column, rank) for at, column in enumerate(arguments)
+        spread(first) if place == position else placed(column, rank)
+        for place, column in enumerate(arguments)
     ]
     return EventTable(columns, domains, placed(times, rank))
 
@@ -150,8 +151,10 @@ def distinct_rows(arguments: list[Array], starts: Integers, ends: Integers) -> I
     """
     starts, ends = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
     majors = [np.zeros(1, np.int64)] if not len(starts) else [np.zeros_like(ends)]
-    majors += [np.ascontiguousarray(own) for own in arguments if own.dtype == np.int64]
-    major = next((own for own in majors if len(own) == len(ends) and in_order(own, ends)), None)
+    majors += [np.ascontiguousarray(column) for column in arguments if column.dtype == np.int64]
+    major = next(
+        (column for column in majors if len(column) == len(ends) and in_order(column, ends)), None
+    )
     if major is None:
         first = first_rows([*arguments, starts, ends])
         return None if len(first) == len(ends) else first
@@ -162,7 +165,7 @@ def distinct_rows(arguments: list[Array], starts: Integers, ends: Integers) -> I
     tied = same.copy()
     tied[:-1] |= same[1:]
     places = np.flatnonzero(tied)
-    first = first_rows([*(own[places] for own in arguments), starts[places], ends[places]])
+    first = first_rows([*(column[places] for column in arguments), starts[places], ends[places]])
     if len(first) == len(places):
         return None
     tied[places[first]] = False
@@ -203,17 +206,17 @@ class TimeIndex:
 
     def find(self, columns: list[Array], times: Integers) -> tuple[Integers, Integers]:
         """All matches: the row asked for, and the row of the table, in the order asked."""
-        found = self._rows.find(self._keys(columns, times))
+        groups = self._rows.find(self._keys(columns, times))
         if self._is_unique:
-            rows = np.flatnonzero(found >= 0)
-            places = found[rows]
+            rows = np.flatnonzero(groups >= 0)
+            places = groups[rows]
             return rows, places if self._order is None else self._order[places]
-        low = self._first[found]
-        counts = np.where(found >= 0, self._first[found + 1] - low, 0)
+        low = self._first[groups]
+        counts = np.where(groups >= 0, self._first[groups + 1] - low, 0)
         bounded(int(counts.sum()))
         rows = np.repeat(np.arange(len(times)), counts)
-        behind = np.cumsum(counts) - counts
-        places = np.arange(len(rows)) + np.repeat(low - behind, counts)
+        before = np.cumsum(counts) - counts
+        places = np.arange(len(rows)) + np.repeat(low - before, counts)
         return rows, places if self._order is None else self._order[places]
 
     def exists(self, columns: list[Array], times: Integers) -> Booleans:
@@ -222,8 +225,10 @@ class TimeIndex:
 
     def _keys(self, columns: list[Array], times: Integers) -> Integers:
         """The key of each row; -1 where there can be no match."""
-        own = self._number(columns, len(times))
+        numbers = self._number(columns, len(times))
         if self._ranks is not None:
-            at = np.minimum(np.searchsorted(self._ranks, times), len(self._ranks) - 1)
-            return np.where((self._ranks[at] == times) & (own >= 0), own * self._span + at, -1)
-        return time_keys(own, times, self._least, self._span)
+            rank = np.minimum(np.searchsorted(self._ranks, times), len(self._ranks) - 1)
+            return np.where(
+                (self._ranks[rank] == times) & (numbers >= 0), numbers * self._span + rank, -1
+            )
+        return time_keys(numbers, times, self._least, self._span)

@@ -189,13 +189,13 @@ class Finder:
             return np.zeros(length, np.int64)
         if len(columns) == 1:
             return columns[0]
-        if math.prod(own.size for own in self._codings) >= 1 << 62:
+        if math.prod(coding.size for coding in self._codings) >= 1 << 62:
             return np.rec.fromarrays(columns)
         keys = np.zeros(1, np.int64)
         unknown: list[Booleans] = []
-        for column, own in zip(columns, self._codings, strict=True):
-            codes, is_known = own.codes(column)
-            keys = keys * own.size + codes
+        for column, coding in zip(columns, self._codings, strict=True):
+            codes, is_known = coding.codes(column)
+            keys = keys * coding.size + codes
             unknown += [~is_known] if is_known is not None else []
         for mask in unknown:
             # A value that is not there would pass for another's key.

@@ -55,12 +55,12 @@ class Register:
 
     def columns(self, numbers: Integers) -> list[Array]:
         """The codes of combinations."""
-        found: list[Array] = []
+        columns: list[Array] = []
         for numbering in reversed(self._numberings):
             both = numbering.keys[numbers]
             numbers, codes = both >> _HALF, both & ((1 << _HALF) - 1)
-            found.append(codes)
-        return [numbers, *reversed(found)] if self.domains else []
+            columns.append(codes)
+        return [numbers, *reversed(columns)] if self.domains else []
 
     def known(self) -> Integers:
         """The numbers of all combinations that were entered."""

@@ -91,28 +91,28 @@ class Shelf:
         where = self._pool, self._firsts, self._counts, self._reach
         nothing = self._room(0)
         count = int(shelves.find_overlapping(*where, groups, starts, ends, *nothing))
-        found = self._room(count)
+        places = self._room(count)
         if count:
-            shelves.find_overlapping(*where, groups, starts, ends, *found)
-        return found
+            shelves.find_overlapping(*where, groups, starts, ends, *places)
+        return places
 
     def reaching(self, point: int) -> tuple[Integers, Integers]:
         """The places of the intervals that end at a point or after it."""
         where = self._pool, self._firsts, self._counts, self._reach, point
         count = int(shelves.find_reaching(*where, *self._room(0)))
-        found = self._room(count)
+        places = self._room(count)
         if count:
-            shelves.find_reaching(*where, *found)
-        return found
+            shelves.find_reaching(*where, *places)
+        return places
 
     def rows(self, places: Integers) -> list[Array]:
         """The columns of rows."""
         return [self.column(at, places) for at in range(self.width)]
 
-    def column(self, at: int, places: Integers) -> Array:
+    def column(self, index: int, places: Integers) -> Array:
         """One column of rows."""
-        column = self._pool[at].take(places)
-        return np.asarray(column.view(np.float64) if self._is_float[at] else column)
+        column = self._pool[index].take(places)
+        return np.asarray(column.view(np.float64) if self._is_float[index] else column)
 
     def _known(
         self, groups: Integers, starts: Integers, ends: Integers
@@ -178,13 +178,13 @@ class Shelf:
             come[at] = whole if order is None else whole.take(order)
         return groups, come
 
-    def _as_integers(self, at: int, column: Array) -> Integers:
+    def _as_integers(self, index: int, column: Array) -> Integers:
         """A column as the pool keeps it: floats by their bits."""
-        if column.dtype == np.float64 and len(column) and not self._is_float[at]:
-            self._is_float[at] = True
-            own = self._pool[at, : self._used]
+        if column.dtype == np.float64 and len(column) and not self._is_float[index]:
+            self._is_float[index] = True
+            own = self._pool[index, : self._used]
             own[:] = own.astype(np.float64).view(np.int64)
-        if self._is_float[at]:
+        if self._is_float[index]:
             return np.ascontiguousarray(column.astype(np.float64)).view(np.int64)
         return column.astype(np.int64, copy=False)
 

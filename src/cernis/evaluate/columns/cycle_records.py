@@ -151,7 +151,7 @@ class Grounded:
         for cause in self.causes:
             if cause.driver is None:
                 rows = run_steps(cause.steps, None, self.context).settled()
-                self._add(cause, rows, rows.at)
+                self._add(cause, rows, rows.points)
         self._driven()
         self._input()
         self._state()

@@ -289,7 +289,7 @@ class Prover:
         """Rows at whose time the pair may hold, with the literal that it does."""
         own = self._uncertainty.fluents[step.pair.relation]
         chosen, groups, is_whole = candidates(step.pair, rows, own.table)
-        times = rows.at if is_whole else rows.at[chosen]
+        times = rows.points if is_whole else rows.points[chosen]
         table = own.table
         found = locate(groups, times, table.offsets, table.starts, table.ends)
         kept = np.flatnonzero(found >= 0)

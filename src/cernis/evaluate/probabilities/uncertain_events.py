@@ -28,7 +28,7 @@ def evaluate_event(definition: Definition, context: Context, uncertainty: Uncert
         assert isinstance(rule, PointRule)
         assert isinstance(rule.head, Event)
         found = Prover(uncertainty, context).run(rule.steps)
-        times.append(found.rows.at)
+        times.append(found.rows.points)
         proofs.append(found.conjunctions())
         for at, (arg, domain) in enumerate(zip(rule.head.args, domains, strict=True)):
             columns[at].append(head_column(arg, found.rows, domain))

@@ -116,7 +116,7 @@ class UncertainFluent:
         proofs = Prover(self._uncertainty, self._context).run(rule.steps)
         assert isinstance(rule.head, Pair)
         arguments, values = self._projected(rule.head, proofs.rows)
-        return _Points(arguments, values, proofs.rows.at, proofs.conjunctions())
+        return _Points(arguments, values, proofs.rows.points, proofs.conjunctions())
 
     def _projected(self, head: Pair, rows: Rows) -> tuple[list[Array], Integers]:
         arguments = [
@@ -310,7 +310,7 @@ class UncertainFluent:
         chosen, found = finder.all(wanted, rows.length)
         if is_known or rule.kind == "initiation":
             # Only what has been initiated before, or is there by grounding, can be so again.
-            there = since[found] < rows.at[chosen]
+            there = since[found] < rows.points[chosen]
             chosen, found = chosen[there], found[there]
         picked = rows.take(chosen)
         more = {f"<{at}>": Column(known[at], self._domains[at], found)
@@ -319,7 +319,7 @@ class UncertainFluent:
         filled = tuple(a if at in bound else Variable(f"<{at}>") for at, a in enumerate(args))
         head = Pair(rule.head.relation, filled, rule.head.value)
         arguments, values = self._projected(head, picked)
-        return _Points(arguments, values, picked.at, proofs.conjunctions().take(chosen))
+        return _Points(arguments, values, picked.points, proofs.conjunctions().take(chosen))
 
     # -- pairs ------------------------------------------------------------------------------
 

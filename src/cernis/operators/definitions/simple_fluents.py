@@ -302,7 +302,7 @@ class SimpleFluent:
     def _points(self, rule: PointRule, rows: Rows) -> Points:
         rows = rows.settled()
         assert isinstance(rule.head, Pair)
-        return self._project(rule.head, rows, rows.at)
+        return self._project(rule.head, rows, rows.points)
 
     def _project(self, head: Pair, rows: Rows, times: Integers) -> Points:
         arguments = [
@@ -380,7 +380,7 @@ class SimpleFluent:
         chosen, found = in_ranges(*(ranges or self._ranges(rule.head, rows, instances)))
         if is_known or rule.kind == "initiation":
             # Only what has been initiated before, or is there by grounding, can be so again.
-            there = instances.since[found] < rows.at[chosen]
+            there = instances.since[found] < rows.points[chosen]
             chosen, found = chosen[there], found[there]
         picked = rows.take(chosen)
         more = {}
@@ -390,7 +390,7 @@ class SimpleFluent:
         picked = picked.with_columns(more)
         filled = tuple(arg if at in bound else Variable(f"<{at}>") for at, arg in enumerate(args))
         head = Pair(rule.head.relation, filled, rule.head.value)
-        return self._project(head, picked, picked.at)
+        return self._project(head, picked, picked.points)
 
     def _bound_positions(self, head: Pair, rows: Rows) -> list[int]:
         return [
@@ -426,14 +426,14 @@ class SimpleFluent:
         begun = stacked(
             [*initiations, Points(carried.arguments, carried.values, long_ago)], self._no_points()
         )
-        chosen, ended = first_ends(*self._keyed(rule.head, rows, begun), rows.at, begun.times)
+        chosen, ended = first_ends(*self._keyed(rule.head, rows, begun), rows.points, begun.times)
         picked = rows.take(ended)
         more = {
             f"<{at}>": Column(column[chosen], self.domains[at])
             for at, column in enumerate(begun.arguments)
         }
         head = replace(rule.head, args=tuple(Variable(name) for name in more))
-        return self._project(head, picked.with_columns(more), picked.at)
+        return self._project(head, picked.with_columns(more), picked.points)
 
     def _keyed(self, head: Pair, rows: Rows, begun: Points) -> tuple[Integers, Integers]:
         """Numbers for the bound arguments of a head, and for the same arguments of initiations."""

@@ -44,7 +44,7 @@ def _fired(
 ) -> EventTable:
     assert isinstance(rule.head, Event)
     rows = fired(rule, relation, domains, context).settled()
-    return EventTable(_head(rule.head, rows, domains), domains, rows.at)
+    return EventTable(_head(rule.head, rows, domains), domains, rows.points)
 
 
 def _head(head: Event, rows: Rows, domains: list[Domain | None]) -> list[Array]:
@@ -70,13 +70,13 @@ def _ended(rule: Match, context: Context) -> list[Rows]:
     found = matches(rule.part, context)
     if context.edge == context.start:
         return found
-    return [rows.where(rows.at > context.edge).settled() for rows in found]
+    return [rows.where(rows.points > context.edge).settled() for rows in found]
 
 
 def _occurring(rule: Match, rows: Rows, domains: list[Domain | None]) -> EventTable:
     """The occurrences of a head; where one of its arguments has no value there is none."""
     rows = _with_values([arg for arg in rule.head.args if _is_computed(arg)], rows)
-    return EventTable(_head(rule.head, rows, domains), domains, rows.at, starts_of(rows))
+    return EventTable(_head(rule.head, rows, domains), domains, rows.points, starts_of(rows))
 
 
 def _is_computed(arg: Term) -> bool:

@@ -101,9 +101,9 @@ def _last(step: Join, rows: Rows, count: int, context: Context) -> Booleans:
     shared = [name for name in step.left.names if name in step.right.names]
     groups, _, size = shared_groups(rows, rows, shared, context)
     last = np.full(size, np.iinfo(np.int64).min)
-    np.maximum.at(last, groups, rows.at)
+    np.maximum.at(last, groups, rows.points)
     kept = np.zeros(count, np.bool_)
-    kept[_which(rows)[rows.at == last[groups]]] = True
+    kept[_which(rows)[rows.points == last[groups]]] = True
     return kept
 
 

@@ -124,7 +124,7 @@ class Ordered:
 
 def ordered(rows: Rows, groups: Integers, size: int) -> Ordered:
     """Matches in the order of groups, ends and starts; equal ones in any order."""
-    starts, ends = starts_of(rows), rows.at
+    starts, ends = starts_of(rows), rows.points
     ends = np.ascontiguousarray(ends)
     points = are_points(rows)
     starts = ends if points else np.ascontiguousarray(starts)
@@ -157,7 +157,7 @@ def _in(
 
 def mirrored(rows: Rows) -> Rows:
     """When matches are if time runs backwards."""
-    starts = Column(-rows.at)
+    starts = Column(-rows.points)
     ends = starts if are_points(rows) else Column(-starts_of(rows))
     return Rows(rows.length, {START: starts}, ends)
 
@@ -268,7 +268,7 @@ def arrival_ranks(matches: Sequence[Rows], names: Sequence[str]) -> Integers:
             for rows in matches
         ]))  # fmt: skip
     starts = np.concatenate([starts_of(rows) for rows in matches])
-    ends = np.concatenate([rows.at for rows in matches])
+    ends = np.concatenate([rows.points for rows in matches])
     order = np.lexsort((*keys, starts, ends))
     found = np.empty(len(order), np.int64)
     found[order] = np.arange(len(order))
@@ -302,5 +302,5 @@ def _ranked_together(columns: list[Column], lengths: list[int]) -> list[Integers
 def once(rows: Rows, names: Iterable[str]) -> Rows:
     """Matches of the same values on the same interval as one."""
     columns = [rows.columns[n].expanded(rows.length) for n in names if n in rows.columns]
-    first = first_rows([*columns, starts_of(rows), rows.at])
+    first = first_rows([*columns, starts_of(rows), rows.points])
     return rows if len(first) == rows.length else rows.take(first)

@@ -183,7 +183,7 @@ class Sides:
     ) -> tuple[Integers, Integers]:
         places, triggers = match.pairs(
             relation, self.limit, groups, _contiguous(starts_of(rows)),
-            _contiguous(rows.at), least, others.offsets, others.starts, others.ends,
+            _contiguous(rows.points), least, others.offsets, others.starts, others.ends,
         )  # fmt: skip
         return others.rows(places), triggers
 
@@ -203,7 +203,7 @@ class Sides:
     ) -> tuple[Integers, Integers]:
         places = match.latest(
             self.how.relation, self.limit, strict, groups, _contiguous(starts_of(rows)),
-            _contiguous(rows.at), least, others.offsets, others.starts, others.ends,
+            _contiguous(rows.points), least, others.offsets, others.starts, others.ends,
         )  # fmt: skip
         triggers = np.flatnonzero(places >= 0)
         return others.rows(places[triggers]), triggers
@@ -268,7 +268,7 @@ def _by_start(others: Ordered) -> tuple[Integers, Ordered]:
 
 
 def _edge(rows: Rows, edge: int) -> Integers:
-    return rows.at if edge else starts_of(rows)
+    return rows.points if edge else starts_of(rows)
 
 
 def _contiguous(values: Integers) -> Integers:
@@ -288,7 +288,9 @@ def _combined(step: Join, left: Rows, right: Rows, lefts: Integers, rights: Inte
     columns = {**other.columns, **one.columns}
     if step.operator in ("and", "par"):
         starts = Column(np.minimum(starts_of(one), starts_of(other)))
-        return Rows(one.length, {**columns, START: starts}, Column(np.maximum(one.at, other.at)))
+        return Rows(
+            one.length, {**columns, START: starts}, Column(np.maximum(one.points, other.points))
+        )
     if step.operator in ("during", "finishes"):
         return Rows(one.length, {**columns, START: other.columns[START]}, other.times)
     return Rows(one.length, {**columns, START: one.columns[START]}, other.times)
@@ -418,7 +420,7 @@ def _arrivals(
 
 
 def _all_ends(matches: list[Rows]) -> Integers:
-    return np.concatenate([rows.at for rows in matches])
+    return np.concatenate([rows.points for rows in matches])
 
 
 def _all_starts(matches: list[Rows]) -> Integers:
@@ -467,7 +469,7 @@ def _most(step: Join, left: Rows, absent: list[Rows], context: Context) -> Integ
     """
     if step.absent is None:
         return _NONE
-    points = -_contiguous(left.at)
+    points = -_contiguous(left.points)
     bounds = [_latest_start(step.absent, left, points, own, context, True) for own in absent]
     most: Integers = -np.maximum.reduce(bounds)
     return most
@@ -522,7 +524,7 @@ def _without(
     """The pairs with nothing absent in between, where that depends on both of the two."""
     assert step.absent is not None
     rows = _combined(step, left, right, lefts, rights)
-    gap_starts, gap_ends = left.at[lefts], starts_of(right)[rights]
+    gap_starts, gap_ends = left.points[lefts], starts_of(right)[rights]
     blocked = np.zeros(rows.length, np.bool_)
     for others in absent:
         if step.absent.around:

@@ -165,7 +165,7 @@ def refined(around: Around, rows: Rows, context: Context) -> Rows:
         columns = {name: column for name, column in found.columns.items() if name != END}
         return Rows(found.length, columns, found.times)
     assert isinstance(around, Longest)
-    short = compared("=<", rows.at - starts_of(rows), reckon(around.duration, rows))
+    short = compared("=<", rows.points - starts_of(rows), reckon(around.duration, rows))
     return rows.where(np.broadcast_to(short, rows.length)).settled()
 
 
@@ -186,6 +186,6 @@ def _first_part(step: Join | Refine, part: StepUse, context: Context) -> list[Ro
 def _joined(step: Join, context: Context) -> list[Rows]:
     left, right = _first_part(step, step.left, context), matches(step.right, context)
     if id(step) in context.leftover:
-        right = [rows.where(rows.at > context.edge).settled() for rows in right]
+        right = [rows.where(rows.points > context.edge).settled() for rows in right]
     absent = [] if step.absent is None else matches(step.absent.part, context)
     return joined(step, left, right, absent, context, refined)

@@ -191,9 +191,9 @@ class Loaded:
             self.slices[number] = sliced(self.plan, self.stage(number))
         return self.slices[number]
 
-    def reckoned(self, form: Form) -> list[bool]:
+    def numeric_columns(self, form: Form) -> list[bool]:
         """Which columns are numeric: rules compare or compute with their values."""
-        return self.shapes.reckoned(form)
+        return self.shapes.numeric_columns(form)
 
 
 @lru_cache(maxsize=4)

@@ -232,8 +232,8 @@ def report_of(records: Records, job: Job) -> dict[str, Any]:
     used = sum(_used(part) for part in records.relations.values())
     texts = {}
     for form, part in records.relations.items():
-        for at, reckoned in enumerate(job.loaded.reckoned(form)):
-            if reckoned:
+        for at, is_numeric in enumerate(job.loaded.numeric_columns(form)):
+            if is_numeric:
                 texts[form, at] = (_text_count(part, at), _used(part))
     return {
         "records": records.count, "used": used, "ignored": records.ignored,
