@@ -11,7 +11,7 @@ import cernis
 from cernis.program import Program
 from cernis.records import text_records as text_reader
 from cernis.records.gathering import Gathering
-from cernis.records.record_columns import INFINITE, Kind, Records
+from cernis.records.record_columns import INFINITE, RecordKind, Records
 from cernis.records.record_shapes import Shapes
 from cernis.records.text_lines import field_of, read_line
 from cernis.records.text_records import read_stream, read_text
@@ -45,7 +45,7 @@ def test_the_three_kinds_of_records(program: Program) -> None:
         3: ("near/2", (9, 4, 8), ("true", "v1", "v2"), None),
         4: ("zero/0", (1, 1), (), None),
     }
-    assert {form.kind for form in found.relations} == set(Kind)
+    assert {form.kind for form in found.relations} == set(RecordKind)
     assert (found.count, found.used, found.set_aside, found.ignored) == (4, 4, [], {})
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from cernis.kernels.intervals.stretches import cut, cut_plain, lie_in
-from cernis.tables.shelves import Shelf
+from cernis.tables.shelves import GroupedRows
 
 Row = tuple[float, ...]
 
 
-def _rows(shelf: Shelf, places: tuple[np.ndarray, np.ndarray]) -> list[Row]:
+def _rows(shelf: GroupedRows, places: tuple[np.ndarray, np.ndarray]) -> list[Row]:
     columns = [column.tolist() for column in shelf.rows(places[0])]
     return list(zip(places[1].tolist(), *columns, strict=True))
 
@@ -29,7 +29,7 @@ def _some_stretches(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
 def test_a_shelf_is_a_list_of_rows_by_group_and_time(seed: int) -> None:
     rng = np.random.default_rng(seed)
     has_intervals = bool(seed % 2)
-    shelf, model = Shelf(3, has_intervals), list[Row]()
+    shelf, model = GroupedRows(3, has_intervals), list[Row]()
     for step in range(30):
         count = int(rng.integers(0, 40 if seed % 3 else 400))
         groups, times = rng.integers(0, 8, count), rng.integers(0, 100, count)
@@ -56,7 +56,9 @@ def test_a_shelf_is_a_list_of_rows_by_group_and_time(seed: int) -> None:
         assert len(shelf) == len(model)
 
 
-def _ask(shelf: Shelf, model: list[Row], has_intervals: bool, rng: np.random.Generator) -> None:
+def _ask(
+    shelf: GroupedRows, model: list[Row], has_intervals: bool, rng: np.random.Generator
+) -> None:
     asked = _some_stretches(rng)
     stretches = list(zip(*(column.tolist() for column in asked), strict=True))
     found = _rows(shelf, shelf.within(*asked))

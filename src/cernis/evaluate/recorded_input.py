@@ -12,7 +12,7 @@ from cernis.evaluate.query_loop import Admitted, Encoding
 from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array
 from cernis.operators.intervals.pieces import Piece
-from cernis.records.encoded_input import Input, InputEvents, InputFluent
+from cernis.records.encoded_input import EncodedInput, InputEvents, InputFluent
 from cernis.tables.event_tables import EventTable, by_entity
 
 _NONE = np.empty(0, np.int64)
@@ -25,17 +25,17 @@ class RecordedInput:
         self._tick = tick
         self._in_time = in_time
         self._naming = frozenset(naming)
-        self._given = Input({}, {}, {}, tick)
+        self._given = EncodedInput({}, {}, {}, tick)
         self._happened: dict[Relation, EventTable] = {}
         self._named: dict[Relation, Array] = {}
 
-    def take(self, given: Input) -> None:
+    def take(self, given: EncodedInput) -> None:
         """Let these be the records from now on."""
         self._given = given
         self._named = {}
 
     @property
-    def whole(self) -> Input:
+    def whole(self) -> EncodedInput:
         """All records, whatever the window."""
         return self._given
 

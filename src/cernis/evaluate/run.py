@@ -20,7 +20,7 @@ from cernis.operators.measuring import Profile
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
-from cernis.records.encoded_input import Encoder, Input, read_tables
+from cernis.records.encoded_input import EncodedInput, Encoder, read_tables
 from cernis.records.seen_forms import see_records
 from cernis.records.text_records import Records
 
@@ -63,7 +63,7 @@ class Run(QueryLoop):
         return self._run(self.encoder.encode_records(records), start, end, window, step, on_query)
 
     def _run(
-        self, given: Input, start: int | None, end: int | None, window: int | None,
+        self, given: EncodedInput, start: int | None, end: int | None, window: int | None,
         step: int | None, on_query: OnQuery | None,
     ) -> Answer:  # fmt: skip
         first = given.first if start is None else start + self.tick

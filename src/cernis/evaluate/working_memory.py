@@ -23,9 +23,9 @@ from cernis.records.record_columns import (
     FUTURE,
     INFINITE,
     TOO_LATE,
-    Form,
-    Kind,
     RecordColumns,
+    RecordForm,
+    RecordKind,
     Records,
     SetAside,
     one_below_the_other,
@@ -94,7 +94,7 @@ class Memory:
         self.stores = stores
         self._has_chances = has_chances
         self._tick = tick
-        self.pending: dict[Form, list[RecordColumns]] = {}
+        self.pending: dict[RecordForm, list[RecordColumns]] = {}
         """What waits for its time, or for the next query."""
         self._records = Records()
         self.counts = Counts()
@@ -186,7 +186,7 @@ class Memory:
         for form, part in records.relations.items():
             if retracts:
                 part.retracts = np.ones(len(part), np.bool_)
-            self.has_points |= form.kind is Kind.POINT
+            self.has_points |= form.kind is RecordKind.POINT
             self.pending.setdefault(form, []).append(part)
 
     def admit(self, window: Window, start: int) -> dict[Relation, Admitted]:
@@ -243,7 +243,7 @@ class Memory:
         self.counts.too_late += [_aside(part, row, TOO_LATE) for row in shown.tolist()]
         return part.take(~late)
 
-    def _changed(self, form: Form, part: RecordColumns) -> Admitted:
+    def _changed(self, form: RecordForm, part: RecordColumns) -> Admitted:
         """Enter records, and take back what is to be."""
         if part.ids is not None:
             return self._changed_by_id(form, part)
@@ -265,7 +265,7 @@ class Memory:
         store.exchange(places, groups, come)
         return Admitted(come, gone, groups, fresh)
 
-    def _changed_by_id(self, form: Form, part: RecordColumns) -> Admitted:
+    def _changed_by_id(self, form: RecordForm, part: RecordColumns) -> Admitted:
         """Enter records that have ids, and take back what is to be."""
         store = self.stores[form.relation]
         ledger = self.ledgers.setdefault(form.relation, Ledger())
@@ -286,14 +286,14 @@ class Memory:
         store.exchange(places, groups, come)
         return Admitted(come, gone, groups, fresh)
 
-    def _rows(self, form: Form, part: RecordColumns) -> Rows:
+    def _rows(self, form: RecordForm, part: RecordColumns) -> Rows:
         store = self.stores[form.relation]
-        if form.kind is Kind.EVENT:
+        if form.kind is RecordKind.EVENT:
             arguments = [encoded(*each) for each in zip(part.columns, store.domains, strict=True)]
             return Rows(arguments, [part.times[1], *self._chances(part)])
         domains = [store.value_domain, *store.domains]
         values, *arguments = [encoded(*each) for each in zip(part.columns, domains, strict=True)]
-        is_point = form.kind is Kind.POINT
+        is_point = form.kind is RecordKind.POINT
         ends = part.times[1] + self._tick if is_point else part.times[2]
         columns = [part.times[1], ends, values, np.full(len(part), int(is_point))]
         return Rows(arguments, [*columns, *self._chances(part)])

@@ -1,8 +1,8 @@
 """Arithmetic and comparisons of numbers by column, exact for whole numbers of 64 bits.
 
 Numbers of one form are an array, of whole numbers or of floats, in which what is no number is
-numpy's nan. Numbers of several forms are `Numbers`: what is done with them is done form by form.
-A whole number of more than 64 bits is marked as such, so that who asked for it can refuse it.
+numpy's nan. Numbers of several forms are `NumericValues`: what is done with them is done form by
+form. A whole number of more than 64 bits is marked as such, so that who asked for it can refuse it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 
 from cernis.kernels.array_types import Array, Booleans
 from cernis.knowledge.resolution.prolog_arithmetic import EARTH
-from cernis.tables.domains import EXACT, FRACTION, NO_NUMBER, OVERFLOW, WHOLE, Numbers
+from cernis.tables.domains import EXACT, FRACTION, NO_NUMBER, OVERFLOW, WHOLE, NumericValues
 
-Numeric: TypeAlias = Array | Numbers
+Numeric: TypeAlias = Array | NumericValues
 Operation: TypeAlias = Callable[..., Numeric]
 
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
@@ -28,26 +28,26 @@ _BITS = 64
 # -- several forms ---------------------------------------------------------------------------
 
 
-def as_numbers(values: Numeric, length: int) -> Numbers:
+def as_numbers(values: Numeric, length: int) -> NumericValues:
     """Numbers of any form row by row, one for all rows repeated."""
-    if isinstance(values, Numbers):
+    if isinstance(values, NumericValues):
         return values if len(values) == length else values.take(np.zeros(length, np.int64))
     values = np.broadcast_to(values, length)
     if values.dtype.kind != "f":
         kinds = np.full(length, WHOLE, np.uint8)
-        return Numbers(kinds, values.astype(np.int64), np.full(length, np.nan))
+        return NumericValues(kinds, values.astype(np.int64), np.full(length, np.nan))
     kinds = np.where(np.isnan(values), NO_NUMBER, FRACTION).astype(np.uint8)
-    return Numbers(kinds, np.zeros(length, np.int64), values.astype(np.float64))
+    return NumericValues(kinds, np.zeros(length, np.int64), values.astype(np.float64))
 
 
 def rows_at(values: Numeric, length: int, rows: Array) -> Numeric:
     """The numbers of some of so many rows; the one number, if it is the same for all."""
-    if isinstance(values, Numbers):
+    if isinstance(values, NumericValues):
         return simplified(as_numbers(values, length).take(rows))
     return values if len(values) == 1 else values[rows]
 
 
-def simplified(numbers: Numbers) -> Numeric:
+def simplified(numbers: NumericValues) -> Numeric:
     """An array, if all numbers are of one form."""
     found = set(np.unique(numbers.kinds).tolist())
     if found == {WHOLE}:
@@ -56,12 +56,12 @@ def simplified(numbers: Numbers) -> Numeric:
         return numbers.floats if found <= {FRACTION} else numbers
     floats = np.where(numbers.kinds == FRACTION, numbers.floats, np.nan)
     is_one_form = found <= {FRACTION, NO_NUMBER}
-    return floats if is_one_form else Numbers(numbers.kinds, numbers.ints, floats)
+    return floats if is_one_form else NumericValues(numbers.kinds, numbers.ints, floats)
 
 
 def applied(operation: Operation, values: Sequence[Numeric]) -> Numeric:
     """What an operation on arrays makes of numbers, form by form if they are of several."""
-    if not any(isinstance(each, Numbers) for each in values):
+    if not any(isinstance(each, NumericValues) for each in values):
         return operation(*values)
     length = _common_length(values)
     parts = [as_numbers(each, length) for each in values]
@@ -81,7 +81,7 @@ def _common_length(values: Sequence[Numeric]) -> int:
     return 0 if 0 in lengths else max(lengths)
 
 
-def _alike(parts: list[Numbers]) -> list[tuple[tuple[int, ...], Array]]:
+def _alike(parts: list[NumericValues]) -> list[tuple[tuple[int, ...], Array]]:
     """The kinds that operands have together, and the rows of each such combination."""
     keys = np.zeros(len(parts[0]), np.int64)
     for part in parts:
@@ -93,17 +93,17 @@ def _alike(parts: list[Numbers]) -> list[tuple[tuple[int, ...], Array]]:
     return found
 
 
-def _of_kind(numbers: Numbers, kind: int, rows: Array) -> Array:
+def _of_kind(numbers: NumericValues, kind: int, rows: Array) -> Array:
     return numbers.ints[rows] if kind == WHOLE else numbers.floats[rows]
 
 
-def _nothing(length: int) -> Numbers:
-    return Numbers(
+def _nothing(length: int) -> NumericValues:
+    return NumericValues(
         np.full(length, NO_NUMBER, np.uint8), np.zeros(length, np.int64), np.full(length, np.nan)
     )
 
 
-def _put(result: Numbers, rows: Array, values: Numeric) -> None:
+def _put(result: NumericValues, rows: Array, values: Numeric) -> None:
     own = as_numbers(values, len(rows))
     result.kinds[rows], result.ints[rows], result.floats[rows] = own.kinds, own.ints, own.floats
 
@@ -181,7 +181,7 @@ def _divide(a: Array, b: Array) -> Numeric:
         return np.asarray(a // by)
     kinds = np.where(zero, NO_NUMBER, np.where(is_exact, WHOLE, FRACTION)).astype(np.uint8)
     floats = np.where(kinds == FRACTION, a / by, np.nan)
-    return simplified(Numbers(kinds, np.where(is_exact, a // by, 0), floats))
+    return simplified(NumericValues(kinds, np.where(is_exact, a // by, 0), floats))
 
 
 def _whole(operation: Callable[[Array, Array], Array]) -> Operation:
@@ -196,7 +196,7 @@ def _whole(operation: Callable[[Array, Array], Array]) -> Operation:
         if not zero.any() and not over.any():
             return result
         kinds = np.where(zero, NO_NUMBER, np.where(over, OVERFLOW, WHOLE)).astype(np.uint8)
-        return simplified(Numbers(kinds, result, np.full(len(kinds), np.nan)))
+        return simplified(NumericValues(kinds, result, np.full(len(kinds), np.nan)))
 
     return apply
 
@@ -234,7 +234,7 @@ def _to_integer(rounding: Callable[[Array], Array]) -> Operation:
         if fits.all():
             return ints
         kinds = np.where(fits, WHOLE, np.where(np.isfinite(rounded), OVERFLOW, NO_NUMBER))
-        return simplified(Numbers(kinds.astype(np.uint8), ints, np.full(len(ints), np.nan)))
+        return simplified(NumericValues(kinds.astype(np.uint8), ints, np.full(len(ints), np.nan)))
 
     return apply
 
@@ -255,7 +255,7 @@ def _extreme(ufunc: np.ufunc, is_better: str) -> Operation:
         second = compared(is_better, other, one)
         nothing = (one.kinds == NO_NUMBER) | (other.kinds == NO_NUMBER)
         kinds = np.where(nothing, NO_NUMBER, np.where(second, other.kinds, one.kinds))
-        return simplified(Numbers(
+        return simplified(NumericValues(
             kinds.astype(np.uint8), np.where(second, other.ints, one.ints),
             np.where(nothing, np.nan, np.where(second, other.floats, one.floats)),
         ))  # fmt: skip
@@ -312,7 +312,7 @@ _TURNED: Final = {"<": ">", ">": "<", "=<": ">=", ">=": "=<", "=:=": "=:=", "=\\
 
 def compared(name: str, a: Numeric, b: Numeric) -> Booleans:
     """For each row: is the comparison true? It is false of what is no number."""
-    if isinstance(a, Numbers) or isinstance(b, Numbers):
+    if isinstance(a, NumericValues) or isinstance(b, NumericValues):
         return _compared_by_kinds(name, a, b)
     if a.dtype.kind != b.dtype.kind:
         if a.dtype.kind == "f":

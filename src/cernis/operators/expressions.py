@@ -46,7 +46,7 @@ from cernis.tables.domains import (
     OVERFLOW,
     WHOLE,
     Domain,
-    Numbers,
+    NumericValues,
     has_gaps,
     numbers_of,
 )
@@ -118,7 +118,7 @@ def reckon(term: Term, rows: Rows) -> Numeric:
     A whole number of more than 64 bits, in a row that counts, is an OverflowFault.
     """
     result = _reckoned(term, rows)
-    if isinstance(result, Numbers):
+    if isinstance(result, NumericValues):
         _refuse_overflow(term, result, rows)
     return result
 
@@ -129,7 +129,7 @@ def overflow(what: str, term: Term | None) -> OverflowFault:
     return OverflowFault(what, next((span for span in spans if span != NOWHERE), NOWHERE))
 
 
-def _refuse_overflow(term: Term, found: Numbers, rows: Rows) -> None:
+def _refuse_overflow(term: Term, found: NumericValues, rows: Rows) -> None:
     over = np.broadcast_to(found.kinds == OVERFLOW, rows.length)
     if rows.mask is not None:
         over = over & rows.mask
@@ -167,7 +167,7 @@ def _one_number(number: int | float) -> Numeric:
 
 def _reused(operation: object, term: Compound, values: list[Numeric]) -> Array | None:
     """Where to put the result: over an operand that was made for nothing else."""
-    if not isinstance(operation, Exact) or any(isinstance(each, Numbers) for each in values):
+    if not isinstance(operation, Exact) or any(isinstance(each, NumericValues) for each in values):
         return None
     size = max(map(len, values))
     for arg, made in zip(term.args, values, strict=True):
@@ -266,7 +266,7 @@ def computed(expression: Term, rows: Rows) -> tuple[Column, Booleans | None]:
 def as_column(found: Numeric, length: int) -> tuple[Column, Booleans | None]:
     """Numbers as a column, and which rows have one, unless all do."""
     is_constant = len(found) == 1 and length != 1
-    if not isinstance(found, Numbers):
+    if not isinstance(found, NumericValues):
         valid = None
         if found.dtype.kind == "f" and has_gaps(found):
             valid = np.broadcast_to(~np.isnan(found), length)

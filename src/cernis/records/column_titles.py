@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cernis.errors import DataError
-from cernis.records.record_columns import Form, Kind
+from cernis.records.record_columns import RecordForm, RecordKind
 from cernis.records.record_shapes import Shapes
 
 NAMES: Final = ("name", "event", "fluent")
@@ -61,7 +61,7 @@ class Titles:
 class TableForm:
     """What the rows of a table are of, and from which columns they are read."""
 
-    form: Form
+    form: RecordForm
     titles: Titles
     columns: tuple[str, ...]
     """The columns of the value, of a fluent, and of the arguments."""
@@ -84,14 +84,14 @@ def table_form(
 
 def mapped_form(name: str, titles: Titles, shapes: Shapes) -> TableForm:
     """What a table is whose columns a mapping names, in the order of the arguments."""
-    kinds: tuple[Kind, ...] = (Kind.EVENT, Kind.POINT)
+    kinds: tuple[RecordKind, ...] = (RecordKind.EVENT, RecordKind.POINT)
     if titles.end is not None:
-        kinds = (Kind.INTERVAL,)
+        kinds = (RecordKind.INTERVAL,)
     elif titles.value is not None:
-        kinds = (Kind.POINT,)
+        kinds = (RecordKind.POINT,)
     columns = (*([] if titles.value is None else [titles.value]), *titles.arguments)
     form = shapes.of_columns(name, len(columns), kinds)
-    if not isinstance(form, Form):
+    if not isinstance(form, RecordForm):
         raise DataError(f"{form}: {', '.join(columns)}")
     return TableForm(form, titles, columns)
 
@@ -173,23 +173,23 @@ class _Matching:
             raise DataError(self._misfit(tables, chosen))
         return self._ordered(chosen[0])
 
-    def _forms(self) -> Iterator[Form]:
+    def _forms(self) -> Iterator[RecordForm]:
         """The forms that rows with these times may have."""
         roles = self._roles
         on_interval = "occurrence" not in roles
         if on_interval and not {"start", "end"} <= set(roles):
             missing = "end" if "start" in roles else "occurrence"
             raise DataError(f"{self._source} has no column {missing}; there are {self._all}")
-        for kind in (Kind.INTERVAL,) if on_interval else (Kind.EVENT, Kind.POINT):
+        for kind in (RecordKind.INTERVAL,) if on_interval else (RecordKind.EVENT, RecordKind.POINT):
             for relation in self._shapes.relations(self._name, kind):
                 if relation.name == self._name:
-                    yield Form(relation, kind)
+                    yield RecordForm(relation, kind)
 
-    def _table(self, form: Form) -> TableForm:
+    def _table(self, form: RecordForm) -> TableForm:
         """The table as one of a form: columns in the order of the table, the value first."""
         roles = dict(self._roles)
-        on_interval = form.kind is Kind.INTERVAL
-        if form.kind is Kind.EVENT:
+        on_interval = form.kind is RecordKind.INTERVAL
+        if form.kind is RecordKind.EVENT:
             roles.pop("value", None)
         if not on_interval:
             roles.pop("open", None)
@@ -206,13 +206,13 @@ class _Matching:
         return TableForm(form, titles, (*([] if value is None else [value]), *plain))
 
     def _argument_roles(
-        self, form: Form, roles: dict[str, str], plain: Sequence[str]
+        self, form: RecordForm, roles: dict[str, str], plain: Sequence[str]
     ) -> Iterator[str]:
         """Fixed titles that are arguments all the same, as a declaration or the rules say so."""
         names = {folded(name) for naming in self._shapes.namings(form) for name in naming if name}
         there = {folded(title) for title in plain}
         for role in _OPTIONAL:
-            is_needed = form.kind is Kind.INTERVAL and role in ("start", "end")
+            is_needed = form.kind is RecordKind.INTERVAL and role in ("start", "end")
             if role in roles and role in names - there and not is_needed:
                 yield role
 
@@ -242,7 +242,7 @@ class _Matching:
             "or say in cernis.toml which are what"
         )
 
-    def _by_position(self, form: Form, columns: Sequence[str]) -> str:
+    def _by_position(self, form: RecordForm, columns: Sequence[str]) -> str:
         names = self._shapes.slot_titles(form)[-len(columns) :]
         return (
             f"{self._source}: no column is called as an argument of {self._name}, so their order "
@@ -256,7 +256,7 @@ class _Matching:
             return f"{self._name} could be an {kinds}: {self._all}"
         if not tables:
             on_interval = "occurrence" not in self._roles
-            kinds_ = (Kind.INTERVAL,) if on_interval else (Kind.EVENT, Kind.POINT)
+            kinds_ = (RecordKind.INTERVAL,) if on_interval else (RecordKind.EVENT, RecordKind.POINT)
             return f"{self._shapes.of_columns(self._name, -1, kinds_)}: {self._all}"
         wanted = " or ".join(sorted({str(table.form.width) for table in tables}))
         columns = max((table.columns for table in tables), key=len)

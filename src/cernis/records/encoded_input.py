@@ -12,7 +12,14 @@ from cernis.check.checker import Checked
 from cernis.check.model import Relation
 from cernis.kernels.array_types import Array, Booleans, Floats, Integers
 from cernis.kernels.order import ascending
-from cernis.records.record_columns import INFINITE, Coded, Column, Kind, RecordColumns, Records
+from cernis.records.record_columns import (
+    INFINITE,
+    Coded,
+    Column,
+    RecordColumns,
+    RecordKind,
+    Records,
+)
 from cernis.tables.domains import Domain, Domains, numbers
 
 
@@ -49,7 +56,7 @@ class InputFluent:
 
 
 @dataclass(slots=True)
-class Input:
+class EncodedInput:
     """All records a program can use, and how many there were of relations it does not know."""
 
     events: dict[Relation, InputEvents]
@@ -108,12 +115,12 @@ class Encoder:
         self._domains = domains
         self._tick = tick
 
-    def encode_records(self, records: Records) -> Input:
+    def encode_records(self, records: Records) -> EncodedInput:
         """Records of any source."""
-        encoded = Input({}, {}, dict(records.ignored), self._tick)
+        encoded = EncodedInput({}, {}, dict(records.ignored), self._tick)
         for form, records_of_form in records.relations.items():
             relation = form.relation
-            if form.kind is Kind.EVENT:
+            if form.kind is RecordKind.EVENT:
                 encoded.events[relation] = self._events(relation, records_of_form)
             else:
                 new = self._fluent(relation, records_of_form)
@@ -138,7 +145,7 @@ class Encoder:
     def _fluent(self, relation: Relation, records: RecordColumns) -> InputFluent:
         domains = [self.domain("fluent", relation, at) for at in range(relation.arity)]
         value_domain = self.domain("fluent", relation, "value")
-        from_points = records.form.kind is Kind.POINT
+        from_points = records.form.kind is RecordKind.POINT
         starts = records.times[1]
         ends = starts + self._tick if from_points else records.times[2]
         order = _order(starts)

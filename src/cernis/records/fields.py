@@ -16,8 +16,8 @@ from cernis.records.record_columns import (
     INFINITE,
     Coded,
     Column,
-    Form,
-    Kind,
+    RecordForm,
+    RecordKind,
 )
 from cernis.records.text_lines import field_of, time_of
 
@@ -53,7 +53,9 @@ def delimited(lines: pa.Array, times: int, width: int, whole: bool) -> pa.Table 
         return None
 
 
-def times_of(columns: Sequence[pa.ChunkedArray], form: Form) -> tuple[list[Integers], Booleans]:
+def times_of(
+    columns: Sequence[pa.ChunkedArray], form: RecordForm
+) -> tuple[list[Integers], Booleans]:
     """Text as time-points, and the rows all of whose times are whole numbers.
 
     The end of an interval may be `inf`. Times too far from zero are left at a value beyond what
@@ -68,7 +70,11 @@ def times_of(columns: Sequence[pa.ChunkedArray], form: Form) -> tuple[list[Integ
         times = as_numpy(pc.cast(kept, pa.int64())).copy()
         odd = np.flatnonzero(~plain)
         for row, text in zip(odd.tolist(), texts.take(as_arrow(odd)).to_pylist(), strict=True):
-            time = INFINITE if form.kind is Kind.INTERVAL and place == 2 and text == "inf" else None
+            time = (
+                INFINITE
+                if form.kind is RecordKind.INTERVAL and place == 2 and text == "inf"
+                else None
+            )
             time = time_of(text) if time is None else time
             if time is None:
                 whole[row] = False

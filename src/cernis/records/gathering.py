@@ -16,12 +16,12 @@ from cernis.records.record_columns import (
     INFINITE,
     ClockTimes,
     Coded,
-    Form,
-    Kind,
     RecordColumns,
+    RecordForm,
+    RecordKind,
     Records,
     SetAside,
-    Sources,
+    SourceLines,
     column_of,
     fits,
     in_order,
@@ -48,7 +48,7 @@ TOO_LARGE = (
 UNCERTAIN = "the record is uncertain: it has a probability, and the run is one of certain records"
 
 
-def trouble_with_times(form: Form, times: Sequence[int]) -> str:
+def trouble_with_times(form: RecordForm, times: Sequence[int]) -> str:
     """Why the times of a record cannot be; empty if they can."""
     ends = times[2:]
     if any(abs(time) > FARTHEST for time in times[:2]):
@@ -69,7 +69,7 @@ class _Rows:
     chances: list[float] = field(default_factory=list)
     ids: list[Value] = field(default_factory=list)
 
-    def columns(self, form: Form) -> RecordColumns:
+    def columns(self, form: RecordForm) -> RecordColumns:
         return RecordColumns(
             form,
             [np.array(column, np.int64) for column in zip(*self.times, strict=True)],
@@ -86,7 +86,7 @@ class Gathering:
     """Takes records in, column-wise or one by one, and accounts for each."""
 
     shapes: Shapes
-    sources: Sources = field(default_factory=Sources)
+    sources: SourceLines = field(default_factory=SourceLines)
     count: int = 0
     uncertain: bool = False
     """Are records with a probability below 1 taken in, or set aside?"""
@@ -96,8 +96,8 @@ class Gathering:
     """Are records part of a stream, which no single one of them may stop?"""
     table_forms: dict[tuple[object, ...], TableForm | str] = field(default_factory=dict)
     """How records that come one by one are understood, by their titles; or why they are not."""
-    _parts: dict[Form, list[RecordColumns]] = field(default_factory=dict)
-    _rows: dict[Form, _Rows] = field(default_factory=dict)
+    _parts: dict[RecordForm, list[RecordColumns]] = field(default_factory=dict)
+    _rows: dict[RecordForm, _Rows] = field(default_factory=dict)
     _aside: list[tuple[int, SetAside]] = field(default_factory=list)
     _ignored: dict[str, int] = field(default_factory=dict)
     _warnings: dict[str, None] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class Gathering:
         return part
 
     def add_row(
-        self, form: Form, times: Sequence[int], values: Sequence[Value], place: int,
+        self, form: RecordForm, times: Sequence[int], values: Sequence[Value], place: int,
         retracts: bool = False, chance: float = 1.0, id: Value | None = None,
     ) -> None:  # fmt: skip
         """Take one record in, whose times can be."""
@@ -237,7 +237,7 @@ class Gathering:
 
     def records(self) -> Records:
         """All that was taken in, retractions matched with what they retract."""
-        relations: dict[Form, RecordColumns] = {}
+        relations: dict[RecordForm, RecordColumns] = {}
         retractions: list[RecordColumns] = []
         for form, given in self.unresolved().relations.items():
             whole, unmatched = resolve(given)
@@ -293,7 +293,7 @@ def _bad_times(part: RecordColumns) -> Booleans:
     for time in both:
         if int(time.max()) > FARTHEST or int(time.min()) < -FARTHEST:
             bad |= (time > FARTHEST) | (time < -FARTHEST)
-    if part.form.kind is Kind.INTERVAL:
+    if part.form.kind is RecordKind.INTERVAL:
         end = part.times[2]
         bad |= (end <= part.times[1]) | ((end > FARTHEST) & (end != INFINITE))
     return bad

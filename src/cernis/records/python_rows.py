@@ -12,7 +12,7 @@ from cernis.errors import DataError
 from cernis.knowledge.ground_values import Value
 from cernis.records.column_titles import CLOCK_TIMES, NAMES, ROLES, TableForm, table_form
 from cernis.records.gathering import NO_CHANCE, Gathering, trouble_with_times
-from cernis.records.record_columns import INFINITE, Form, Kind, shown
+from cernis.records.record_columns import INFINITE, RecordForm, RecordKind, shown
 from cernis.records.record_shapes import Shapes
 from cernis.records.text_lines import TOO_FEW, heading
 from cernis.records.times import SubSecond, Unusable, time_point
@@ -95,7 +95,7 @@ def _shown(row: Any, written: bytes) -> str:
         return "a record nested too deep to be shown"
 
 
-_Record: TypeAlias = tuple[Form, list[int], list[Value], bool, float]
+_Record: TypeAlias = tuple[RecordForm, list[int], list[Value], bool, float]
 """Form, times and values of a record, whether it retracts another, and its probability."""
 
 
@@ -175,9 +175,9 @@ def _understood(raw: _RawRecord, gathering: Gathering) -> _Record:
         return _by_title(raw, raw.row, gathering)
     times, values = raw.times, list(raw.values)
     form = shapes.of_fields(raw.name, 3 + len(values))
-    if not isinstance(form, Form):
+    if not isinstance(form, RecordForm):
         raise Unusable(form or f"no rule mentions {raw.name}")
-    if form.kind is Kind.INTERVAL:
+    if form.kind is RecordKind.INTERVAL:
         times, values = [*times, values[0]], values[1:]
     return _record(form, times, values, raw.retracts, raw.chance, shapes)
 
@@ -218,7 +218,7 @@ def _table_form(raw: _RawRecord, row: Mapping[Any, Any], shapes: Shapes) -> Tabl
 
 
 def _record(
-    form: Form, times: Sequence[Any], values: Sequence[Any], retracts: bool, chance: float,
+    form: RecordForm, times: Sequence[Any], values: Sequence[Any], retracts: bool, chance: float,
     shapes: Shapes,
 ) -> _Record:  # fmt: skip
     whole = [time_point(time) for time in times[:2]] + [end_of(time) for time in times[2:]]

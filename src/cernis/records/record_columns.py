@@ -134,7 +134,7 @@ def numbered(column: Column) -> tuple[Integers, int]:
     return np.array(table, np.int64)[column.codes], max(len(first), 1)
 
 
-class Kind(StrEnum):
+class RecordKind(StrEnum):
     """What a record is about."""
 
     EVENT = "event"
@@ -143,23 +143,23 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class RecordForm:
     """The form of a record: its relation, and whether it is about a point or an interval."""
 
     relation: Relation
-    kind: Kind
+    kind: RecordKind
 
     @property
     def titles(self) -> tuple[str, ...]:
         """The names of its times."""
-        if self.kind is Kind.INTERVAL:
+        if self.kind is RecordKind.INTERVAL:
             return ("arrival", "start", "end")
         return ("arrival", "occurrence")
 
     @property
     def width(self) -> int:
         """How many columns follow the times: the arguments, and the value of a fluent first."""
-        return self.relation.arity + (self.kind is not Kind.EVENT)
+        return self.relation.arity + (self.kind is not RecordKind.EVENT)
 
 
 @dataclass(slots=True)
@@ -170,7 +170,7 @@ class RecordColumns:
     fluent, and the arguments. `places` are the numbers of the records, counted over all sources.
     """
 
-    form: Form
+    form: RecordForm
     times: list[Integers]
     columns: list[Column]
     places: Integers
@@ -201,7 +201,7 @@ class RecordColumns:
 
     def last_points(self, tick: int) -> Integers:
         """The last point that each record is about."""
-        if self.form.kind is not Kind.INTERVAL:
+        if self.form.kind is not RecordKind.INTERVAL:
             return self.times[1]
         end = self.times[2]
         return np.where(end == INFINITE, INFINITE, end - tick)
@@ -294,13 +294,13 @@ class ClockTimes:
 class Records:
     """All records of an input: those that can be used by form, and what became of the others."""
 
-    relations: dict[Form, RecordColumns] = field(default_factory=dict)
+    relations: dict[RecordForm, RecordColumns] = field(default_factory=dict)
     set_aside: list[SetAside] = field(default_factory=list)
     ignored: dict[str, int] = field(default_factory=dict)
     """How many there were of each name that no rule mentions."""
     count: int = 0
     """All records, used or not; a retraction is one too."""
-    sources: Sources = field(default_factory=lambda: Sources())
+    sources: SourceLines = field(default_factory=lambda: SourceLines())
     retractions: list[RecordColumns] = field(default_factory=list)
     """The retractions that found a record to take back."""
     warnings: list[str] = field(default_factory=list)
@@ -314,7 +314,9 @@ class Records:
     def fluents(self) -> frozenset[Relation]:
         """The fluents that there are records of."""
         given = self.relations.items()
-        return frozenset(f.relation for f, own in given if f.kind is not Kind.EVENT and len(own))
+        return frozenset(
+            f.relation for f, own in given if f.kind is not RecordKind.EVENT and len(own)
+        )
 
     @property
     def used(self) -> int:
@@ -346,10 +348,10 @@ class Records:
 
 
 @dataclass(slots=True)
-class Sources:
+class SourceLines:
     """The sources of records, whose lines or rows are counted one source after the other.
 
-    >>> sources = Sources()
+    >>> sources = SourceLines()
     >>> sources.begin("a.txt"), sources.grow(3), sources.begin("b.txt"), sources.line(4)
     (1, None, 4, ('b.txt', 1))
     """

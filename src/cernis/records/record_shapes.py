@@ -9,7 +9,7 @@ from cernis.check.checker import Checked
 from cernis.check.declarations import declared_type
 from cernis.check.model import FluentKind, InputShape, Pair, Relation, flatten
 from cernis.knowledge.ground_values import Value, term_of, value
-from cernis.records.record_columns import Form, Kind
+from cernis.records.record_columns import RecordForm, RecordKind
 from cernis.syntax.tree import Compound, Term
 
 
@@ -35,9 +35,9 @@ class Shapes:
                 own.append((relation, fluent.shape))
             else:
                 self._defined.add(relation.name)
-        self._known: dict[tuple[str, int], Form | str | None] = {}
-        self._texts: dict[Form, list[bool]] = {}
-        self._namings: dict[Form, list[tuple[str, ...]]] = {}
+        self._known: dict[tuple[str, int], RecordForm | str | None] = {}
+        self._texts: dict[RecordForm, list[bool]] = {}
+        self._namings: dict[RecordForm, list[tuple[str, ...]]] = {}
 
     def _enter(self, relation: Relation) -> str:
         """The functor of an input relation, the outermost one of a compound."""
@@ -50,14 +50,14 @@ class Shapes:
         """Does some rule mention an event or fluent of this name?"""
         return name in self._events or name in self._fluents or name in self._defined
 
-    def numeric_columns(self, form: Form) -> list[bool]:
+    def numeric_columns(self, form: RecordForm) -> list[bool]:
         """Which columns of a form hold numbers that rules compute with or compare by order."""
-        kind = "event" if form.kind is Kind.EVENT else "fluent"
-        positions: list[int | str] = [] if form.kind is Kind.EVENT else ["value"]
+        kind = "event" if form.kind is RecordKind.EVENT else "fluent"
+        positions: list[int | str] = [] if form.kind is RecordKind.EVENT else ["value"]
         positions += range(form.relation.arity)
         return [self._types.is_numeric(kind, form.relation, at) for at in positions]
 
-    def declared_text(self, form: Form) -> list[bool]:
+    def declared_text(self, form: RecordForm) -> list[bool]:
         """Which columns of a form a declaration says to be text, whatever they look like."""
         if form not in self._texts:
             declared = self._entry(form).declaration
@@ -72,7 +72,7 @@ class Shapes:
         """Has some relation of this name arguments that are compound terms?"""
         return name in self._nested
 
-    def of_fields(self, name: str, fields: int) -> Form | str | None:
+    def of_fields(self, name: str, fields: int) -> RecordForm | str | None:
         """The form of a record with that many fields, its name among them.
 
         A text is the reason why there is none; None says that no rule mentions the name.
@@ -83,42 +83,44 @@ class Shapes:
             self._known[key] = forms[0] if len(forms) == 1 else self._reason(name, fields, forms)
         return self._known[key]
 
-    def _forms(self, name: str, fields: int) -> Iterator[Form]:
+    def _forms(self, name: str, fields: int) -> Iterator[RecordForm]:
         for relation in self._events.get(name, ()):
             if relation == Relation(name, fields - 3):
-                yield Form(relation, Kind.EVENT)
+                yield RecordForm(relation, RecordKind.EVENT)
         for relation, shape in self._fluents.get(name, ()):
             if relation == Relation(name, fields - 4) and shape is not InputShape.INTERVALS:
-                yield Form(relation, Kind.POINT)
+                yield RecordForm(relation, RecordKind.POINT)
             if relation == Relation(name, fields - 5) and shape is not InputShape.POINTS:
-                yield Form(relation, Kind.INTERVAL)
+                yield RecordForm(relation, RecordKind.INTERVAL)
 
     def of_values(
-        self, name: str, values: Sequence[Value], kinds: Sequence[Kind] = tuple(Kind)
-    ) -> tuple[Form, list[Value]] | None:
+        self, name: str, values: Sequence[Value], kinds: Sequence[RecordKind] = tuple(RecordKind)
+    ) -> tuple[RecordForm, list[Value]] | None:
         """The form of a record with compound arguments, and its columns; None if there is none.
 
         `values` are all fields after the arrival and the occurrence or start.
         """
         for kind in kinds:
-            skipped = {Kind.EVENT: 0, Kind.POINT: 1, Kind.INTERVAL: 2}[kind]
+            skipped = {RecordKind.EVENT: 0, RecordKind.POINT: 1, RecordKind.INTERVAL: 2}[kind]
             if len(values) <= skipped:
                 continue
             args = tuple(term_of(each) for each in values[skipped:])
             relation, flat = flatten(Compound(name, args))
             if relation in self.relations(name, kind):
-                head = [] if kind is Kind.EVENT else [values[skipped - 1]]
-                return Form(relation, kind), [*head, *map(value, flat)]
+                head = [] if kind is RecordKind.EVENT else [values[skipped - 1]]
+                return RecordForm(relation, kind), [*head, *map(value, flat)]
         return None
 
-    def relations(self, name: str, kind: Kind) -> list[Relation]:
+    def relations(self, name: str, kind: RecordKind) -> list[Relation]:
         """The relations of a name that records of a kind may be of."""
-        if kind is Kind.EVENT:
+        if kind is RecordKind.EVENT:
             return self._events.get(name, [])
-        other = InputShape.INTERVALS if kind is Kind.POINT else InputShape.POINTS
+        other = InputShape.INTERVALS if kind is RecordKind.POINT else InputShape.POINTS
         return [own for own, shape in self._fluents.get(name, ()) if shape is not other]
 
-    def of_columns(self, name: str, width: int, kinds: Sequence[Kind]) -> Form | str | None:
+    def of_columns(
+        self, name: str, width: int, kinds: Sequence[RecordKind]
+    ) -> RecordForm | str | None:
         """The form of a table with that many columns beside the times."""
         forms = [
             form
@@ -128,12 +130,14 @@ class Shapes:
         ]
         if len(forms) == 1:
             return forms[0]
-        wanted = {Form(own, kind).width for kind in kinds for own in self.relations(name, kind)}
+        wanted = {
+            RecordForm(own, kind).width for kind in kinds for own in self.relations(name, kind)
+        }
         if not forms and wanted:
             return f"{name} has {_either(wanted)} columns beside the times, not {width}"
         return self._reason(name, width, forms)
 
-    def _reason(self, name: str, fields: int, forms: list[Form]) -> str | None:
+    def _reason(self, name: str, fields: int, forms: list[RecordForm]) -> str | None:
         if forms:
             return f"{name} could be an " + " or a ".join(form.kind for form in forms)
         if name in self._nested:
@@ -145,14 +149,14 @@ class Shapes:
 
     def _wanted(self, name: str) -> set[int]:
         """The numbers of fields that records of a name may have."""
-        field_counts = {Kind.EVENT: 3, Kind.POINT: 4, Kind.INTERVAL: 5}
+        field_counts = {RecordKind.EVENT: 3, RecordKind.POINT: 4, RecordKind.INTERVAL: 5}
         return {
             relation.arity + more
             for kind, more in field_counts.items()
             for relation in self.relations(name, kind)
         }
 
-    def namings(self, form: Form) -> list[tuple[str, ...]]:
+    def namings(self, form: RecordForm) -> list[tuple[str, ...]]:
         """Names of the columns of a form, the best first; empty where a column has none.
 
         The first are those of a declaration, and where it says none, those that all rules agree on;
@@ -171,21 +175,21 @@ class Shapes:
         """All names that columns of an input relation of some name may have."""
         return {
             each
-            for kind in Kind
+            for kind in RecordKind
             for relation in self.relations(name, kind)
-            for naming in self.namings(Form(relation, kind))
+            for naming in self.namings(RecordForm(relation, kind))
             for each in naming
             if each
         }
 
-    def slot_titles(self, form: Form) -> list[str]:
+    def slot_titles(self, form: RecordForm) -> list[str]:
         """What to call the columns of a form: by their names, or by what rules call them first."""
         arguments = self._entry(form).argument_names
-        plain = arguments if form.kind is Kind.EVENT else ("value", *arguments)
+        plain = arguments if form.kind is RecordKind.EVENT else ("value", *arguments)
         return [one or other for one, other in zip(self.namings(form)[0], plain, strict=True)]
 
-    def _entry(self, form: Form) -> EventEntry | FluentEntry:
-        if form.kind is Kind.EVENT:
+    def _entry(self, form: RecordForm) -> EventEntry | FluentEntry:
+        if form.kind is RecordKind.EVENT:
             return self._catalogue.events[form.relation]
         return self._catalogue.fluents[form.relation]
 

@@ -8,8 +8,7 @@ from cernis.check.model import Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import ValueForm
 from cernis.plan.held_forms import Forms
-from cernis.records.record_columns import Coded, Column, Kind, RecordColumns
-from cernis.records.record_columns import Form as RecordForm
+from cernis.records.record_columns import Coded, Column, RecordColumns, RecordForm, RecordKind
 from cernis.tables.domains import Texts
 
 
@@ -42,10 +41,10 @@ def see_found(forms: Forms, relation: Relation, columns: Sequence[Column]) -> No
 def slots_of(form: RecordForm) -> Iterator[Slot]:
     """The slots of the columns of records: of a fluent, its value first."""
     relation = form.relation
-    if form.kind is not Kind.EVENT:
+    if form.kind is not RecordKind.EVENT:
         yield "fluent", relation, "value"
     for at in range(relation.arity):
-        yield ("event" if form.kind is Kind.EVENT else "fluent"), relation, at
+        yield ("event" if form.kind is RecordKind.EVENT else "fluent"), relation, at
 
 
 def form_of_column(column: Column) -> ValueForm:

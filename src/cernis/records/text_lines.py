@@ -16,7 +16,7 @@ from cernis.records.gathering import (
     Gathering,
     trouble_with_times,
 )
-from cernis.records.record_columns import INFINITE, Form, Kind, fits, shown
+from cernis.records.record_columns import INFINITE, RecordForm, RecordKind, fits, shown
 from cernis.records.record_shapes import Shapes
 from cernis.syntax.parser import parse_term
 
@@ -102,7 +102,7 @@ def read_line(line: str, place: int, gathering: Gathering) -> None:
 
 def _understood(
     name: str, fields: list[str], shapes: Shapes
-) -> tuple[Form, Sequence[int], Sequence[Value]] | str | None:
+) -> tuple[RecordForm, Sequence[int], Sequence[Value]] | str | None:
     """Form, times and values; or the reason why not; or None if no rule mentions the name."""
     if len(fields) == 1:
         return TOO_FEW
@@ -112,11 +112,11 @@ def _understood(
     if shapes.is_nested(name):
         nested = shapes.of_values(name, [field_of(text) for text in fields[3:]])
     form = nested[0] if nested else shapes.of_fields(name, len(fields))
-    if not isinstance(form, Form):
+    if not isinstance(form, RecordForm):
         return form
     count = len(form.titles)
     times = [time_of(text) for text in fields[1 : 1 + count]]
-    if form.kind is Kind.INTERVAL and fields[3].strip() == "inf":
+    if form.kind is RecordKind.INTERVAL and fields[3].strip() == "inf":
         times[2] = INFINITE
     whole = [time for time in times if time is not None]
     if len(whole) < count:

@@ -29,8 +29,8 @@ from cernis.records.probabilities import (
 )
 from cernis.records.record_columns import (
     INFINITE,
-    Form,
     RecordColumns,
+    RecordForm,
     Records,
     SetAside,
 )
@@ -259,7 +259,7 @@ class _Block:
         else:
             fields = self._text.count(b"|", start, end) + 1 - self._more
             form = shapes.of_fields(head.name, fields)
-            if not isinstance(form, Form) or not self._take(rows, form, head.retracts):
+            if not isinstance(form, RecordForm) or not self._take(rows, form, head.retracts):
                 self._by_width(rows, head)
 
     def _tell_clock(self, rows: Integers, retracts: bool) -> None:
@@ -278,12 +278,12 @@ class _Block:
         for count in np.unique(bars).tolist():
             lines = rows[bars == count]
             form = self._gathering.shapes.of_fields(head.name, count + 1 - self._more)
-            if not isinstance(form, Form):
+            if not isinstance(form, RecordForm):
                 self.set_aside(lines, form or TOO_FEW)
             elif not self._take(lines, form, head.retracts):
                 self._take_carefully(lines, form, head.retracts)
 
-    def _take(self, rows: Integers, form: Form, retracts: bool) -> bool:
+    def _take(self, rows: Integers, form: RecordForm, retracts: bool) -> bool:
         """Take in lines, if they have as many fields as the form says and their times are whole."""
         table = self._delimited(rows, form, True)
         if table is None:
@@ -292,7 +292,7 @@ class _Block:
         self._add(rows, form, times, table, retracts)
         return True
 
-    def _take_carefully(self, rows: Integers, form: Form, retracts: bool) -> None:
+    def _take_carefully(self, rows: Integers, form: RecordForm, retracts: bool) -> None:
         """Take in lines that have as many fields as the form says, setting aside what is wrong."""
         table = self._delimited(rows, form, False)
         if table is None:
@@ -306,7 +306,12 @@ class _Block:
         self._add(rows[whole], form, times, table.filter(as_arrow(whole)), retracts)
 
     def _add(
-        self, rows: Integers, form: Form, times: list[Integers], table: pa.Table, retracts: bool
+        self,
+        rows: Integers,
+        form: RecordForm,
+        times: list[Integers],
+        table: pa.Table,
+        retracts: bool,
     ) -> None:
         texts = table.columns[len(times) : len(times) + form.width]
         declared = self._gathering.shapes.declared_text(form)
@@ -321,7 +326,7 @@ class _Block:
         part = RecordColumns(form, times, columns, places, flags, chances=chances, ids=ids)
         self._gathering.add(part, lambda row: self._line(int(rows[row])))
 
-    def _delimited(self, rows: Integers, form: Form, whole: bool) -> pa.Table | None:
+    def _delimited(self, rows: Integers, form: RecordForm, whole: bool) -> pa.Table | None:
         own = self.lines.take(as_arrow(rows)) if len(rows) < self.count else self.lines
         return delimited(own, len(form.titles), form.width + self._more, whole)
 

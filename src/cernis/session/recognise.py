@@ -20,7 +20,7 @@ from cernis.plan.builder import Plan
 from cernis.records.record_columns import (
     TOO_LATE,
     Coded,
-    Kind,
+    RecordKind,
     Records,
     SetAside,
 )
@@ -133,7 +133,7 @@ def remarks(records: Records, plan: Plan) -> list[str]:
     shapes = Shapes(plan.checked)
     found = missing_fluents(records.fluents, plan.checked.catalogue)
     for form, own in records.relations.items():
-        names = [] if form.kind is Kind.EVENT else ["the value"]
+        names = [] if form.kind is RecordKind.EVENT else ["the value"]
         names += [f"argument {at + 1}" for at in range(form.relation.arity)]
         for name, column, is_numeric in zip(
             names, own.columns, shapes.numeric_columns(form), strict=True

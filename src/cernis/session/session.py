@@ -32,7 +32,7 @@ from cernis.records.record_sources import Events, read_unresolved
 from cernis.records.seen_forms import see_records
 from cernis.session.feed import POLICIES, Feed, Policy
 from cernis.tables.domains import Domains
-from cernis.tables.interval_tables import ending_behind
+from cernis.tables.interval_tables import ending_after
 
 if TYPE_CHECKING:
     from cernis.session.saved.plain_trees import Tree
@@ -357,5 +357,5 @@ class Session(QueryLoop):
         answer = self.evaluator.answer()
         if self.last is not None:
             bound = self.edge(self.last) + self.tick
-            answer.fluents = {r: ending_behind(own, bound) for r, own in answer.fluents.items()}
+            answer.fluents = {r: ending_after(own, bound) for r, own in answer.fluents.items()}
         return all_intervals(answer)

@@ -62,7 +62,7 @@ NO_NUMBER, WHOLE, FRACTION, OVERFLOW = range(4)
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumericValues:
     """Numbers of any form, row by row: `ints` where `kinds` is WHOLE, `floats` where FRACTION.
 
     Elsewhere `floats` is not a number.
@@ -75,9 +75,9 @@ class Numbers:
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def take(self, rows: Array) -> Numbers:
+    def take(self, rows: Array) -> NumericValues:
         """The numbers of some rows."""
-        return Numbers(self.kinds[rows], self.ints[rows], self.floats[rows])
+        return NumericValues(self.kinds[rows], self.ints[rows], self.floats[rows])
 
     def as_floats(self) -> Floats | None:
         """All as floats that compare as the numbers do; None if a whole number has none."""
@@ -90,7 +90,7 @@ class Numbers:
         return np.where(whole, self.ints.astype(np.float64), self.floats)
 
 
-def numbers_of(values: Sequence[Any]) -> Numbers:
+def numbers_of(values: Sequence[Any]) -> NumericValues:
     """Values as numbers, as far as they are such.
 
     >>> numbers_of([2, 2.5, "inf", "red"]).kinds.tolist()
@@ -101,7 +101,7 @@ def numbers_of(values: Sequence[Any]) -> Numbers:
     floats = np.full(len(values), np.nan)
     for at in np.flatnonzero(kinds == FRACTION).tolist():
         floats[at] = values[at] if isinstance(values[at], float) else np.inf
-    return Numbers(kinds, np.array(ints, np.int64), floats)
+    return NumericValues(kinds, np.array(ints, np.int64), floats)
 
 
 def _kind(value: Any) -> int:
@@ -133,7 +133,7 @@ class Domain:
     """The texts among the values, their codes, and how many values there were then."""
     _met: tuple[pa.LargeStringArray, Integers] | None = field(default=None, repr=False)
     """The longest list of texts so far, and its codes: tables often have the same one."""
-    _numbers: Numbers | None = field(default=None, repr=False)
+    _numbers: NumericValues | None = field(default=None, repr=False)
     _floats: Floats | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -264,14 +264,14 @@ class Domain:
         self._codes.update(zip(new, range(first, first + len(new)), strict=True))
         self._table[values - self._low] = np.arange(first, first + len(new))
 
-    def numbers(self) -> Numbers:
+    def numbers(self) -> NumericValues:
         """The values as numbers, by their codes."""
         known = self._numbers
         if known is None:
             known = self._numbers = numbers_of(self.values)
         elif len(known) < len(self.values):
             more = numbers_of(self.values[len(known) :])
-            known = self._numbers = Numbers(
+            known = self._numbers = NumericValues(
                 np.concatenate([known.kinds, more.kinds]),
                 np.concatenate([known.ints, more.ints]),
                 np.concatenate([known.floats, more.floats]),

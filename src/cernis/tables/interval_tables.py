@@ -77,7 +77,7 @@ class FluentTable:
         )
 
 
-def ending_behind(table: FluentTable, point: int) -> FluentTable:
+def ending_after(table: FluentTable, point: int) -> FluentTable:
     """The intervals that end after a point, and the groups that have such."""
     kept = table.ends > point
     if kept.all():

@@ -30,7 +30,7 @@ def sorted_by(groups: Integers, times: Integers) -> tuple[Integers, Integers | N
     return groups.take(order), order
 
 
-class Shelf:
+class GroupedRows:
     """Rows of columns, those of a group in the order of the first column.
 
     Groups are numbered from 0. The first column holds times, or starts of intervals; a shelf of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cernis.kernels.intervals.mending import Pool, mend, mend_plain, write_marks
-from cernis.tables.shelves import Shelf
+from cernis.tables.shelves import GroupedRows
 
 CODES = np.array([1, 0, 3, -2], np.int64)
 """The actions of four bits: two values begun, one ended, all ended."""
@@ -21,13 +21,13 @@ def _marks(rng: np.random.Generator, span: int) -> Rows:
     return {(int(g), int(t)): int(rng.choice([0, 0, 1, 2, 4, 5, 8])) for g, t in keys}
 
 
-def _events(rows: Rows) -> Shelf:
-    shelf = Shelf(2)
+def _events(rows: Rows) -> GroupedRows:
+    shelf = GroupedRows(2)
     _put(shelf, [(g, t, flags << 8) for (g, t), flags in rows.items()])
     return shelf
 
 
-def _put(shelf: Shelf, rows: list[tuple[int, ...]]) -> None:
+def _put(shelf: GroupedRows, rows: list[tuple[int, ...]]) -> None:
     columns = np.array(rows, np.int64).reshape(len(rows), 1 + shelf.width).T
     gone = shelf.everything()
     shelf.exchange(gone, columns[0], list(columns[1:]))
@@ -36,7 +36,7 @@ def _put(shelf: Shelf, rows: list[tuple[int, ...]]) -> None:
 def _intervals(events: Pool, points: Pool) -> list[tuple[int, ...]]:
     """The intervals of all groups, from nothing."""
     groups, times = np.arange(GROUPS), np.full(GROUPS, -1)
-    nothing = Shelf(3, True).raw
+    nothing = GroupedRows(3, True).raw
     _, found = mend_plain(groups, times, -2, 1, events, 1, 8, CODES, points, nothing)
     return sorted(found)
 
@@ -65,12 +65,12 @@ def test_mended_is_made_anew(seed: int) -> None:
     kept = {key: own for key, own in old.items() if rng.random() < 0.9}
     some = {k: own for k, own in new.items() if k[1] > before or rng.random() < 0.1}
     new = {**some, **kept}
-    before_points, after_points = Shelf(2), Shelf(2)
+    before_points, after_points = GroupedRows(2), GroupedRows(2)
     rows = [(g, t, int(rng.choice(CODES))) for g, t in old if rng.random() < 0.2]
     more = [(g, t, int(rng.choice(CODES))) for g, t in some if rng.random() < 0.2]
     _put(before_points, rows)
     _put(after_points, rows + more)
-    lists = Shelf(3, True)
+    lists = GroupedRows(3, True)
     held = _intervals(_events(old).raw, before_points.raw)
     _put(lists, held)
     changed = {key for key in old.keys() | new.keys() if old.get(key, 0) != new.get(key, 0)}
@@ -93,11 +93,11 @@ def test_mended_is_made_anew(seed: int) -> None:
 
 
 def test_room_is_made_for_many_intervals() -> None:
-    events, nothing = Shelf(2), Shelf(2)
+    events, nothing = GroupedRows(2), GroupedRows(2)
     times = np.arange(20_000)
     events.exchange(events.everything(), np.zeros(20_000, np.int64), [times, (1 + times % 2) << 8])
     first = np.zeros(1, np.int64)
-    given = first, first, -1, 1, events.raw, 1, 8, CODES, nothing.raw, Shelf(3, True).raw
+    given = first, first, -1, 1, events.raw, 1, 8, CODES, nothing.raw, GroupedRows(3, True).raw
     come = mend(*given)[1]
     assert come.shape == (4, 10_000)
     assert come[1].tolist() == list(range(1, 20_001, 2))
@@ -105,7 +105,7 @@ def test_room_is_made_for_many_intervals() -> None:
 
 
 def test_marks_are_written_where_they_differ() -> None:
-    shelf = Shelf(2)
+    shelf = GroupedRows(2)
     groups = np.array([0, 0, 0, 0, 1, 1])
     times = np.array([1, 2, 8, 9, 7, 8])
     shelf.exchange(shelf.everything(), groups, [times, np.full(6, 3 | 7 << 16)])

@@ -9,7 +9,7 @@ import pytest
 
 from cernis.kernels.intervals.splices import splice, splice_plain
 from cernis.kernels.intervals.stretches import are_apart, unite, unite_plain
-from cernis.tables.shelves import Shelf
+from cernis.tables.shelves import GroupedRows
 
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -29,7 +29,7 @@ def _apart(rng: np.random.Generator, most: int) -> Columns:
 def test_spliced_is_said_point_by_point(seed: int) -> None:
     rng = np.random.default_rng(seed)
     groups, starts, ends = _apart(rng, 6)
-    lists = Shelf(3, True)
+    lists = GroupedRows(3, True)
     lists.exchange(lists.everything(), groups, [starts, ends, np.full(len(groups), 7)])
     given = *_apart(rng, 4), *_apart(rng, 6), 7, lists.raw
     gone, come, dirt = splice(*given)
@@ -47,14 +47,16 @@ def test_spliced_is_said_point_by_point(seed: int) -> None:
 def test_nothing_is_there() -> None:
     none = np.empty(0, np.int64)
     stretch = np.array([3]), np.array([5]), np.array([9])
-    found = splice(*stretch, none, none, none, 1, Shelf(3, True).raw)
+    found = splice(*stretch, none, none, none, 1, GroupedRows(3, True).raw)
     assert [own.shape[1] for own in found] == [0, 0, 0]
-    found = splice(*stretch, np.array([3]), np.array([0]), np.array([20]), 1, Shelf(3, True).raw)
+    found = splice(
+        *stretch, np.array([3]), np.array([0]), np.array([20]), 1, GroupedRows(3, True).raw
+    )
     assert found[1].tolist() == [[3], [5], [9], [1]]
 
 
 def test_a_stretch_without_end() -> None:
-    lists = Shelf(3, True)
+    lists = GroupedRows(3, True)
     forever = np.iinfo(np.int64).max
     lists.exchange(lists.everything(), np.zeros(1, np.int64),
                    [np.array([2]), np.array([forever]), np.array([1])])  # fmt: skip

@@ -22,7 +22,7 @@ from cernis.operators.query_context import Context
 from cernis.plan.logical import Stratum
 from cernis.plan.open_heads import leaves_open, marked_event
 from cernis.tables.interval_tables import INFINITY
-from cernis.tables.shelves import Shelf
+from cernis.tables.shelves import GroupedRows
 
 
 class Changes:
@@ -47,7 +47,13 @@ class Changes:
         self._times.append(times[first])
 
     def add_marks(
-        self, shelf: Shelf, column: int, shift: int, places: Places, flags: Bytes, times: Integers
+        self,
+        shelf: GroupedRows,
+        column: int,
+        shift: int,
+        places: Places,
+        flags: Bytes,
+        times: Integers,
     ) -> None:
         """Write marks down at places, and note points where they differ from those before."""
         points = np.empty((2, len(flags)), np.int64)
@@ -295,7 +301,7 @@ class SimpleUnit(PointUnit):
     def _mend(self, groups: Integers, times: Integers, update: Update) -> None:
         """Mend the intervals around changed points, where a key has at most one at a time."""
         before = -INFINITY if update.before is None else update.before
-        events, byte, bits = Shelf(1), (0, 0), np.empty(0, np.int64)
+        events, byte, bits = GroupedRows(1), (0, 0), np.empty(0, np.int64)
         if self.event is not None:
             events, byte = self.kept.events[self.event].shelf, self._byte
             bits = np.array(self.bits, np.int64)

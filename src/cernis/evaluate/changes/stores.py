@@ -16,7 +16,7 @@ from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 from cernis.tables.registers import Register
-from cernis.tables.shelves import Shelf
+from cernis.tables.shelves import GroupedRows
 
 Places: TypeAlias = tuple[Integers, Integers]
 """Places of rows in a shelf, and the group of each."""
@@ -69,7 +69,7 @@ class Store:
         self.has_intervals = has_intervals
         self._others = [at for at in range(relation.arity) if at not in positions]
         self.marked = marked
-        self.shelf = Shelf(width + len(self._others) + marked, has_intervals)
+        self.shelf = GroupedRows(width + len(self._others) + marked, has_intervals)
 
     def __len__(self) -> int:
         return len(self.shelf)

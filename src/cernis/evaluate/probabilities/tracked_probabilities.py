@@ -27,7 +27,7 @@ from cernis.evaluate.working_memory import Memory
 from cernis.kernels.array_types import Floats
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
-from cernis.records.encoded_input import Input, InputEvents, InputFluent
+from cernis.records.encoded_input import EncodedInput, InputEvents, InputFluent
 from cernis.tables.domains import Domains
 from cernis.tables.interval_tables import INFINITY, FluentTable
 
@@ -133,9 +133,9 @@ class TrackedProbabilities(FromScratch):
 
     # -- the window -------------------------------------------------------------------------
 
-    def _input_of(self, context: Context) -> Input:
+    def _input_of(self, context: Context) -> EncodedInput:
         """The records of the window that may be uncertain."""
-        found = Input({}, {}, {}, context.tick)
+        found = EncodedInput({}, {}, {}, context.tick)
         for relation in sorted(self._uncertain):
             store = self._stores[relation]
             rows = store.rows(store.shelf.everything())
@@ -257,7 +257,7 @@ class _WindowEvaluation(Evaluation):
         self._carried = tracked.state.carried()
         self._tracked: dict[Relation, _Tracked] = {}
 
-    def run(self, given: Input) -> None:
+    def run(self, given: EncodedInput) -> None:
         """All strata, and the intervals of all fluents that are shown."""
         super().run(given)
         hidden = self._plan.checked.definitions.auxiliary

@@ -44,7 +44,7 @@ from cernis.operators.measuring import Profile
 from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, InitialPoints, Stratum, parts_of
-from cernis.records.encoded_input import Encoder, Input, InputEvents, InputFluent
+from cernis.records.encoded_input import EncodedInput, Encoder, InputEvents, InputFluent
 from cernis.records.record_columns import Records
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable
@@ -92,7 +92,7 @@ class Evaluation:
         self._carried: dict[Relation, Carried] = {}
         self.conflicts = 0
 
-    def run(self, given: Input) -> None:
+    def run(self, given: EncodedInput) -> None:
         """Bring all strata up to the query."""
         self._input(given)
         for stage in self._plan.stages:
@@ -105,7 +105,7 @@ class Evaluation:
         strata = [stratum for stage in self._plan.stages for stratum in stage.strata]
         return {own.relation: own for stratum in strata for own in stratum.definitions}
 
-    def _input(self, given: Input) -> None:
+    def _input(self, given: EncodedInput) -> None:
         context, uncertainty = self._context, self._uncertainty
         add_predicates(context, uncertainty)
         for relation, events in given.events.items():
@@ -270,7 +270,7 @@ def is_by_chance(rule: object) -> bool:
     return isinstance(rule, InitialPoints) and rule.probability is not None
 
 
-def _declare(relation: Relation, given: Input, encoder: Encoder) -> None:
+def _declare(relation: Relation, given: EncodedInput, encoder: Encoder) -> None:
     """Let a relation be uncertain, whatever its records are."""
     none = np.empty(0, np.int64)
     if encoder.is_event(relation):

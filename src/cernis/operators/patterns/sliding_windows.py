@@ -26,7 +26,7 @@ from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.pattern_steps import BOTH, ONE, OTHER, Slide
 from cernis.syntax.printer import show
 from cernis.tables.columns import Column, Rows
-from cernis.tables.domains import Numbers
+from cernis.tables.domains import NumericValues
 
 _KINDS = {"sum": SUM, "avg": SUM, "min": LEAST, "max": GREATEST}
 
@@ -70,11 +70,11 @@ def _aggregated(
     if values is None:
         return counts
     if step.kind == "fold":
-        own = values.as_floats() if isinstance(values, Numbers) else values
+        own = values.as_floats() if isinstance(values, NumericValues) else values
         if own is None:
             raise UnsupportedError(f"the fold of {step.result} is of numbers of several forms")
         return _folded(firsts, lows, own, lambda a, b: _combined(step, a, b, context))
-    if isinstance(values, Numbers) or not can_be_added(values):
+    if isinstance(values, NumericValues) or not can_be_added(values):
         each = as_list(values)
         windows = [each[low : row + 1] for row, low in enumerate(lows.tolist())]
         return one_by_one(step.kind, windows)
@@ -100,7 +100,7 @@ def _combined(step: Slide, one: Array, other: Array, context: Context) -> Array:
 def reckon_column(column: Column, length: int) -> Array:
     """A column as numbers: as floats, if they are of several forms."""
     found = numbers_in(column)
-    if isinstance(found, Numbers):
+    if isinstance(found, NumericValues):
         floats = found.as_floats()
         if floats is None:
             raise UnsupportedError("a fold is of numbers of several forms")

@@ -9,7 +9,7 @@ import numpy as np
 
 from cernis.kernels.array_types import Array
 from cernis.operators.column_arithmetic import Numeric, as_numbers, simplified
-from cernis.tables.domains import FRACTION, NO_NUMBER, OVERFLOW, WHOLE, Numbers, numbers_of
+from cernis.tables.domains import FRACTION, NO_NUMBER, OVERFLOW, WHOLE, NumericValues, numbers_of
 
 _GREATEST: Final = (1 << 63) - 1
 
@@ -20,7 +20,7 @@ _PLAIN: Final[dict[str, Callable[[Sequence[Any]], Any]]] = {
 
 def with_values(values: Numeric, length: int) -> tuple[Array, Numeric]:
     """The rows that have a number, and these numbers."""
-    if isinstance(values, Numbers):
+    if isinstance(values, NumericValues):
         own = as_numbers(values, length)
         rows = np.flatnonzero(own.kinds != NO_NUMBER)
         return rows, simplified(own.take(rows))
@@ -33,7 +33,7 @@ def with_values(values: Numeric, length: int) -> tuple[Array, Numeric]:
 
 def as_list(values: Numeric) -> list[int | float]:
     """Numbers one by one."""
-    if not isinstance(values, Numbers):
+    if not isinstance(values, NumericValues):
         return values.tolist()  # type: ignore[no-any-return]
     both = zip(values.kinds.tolist(), values.ints.tolist(), values.floats.tolist(), strict=True)
     return [whole if kind == WHOLE else fraction for kind, whole, fraction in both]
@@ -41,7 +41,7 @@ def as_list(values: Numeric) -> list[int | float]:
 
 def can_be_added(values: Numeric) -> bool:
     """Are numbers of one form, and small enough that no sum of theirs can be too large?"""
-    if isinstance(values, Numbers):
+    if isinstance(values, NumericValues):
         return False
     if values.dtype.kind == "f" or not len(values):
         return True
@@ -79,7 +79,7 @@ def _parted(groups: Array, values: list[Any], counts: Array) -> list[list[Any]]:
 def _with_zeros(sums: Array, counts: Array) -> Numeric:
     """Sums of floats; nothing adds up to the whole number 0."""
     kinds = np.where(counts > 0, FRACTION, WHOLE).astype(np.uint8)
-    return simplified(Numbers(kinds, np.zeros(len(sums), np.int64), sums))
+    return simplified(NumericValues(kinds, np.zeros(len(sums), np.int64), sums))
 
 
 def _extremes(kind: str, groups: Array, values: Array, counts: Array) -> Numeric:
@@ -93,9 +93,9 @@ def _extremes(kind: str, groups: Array, values: Array, counts: Array) -> Numeric
         return result
     own = as_numbers(result, len(result))
     kinds = np.where(counts > 0, own.kinds, NO_NUMBER)
-    return simplified(Numbers(kinds.astype(np.uint8), own.ints, own.floats))
+    return simplified(NumericValues(kinds.astype(np.uint8), own.ints, own.floats))
 
 
 def has_overflow(values: Numeric) -> bool:
     """Is some number a whole one of more than 64 bits?"""
-    return isinstance(values, Numbers) and bool((values.kinds == OVERFLOW).any())
+    return isinstance(values, NumericValues) and bool((values.kinds == OVERFLOW).any())

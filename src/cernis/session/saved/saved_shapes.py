@@ -23,7 +23,7 @@ from cernis.evaluate.probabilities.tracked_probabilities import NO_PROBABILITY
 from cernis.evaluate.relation_layout import Spaces
 from cernis.kernels import array_types
 from cernis.plan.uses import head_of
-from cernis.records.record_columns import INFINITE, Kind
+from cernis.records.record_columns import INFINITE, RecordKind
 from cernis.session.saved.plain_trees import Tree
 from cernis.session.saved.tree_shapes import (
     Cases,
@@ -113,9 +113,9 @@ def _column_length(tree: Tree) -> int:
 def _records_fit(tree: Tree) -> str | None:
     name, arity, kind = tree["form"]
     times, columns = tree["times"], tree["columns"]
-    if len(times) != (2 if kind == Kind.INTERVAL else 1):
+    if len(times) != (2 if kind == RecordKind.INTERVAL else 1):
         return f"{name} has another number of times"
-    if len(columns) != arity + (kind != Kind.EVENT):
+    if len(columns) != arity + (kind != RecordKind.EVENT):
         return f"{name} has another number of columns"
     more = [tree["arrival"], tree["places"], tree["retracts"], tree["chances"]]
     lengths = {len(each) for each in (*times, *more) if each is not None}
@@ -127,7 +127,7 @@ def _records_fit(tree: Tree) -> str | None:
     return None
 
 
-_FORM: Final = Parts((Text(), _COUNT, Text(tuple(Kind))))
+_FORM: Final = Parts((Text(), _COUNT, Text(tuple(RecordKind))))
 
 _FORM_OF_SLOT: Final = Parts((
     Text(("event", "fluent")), Text(), _COUNT,
@@ -443,7 +443,7 @@ def waiting_shape(spaces: Spaces, has_others: bool = False) -> Shape:
             known = kinds.get(Relation(name, arity))
             if known is None and not has_others:
                 return f"{name} is no input"
-            if known is not None and (known == "event") != (form == Kind.EVENT):
+            if known is not None and (known == "event") != (form == RecordKind.EVENT):
                 return _called(name, known)
         return None
 

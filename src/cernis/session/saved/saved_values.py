@@ -10,7 +10,7 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.errors import CernisError
 from cernis.knowledge.ground_values import Value, value
-from cernis.records.record_columns import Coded, Column, Form, Kind, RecordColumns
+from cernis.records.record_columns import Coded, Column, RecordColumns, RecordForm, RecordKind
 from cernis.session.saved.plain_trees import Tree
 from cernis.syntax.parser import parse_term
 from cernis.syntax.printer import show
@@ -82,14 +82,14 @@ def relation_of(tree: Tree) -> Relation:
     return Relation(str(name), int(arity))
 
 
-def plain_form(form: Form) -> Tree:
+def plain_form(form: RecordForm) -> Tree:
     """A form by its relation and kind."""
     return [*plain_relation(form.relation), form.kind.value]
 
 
-def form_of(tree: Tree) -> Form:
+def form_of(tree: Tree) -> RecordForm:
     """The form of a tree."""
-    return Form(relation_of(tree[:2]), Kind(tree[2]))
+    return RecordForm(relation_of(tree[:2]), RecordKind(tree[2]))
 
 
 def plain_records(part: RecordColumns) -> Tree:

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from cernis.evaluate.windows import windows
 from cernis.plan.builder import Plan
 from cernis.plan.routes import Routes
-from cernis.records.record_columns import Kind as Given
 from cernis.records.record_columns import RecordColumns, Records
+from cernis.records.record_columns import RecordKind as Given
 from cernis.session.recognise import account, chosen_bounds
 from cernis.spark.batch.answer_rows import answer_row
 from cernis.spark.batch.bucket_runs import StageRun

@@ -16,7 +16,7 @@ from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
 from cernis.plan.pointwise import Sliced
-from cernis.records.record_columns import Kind, RecordColumns, Records
+from cernis.records.record_columns import RecordColumns, RecordKind, Records
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.ownership import Owner
 from cernis.spark.exchange.stage_links import BucketLinks, FoundParts, SurveyedMembers
@@ -113,7 +113,7 @@ class WindowedRun(StageRun):
         if not self._windows:
             return part.take(np.empty(0, np.int64))
         edge = self._windows[0].forgotten
-        if part.form.kind is Kind.INTERVAL:
+        if part.form.kind is RecordKind.INTERVAL:
             return part.take(part.times[2] > edge + self.tick)
         return part.take(part.times[1] > edge)
 

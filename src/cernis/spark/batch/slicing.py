@@ -6,14 +6,14 @@ import numpy as np
 
 from cernis.evaluate.answer import Answer
 from cernis.plan.pointwise import Sliced
-from cernis.records.record_columns import INFINITE, Form, Kind, RecordColumns, Records
+from cernis.records.record_columns import INFINITE, RecordColumns, RecordForm, RecordKind, Records
 from cernis.records.record_columns import one_below_the_other as stacked
 from cernis.spark.batch.bucket_runs import SlicedRun, WindowedRun
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.ownership import Owner
 from cernis.spark.exchange.stage_links import FoundParts
 
-Parts = dict[Form, list[RecordColumns]]
+Parts = dict[RecordForm, list[RecordColumns]]
 
 
 class Slicing:
@@ -45,7 +45,7 @@ class Slicing:
             given.relations[form] = stacked_records([own, *self._lasting.pop(form, ())])
         self._run.take(given, query)
         for form, part in given.relations.items():
-            if form.kind is Kind.INTERVAL:
+            if form.kind is RecordKind.INTERVAL:
                 self._lasting[form] = [part.take(part.times[2] > query + self._run.tick)]
 
     def finish(self) -> tuple[SlicedRun, Answer]:
@@ -95,7 +95,7 @@ def seen_at(part: RecordColumns, end: int) -> RecordColumns:
     return RecordColumns(own.form, times, own.columns, own.places)
 
 
-def nothing(form: Form) -> RecordColumns:
+def nothing(form: RecordForm) -> RecordColumns:
     """No records of a form."""
     none = np.empty(0, np.int64)
     return RecordColumns(form, [none] * len(form.titles), [none] * form.width, none)

@@ -36,7 +36,7 @@ from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
 from cernis.plan.logical import parts_of
 from cernis.plan.routes import Delivery, Demand, Positions, Routes, Way
-from cernis.records.encoded_input import Input, encoded
+from cernis.records.encoded_input import EncodedInput, encoded
 from cernis.records.record_columns import Column, RecordColumns, Records, joined, taken
 from cernis.records.seen_forms import see_found
 from cernis.spark.exchange.blobs import decoded
@@ -260,7 +260,7 @@ class _StageProbabilities(WholeProbabilities):
 class _StageEvaluation(Evaluation):
     stage: Stage
 
-    def _input(self, given: Input) -> None:
+    def _input(self, given: EncodedInput) -> None:
         super()._input(given)
         for relation in self.stage.earlier:
             parts = self.stage.given.get(relation)

@@ -19,7 +19,7 @@ from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan
 from cernis.plan.pointwise import Sliced, sliced
 from cernis.plan.routes import Routes, find_routes
-from cernis.records.record_columns import Column, Form
+from cernis.records.record_columns import Column, RecordForm
 from cernis.records.record_shapes import Shapes
 from cernis.session.settings import Settings
 from cernis.spark.exchange.buckets import Spread
@@ -41,7 +41,7 @@ class Survey:
     first: int | None = None
     last: int | None = None
     reach: int | None = None
-    forms: frozenset[Form] = frozenset()
+    forms: frozenset[RecordForm] = frozenset()
     values: Mapping[Slot, ValueForm] = field(default_factory=dict)
 
     def __add__(self, other: Survey) -> Survey:
@@ -191,7 +191,7 @@ class Loaded:
             self.slices[number] = sliced(self.plan, self.stage(number))
         return self.slices[number]
 
-    def numeric_columns(self, form: Form) -> list[bool]:
+    def numeric_columns(self, form: RecordForm) -> list[bool]:
         """Which columns are numeric: rules compare or compute with their values."""
         return self.shapes.numeric_columns(form)
 

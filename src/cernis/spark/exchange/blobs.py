@@ -14,7 +14,7 @@ import numpy as np
 
 from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import Value
-from cernis.records.record_columns import INFINITE, Coded, Column, Form, RecordColumns
+from cernis.records.record_columns import INFINITE, Coded, Column, RecordColumns, RecordForm
 from cernis.tables.domains import Domain
 from cernis.tables.narrow import narrow, widen
 
@@ -98,7 +98,7 @@ def packed_records(part: RecordColumns) -> tuple[Any, ...]:
 def unpacked_records(given: tuple[Any, ...]) -> RecordColumns:
     """The records that were packed."""
     form, arrival, others, columns, places, retracts, gone, chances, ids = given
-    assert isinstance(form, Form)
+    assert isinstance(form, RecordForm)
     times = [widen(time) for time in others]
     times.insert(0, times[0] if arrival is None else widen(arrival))
     return RecordColumns(

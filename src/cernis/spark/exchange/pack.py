@@ -13,9 +13,9 @@ from cernis.records.record_columns import (
     INFINITE,
     Coded,
     Column,
-    Form,
-    Kind,
     RecordColumns,
+    RecordForm,
+    RecordKind,
     Records,
     taken,
 )
@@ -208,7 +208,7 @@ def surveyed(records: Records, job: Job) -> Survey:
     return found
 
 
-def _survey_of(form: Form, part: RecordColumns, job: Job) -> Survey:
+def _survey_of(form: RecordForm, part: RecordColumns, job: Job) -> Survey:
     reach: int | None = None
     values = forms_in(job.loaded.plan.forms, slots_of(form), part.columns)
     times = part.times
@@ -258,8 +258,8 @@ def _text_count(part: RecordColumns, at: int) -> int:
     return int(is_text.sum())
 
 
-def title_of(form: Form, at: int) -> str:
+def title_of(form: RecordForm, at: int) -> str:
     """The name of a column in messages."""
-    if form.kind is Kind.EVENT:
+    if form.kind is RecordKind.EVENT:
         return f"argument {at + 1}"
     return "the value" if at == 0 else f"argument {at}"

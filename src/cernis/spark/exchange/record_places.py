@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from cernis.records.record_columns import Sources
+from cernis.records.record_columns import SourceLines
 
 _BITS = 36
 FIRST_LINES = 1 << _BITS
@@ -22,7 +22,7 @@ def first_place(split: int) -> int:
 
 
 @dataclass(slots=True)
-class Places(Sources):
+class Places(SourceLines):
     """The sources of records by split."""
 
     names: Callable[[int], tuple[str, int]] = field(default=lambda split: ("", 0))

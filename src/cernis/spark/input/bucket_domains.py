@@ -31,7 +31,7 @@ from cernis.kernels.array_types import Floats, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan
 from cernis.plan.routes import Positions, Routes, Way
-from cernis.records.record_columns import INFINITE, Kind, RecordColumns, Records, coded, taken
+from cernis.records.record_columns import INFINITE, RecordColumns, RecordKind, Records, coded, taken
 from cernis.spark.exchange.batch_job import Member, Spans
 from cernis.spark.exchange.pack import distinct_rows
 from cernis.syntax.tree import Term, Variable, children, functor, walk
@@ -190,7 +190,7 @@ def _queries_of(part: RecordColumns, queries: list[Window], tick: int) -> tuple[
     arrival, start = part.times[:2]
     first = np.searchsorted(times, np.maximum(arrival, start))
     at = np.minimum(first, len(times) - 1)
-    if part.form.kind is Kind.INTERVAL:
+    if part.form.kind is RecordKind.INTERVAL:
         seen = part.times[2] > edges[at] + tick
     else:
         seen = start > edges[at]

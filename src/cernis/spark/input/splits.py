@@ -17,7 +17,7 @@ from cernis.records.column_titles import relation_title
 from cernis.records.gathering import Gathering
 from cernis.records.mapping import Mappings, read_mappings
 from cernis.records.python_rows import add_json_lines
-from cernis.records.record_columns import Form, RecordColumns, Records, one_below_the_other
+from cernis.records.record_columns import RecordColumns, RecordForm, Records, one_below_the_other
 from cernis.records.record_shapes import Shapes
 from cernis.records.record_sources import read_file
 from cernis.records.tabular import add_mixed_table, add_table
@@ -224,7 +224,7 @@ def read_together(
 def stacked(given: Iterable[Records]) -> Records:
     """Records that are not resolved, one below the other."""
     found = Records()
-    parts: dict[Form, list[RecordColumns]] = {}
+    parts: dict[RecordForm, list[RecordColumns]] = {}
     for records in given:
         for form, part in records.relations.items():
             parts.setdefault(form, []).append(part)

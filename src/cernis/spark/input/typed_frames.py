@@ -20,7 +20,7 @@ from cernis.errors import CernisError, DataError
 from cernis.evaluate.answer import Answer
 from cernis.plan.builder import Plan
 from cernis.records.column_titles import TableForm, table_form
-from cernis.records.record_columns import Kind
+from cernis.records.record_columns import RecordKind
 from cernis.records.record_shapes import Shapes
 
 _ARROW: Final = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
@@ -54,8 +54,8 @@ class Columns:
         if table is None:
             return
         form = table.form
-        kind = "event" if form.kind is Kind.EVENT else "fluent"
-        slots: list[int | str] = [] if form.kind is Kind.EVENT else ["value"]
+        kind = "event" if form.kind is RecordKind.EVENT else "fluent"
+        slots: list[int | str] = [] if form.kind is RecordKind.EVENT else ["value"]
         slots += range(form.relation.arity)
         declared = shapes.declared_text(form)
         for at, title, is_text in zip(slots, table.columns, declared, strict=True):

@@ -21,7 +21,7 @@ from cernis.kernels.array_types import Floats
 from cernis.plan.routes import Positions, Way
 from cernis.records.column_titles import is_in_order, relation_title, table_form
 from cernis.records.mapping import Mappings
-from cernis.records.record_columns import Column, Form
+from cernis.records.record_columns import Column, RecordForm
 from cernis.records.tabular import argument_column
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.buckets import SLOTS, Slots, Spread, hashes_of, slots_of
@@ -163,7 +163,7 @@ def _parquet_keys(job: Job, split: Split) -> Iterator[Keys]:
         yield key[0], [argument_column(own, name) for own in table.columns], len(table)
 
 
-def _key(job: Job, form: Form) -> tuple[int, Positions] | None:
+def _key(job: Job, form: RecordForm) -> tuple[int, Positions] | None:
     """The step at which records are at home, and the positions of the key they go by."""
     home = job.loaded.routes.home(form.relation)
     return (home.step, home.links[0]) if home.way is Way.KEYED else None

@@ -24,8 +24,8 @@ from cernis.records.gathering import CLOCK
 from cernis.records.record_columns import (
     FUTURE,
     INFINITE,
-    Form,
     RecordColumns,
+    RecordForm,
     Records,
     SetAside,
 )
@@ -79,7 +79,7 @@ class Told:
 
     spans: tuple[Span, ...] = ()
     clock: int | None = None
-    forms: frozenset[Form] = frozenset()
+    forms: frozenset[RecordForm] = frozenset()
 
     def __add__(self, other: Told) -> Told:
         clocks = [each for each in (self.clock, other.clock) if each is not None]
@@ -130,7 +130,7 @@ class Clock:
     time: int | None = None
     query: int | None = None
     """The last query."""
-    forms: frozenset[Form] = frozenset()
+    forms: frozenset[RecordForm] = frozenset()
 
     def heard(self, told: Told, job: StreamJob) -> Clock:
         """The clock after a micro-batch has been read.

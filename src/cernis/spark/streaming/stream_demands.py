@@ -18,8 +18,8 @@ from cernis.kernels.array_types import Integers
 from cernis.plan.routes import Ask, Demand
 from cernis.records.record_columns import (
     Column,
-    Kind,
     RecordColumns,
+    RecordKind,
     Records,
     joined,
     numbered,
@@ -84,7 +84,7 @@ def asking(records: Records, job: Job) -> Iterator[Row]:
 
 def _asked(part: RecordColumns, ask: Ask, buckets: int) -> Asked:
     targets = bucket_of(arguments_at(part, ask.key), len(part), buckets)
-    until = part.times[2] if part.form.kind is Kind.INTERVAL else part.times[1]
+    until = part.times[2] if part.form.kind is RecordKind.INTERVAL else part.times[1]
     return Asked(ask.demand, arguments_at(part, ask.positions), targets, until)
 
 

@@ -28,7 +28,7 @@ from cernis.errors import DataError
 from cernis.records.column_titles import CLOCK_TIMES, NAMES
 from cernis.records.gathering import CLOCK, Gathering
 from cernis.records.mapping import Mappings
-from cernis.records.record_columns import Records, Sources
+from cernis.records.record_columns import Records, SourceLines
 from cernis.records.record_shapes import Shapes
 from cernis.records.record_sources import read_file
 from cernis.records.tabular import add_mixed_table, add_table
@@ -135,7 +135,7 @@ def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
 def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes) -> Records:
     """The records in the rows of one partition of a micro-batch; they are not resolved."""
     batches = list(given)
-    sources = Sources(_next=first_place(part))
+    sources = SourceLines(_next=first_place(part))
     gathering = Gathering(shapes, sources, uncertain=what.uncertain, ids=what.ids, live=True)
     if not batches:
         return gathering.unresolved()

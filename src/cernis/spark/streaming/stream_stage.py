@@ -13,8 +13,8 @@ from cernis.evaluate.working_memory import BEHIND, Counts
 from cernis.plan.routes import Way
 from cernis.records.record_columns import (
     INFINITE,
-    Form,
     RecordColumns,
+    RecordForm,
     Records,
     one_below_the_other,
 )
@@ -49,7 +49,7 @@ class StreamInbox:
 
     bucket: int | None = None
     told: Told = field(default_factory=Told)
-    parts: dict[Form, list[RecordColumns]] = field(default_factory=dict)
+    parts: dict[RecordForm, list[RecordColumns]] = field(default_factory=dict)
     found: list[Found] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
 
