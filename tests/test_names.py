@@ -36,6 +36,7 @@ DONE: tuple[str, ...] = (
     "geo",
     "kernels",
     "knowledge",
+    "operators",
     "plan",
     "program",
     "records",

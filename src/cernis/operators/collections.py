@@ -37,18 +37,18 @@ def listed(step: Aggregate, rows: Rows, inner: Rows) -> Rows:
     """
     inner = inner.take(sorted_rows(inner, (ROW, *step.order)))
     items = _items(step.template, inner)
-    own = inner.columns[ROW].expanded(inner.length)
+    owners = inner.columns[ROW].expanded(inner.length)
     if step.kind in ("bagof", "setof"):
         inner, ends, order = _by_value(step.by, inner)
-        lists = [[items[at] for at in order[low:high]] for low, high in pairwise([0, *ends])]
+        lists = [[items[row] for row in order[low:high]] for low, high in pairwise([0, *ends])]
         rows = rows.take(inner.columns[ROW].values)
         more = {name: inner.columns[name] for name in step.by}
         return _with_lists(step, lists, rows.with_columns(more))
-    ends = np.cumsum(np.bincount(own, minlength=rows.length)).tolist()
+    ends = np.cumsum(np.bincount(owners, minlength=rows.length)).tolist()
     lists = [items[low:high] for low, high in pairwise([0, *ends])]
     if step.kind in ("max_with", "min_with"):
-        some = [at for at, each in enumerate(lists) if _extreme(step.kind, each) is not None]
-        lists, rows = [lists[at] for at in some], rows.take(np.array(some, np.int64))
+        some = [row for row, each in enumerate(lists) if _extreme(step.kind, each) is not None]
+        lists, rows = [lists[row] for row in some], rows.take(np.array(some, np.int64))
     return _with_lists(step, lists, rows)
 
 

@@ -49,13 +49,13 @@ def rows_at(values: Numeric, length: int, rows: Array) -> Numeric:
 
 def simplified(numbers: NumericValues) -> Numeric:
     """An array, if all numbers are of one form."""
-    found = set(np.unique(numbers.kinds).tolist())
-    if found == {WHOLE}:
+    kinds = set(np.unique(numbers.kinds).tolist())
+    if kinds == {WHOLE}:
         return numbers.ints
-    if NO_NUMBER not in found:
-        return numbers.floats if found <= {FRACTION} else numbers
+    if NO_NUMBER not in kinds:
+        return numbers.floats if kinds <= {FRACTION} else numbers
     floats = np.where(numbers.kinds == FRACTION, numbers.floats, np.nan)
-    is_one_form = found <= {FRACTION, NO_NUMBER}
+    is_one_form = kinds <= {FRACTION, NO_NUMBER}
     return floats if is_one_form else NumericValues(numbers.kinds, numbers.ints, floats)
 
 
@@ -86,11 +86,11 @@ def _alike(parts: list[NumericValues]) -> list[tuple[tuple[int, ...], Array]]:
     keys = np.zeros(len(parts[0]), np.int64)
     for part in parts:
         keys = keys * 4 + part.kinds
-    found = []
+    groups = []
     for key in np.unique(keys).tolist():
         kinds = tuple(key // 4**at % 4 for at in reversed(range(len(parts))))
-        found.append((kinds, np.flatnonzero(keys == key)))
-    return found
+        groups.append((kinds, np.flatnonzero(keys == key)))
+    return groups
 
 
 def _of_kind(numbers: NumericValues, kind: int, rows: Array) -> Array:

@@ -17,7 +17,7 @@ from cernis.operators.expressions import (
     as_column,
     compare,
     identity,
-    reckon,
+    numeric_value,
     remembered,
     shared,
 )
@@ -43,8 +43,8 @@ _WORTH_KEEPING = 10_000
 
 def _computed(source: Term, rows: Rows, context: Context) -> tuple[Column, Booleans | None]:
     if rows.length <= _WORTH_KEEPING or rows.times is None or rows.times.index is not None:
-        return as_column(reckon(source, rows), rows.length)
-    found = remembered(source, rows, context.computed, lambda: reckon(source, rows))
+        return as_column(numeric_value(source, rows), rows.length)
+    found = remembered(source, rows, context.computed, lambda: numeric_value(source, rows))
     return as_column(found, rows.length)
 
 
@@ -99,7 +99,7 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
         rows = rows.settled()
         matches = np.arange(table.length)
         return _joined(step.goal, args, rows, table, *_crossed(rows.length, matches))
-    if all(not isinstance(args[at], Variable) for at in bound):
+    if all(not isinstance(args[position], Variable) for position in bound):
         matches = _constant_matches(step, args, bound, table, context)
         if len(matches) == 1:
             return _with_constants(args, rows, table, int(matches[0]))
@@ -114,7 +114,7 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
     if finder.unique:
         chosen, found = _matches(step.goal, args, bound, rows, table, finder, context)
         return _joined(step.goal, args, rows, table, chosen, found)
-    wanted = [_wanted(args[at], table, at, rows) for at in bound]
+    wanted = [_wanted(args[position], table, position, rows) for position in bound]
     return _joined(step.goal, args, rows, table, *finder.all(wanted, rows.length))
 
 
@@ -124,11 +124,11 @@ def _ranked(
     """A join that names the row of the table, too."""
     if bound:
         wanted = [_wanted(args[at], table, at, rows) for at in bound]
-        chosen, found = _finder(table, bound).all(wanted, rows.length)
+        chosen, places = _finder(table, bound).all(wanted, rows.length)
     else:
-        chosen, found = _crossed(rows.length, np.arange(table.length))
-    ranked = rows.take(chosen).with_columns({step.rank: Column(found)})
-    return _joined(step.goal, args, ranked, table, np.arange(len(chosen)), found)
+        chosen, places = _crossed(rows.length, np.arange(table.length))
+    ranked = rows.take(chosen).with_columns({step.rank: Column(places)})
+    return _joined(step.goal, args, ranked, table, np.arange(len(chosen)), places)
 
 
 def _matches(
@@ -138,13 +138,15 @@ def _matches(
     """The rows that have a match, and the match of each; rules that ask the same share them."""
 
     def find() -> tuple[Array, Array]:
-        wanted = [_wanted(args[at], table, at, rows) for at in bound]
+        wanted = [_wanted(args[position], table, position, rows) for position in bound]
         found = finder.one(wanted, rows.length)
         chosen = np.flatnonzero(found >= 0)
         return chosen, found[chosen]
 
-    columns = [rows.columns[arg.name] for at in bound if isinstance(arg := args[at], Variable)]
-    roles = (None if isinstance(args[at], Variable) else args[at] for at in bound)
+    columns = [
+        rows.columns[arg.name] for position in bound if isinstance(arg := args[position], Variable)
+    ]
+    roles = (None if isinstance(args[position], Variable) else args[position] for position in bound)
     what = ("matches", functor(goal), bound, *roles)
     return shared(what, columns, [table], rows, context.computed, find)
 
@@ -156,12 +158,13 @@ def keeps_rows(step: Lookup, rows: Rows, context: Context) -> bool:
     table = _table(step.goal, context)
     args = step.goal.args if isinstance(step.goal, Compound) else ()
     bound = _bound(args, rows)
-    if bound and all(not isinstance(args[at], Variable) for at in bound):
+    if bound and all(not isinstance(args[position], Variable) for position in bound):
         return len(_constant_matches(step, args, bound, table, context)) == 1
-    free = [arg.name for at, arg in enumerate(args) if at not in bound]  # type: ignore[union-attr]
+    free = [arg.name for position, arg in enumerate(args) if position not in bound]  # type: ignore[union-attr]
     return (
         bool(bound)
-        and len(free) == len(set(free) | {f"_{at}" for at, name in enumerate(free) if name == "_"})
+        and len(free)
+        == len(set(free) | {f"_{position}" for position, name in enumerate(free) if name == "_"})
         and _finder(table, bound).unique
         and _view(args, bound, rows, table) is not None
     )
@@ -188,7 +191,7 @@ def _view(
     args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background
 ) -> tuple[Array, list[Array], Array] | None:
     """Where one column decides the match: its distinct values, their keys, and each row's."""
-    names = {arg.name for at in bound if isinstance(arg := args[at], Variable)}
+    names = {arg.name for position in bound if isinstance(arg := args[position], Variable)}
     if len(names) != 1:
         return None
     column = rows.columns[names.pop()]
@@ -198,8 +201,8 @@ def _view(
     values, index = view
     few = Rows(len(values), {})
     keys = []
-    for at in bound:
-        arg, domain = args[at], table.domains[at]
+    for position in bound:
+        arg, domain = args[position], table.domains[position]
         each = Column(values, column.domain) if isinstance(arg, Variable) else None
         each = each or constant_column(arg, domain)
         keys.append(recoded(each, domain, few.length))
@@ -215,8 +218,8 @@ def _by_value(
     Rules that look up the same by the same column share the result.
     """
     free = [
-        arg.name for at, arg in enumerate(args)
-        if at not in bound and isinstance(arg, Variable) and arg.name != "_"
+        arg.name for position, arg in enumerate(args)
+        if position not in bound and isinstance(arg, Variable) and arg.name != "_"
     ]  # fmt: skip
     view = _view(args, bound, rows, table)
     if view is None or len(free) != len(set(free)):
@@ -224,14 +227,14 @@ def _by_value(
     key = (
         "look-up",
         functor(goal),
-        *(_role(arg, at in bound, rows) for at, arg in enumerate(args)),
+        *(_role(arg, position in bound, rows) for position, arg in enumerate(args)),
     )
     if key not in context.computed:
         context.computed[key] = (_matched(args, bound, table, finder, *view), view)
     columns, mask = context.computed[key][0]
     more = {
-        arg.name: columns[at] for at, arg in enumerate(args)
-        if at not in bound and isinstance(arg, Variable) and arg.name != "_"
+        arg.name: columns[position] for position, arg in enumerate(args)
+        if position not in bound and isinstance(arg, Variable) and arg.name != "_"
     }  # fmt: skip
     rows = rows.with_columns(more)
     return rows if mask is None else rows.where(mask)
@@ -253,10 +256,14 @@ def _matched(
     has = found >= 0
     at_hand = np.where(has, found, 0)
     columns = {}
-    for at in range(len(args)):
-        if at not in bound:
-            data = table.columns[at][at_hand] if table.length else np.zeros(len(values), np.int64)
-            columns[at] = Column(data, table.domains[at], index)
+    for position in range(len(args)):
+        if position not in bound:
+            data = (
+                table.columns[position][at_hand]
+                if table.length
+                else np.zeros(len(values), np.int64)
+            )
+            columns[position] = Column(data, table.domains[position], index)
     return columns, None if has.all() else has[index]
 
 
@@ -281,16 +288,16 @@ def _bound(args: tuple[Term, ...], rows: Rows) -> tuple[int, ...]:
 
 
 def _finder(table: Background, positions: tuple[int, ...]) -> Finder:
-    found = table.finders.get(positions)
-    if found is None:
+    finder = table.finders.get(positions)
+    if finder is None:
         columns = [(table.columns[at], table.domains[at]) for at in positions]
-        found = table.finders[positions] = Finder(columns, table.length)
-    assert isinstance(found, Finder)
-    return found
+        finder = table.finders[positions] = Finder(columns, table.length)
+    assert isinstance(finder, Finder)
+    return finder
 
 
-def _wanted(arg: Term, table: Background, at: int, rows: Rows) -> Array:
-    domain = table.domains[at]
+def _wanted(arg: Term, table: Background, position: int, rows: Rows) -> Array:
+    domain = table.domains[position]
     column = rows.columns[arg.name] if isinstance(arg, Variable) else constant_column(arg, domain)
     return recoded(column, domain, rows.length)
 
@@ -317,12 +324,12 @@ def _constant_matches(
 def _with_constants(args: tuple[Term, ...], rows: Rows, table: Background, match: int) -> Rows:
     """One match for all rows: its values are constants."""
     more: dict[str, Column] = {}
-    for at, arg in enumerate(args):
+    for position, arg in enumerate(args):
         if isinstance(arg, Variable) and arg.name != "_":
-            value = table.columns[at][match : match + 1]
+            value = table.columns[position][match : match + 1]
             if arg.name in more and more[arg.name].data[0] != value[0]:
                 return rows.settled().take(np.empty(0, np.int64))
-            more[arg.name] = Column(value, table.domains[at], constant=True)
+            more[arg.name] = Column(value, table.domains[position], constant=True)
     return rows.with_columns(more)
 
 
@@ -332,17 +339,17 @@ def _crossed(length: int, matches: Array) -> tuple[Array, Array]:
 
 
 def _joined(
-    goal: Term, args: tuple[Term, ...], rows: Rows, table: Background, chosen: Array, found: Array
+    goal: Term, args: tuple[Term, ...], rows: Rows, table: Background, chosen: Array, places: Array
 ) -> Rows:
     """Chosen rows beside the rows of the table found for them."""
     same = len(chosen) == rows.length and bool(np.all(chosen == np.arange(len(chosen))))
     result = rows if same else rows.take(chosen)
     more: dict[str, Column] = {}
     unequal = np.zeros(len(chosen), np.bool_)
-    for at, arg in enumerate(args):
+    for position, arg in enumerate(args):
         if not isinstance(arg, Variable) or arg.name == "_" or arg.name in rows.columns:
             continue
-        column = Column(table.columns[at], table.domains[at], found)
+        column = Column(table.columns[position], table.domains[position], places)
         if arg.name in more:
             unequal |= more[arg.name].values != column.values
         else:

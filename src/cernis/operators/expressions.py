@@ -67,11 +67,11 @@ def column_of(term: Term, rows: Rows, domain: Domain | None = None) -> Column:
 Known: TypeAlias = dict[tuple[object, ...], tuple[Any, object]]
 
 
-def remembered(what: Term, rows: Rows, known: Known, compute: Callable[[], T]) -> T:
+def remembered(term: Term, rows: Rows, known: Known, compute: Callable[[], T]) -> T:
     """A result over whole tables, computed once for all rules that ask for it."""
-    names = dict.fromkeys(variable.name for variable in variables(what))
+    names = dict.fromkeys(variable.name for variable in variables(term))
     columns = [(name, rows.columns[name]) for name in names]
-    key = (show(what), *((name, identity(column)) for name, column in columns))
+    key = (show(term), *((name, identity(column)) for name, column in columns))
     if key not in known:
         # The arrays are kept beside the result, so that their identities stay theirs.
         known[key] = (compute(), [(column.data, column.index) for _, column in columns])
@@ -84,7 +84,7 @@ _MANY = 20_000
 
 
 def shared(
-    what: tuple[object, ...], columns: Sequence[Column], sources: Sequence[object], rows: Rows,
+    name: tuple[object, ...], columns: Sequence[Column], sources: Sequence[object], rows: Rows,
     known: Known, compute: Callable[[], T],
 ) -> T:  # fmt: skip
     """A result about the columns of many rows and some sources, found once for all rules.
@@ -94,16 +94,16 @@ def shared(
     """
     if rows.length < _MANY:
         return compute()
-    asked = [*columns, *([rows.times] if rows.times is not None else ())]
-    key = (*what, *((identity(own), id(own.domain)) for own in asked))
-    found = known.get(key)
-    if found is not None:
-        before: Any = found[1]
+    inputs = [*columns, *([rows.times] if rows.times is not None else ())]
+    key = (*name, *((identity(column), id(column.domain)) for column in inputs))
+    remembered_result = known.get(key)
+    if remembered_result is not None:
+        before: Any = remembered_result[1]
         if all(one is other for one, other in zip(before[0], sources, strict=True)):
-            return found[0]  # type: ignore[no-any-return]
+            return remembered_result[0]  # type: ignore[no-any-return]
     result = compute()
     # The arrays are kept beside the result, so that their identities stay theirs.
-    known[key] = (result, ([*sources], [(own.data, own.index) for own in asked]))
+    known[key] = (result, ([*sources], [(column.data, column.index) for column in inputs]))
     return result
 
 
@@ -112,32 +112,32 @@ def identity(column: Column) -> object:
     return column.data[0].item() if column.constant else (id(column.data), id(column.index))
 
 
-def reckon(term: Term, rows: Rows) -> Numeric:
+def numeric_value(term: Term, rows: Rows) -> Numeric:
     """The value of an expression for each row; one value if it is the same for all.
 
     A whole number of more than 64 bits, in a row that counts, is an OverflowFault.
     """
-    result = _reckoned(term, rows)
+    result = _numeric_value(term, rows)
     if isinstance(result, NumericValues):
         _refuse_overflow(term, result, rows)
     return result
 
 
-def overflow(what: str, term: Term | None) -> OverflowFault:
+def overflow(message: str, term: Term | None) -> OverflowFault:
     """The error about a whole number of more than 64 bits, and where it is computed."""
     spans = [part.span for part in walk(term)] if term is not None else []
-    return OverflowFault(what, next((span for span in spans if span != NOWHERE), NOWHERE))
+    return OverflowFault(message, next((span for span in spans if span != NOWHERE), NOWHERE))
 
 
-def _refuse_overflow(term: Term, found: NumericValues, rows: Rows) -> None:
-    over = np.broadcast_to(found.kinds == OVERFLOW, rows.length)
+def _refuse_overflow(term: Term, numbers: NumericValues, rows: Rows) -> None:
+    over = np.broadcast_to(numbers.kinds == OVERFLOW, rows.length)
     if rows.mask is not None:
         over = over & rows.mask
     if over.any():
         raise overflow(show(term), term)
 
 
-def _reckoned(term: Term, rows: Rows) -> Numeric:
+def _numeric_value(term: Term, rows: Rows) -> Numeric:
     if isinstance(term, Number):
         return _one_number(term.value)
     if isinstance(term, Duration):
@@ -149,7 +149,7 @@ def _reckoned(term: Term, rows: Rows) -> Numeric:
     operation = OPERATIONS.get(functor(term))
     if operation is None or not isinstance(term, Compound):
         raise UnsupportedError(f"{show(term)} cannot be computed")
-    values = [_reckoned(arg, rows) for arg in term.args]
+    values = [_numeric_value(arg, rows) for arg in term.args]
     with np.errstate(all="ignore"):
         over = _reused(operation, term, values)
         if over is not None:
@@ -199,7 +199,7 @@ def _comparable(term: Term, rows: Rows) -> Numeric:
             floats = column.domain.floats()
             if floats is not None:
                 return floats[column.values] if len(floats) else np.empty(0)
-    return reckon(term, rows)
+    return numeric_value(term, rows)
 
 
 _STANDARD: dict[str, Callable[[Any, Any], Any]] = {
@@ -260,22 +260,22 @@ def _ranks(domain: Domain, codes: Array) -> Array:
 
 def computed(expression: Term, rows: Rows) -> tuple[Column, Booleans | None]:
     """The value of an expression as a column, and which rows have one, unless all do."""
-    return as_column(reckon(expression, rows), rows.length)
+    return as_column(numeric_value(expression, rows), rows.length)
 
 
-def as_column(found: Numeric, length: int) -> tuple[Column, Booleans | None]:
+def as_column(numbers: Numeric, length: int) -> tuple[Column, Booleans | None]:
     """Numbers as a column, and which rows have one, unless all do."""
-    is_constant = len(found) == 1 and length != 1
-    if not isinstance(found, NumericValues):
+    is_constant = len(numbers) == 1 and length != 1
+    if not isinstance(numbers, NumericValues):
         valid = None
-        if found.dtype.kind == "f" and has_gaps(found):
-            valid = np.broadcast_to(~np.isnan(found), length)
-        return Column(found, None, constant=is_constant), valid
+        if numbers.dtype.kind == "f" and has_gaps(numbers):
+            valid = np.broadcast_to(~np.isnan(numbers), length)
+        return Column(numbers, None, constant=is_constant), valid
     domain = Domain()
-    codes = np.zeros(len(found), np.int64)
-    for kind, data in ((WHOLE, found.ints), (FRACTION, found.floats)):
-        own = found.kinds == kind
+    codes = np.zeros(len(numbers), np.int64)
+    for kind, data in ((WHOLE, numbers.ints), (FRACTION, numbers.floats)):
+        own = numbers.kinds == kind
         codes[own] = domain.encode_numbers(data[own])
     domain.code(0)
-    has_value = np.broadcast_to((found.kinds != NO_NUMBER) & (found.kinds != OVERFLOW), length)
+    has_value = np.broadcast_to((numbers.kinds != NO_NUMBER) & (numbers.kinds != OVERFLOW), length)
     return Column(codes, domain, constant=is_constant), None if has_value.all() else has_value

@@ -126,14 +126,14 @@ def _wanted(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Finder, list[A
     """The finder of the groups that match what rows know of a pair, and what they know."""
     args: list[Term] = [*pair.args, pair.value]
     positions = tuple(
-        at
-        for at, arg in enumerate(args)
+        position
+        for position, arg in enumerate(args)
         if not isinstance(arg, Variable) or arg.name in rows.columns
     )
     columns = fluent.columns()
     wanted = []
-    for at in positions:
-        arg, domain = args[at], columns[at][1]
+    for position in positions:
+        arg, domain = args[position], columns[position][1]
         column = (
             rows.columns[arg.name] if isinstance(arg, Variable) else constant_column(arg, domain)
         )
@@ -153,17 +153,19 @@ class Timelines:
         finder, wanted = _wanted(pair, rows, fluent)
         first, counts, order = finder.ranges(wanted, rows.length)
         asking = np.flatnonzero(counts)
-        begins, at, keys = np.unique(first[asking], return_index=True, return_inverse=True)
-        groups = order[expanded(begins, counts[asking][at])]
+        begins, first_rows, keys = np.unique(first[asking], return_index=True, return_inverse=True)
+        groups = order[expanded(begins, counts[asking][first_rows])]
         lengths = fluent.offsets[groups + 1] - fluent.offsets[groups]
         places = expanded(fluent.offsets[groups], lengths)
-        own = np.repeat(np.repeat(np.arange(len(begins)), counts[asking][at]), lengths)
+        timelines = np.repeat(
+            np.repeat(np.arange(len(begins)), counts[asking][first_rows]), lengths
+        )
         starts = fluent.starts[places]
-        by_start = order_by(own, starts)
+        by_start = order_by(timelines, starts)
         self._length = rows.length
         self._groups = np.repeat(groups, lengths)[by_start]
         offsets = np.zeros(len(begins) + 1, np.int64)
-        np.cumsum(np.bincount(own, minlength=len(begins)), out=offsets[1:])
+        np.cumsum(np.bincount(timelines, minlength=len(begins)), out=offsets[1:])
         times = rows.points[asking]
         by_time = order_by(keys, times)
         self._rows = asking[by_time]

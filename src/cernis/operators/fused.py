@@ -94,7 +94,7 @@ class _Program:
         if not isinstance(goal, Compound) or goal.functor not in _TESTS:
             raise _Unfit
         test, turned = _TESTS[goal.functor]
-        one, other = (self._reckoned(arg) for arg in goal.args)
+        one, other = (self._numeric_value(arg) for arg in goal.args)
         if turned:
             one, other = other, one
         self._test(test, one, other, mask)
@@ -103,7 +103,7 @@ class _Program:
         """A column that tests can ask for; rows whose expression has no value are ruled out."""
         if not isinstance(step.expression, Compound):
             raise _Unfit
-        value = self._reckoned(step.expression)
+        value = self._numeric_value(step.expression)
         self._test(machine.IS_NUMBER, value, value)
         self._named[step.variable] = value
 
@@ -137,7 +137,7 @@ class _Program:
         self.registers += 1
         return _Value(self.registers - 1, whole)
 
-    def _reckoned(self, term: Term, depth: int = 0) -> _Value:
+    def _numeric_value(self, term: Term, depth: int = 0) -> _Value:
         if isinstance(term, Variable):
             known = self._named.get(term.name)
             return known if known is not None else self._load(self.rows.columns[term.name])
@@ -148,7 +148,7 @@ class _Program:
         operation = _ARITHMETIC.get(functor(term))
         if operation is None or depth > _DEPTH or not isinstance(term, Compound):
             raise _Unfit
-        parts = [self._reckoned(arg, depth + 1) for arg in term.args]
+        parts = [self._numeric_value(arg, depth + 1) for arg in term.args]
         whole = all(part.whole for part in parts)
         if whole and operation == machine.MULTIPLY:
             raise _Unfit

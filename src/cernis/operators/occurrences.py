@@ -40,10 +40,10 @@ def _scanned_edges(step: Scan, boundary: Boundary, context: Context) -> Rows:
     if pair.relation in context.unsure:
         return _scanned(step, context)
     key = ("edges", boundary.edge, pair.relation, pair.args, pair.value, step.time)
-    found = context.computed.get(key)
-    if found is None or found[1] is not fluent:
-        found = context.computed[key] = (_scanned(step, context), fluent)
-    rows: Rows = found[0]
+    remembered = context.computed.get(key)
+    if remembered is None or remembered[1] is not fluent:
+        remembered = context.computed[key] = (_scanned(step, context), fluent)
+    rows: Rows = remembered[0]
     return rows
 
 
@@ -113,24 +113,24 @@ def _known(args: list[Term], rows: Rows) -> tuple[int, ...]:
     )
 
 
-def _wanted(arg: Term, table: EventTable, at: int, rows: Rows) -> Array:
-    domain = table.domains[at]
+def _wanted(arg: Term, table: EventTable, position: int, rows: Rows) -> Array:
+    domain = table.domains[position]
     column = rows.columns[arg.name] if isinstance(arg, Variable) else constant_column(arg, domain)
     return recoded(column, domain, rows.length)
 
 
-def _bind(args: list[Term], table: EventTable, rows: Rows, found: Array | None) -> Rows:
+def _bind(args: list[Term], table: EventTable, rows: Rows, places: Array | None) -> Rows:
     """Give the variables of a literal the values found, or those of all rows of the table.
 
     Constants and repeated variables must agree.
     """
     more: dict[str, Column] = {}
     masks = []
-    for at, arg in enumerate(args):
-        column = Column(table.arguments[at], table.domains[at], found)
+    for position, arg in enumerate(args):
+        column = Column(table.arguments[position], table.domains[position], places)
         if not isinstance(arg, Variable):
-            if found is None:
-                masks.append(column.values == constant_column(arg, table.domains[at]).data[0])
+            if places is None:
+                masks.append(column.values == constant_column(arg, table.domains[position]).data[0])
         elif arg.name in more:
             masks.append(more[arg.name].values == column.values)
         elif arg.name != "_" and arg.name not in rows.columns:
@@ -178,7 +178,7 @@ def _value_code(value: Term, relation: Relation, context: Context) -> int:
     domain = context.domain("fluent", relation, "value")
     column = constant_column(value, domain).data
     if domain is None:
-        column = context.domains.of(("values of", relation)).encode_numbers(column)
+        column = context.domains.value_domain(relation).encode_numbers(column)
     return int(column[0])
 
 
@@ -237,21 +237,21 @@ def _nothing(occurrence: Boundary | Changes, context: Context) -> EventTable:
 def _changes(changes: Changes, select: _Selection, context: Context) -> EventTable:
     """Initiations or terminations of a fluent, as rules fire them."""
     relation = changes.pair.relation
-    found = (context.initiations if changes.initiates else context.terminations).get(relation)
-    if found is None:
+    points = (context.initiations if changes.initiates else context.terminations).get(relation)
+    if points is None:
         return _nothing(changes, context)
-    found = select(found)
+    points = select(points)
     domains = _slots(changes, context)
     if domains[-1] is None:
         # Numeric values are coded where they are compared for identity; here they are numbers.
-        coded = context.domains.of(("values of", relation))
-        known = found.values >= 0
-        values = numbers(coded.decode(found.values[known]))
+        coded = context.domains.value_domain(relation)
+        known = points.values >= 0
+        values = numbers(coded.decode(points.values[known]))
         if not known.all():
             values, some = np.full(len(known), np.nan), values
             values[known] = some
-        found = Points(found.arguments, values, found.times)
-    return points_table(found, domains)
+        points = Points(points.arguments, values, points.times)
+    return points_table(points, domains)
 
 
 def points_table(points: Points, domains: list[Domain | None]) -> EventTable:

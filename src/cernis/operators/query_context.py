@@ -104,15 +104,15 @@ class Memo:
     """Background knowledge with the members of dynamic domains, and the number of its filling."""
 
     def forget_filled(self) -> None:
-        """Forget results about tables that a run has filled: the next run fills them anew."""
+        """Forget results about tables that a run has filled: the next run fills them again."""
         self.filled = None
         self.tables = {key: known for key, known in self.tables.items() if not known[0]}
         self.allowed = {key: known for key, known in self.allowed.items() if not key[2]}
         self.answers = {key: known for key, known in self.answers.items() if not key[1]}
 
-    def once(self, what: Hashable, of: object, work: Callable[[], Any]) -> Any:
+    def once(self, name: Hashable, of: object, work: Callable[[], Any]) -> Any:
         """Do some work about a part of the plan the first time; afterwards return its result."""
-        key = (what, id(of))
+        key = (name, id(of))
         if key not in self.worked_out:
             self.worked_out[key] = work()
         return self.worked_out[key]
@@ -141,7 +141,7 @@ class Context:
     fluents: dict[Relation, FluentTable] = field(default_factory=dict)
     initiations: dict[Relation, Points] = field(default_factory=dict)
     terminations: dict[Relation, Points] = field(default_factory=dict)
-    begun: dict[Relation, Attempts] = field(default_factory=dict)
+    effect_origins: dict[Relation, Attempts] = field(default_factory=dict)
     """Initiations whose delayed effects may be still to come, for each fluent that has such."""
     filled: dict[tuple[str, int], list[Array]] = field(default_factory=dict)
     """Encoded rows that the run itself adds to background predicates: members of domains."""

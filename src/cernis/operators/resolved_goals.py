@@ -53,17 +53,21 @@ def _expanded(
 ) -> Rows:
     counts = np.array(list(map(len, answers)), np.int64)
     begins = np.cumsum(counts) - counts
-    flat = [answer for own in answers for answer in own]
-    own = counts[which]
-    bounded(int(own.sum()))
-    chosen = np.repeat(np.arange(rows.length), own)
-    behind = np.cumsum(own) - own
-    places = np.arange(len(chosen)) - np.repeat(behind, own) + np.repeat(begins[which], own)
+    flat = [answer for answers_of_row in answers for answer in answers_of_row]
+    counts_of_rows = counts[which]
+    bounded(int(counts_of_rows.sum()))
+    chosen = np.repeat(np.arange(rows.length), counts_of_rows)
+    before = np.cumsum(counts_of_rows) - counts_of_rows
+    places = (
+        np.arange(len(chosen))
+        - np.repeat(before, counts_of_rows)
+        + np.repeat(begins[which], counts_of_rows)
+    )
     more: dict[str, Column] = {}
-    for at, name in enumerate(outputs(step.goal, inputs)):
+    for position, name in enumerate(outputs(step.goal, inputs)):
         # Each goal's answers are coded by themselves; where they are joined they are recoded.
         domain = Domain()
-        more[name] = Column(domain.encode(answer[at] for answer in flat), domain, places)
+        more[name] = Column(domain.encode(answer[position] for answer in flat), domain, places)
     if step.rank:
         more[step.rank] = Column(places)
     return rows.take(chosen).with_columns(more)

@@ -19,7 +19,7 @@ from cernis.operators.conditions import (
     filter_exec,
     lookup_exec,
 )
-from cernis.operators.expressions import as_column, compare, overflow, reckon, shared
+from cernis.operators.expressions import as_column, compare, numeric_value, overflow, shared
 from cernis.operators.fluent_lookups import anti_stab_exec, stab_exec
 from cernis.operators.occurrences import event_anti_join_exec, event_join_exec, scan_exec
 from cernis.operators.patterns.totals import has_overflow, totals, with_values
@@ -77,15 +77,15 @@ def run_steps(
 def _in_text_order(steps: Sequence[PointOperator]) -> tuple[PointOperator, ...]:
     """The steps in the order of the text, as far as each still comes after what it builds upon."""
     left = [(step, _binds(step), frozenset(names_in(step))) for step in steps]
-    found: list[PointOperator] = []
+    in_order: list[PointOperator] = []
     while left:
         free = [
-            at for at, (_, _, names) in enumerate(left)
-            if not any(isinstance(step, Scan) or binds & names for step, binds, _ in left[:at])
+            place for place, (_, _, names) in enumerate(left)
+            if not any(isinstance(step, Scan) or binds & names for step, binds, _ in left[:place])
         ]  # fmt: skip
         chosen = min(free, key=lambda at: left[at][0].span[0])
-        found.append(left.pop(chosen)[0])
-    return tuple(found)
+        in_order.append(left.pop(chosen)[0])
+    return tuple(in_order)
 
 
 def _binds(step: PointOperator) -> frozenset[str]:
@@ -101,15 +101,15 @@ def _run_all(
     steps: Sequence[PointOperator], rows: Rows | None, context: Context,
     keep: frozenset[str] | None,
 ) -> Rows:  # fmt: skip
-    at = 0
-    while at < len(steps):
-        step = steps[at]
+    place = 0
+    while place < len(steps):
+        step = steps[place]
         if context.profile is None and rows is not None and rows.length >= MANY:
-            rows, at = _together(steps, at, rows, context, keep)
+            rows, place = _together(steps, place, rows, context, keep)
         elif context.profile is None:
-            rows, at = _run_step(step, rows, context), at + 1
+            rows, place = _run_step(step, rows, context), place + 1
         else:
-            at += 1
+            place += 1
             before = rows.length if rows is not None else 0
             name = type(step).__name__
             with context.profile.measured(name, step.span, before) as cost:
@@ -122,23 +122,23 @@ def _run_all(
 
 
 def _together(
-    steps: Sequence[PointOperator], at: int, rows: Rows, context: Context,
+    steps: Sequence[PointOperator], place: int, rows: Rows, context: Context,
     keep: frozenset[str] | None,
 ) -> tuple[Rows, int]:  # fmt: skip
     """Run as many steps as can be put together, or one; gives the place of the next, too."""
     from cernis.operators.fused import Fusion
 
-    fusion, begin = Fusion(rows, context), at
-    while at < len(steps) and fusion.add(steps[at]):
-        at += 1
-    if at == begin:
-        return _run_step(steps[at], rows, context), at + 1
+    fusion, begin = Fusion(rows, context), place
+    while place < len(steps) and fusion.add(steps[place]):
+        place += 1
+    if place == begin:
+        return _run_step(steps[place], rows, context), place + 1
     if keep is None:
-        return fusion.rows(lambda name: True), at
+        return fusion.rows(lambda name: True), place
     used = context.derived.once(
-        "names", steps[at - 1], lambda: frozenset(names_in(tuple(steps[at:])))
+        "names", steps[place - 1], lambda: frozenset(names_in(tuple(steps[place:])))
     )
-    return fusion.rows(lambda name: name in keep or name in used), at
+    return fusion.rows(lambda name: name in keep or name in used), place
 
 
 def _run_step(step: PointOperator, rows: Rows | None, context: Context) -> Rows:
@@ -172,12 +172,12 @@ def except_exec(step: Except, rows: Rows, context: Context) -> Rows:
 def branches_exec(step: Branches, rows: Rows, context: Context) -> Rows:
     """What comes out of any branch; a row that comes out of two is there twice."""
     outcomes: list[Rows] = []
-    for at, branch in enumerate(step.branches):
+    for number, branch in enumerate(step.branches):
         starts = branch and isinstance(branch[0], Scan)
         outcome = run_steps(branch, None if starts else rows, context).settled()
         if step.rank:
             before = sum(each.length for each in outcomes)
-            outcome = outcome.take(sorted_rows(outcome, step.orders[at]))
+            outcome = outcome.take(sorted_rows(outcome, step.orders[number]))
             rank = Column(before + np.arange(outcome.length))
             outcome = outcome.with_columns({step.rank: rank})
         outcomes.append(outcome)
@@ -222,17 +222,17 @@ def aggregated(step: Aggregate, rows: Rows, inner: Rows) -> Rows:
     A count or sum of nothing is 0, a list of nothing is empty; a row without anything to take
     the minimum, maximum or average of is left out.
     """
-    own = inner.columns[ROW].values
-    counts = np.bincount(own, minlength=rows.length)
+    owners = inner.columns[ROW].values
+    counts = np.bincount(owners, minlength=rows.length)
     if step.kind == "count":
         return _with_numbers(step.result, counts, rows)
     if step.kind in LISTED:
         return listed(step, rows, inner)
-    chosen, values = with_values(reckon(step.template, inner), inner.length)
-    found = totals(step.kind, own[chosen], values, rows.length)
-    if has_overflow(found):
+    chosen, values = with_values(numeric_value(step.template, inner), inner.length)
+    totals_of_rows = totals(step.kind, owners[chosen], values, rows.length)
+    if has_overflow(totals_of_rows):
         raise overflow(f"{step.kind} of {show(step.template)}", step.template)
-    return _with_numbers(step.result, found, rows)
+    return _with_numbers(step.result, totals_of_rows, rows)
 
 
 def _counts(step: Aggregate, rows: Rows, context: Context) -> Array:
@@ -253,9 +253,9 @@ def _counts(step: Aggregate, rows: Rows, context: Context) -> Array:
     return shared(what, columns, sources, rows, context.computed, count)
 
 
-def _with_numbers(result: Term, found: Numeric, rows: Rows) -> Rows:
+def _with_numbers(result: Term, numbers: Numeric, rows: Rows) -> Rows:
     """The rows that have a number, with it: as the result's value, or equal to it."""
-    column, valid = as_column(found, rows.length)
+    column, valid = as_column(numbers, rows.length)
     if isinstance(result, Variable) and result.name not in rows.columns:
         rows = rows.with_columns({result.name: column})
         return rows if valid is None else rows.where(valid).settled()

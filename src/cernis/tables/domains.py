@@ -308,6 +308,10 @@ class Domains:
         """The domain of a class, made when it is first asked for."""
         return self._domains.setdefault(class_, Domain())
 
+    def value_domain(self, relation: Hashable) -> Domain:
+        """The domain in which the values of a fluent get codes if they are held as numbers."""
+        return self.of(("values of", relation))
+
     def encoding(self, class_: Hashable) -> Domain | None:
         """The domain of a class; None if it is held as an array of numbers."""
         return None if class_ in self.arrays else self.of(class_)

@@ -178,5 +178,5 @@ def slot_domains_of(kind: str, relation: Relation, context: Context) -> list[Dom
         return [context.domain("event", relation, at) for at in slots]
     value = context.domain("fluent", relation, "value")
     if value is None and kind != FLUENT:
-        value = context.domains.of(("values of", relation))
+        value = context.domains.value_domain(relation)
     return [*(context.domain("fluent", relation, at) for at in slots), value]

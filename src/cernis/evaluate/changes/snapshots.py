@@ -79,7 +79,7 @@ class Snapshot:
 
         return cls(
             own(context.fluents), own(context.events), own(context.initiations),
-            own(context.terminations), own(context.begun),
+            own(context.terminations), own(context.effect_origins),
         )  # fmt: skip
 
     def enter(self, context: Context) -> None:
@@ -88,7 +88,7 @@ class Snapshot:
         context.events.update(self.events)
         context.initiations.update(self.initiations)
         context.terminations.update(self.terminations)
-        context.begun.update(self.begun)
+        context.effect_origins.update(self.begun)
 
     def pairs(
         self, other: Snapshot, relation: Relation

@@ -363,7 +363,7 @@ class Unit:
         dirt = shared.base
         cut = replace(
             update.context,
-            events={}, fluents={}, initiations={}, terminations={}, begun={}, past={},
+            events={}, fluents={}, initiations={}, terminations={}, effect_origins={}, past={},
             ordered=shared.ordered, computed=shared.computed, unsure=set(), unsure_groups={},
         )  # fmt: skip
         for relation, links in self._by_relation.items():
@@ -440,7 +440,7 @@ class Unit:
         """The codes that identify the values of a simple fluent."""
         if context.domain("fluent", relation, "value") is not None:
             return values
-        return context.domains.of(("values of", relation)).encode_numbers(values)
+        return context.domains.value_domain(relation).encode_numbers(values)
 
     def _across(self, store: Store, whole: Dirt, bound: int) -> Places:
         """The intervals of some keys that overlap or touch a point."""
@@ -518,7 +518,7 @@ class Unit:
         store = self.kept.begun.get(relation)
         if store is None:
             return
-        found, groups = self.of_keys(store, rows_of_attempts(cut.begun[relation]), whole)
+        found, groups = self.of_keys(store, rows_of_attempts(cut.effect_origins[relation]), whole)
         store.exchange(store.within(self._all_of(whole)), groups, found)
 
     def of_keys(self, store: Store, found: Rows, whole: Dirt) -> tuple[Rows, Integers]:

@@ -172,7 +172,7 @@ class Cycle:
             events={r: rows_of(r, t, entities, True) for r, t in context.events.items()},
             fluents={r: groups_of(r, t, entities, True) for r, t in context.fluents.items()},
             initiations=dict(context.initiations), terminations=dict(context.terminations),
-            begun={}, ordered={}, computed={}, past={}, entities=entities,
+            effect_origins={}, ordered={}, computed={}, past={}, entities=entities,
         )  # fmt: skip
         now.enter(cut)
         return cut, {r: carried_of(r, own, entities) for r, own in carried.items()}
@@ -291,7 +291,7 @@ class Cycle:
             fluents={r: t for r, t in context.fluents.items() if r not in own},
             initiations={r: t for r, t in context.initiations.items() if r not in own},
             terminations={r: t for r, t in context.terminations.items() if r not in own},
-            begun={}, ordered={}, computed={}, past={},
+            effect_origins={}, ordered={}, computed={}, past={},
             # Only at the query itself it is not known yet what ends there.
             unsure=context.unsure if is_last else set(),
         )  # fmt: skip

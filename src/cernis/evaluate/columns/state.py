@@ -109,7 +109,7 @@ class State:
         self._context = context
         self._live = dict(context.fluents)
         self._seen = {r: context.seen[r] for r in self._wanted if r in context.seen}
-        self._begun = dict(context.begun)
+        self._begun = dict(context.effect_origins)
         for relation, past in context.past.items():
             for piece in past:
                 self._put_by(relation, piece)

@@ -438,7 +438,7 @@ class _Walk:
             if id(group) in self._effects:
                 own, *attempts = under_way(*_within(found.initiations, base, size))
                 arguments = group.instances.arguments(own)
-                self.context.begun[group.relation] = Attempts(arguments, *attempts)
+                self.context.effect_origins[group.relation] = Attempts(arguments, *attempts)
 
     def _table(
         self, group: Group, instances: Integers, values: Integers, starts: Integers, ends: Integers

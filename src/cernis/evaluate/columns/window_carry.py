@@ -33,7 +33,7 @@ def cut_at(
     held = chosen(piece, (starts <= bound) & (ends > bound))
     values = held[1]
     if table.value_domain is None:
-        values = domains.of(("values of", relation)).encode_numbers(values)
+        values = domains.value_domain(relation).encode_numbers(values)
     carried = carried_at(begun, held[0], values, held[2], edge, tick)
     return chosen(piece, ends <= bound), carried
 

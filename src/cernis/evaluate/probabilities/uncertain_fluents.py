@@ -136,7 +136,7 @@ class UncertainFluent:
 
     @property
     def _coded(self) -> Domain:
-        return self._value_domain or self._context.domains.of(("values of", self.relation))
+        return self._value_domain or self._context.domains.value_domain(self.relation)
 
     def _initial(self) -> _Initial:
         """What the window begins with: what holds initially, or what held at its edge."""

@@ -37,7 +37,7 @@ def sorted_actions(
 
 def merged_actions(lists: list[SortedActions]) -> SortedActions:
     """All actions in order; short lists are merged first."""
-    waiting = sorted((own for own in lists if len(own[0])), key=lambda own: len(own[0]))
+    waiting = sorted((actions for actions in lists if len(actions[0])), key=lambda own: len(own[0]))
     if not waiting:
         none = np.empty(0, np.int64)
         return none, none, none

@@ -25,27 +25,29 @@ def one_of_any(codes: Array) -> Array:
     return -2 - codes
 
 
-def with_known_values(asked: Points, known: Points, domains: list[Domain | None]) -> Points:
+def with_known_values(terminations: Points, known: Points, domains: list[Domain | None]) -> Points:
     """Terminations; those of any value also once for each value known at an earlier point."""
-    rows = np.flatnonzero(asked.values == ANY)
+    rows = np.flatnonzero(terminations.values == ANY)
     if not len(rows) or not len(known.times):
-        return asked
-    rows = rows[first_rows([*(own[rows] for own in asked.arguments), asked.times[rows]])]
+        return terminations
+    rows = rows[
+        first_rows([*(column[rows] for column in terminations.arguments), terminations.times[rows]])
+    ]
     order = np.argsort(known.times, kind="stable")
-    first = order[first_rows([*(own[order] for own in known.arguments), known.values[order]])]
+    first = order[first_rows([*(column[order] for column in known.arguments), known.values[order]])]
     finder = Finder(
-        [(own[first], domain) for own, domain in zip(known.arguments, domains, strict=True)],
+        [(column[first], domain) for column, domain in zip(known.arguments, domains, strict=True)],
         len(first),
     )
-    chosen, found = finder.all([own[rows] for own in asked.arguments], len(rows))
-    pairs, times = first[found], asked.times[rows[chosen]]
+    chosen, places = finder.all([column[rows] for column in terminations.arguments], len(rows))
+    pairs, times = first[places], terminations.times[rows[chosen]]
     before = known.times[pairs] < times
     pairs, times = pairs[before], times[before]
-    both = zip(asked.arguments, known.arguments, strict=True)
+    both = zip(terminations.arguments, known.arguments, strict=True)
     return Points(
         [np.concatenate([one, other[pairs]]) for one, other in both],
-        np.concatenate([asked.values, one_of_any(known.values[pairs])]),
-        np.concatenate([asked.times, times]),
+        np.concatenate([terminations.values, one_of_any(known.values[pairs])]),
+        np.concatenate([terminations.times, times]),
     )
 
 

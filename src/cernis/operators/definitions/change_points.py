@@ -25,7 +25,7 @@ def effects_as_points(
 ) -> tuple[Points, Points]:
     """Effects are initiations and terminations that other rules may wait for."""
     parts = [np.flatnonzero((actions & 1) == initiates) for initiates in (True, False)]
-    begun, ended = (
+    initiated, ended = (
         Points(keys.arguments(groups[own]), actions[own] >> 1, times[own]) for own in parts
     )
-    return begun, ended
+    return initiated, ended

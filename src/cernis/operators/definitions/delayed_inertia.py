@@ -45,11 +45,11 @@ class DelayedFluent:
         if alike is None:
             return self._walked(known, actions, carried, context)
         parts = []
-        for own in (known[part] for part in alike):
-            some, held = np.isin(actions[0], own), np.isin(carried[0], own)
+        for group in (known[part] for part in alike):
+            some, held = np.isin(actions[0], group), np.isin(carried[0], group)
             instances, values, starts, since = (column[held] for column in carried)
             rows = actions[0][some], actions[1][some], actions[2][some]
-            parts.append(self._walked(own, rows, (instances, values, starts, since), context))
+            parts.append(self._walked(group, rows, (instances, values, starts, since), context))
         return _in_order(parts)
 
     def _walked(
@@ -68,8 +68,8 @@ class DelayedFluent:
 def _in_order(parts: Sequence[Delayed]) -> Delayed:
     """What was found of several sets of instances, sorted by instance again."""
     columns = [np.concatenate(own) for own in zip(*(part[:11] for part in parts), strict=True)]
-    found: list[Integers] = []
+    sorted_columns: list[Integers] = []
     for low, high in ((0, 4), (4, 8), (8, 11)):
         order = np.argsort(columns[low], kind="stable")
-        found += [column[order] for column in columns[low:high]]
-    return (*found, sum(part[11] for part in parts))  # type: ignore[return-value]
+        sorted_columns += [column[order] for column in columns[low:high]]
+    return (*sorted_columns, sum(part[11] for part in parts))  # type: ignore[return-value]

@@ -22,7 +22,7 @@ from cernis.operators.collections import ROW
 from cernis.operators.column_arithmetic import Numeric, as_numbers, compared
 from cernis.operators.definitions.grounding import allowed
 from cernis.operators.definitions.rule_heads import agreeing
-from cernis.operators.expressions import reckon
+from cernis.operators.expressions import numeric_value
 from cernis.operators.query_context import Context, constant_column
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Delay, PointOperator
@@ -49,9 +49,9 @@ def effects_of(
     sources: dict[int, dict[int, Integers]] = {}
     for delay in delays:
         source, action = _codes(delay.effect, value_domain)
-        own = sources.setdefault(source, {})
+        length_of_action = sources.setdefault(source, {})
         length = _lengths(delay.effect, arguments, domains, count, context)
-        own[action] = np.minimum(own.get(action, _FAR), length)
+        length_of_action[action] = np.minimum(length_of_action.get(action, _FAR), length)
     slots = np.zeros(len(value_domain), np.int64)
     slots[list(sources)] = np.arange(1, 1 + len(sources))
     moved: dict[int, int] = {}
@@ -62,16 +62,16 @@ def effects_of(
             moved[_codes(delay.effect, value_domain)[0]] = UNTIL_DUE if is_late else 1
             if not mask.all():
                 raise UnevenError
-    lengths, told = _tables(list(sources.values()))
-    done = told
-    for action in {action for own in sources.values() for action in own if action & 1}:
+    lengths, reported = _tables(list(sources.values()))
+    done = reported
+    for action in {action for actions in sources.values() for action in actions if action & 1}:
         if groundings and count:
             values = np.full(count, action >> 1)
             may = allowed(groundings, arguments, domains, values, value_domain, context)
-            done = np.where((told == action) & ~may[:, np.newaxis], ALL, done)
-    lengths, told, done = _of_one_height(lengths, told, done)
+            done = np.where((reported == action) & ~may[:, np.newaxis], ALL, done)
+    lengths, reported, done = _of_one_height(lengths, reported, done)
     postponable = np.array([0, *(moved.get(source, 0) for source in sources)])
-    return Effects(slots, lengths, told, done, postponable, quiet_point(delays, context))
+    return Effects(slots, lengths, reported, done, postponable, quiet_point(delays, context))
 
 
 def quiet_point(delays: Sequence[Delay], context: Context) -> int:
@@ -86,15 +86,15 @@ def _tables(sources: list[dict[int, Integers]]) -> tuple[Integers, Integers]:
     """
     none = np.full(1, NO_EFFECT)
     columns, actions = [none], [np.full((1, 1), NO_ACTION)]
-    for own in sources:
-        shortest = np.minimum.reduce(np.broadcast_arrays(*own.values()))
+    for length_of_action in sources:
+        shortest = np.minimum.reduce(np.broadcast_arrays(*length_of_action.values()))
         columns.append(np.where(shortest < _FAR, shortest, NO_EFFECT))
         come = [np.where((length == shortest) & (length < _FAR), action, NO_ACTION)
-                for action, length in own.items()]  # fmt: skip
+                for action, length in length_of_action.items()]  # fmt: skip
         # The largest first: where there is no action, the number for that is the least.
         actions.append(-np.sort(-np.stack(np.broadcast_arrays(*come)), axis=0))
-    layers = max(int((own != NO_ACTION).any(axis=1).sum()) for own in actions)
-    filled = [_filled(own, max(1, layers)) for own in actions]
+    layers = max(int((column != NO_ACTION).any(axis=1).sum()) for column in actions)
+    filled = [_filled(column, max(1, layers)) for column in actions]
     told = [layer for layers in zip(*filled, strict=True) for layer in layers]
     return np.stack(np.broadcast_arrays(*columns), 1), np.stack(np.broadcast_arrays(*told), 1)
 
@@ -128,7 +128,7 @@ def _lengths(
     if _is_of_all(effect):
         count = 1
     rows = _instances(effect, arguments, domains, count, context)
-    values = _checked(effect, reckon(effect.delay, rows), rows.length)
+    values = _checked(effect, numeric_value(effect.delay, rows), rows.length)
     lengths = np.full(count, _FAR)
     # Where the body has several answers, the shortest delay comes first.
     np.minimum.at(lengths, rows.columns[ROW].values, values)
@@ -190,11 +190,11 @@ def _moved(
     """For which instances a further initiation postpones an effect; or one entry for all."""
     if not delay.moved_by or any(each.is_of_all for each in delay.moved_by):
         return np.full(1, bool(delay.moved_by))
-    found = np.zeros(count, np.bool_)
+    is_moved = np.zeros(count, np.bool_)
     for each in delay.moved_by:
         rows = _instances(each, arguments, domains, count, context)
-        found[rows.columns[ROW].values] = True
-    return found
+        is_moved[rows.columns[ROW].values] = True
+    return is_moved
 
 
 def _checked(effect: DelayedEffect, values: Numeric, length: int) -> Integers:

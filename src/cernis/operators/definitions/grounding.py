@@ -31,7 +31,7 @@ def allowed(
     columns, all_domains = [*arguments, values], [*domains, value_domain]
     if not arguments or any(domain is None for domain in all_domains):
         first, which = distinct(columns, all_domains)
-        return _asked(groundings, [c[first] for c in columns], all_domains, context)[which]
+        return _allowed_rows(groundings, [c[first] for c in columns], all_domains, context)[which]
     known = context.memo.answers.setdefault(
         (id(groundings), _filling(groundings, context)), Answers([Numbering() for _ in arguments])
     )
@@ -44,12 +44,12 @@ def allowed(
         rows = np.zeros(count, np.int64)
         rows[which] = np.arange(len(which))
         new = rows[len(known.may) :]
-        more = _asked(groundings, [column[new] for column in columns], all_domains, context)
+        more = _allowed_rows(groundings, [column[new] for column in columns], all_domains, context)
         known.may = np.concatenate([known.may, more])
     return known.may[which]
 
 
-def _asked(
+def _allowed_rows(
     groundings: Sequence[Grounding], columns: list[Array], domains: list[Domain | None],
     context: Context,
 ) -> Booleans:  # fmt: skip

@@ -28,16 +28,18 @@ class InstanceKeys:
     """
 
     def __init__(
-        self, domains: list[Domain | None], given: list[list[Array]], context: Context
+        self, domains: list[Domain | None], argument_lists: list[list[Array]], context: Context
     ) -> None:
         self._tables: list[Array | None] = []
         self._sizes: list[int] = []
-        for at, domain in enumerate(domains):
+        for position, domain in enumerate(domains):
             if domain is not None:
                 self._tables.append(None)
                 self._sizes.append(max(len(domain), 1))
             else:
-                table = np.unique(np.concatenate([arguments[at] for arguments in given]))
+                table = np.unique(
+                    np.concatenate([arguments[position] for arguments in argument_lists])
+                )
                 self._tables.append(table)
                 self._sizes.append(max(len(table), 1))
         self._numberings: list[Numbering] = []
@@ -45,7 +47,7 @@ class InstanceKeys:
         self._bits = _BITS // max(len(domains), 1)
         if len(domains) > 1 and math.prod(self._sizes) > _DENSE:
             known = context.numberings
-            names = [(at, *map(id, domains)) for at in range(len(domains) - 1)]
+            names = [(position, *map(id, domains)) for position in range(len(domains) - 1)]
             if max(self._sizes) <= 1 << self._bits:
                 names = [(-1, *map(id, domains))]
             self._numberings = [known.setdefault(name, Numbering()) for name in names]
@@ -78,11 +80,11 @@ class InstanceKeys:
             for column in codes[1:]:
                 key = (key << self._bits) | column
             return self._numberings[0].of(key)
-        for at, column in enumerate(codes[1:]):
+        for position, column in enumerate(codes[1:]):
             if self._numberings:
-                key = self._numberings[at].of((key << _HALF) | column)
+                key = self._numberings[position].of((key << _HALF) | column)
             else:
-                key = key * self._sizes[at + 1] + column
+                key = key * self._sizes[position + 1] + column
         return key
 
     def arguments(self, keys: Integers) -> list[Array]:
@@ -90,16 +92,16 @@ class InstanceKeys:
         columns: list[Array] = []
         if self._is_packed:
             keys = self._numberings[0].keys[keys]
-        for at in range(len(self._sizes) - 1, -1, -1):
-            if at and self._is_packed:
+        for position in range(len(self._sizes) - 1, -1, -1):
+            if position and self._is_packed:
                 keys, codes = keys >> self._bits, keys & ((1 << self._bits) - 1)
-            elif at and self._numberings:
-                both = self._numberings[at - 1].keys[keys]
+            elif position and self._numberings:
+                both = self._numberings[position - 1].keys[keys]
                 keys, codes = both >> _HALF, both & ((1 << _HALF) - 1)
-            elif at:
-                keys, codes = keys // self._sizes[at], keys % self._sizes[at]
+            elif position:
+                keys, codes = keys // self._sizes[position], keys % self._sizes[position]
             else:
                 codes = keys
-            table = self._tables[at]
+            table = self._tables[position]
             columns.append(codes if table is None else table[codes])
         return columns[::-1]

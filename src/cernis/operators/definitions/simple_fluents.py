@@ -120,7 +120,7 @@ class SimpleFluent:
         first = len(initiations)
         initiations += [self._points(r, rows) for r, rows in rest if r.kind == "initiation"]
         terminations = [self._points(r, rows) for r, rows in rest if r.kind == "termination"]
-        asked = [*terminations]
+        ending = [*terminations]
         if len(closed) < len(rules):
             known = self._instances(initiations, carried)
             is_open = [rule for rule in rules if leaves_arguments_open(rule)]
@@ -128,11 +128,11 @@ class SimpleFluent:
             ends = [rule for rule in is_open if rule.kind == "termination"]
             terminations += [self._open_end(r, known, initiations, carried) for r in ends]
             if self.relation in self.context.watched:
-                asked += [self._open(rule, known) for rule in ends]
+                ending += [self._open(rule, known) for rule in ends]
         table = self._measured(marks, initiations, terminations, carried)
         if self.relation in self.context.watched:
             # What holds initially was not initiated at a point of the run.
-            self._keep(initiations[:first], initiations[first:], asked, carried)
+            self._keep(initiations[:first], initiations[first:], ending, carried)
         return table
 
     def actions(
@@ -218,17 +218,19 @@ class SimpleFluent:
         whole |= self._ending is not None
         if self.context.ties != "break" or whole or self._delays():
             return None, outcomes
-        found = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
+        outcomes_with_marks = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
         if marks is None:
-            some = [own for _, _, own in found if own is not None]
+            some = [
+                rule_marks for _, _, rule_marks in outcomes_with_marks if rule_marks is not None
+            ]
             largest = max(some, key=lambda own: len(own.times), default=None)
             if largest is None:
                 return None, outcomes
             marks = Marks(largest.times, largest.arguments)
         rest = []
-        for rule, rows, own in found:
-            if own is not None and marks.fits(own):
-                self._mark(marks, own)
+        for rule, rows, rule_marks in outcomes_with_marks:
+            if rule_marks is not None and marks.fits(rule_marks):
+                self._mark(marks, rule_marks)
             else:
                 rest.append((rule, rows))
         return marks, rest
@@ -248,39 +250,39 @@ class SimpleFluent:
             action = code * 2 + (rule.kind == "initiation")
         return None if action is None else marked(rule.head, rows, self.domains, action)
 
-    def _mark(self, marks: Marks, own: Marked) -> None:
+    def _mark(self, marks: Marks, rule_marks: Marked) -> None:
         """Mark the rows of a rule; initiations that grounding forbids only break."""
-        if not own.action & 1 or not self.definition.groundings:
-            marks.add_rule(own)
+        if not rule_marks.action & 1 or not self.definition.groundings:
+            marks.add_rule(rule_marks)
             return
-        may = self._may(own)
+        may = self._may(rule_marks)
         if may is None:
-            marks.add_rule(own)
+            marks.add_rule(rule_marks)
             return
-        rows = own.chosen()
-        marks.add(rows[may], own.action)
+        rows = rule_marks.chosen()
+        marks.add(rows[may], rule_marks.action)
         marks.add(rows[~may], -2)
 
-    def _may(self, own: Marked) -> Booleans | None:
+    def _may(self, rule_marks: Marked) -> Booleans | None:
         """For each row: does grounding allow its pair? None if it allows all.
 
         For one argument, all values that it can take are asked for at once.
         """
         assert self.value_domain is not None
-        columns = own.arguments
+        columns = rule_marks.arguments
         if len(columns) == 1:
             domain = self.domains[0]
             assert domain is not None
             each = allowed_values(
-                self.relation, self.definition.groundings, domain, own.action >> 1,
+                self.relation, self.definition.groundings, domain, rule_marks.action >> 1,
                 self.value_domain, self.context,
             )  # fmt: skip
             if each.all():
                 return None
-            return np.asarray(each[columns[0][own.chosen()]])
-        rows = own.chosen()
+            return np.asarray(each[columns[0][rule_marks.chosen()]])
+        rows = rule_marks.chosen()
         columns = [column[rows] for column in columns]
-        values = np.full(len(columns[0]), own.action >> 1)
+        values = np.full(len(columns[0]), rule_marks.action >> 1)
         return allowed(
             self.definition.groundings, columns, self.domains, values, self.value_domain,
             self.context,
@@ -327,7 +329,7 @@ class SimpleFluent:
         return column
 
     def _number_domain(self) -> Domain:
-        return self.context.domains.of(("values of", self.relation))
+        return self.context.domains.value_domain(self.relation)
 
     def _no_points(self) -> Points:
         none = np.empty(0, np.int64)
@@ -342,10 +344,10 @@ class SimpleFluent:
         always = [*_all_carried(carried), *grounded]
         parts = [points.arguments for points in initiations] + always
         times = [points.times for points in initiations]
-        times += [np.full(len(own[0]) if own else 0, _EVER) for own in always]
+        times += [np.full(len(arguments[0]) if arguments else 0, _EVER) for arguments in always]
         if grounded:
-            times[:-1] = [np.full(len(own), _NEVER) for own in times[:-1]]
-        columns = [np.concatenate(own) for own in zip(*parts, strict=True)]
+            times[:-1] = [np.full(len(each), _NEVER) for each in times[:-1]]
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
         if not columns:
             return _Instances([], np.empty(0, np.int64))
         return _Instances(*with_first_times(columns, self.domains, np.concatenate(times)))
@@ -377,18 +379,21 @@ class SimpleFluent:
         assert isinstance(rule.head, Pair)
         args, known = rule.head.args, instances.arguments
         bound = self._bound_positions(rule.head, rows)
-        chosen, found = in_ranges(*(ranges or self._ranges(rule.head, rows, instances)))
+        chosen, places = in_ranges(*(ranges or self._ranges(rule.head, rows, instances)))
         if is_known or rule.kind == "initiation":
             # Only what has been initiated before, or is there by grounding, can be so again.
-            there = instances.since[found] < rows.points[chosen]
-            chosen, found = chosen[there], found[there]
+            there = instances.since[places] < rows.points[chosen]
+            chosen, places = chosen[there], places[there]
         picked = rows.take(chosen)
         more = {}
-        for at, arg in enumerate(args):
-            if at not in bound and isinstance(arg, Variable):
-                more[f"<{at}>"] = Column(known[at], self.domains[at], found)
+        for position, arg in enumerate(args):
+            if position not in bound and isinstance(arg, Variable):
+                more[f"<{position}>"] = Column(known[position], self.domains[position], places)
         picked = picked.with_columns(more)
-        filled = tuple(arg if at in bound else Variable(f"<{at}>") for at, arg in enumerate(args))
+        filled = tuple(
+            arg if position in bound else Variable(f"<{position}>")
+            for position, arg in enumerate(args)
+        )
         head = Pair(rule.head.relation, filled, rule.head.value)
         return self._project(head, picked, picked.points)
 
@@ -423,43 +428,45 @@ class SimpleFluent:
             return self._of_open(rule, rows, instances, ranges)
         # What is carried was initiated before all points of the window.
         long_ago = np.full(len(carried.values), _EVER)
-        begun = stacked(
+        initiated = stacked(
             [*initiations, Points(carried.arguments, carried.values, long_ago)], self._no_points()
         )
-        chosen, ended = first_ends(*self._keyed(rule.head, rows, begun), rows.points, begun.times)
+        chosen, ended = first_ends(
+            *self._keyed(rule.head, rows, initiated), rows.points, initiated.times
+        )
         picked = rows.take(ended)
         more = {
             f"<{at}>": Column(column[chosen], self.domains[at])
-            for at, column in enumerate(begun.arguments)
+            for at, column in enumerate(initiated.arguments)
         }
         head = replace(rule.head, args=tuple(Variable(name) for name in more))
         return self._project(head, picked.with_columns(more), picked.points)
 
-    def _keyed(self, head: Pair, rows: Rows, begun: Points) -> tuple[Integers, Integers]:
+    def _keyed(self, head: Pair, rows: Rows, initiated: Points) -> tuple[Integers, Integers]:
         """Numbers for the bound arguments of a head, and for the same arguments of initiations."""
         bound = self._bound_positions(head, rows)
         domains = [self.domains[at] for at in bound]
-        wanted = [begun.arguments[at] for at in bound]
+        wanted = [initiated.arguments[at] for at in bound]
         known = [head_column(head.args[at], rows, self.domains[at]) for at in bound]
         if not isinstance(head.value, Variable) or head.value.name in rows.columns:
             domains.append(self.value_domain or self._number_domain())
-            wanted.append(begun.values)
+            wanted.append(initiated.values)
             known.append(self._value_codes(head.value, rows))
         keys = InstanceKeys(domains, [known, wanted], self.context)
-        return keys.of(known, rows.length), keys.of(wanted, len(begun.times))
+        return keys.of(known, rows.length), keys.of(wanted, len(initiated.times))
 
     def _keep(
         self, initial: list[Points], initiations: list[Points], terminations: list[Points],
         carried: Carried,
     ) -> None:  # fmt: skip
         """Keep the points at which rules fire, for other rules that have them as conditions."""
-        nothing, (begun, ended) = self._no_points(), self._effects
-        self.context.initiations[self.relation] = stacked([*initiations, begun], nothing)
-        asked = stacked([*terminations, ended], nothing)
-        if (asked.values < 0).any():
-            known = self._known_pairs([*initial, *initiations, begun], carried)
-            asked = with_known_values(asked, known, self.domains)
-        self.context.terminations[self.relation] = asked
+        nothing, (initiated, ended) = self._no_points(), self._effects
+        self.context.initiations[self.relation] = stacked([*initiations, initiated], nothing)
+        all_terminations = stacked([*terminations, ended], nothing)
+        if (all_terminations.values < 0).any():
+            known = self._known_pairs([*initial, *initiations, initiated], carried)
+            all_terminations = with_known_values(all_terminations, known, self.domains)
+        self.context.terminations[self.relation] = all_terminations
 
     def _known_pairs(self, initiations: list[Points], carried: Carried) -> Points:
         """The pairs that grounding allows; without any, those that are carried or initiated."""
@@ -487,11 +494,11 @@ class SimpleFluent:
         keys = InstanceKeys(self.domains, [*given, *_all_carried(carried)], self.context)
         lists = []
         for points in initiations:
-            own = keys.of(points.arguments, len(points.times))
-            lists.append(sorted_actions(own, points.times, self._actions(points), keys.size))
+            instances = keys.of(points.arguments, len(points.times))
+            lists.append(sorted_actions(instances, points.times, self._actions(points), keys.size))
         for points in terminations:
-            own = keys.of(points.arguments, len(points.times))
-            lists.append(sorted_actions(own, points.times, points.values * 2, keys.size))
+            instances = keys.of(points.arguments, len(points.times))
+            lists.append(sorted_actions(instances, points.times, points.values * 2, keys.size))
         return self._table(keys, *self._held(keys, marks, merged_actions(lists), carried))
 
     def _held(
@@ -520,15 +527,15 @@ class SimpleFluent:
         before = held[order], carried.values[order], carried.starts[order]
         tick = self.context.tick
         if self._delays():
-            found = self._delayed(keys, actions, before, carried, order)
+            result = self._delayed(keys, actions, before, carried, order)
         elif marks is not None:
             codes, rows = np.array(marks.actions, np.int64), by_instance(marks, keys, self.context)
-            found = hold_rows(*rows, codes, *actions, *before, tick)
+            result = hold_rows(*rows, codes, *actions, *before, tick)
         elif self.context.ties == "break":
-            found = hold(*actions, *before, tick)
+            result = hold(*actions, *before, tick)
         else:
-            found = hold_each(*actions, *before, tick)
-        *columns, self.conflicts = found
+            result = hold_each(*actions, *before, tick)
+        *columns, self.conflicts = result
         return columns
 
     def _delayed(
@@ -546,11 +553,11 @@ class SimpleFluent:
         since = carried.since if carried.since is not None else carried.starts - self.context.tick
         all_before = with_waiting((*before, since[order]), keys, carried.waiting)
         known = all_of(actions[0], all_before[0])
-        found = fluent.hold(known, actions, all_before, self.context)
-        groups, *attempts = found[4:8]
-        self.context.begun[self.relation] = Attempts(keys.arguments(groups), *attempts)
-        self._effects = effects_as_points(keys, *found[8:11])
-        return (*found[:4], found[11])
+        walked = fluent.hold(known, actions, all_before, self.context)
+        groups, *attempts = walked[4:8]
+        self.context.effect_origins[self.relation] = Attempts(keys.arguments(groups), *attempts)
+        self._effects = effects_as_points(keys, *walked[8:11])
+        return (*walked[:4], walked[11])
 
     def _asks_for_effects(self) -> bool:
         """Is it asked what effects initiate and terminate?"""

@@ -58,7 +58,7 @@ def ending_values(
     else:
         # All values that there can be are numbers.
         numbers = [constant_column(value, None).data for value in values if _is_number(value)]
-        codes = context.domains.of(("values of", definition.relation))
+        codes = context.domains.value_domain(definition.relation)
         columns = [codes.encode_numbers(column) for column in numbers]
     return EndingValues(np.concatenate([np.empty(0, np.int64), *columns]))
 

@@ -274,24 +274,26 @@ def _match(pair: Pair, rows: Rows, context: Context, meets: Pair | None = None) 
     )
     columns = fluent.columns()
     bound = tuple(
-        at for at, term in enumerate(terms)
+        position for position, term in enumerate(terms)
         if not isinstance(term, Variable) or term.name in rows.columns
     )  # fmt: skip
-    connected = any(isinstance(terms[at], Variable) for at in bound)
+    connected = any(isinstance(terms[position], Variable) for position in bound)
     try:
         if meets is not None and not connected and rows.length > 1:
-            chosen, found = _meeting(pair, meets, rows, fluent, context)
+            chosen, groups = _meeting(pair, meets, rows, fluent, context)
         else:
-            wanted = [wanted_column(terms[at], columns[at][1], rows) for at in bound]
-            chosen, found = fluent.finder(bound).all(wanted, rows.length)
+            wanted = [
+                wanted_column(terms[position], columns[position][1], rows) for position in bound
+            ]
+            chosen, groups = fluent.finder(bound).all(wanted, rows.length)
     except TooManyPairs as error:
         raise context.too_many(error, pair.span) from None
     more: dict[str, Column] = {}
     keep = np.ones(len(chosen), np.bool_)
-    for at, term in enumerate(terms):
-        if at in bound or not isinstance(term, Variable) or term.name == "_":
+    for position, term in enumerate(terms):
+        if position in bound or not isinstance(term, Variable) or term.name == "_":
             continue
-        column = Column(columns[at][0], columns[at][1], found)
+        column = Column(columns[position][0], columns[position][1], groups)
         if term.name in more:
             keep &= more[term.name].values == column.values
         else:

@@ -58,10 +58,10 @@ class Clipped:
         """Mark the instances that start or end at the edge as they are, and not so."""
         point = context.forgotten + context.tick
         own = context.fluents[self.relation]
-        groups = np.flatnonzero(_at(own, point))
+        groups = np.flatnonzero(_with_edge_at(own, point))
         columns = [column[groups] for column in (*own.arguments, own.values)]
         found = self.table.finder(tuple(range(len(columns)))).one(columns, len(groups))
-        is_edge = (found >= 0) & np.append(_at(self.table, point), False)[found]
+        is_edge = (found >= 0) & np.append(_with_edge_at(self.table, point), False)[found]
         columns = [column[~is_edge] for column in columns]
         if self.marked:
             columns = [np.concatenate(both) for both in zip(columns, self.marked, strict=True)]
@@ -93,7 +93,7 @@ def _moved(relation: Relation, context: Context) -> FluentTable:
     return united([chosen((arguments, values, starts, ends), starts < ends)], relation, context)
 
 
-def _at(table: FluentTable, point: int) -> Booleans:
+def _with_edge_at(table: FluentTable, point: int) -> Booleans:
     """The groups of which an interval starts or ends at a point."""
     return _with_edge(table, (table.starts == point) | (table.ends == point))
 

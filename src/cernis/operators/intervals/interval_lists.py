@@ -15,7 +15,7 @@ from cernis.kernels.intervals.list_operations import cover, maximal, subtract
 from cernis.kernels.order import order_by
 from cernis.operators.collections import ROW
 from cernis.operators.column_arithmetic import compared, rows_at
-from cernis.operators.expressions import reckon
+from cernis.operators.expressions import numeric_value
 from cernis.operators.query_context import Context, constant_column, recoded
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Combine, Fetch, IntervalOperator, Require
@@ -54,10 +54,10 @@ def matching(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array]
     """Rows, and the groups of a fluent that match them."""
     terms, columns = [*pair.args, pair.value], fluent.columns()
     bound = tuple(
-        at for at, term in enumerate(terms)
+        position for position, term in enumerate(terms)
         if not isinstance(term, Variable) or term.name in rows.columns
     )  # fmt: skip
-    wanted = [wanted_column(terms[at], columns[at][1], rows) for at in bound]
+    wanted = [wanted_column(terms[position], columns[position][1], rows) for position in bound]
     return fluent.finder(bound).all(wanted, rows.length)
 
 
@@ -103,19 +103,21 @@ def fetched(pair: Pair, rows: Rows, context: Context) -> Lists:
     columns = fluent.columns()
     terms = [*pair.args, pair.value]
     bound = tuple(
-        at for at, term in enumerate(terms)
+        position for position, term in enumerate(terms)
         if not isinstance(term, Variable) or term.name in rows.columns
     )  # fmt: skip
-    wanted = [wanted_column(terms[at], columns[at][1], rows) for at in bound]
+    wanted = [wanted_column(terms[position], columns[position][1], rows) for position in bound]
     if len(bound) == len(terms):
         groups = fluent.finder(bound).one(wanted, rows.length)
         return Lists(groups, fluent.offsets, fluent.starts, fluent.ends)
-    chosen, found = fluent.finder(bound).all(wanted, rows.length)
-    free = [at for at in range(len(terms)) if at not in bound]
-    same = _agreeing([terms[at] for at in free], [columns[at][0][found] for at in free])
+    chosen, places = fluent.finder(bound).all(wanted, rows.length)
+    free = [position for position in range(len(terms)) if position not in bound]
+    same = _agreeing(
+        [terms[position] for position in free], [columns[position][0][places] for position in free]
+    )
     if same is not None:
-        chosen, found = chosen[same], found[same]
-    return _gathered(chosen, found, fluent, rows.length)
+        chosen, places = chosen[same], places[same]
+    return _gathered(chosen, places, fluent, rows.length)
 
 
 def _agreeing(terms: list[Term], columns: list[Array]) -> Booleans | None:
@@ -131,11 +133,11 @@ def _agreeing(terms: list[Term], columns: list[Array]) -> Booleans | None:
     return same
 
 
-def _gathered(chosen: Array, found: Array, fluent: FluentTable, length: int) -> Lists:
+def _gathered(chosen: Array, groups: Array, fluent: FluentTable, length: int) -> Lists:
     """The several lists of each row as their union."""
-    lengths = fluent.offsets[found + 1] - fluent.offsets[found]
+    lengths = fluent.offsets[groups + 1] - fluent.offsets[groups]
     owner = np.repeat(chosen, lengths)
-    places = np.repeat(fluent.offsets[found] - np.cumsum(lengths) + lengths, lengths)
+    places = np.repeat(fluent.offsets[groups] - np.cumsum(lengths) + lengths, lengths)
     places = places + np.arange(len(places))
     return normalised(owner, fluent.starts[places], fluent.ends[places], length)
 
@@ -153,13 +155,13 @@ def _stacked(inputs: list[Lists]) -> tuple[Integers, Integers, Integers, Integer
     """Several collections as one, with the groups of each row in one matrix."""
     groups, offsets = [], [np.zeros(1, np.int64)]
     lists = places = 0
-    for own in inputs:
-        groups.append(np.where(own.groups >= 0, own.groups + lists, -1))
-        offsets.append(own.offsets[1:] + places)
-        lists += len(own.offsets) - 1
-        places += len(own.starts)
-    starts = np.concatenate([own.starts for own in inputs])
-    ends = np.concatenate([own.ends for own in inputs])
+    for input_lists in inputs:
+        groups.append(np.where(input_lists.groups >= 0, input_lists.groups + lists, -1))
+        offsets.append(input_lists.offsets[1:] + places)
+        lists += len(input_lists.offsets) - 1
+        places += len(input_lists.starts)
+    starts = np.concatenate([each.starts for each in inputs])
+    ends = np.concatenate([each.ends for each in inputs])
     return np.ascontiguousarray(np.stack(groups)), np.concatenate(offsets), starts, ends
 
 
@@ -252,7 +254,7 @@ def _by_duration(step: Combine, lists: Lists, rows: Rows, context: Context) -> L
     """Those longer (an open one measured to the query) or those closed and shorter."""
     offsets, starts, ends = lists.packed()
     owner = np.repeat(np.arange(rows.length), np.diff(offsets))
-    limit = rows_at(reckon(step.parameters[0], rows), rows.length, owner)
+    limit = rows_at(numeric_value(step.parameters[0], rows), rows.length, owner)
     is_open = ends == INFINITY
     length = np.where(is_open, context.query, ends) - starts
     is_greater = step.operator == "intDurGreater"
@@ -282,10 +284,10 @@ def _picked(step: Combine, lists: Lists, rows: Rows, context: Context) -> Lists:
 
 def _required(step: Require, lists: dict[str, Lists]) -> dict[str, Lists]:
     """Rows without intervals in the list that is required, or with some, have none in any."""
-    own = lists[step.intervals]
-    some = np.zeros(len(own.groups), np.bool_)
-    has = own.groups >= 0
-    some[has] = (own.offsets[own.groups[has] + 1] - own.offsets[own.groups[has]]) > 0
+    needed = lists[step.intervals]
+    some = np.zeros(len(needed.groups), np.bool_)
+    has = needed.groups >= 0
+    some[has] = (needed.offsets[needed.groups[has] + 1] - needed.offsets[needed.groups[has]]) > 0
     if step.negated:
         some = ~some
     return {

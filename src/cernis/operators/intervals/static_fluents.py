@@ -41,24 +41,26 @@ def evaluate_static(
     """
     domains, value_domain = slot_domains(relation, context)
     rules = [rule for rule in definition.rules if isinstance(rule, IntervalRule)]
-    found = [one for rule in rules for one in _rule(rule, definition.groundings, context)]
-    if len(found) == 1 and found[0].is_distinct and context.edge == context.start:
-        table = found[0].table(domains, value_domain)
+    results = [one for rule in rules for one in _rule(rule, definition.groundings, context)]
+    if len(results) == 1 and results[0].is_distinct and context.edge == context.start:
+        table = results[0].table(domains, value_domain)
     else:
-        table = united([each.piece(context) for each in found], relation, context)
+        table = united([each.piece(context) for each in results], relation, context)
     if definition.groundings and len(table):
         values, coded = table.values, value_domain
         if coded is None:
-            coded = context.domains.of(("values of", relation))
+            coded = context.domains.value_domain(relation)
             values = coded.encode_numbers(values)
         may = allowed(definition.groundings, table.arguments, domains, values, coded, context)
         table = table.take(np.flatnonzero(may)) if not may.all() else table
-    unsure = [each.unsure_instances() for each in found if each.unsure is not None]
+    unsure = [each.unsure_instances() for each in results if each.unsure is not None]
     columns = [np.concatenate(own) for own in zip(*unsure, strict=True)] if unsure else None
     return table, columns
 
 
-def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Context) -> list[_Found]:
+def _rule(
+    rule: IntervalRule, groundings: tuple[Grounding, ...], context: Context
+) -> list[_RuleIntervals]:
     """The intervals one rule gives, for the instances some required fluent has."""
     context = looking_back(rule, context)
     sets = context.derived.once("alternatives", rule, lambda: alternatives(rule))
@@ -80,20 +82,20 @@ def _rule(rule: IntervalRule, groundings: tuple[Grounding, ...], context: Contex
     names = {name for name in rows.columns if name != ROW}
     is_distinct = names <= entity_names(rule.head)
     unsure = _unsure_rows(rule, rows, context)
-    return [_Found(arguments, values, offsets, starts, ends, is_distinct, unsure)]
+    return [_RuleIntervals(arguments, values, offsets, starts, ends, is_distinct, unsure)]
 
 
 def _unsure_rows(rule: IntervalRule, rows: Rows, context: Context) -> Booleans | None:
     """The rows that look at a fluent which may go on after the query; None if there are none."""
-    found: Booleans | None = None
+    is_unsure: Booleans | None = None
     for step in rule.steps:
         if isinstance(step, Fetch) and step.pair.relation in context.unsure:
             chosen, groups = matching(step.pair, rows, context.fluents[step.pair.relation])
             unsure = chosen[context.unsure_groups[step.pair.relation][groups]]
             if len(unsure):
-                found = np.zeros(rows.length, np.bool_) if found is None else found
-                found[unsure] = True
-    return found
+                is_unsure = np.zeros(rows.length, np.bool_) if is_unsure is None else is_unsure
+                is_unsure[unsure] = True
+    return is_unsure
 
 
 def _may_repeat(rule: IntervalRule) -> bool:
@@ -106,7 +108,7 @@ def _may_repeat(rule: IntervalRule) -> bool:
 
 
 @dataclass(slots=True)
-class _Found:
+class _RuleIntervals:
     """What a rule gives: rows of a head and a list of intervals; each head once, if distinct."""
 
     arguments: list[Array]

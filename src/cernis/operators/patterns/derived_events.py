@@ -67,10 +67,10 @@ def _no_occurrence(domains: list[Domain | None]) -> EventTable:
 
 def _ended(rule: Match, context: Context) -> list[Rows]:
     """The matches of a rule's pattern that end inside of the window: those before it stand."""
-    found = matches(rule.part, context)
+    parts = matches(rule.part, context)
     if context.edge == context.start:
-        return found
-    return [rows.where(rows.points > context.edge).settled() for rows in found]
+        return parts
+    return [rows.where(rows.points > context.edge).settled() for rows in parts]
 
 
 def _occurring(rule: Match, rows: Rows, domains: list[Domain | None]) -> EventTable:

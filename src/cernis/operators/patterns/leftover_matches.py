@@ -116,10 +116,10 @@ def _lately(step: Refine, rows: Rows, count: int, context: Context) -> Booleans:
         assert slide.last is not None
         groups, _, size = shared_groups(rows, rows, slide.key, context)
         others = [name for name in step.part.names if name not in slide.key]
-        own = arriving(rows, groups, size, others, unique=True)
-        behind = own.offsets[own.groups + 1] if len(own.groups) else own.groups
-        recent = np.flatnonzero(behind - np.arange(len(own.groups)) < slide.last)
-        kept[_which(rows)[own.rows(recent)]] = True
+        arrivals = arriving(rows, groups, size, others, unique=True)
+        stops = arrivals.offsets[arrivals.groups + 1] if len(arrivals.groups) else arrivals.groups
+        recent = np.flatnonzero(stops - np.arange(len(arrivals.groups)) < slide.last)
+        kept[_which(rows)[arrivals.rows(recent)]] = True
     return kept
 
 

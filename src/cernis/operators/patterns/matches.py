@@ -180,33 +180,33 @@ def arriving(
     Variables that matches of one group share need not be among the names. If so asked, matches of
     the same values on the same interval are there once.
     """
-    found = ordered(rows, groups, size)
+    in_time = ordered(rows, groups, size)
     names = [name for name in names if name in rows.columns]
     if not names and not unique:
-        return found
+        return in_time
     same = np.zeros(rows.length, np.bool_)
-    if not mark_ties(found.groups, found.ends, found.starts, same):
-        return found
+    if not mark_ties(in_time.groups, in_time.ends, in_time.starts, same):
+        return in_time
     tied = same.copy()
     tied[:-1] |= same[1:]
     places = np.flatnonzero(tied)
-    own = found.rows(places)
-    ranks = np.empty((len(names), len(own)), np.int64)
-    for at, name in enumerate(names):
-        ranks[at] = as_integers(values_ranked(rows.columns[name], own))
+    tied_rows = in_time.rows(places)
+    ranks = np.empty((len(names), len(tied_rows)), np.int64)
+    for position, name in enumerate(names):
+        ranks[position] = as_integers(values_ranked(rows.columns[name], tied_rows))
     # Each run of equal ones begins with one that is not as the one before it.
     sorting = sorted_runs(same[places], ranks)
-    order = np.arange(rows.length) if found.order is None else found.order.copy()
+    order = np.arange(rows.length) if in_time.order is None else in_time.order.copy()
     if names:
-        order[places] = own[sorting]
+        order[places] = tied_rows[sorting]
     # To sort what is equal leaves groups and times as they are.
-    found = Ordered(order, found.groups, found.starts, found.ends, found.offsets)
+    in_time = Ordered(order, in_time.groups, in_time.starts, in_time.ends, in_time.offsets)
     if not unique:
-        return found
+        return in_time
     again = same[places]
     for rank in ranks:
         again &= np.r_[False, np.diff(rank[sorting]) == 0]
-    return _left_out(found, places[again])
+    return _left_out(in_time, places[again])
 
 
 def _left_out(matches: Ordered, places: Integers) -> Ordered:

@@ -101,16 +101,16 @@ def _joined(
     plain = not step.around and (step.absent is None or _is_bound(step.absent, right))
     plain = plain and _is_usual(step.preference, [*left, *right])
     if step.consumption == "unrestricted":
-        found = [
+        parts = [
             _candidates(step, one, other, absent, context, refine)
             for one in left
             for other in right
         ]
     elif plain and len(left) == len(right) == 1:
-        found = [_selected(step, left[0], right[0], absent, context)]
+        parts = [_selected(step, left[0], right[0], absent, context)]
     else:
-        found = _selected_of_all(step, left, right, absent, context, refine)
-    return _alike(found)
+        parts = _selected_of_all(step, left, right, absent, context, refine)
+    return _alike(parts)
 
 
 def _is_usual(preference: Preference | None, matches: list[Rows]) -> bool:
@@ -120,10 +120,10 @@ def _is_usual(preference: Preference | None, matches: list[Rows]) -> bool:
     return preference.kind == "longer" and all(map(are_points, matches))
 
 
-def _alike(found: list[Rows]) -> list[Rows]:
+def _alike(parts: list[Rows]) -> list[Rows]:
     """Tables that are not empty, or one that is."""
-    some = [rows for rows in found if rows.length]
-    return some or found[:1]
+    some = [rows for rows in parts if rows.length]
+    return some or parts[:1]
 
 
 # -- one table with one ----------------------------------------------------------------------
@@ -189,14 +189,14 @@ class Sides:
 
     def latest(self, least: Integers) -> tuple[Integers, Integers]:
         """Each match with the last that came before it and fits."""
-        found = []
+        pairs = []
         if self.how.trigger != "left":
             others = arriving(self.left, self.groups, self.size, self._names)
-            found.append(self._latest(self.right, self.right_groups, others, least, 0))
+            pairs.append(self._latest(self.right, self.right_groups, others, least, 0))
         if self.how.trigger != "right":
             others = arriving(self.right, self.right_groups, self.size, self._right_names)
-            found.append(self._latest(self.left, self.groups, others, least, 1)[::-1])
-        return np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found])
+            pairs.append(self._latest(self.left, self.groups, others, least, 1)[::-1])
+        return np.concatenate([f[0] for f in pairs]), np.concatenate([f[1] for f in pairs])
 
     def _latest(
         self, rows: Rows, groups: Integers, others: Ordered, least: Integers, strict: int
@@ -222,11 +222,11 @@ class Sides:
     def _first(
         self, others: Ordered, triggers: Ordered, least: Integers
     ) -> tuple[Integers, Integers]:
-        order, own = _by_start(others)
+        order, by_start = _by_start(others)
         own_least = least[triggers.order] if len(least) and triggers.order is not None else least
         places = queues.first(
             self.how.relation, self.limit, triggers.groups, triggers.starts, triggers.ends,
-            own_least, others.offsets, own.starts, own.ends,
+            own_least, others.offsets, by_start.starts, by_start.ends,
         )  # fmt: skip
         chosen = np.flatnonzero(places >= 0)
         return others.rows(order[places[chosen]]), triggers.rows(chosen)
@@ -332,20 +332,23 @@ def _selected_of_all(
         left = [once(rows, step.left.names) for rows in left]
         right = [once(rows, step.right.names) for rows in right]
     pairs: list[tuple[Integers, Integers]] = []
-    found = [
+    parts = [
         _candidates(step, one, other, absent, context, refine, pairs)
         for one in left
         for other in right
     ]
     first, right_first = _begins(left), _begins(right)
-    which = [np.unique(rows.columns[ROW].expanded(rows.length)) for rows in found]
+    which = [np.unique(rows.columns[ROW].expanded(rows.length)) for rows in parts]
     lefts, rights = [], []
-    for at, own in enumerate(which):
-        lefts.append(pairs[at][0][own] + first[at // len(right)])
-        rights.append(pairs[at][1][own] + right_first[at % len(right)])
+    for number, chosen_pairs in enumerate(which):
+        lefts.append(pairs[number][0][chosen_pairs] + first[number // len(right)])
+        rights.append(pairs[number][1][chosen_pairs] + right_first[number % len(right)])
     chosen = _choice(step, left, right, np.concatenate(lefts), np.concatenate(rights))
-    kept = np.split(chosen, np.cumsum([len(own) for own in which])[:-1])
-    return [_of_pairs(rows, own[mask]) for rows, own, mask in zip(found, which, kept, strict=True)]
+    kept = np.split(chosen, np.cumsum([len(chosen_pairs) for chosen_pairs in which])[:-1])
+    return [
+        _of_pairs(rows, chosen_pairs[mask])
+        for rows, chosen_pairs, mask in zip(parts, which, kept, strict=True)
+    ]
 
 
 def _of_pairs(rows: Rows, chosen: Integers) -> Rows:
@@ -400,13 +403,13 @@ def _preferred(
 
     A match without the variable is preferred least.
     """
-    found = []
+    preferred = []
     for rows, chosen in ((left, lefts), (right, rights)):
         ranks = value_ranks(rows, preference.variable)
         if preference.kind == "least":
             ranks = np.where(ranks < 0, ranks, ranks.max(initial=0) - ranks)
-        found.append(ranks[chosen])
-    return found[0], found[1]
+        preferred.append(ranks[chosen])
+    return preferred[0], preferred[1]
 
 
 def _arrivals(
@@ -451,10 +454,14 @@ def _least(step: Join, right: Rows, absent: list[Rows], context: Context) -> Int
     names = sorted(_outer(step.absent))
     columns = [_columns(rows, names) for rows in (right, *absent)]
     present = [tuple(name in rows.columns for name in names) for rows in (right, *absent)]
-    name = ("least", *present, *(identity(column) for own in columns for column in own))
+    name = (
+        "least",
+        *present,
+        *(identity(column) for columns_of_part in columns for column in columns_of_part),
+    )
     if name not in context.computed:
         bounds = [
-            _latest_start(step.absent, right, starts_of(right), own, context) for own in absent
+            _latest_start(step.absent, right, starts_of(right), rows, context) for rows in absent
         ]
         context.computed[name] = (np.maximum.reduce(bounds), columns)
     least: Integers = context.computed[name][0]
@@ -500,12 +507,12 @@ def _in_order(
     name = ("in order", size, backwards, *map(identity, columns))
     if name not in context.computed:
         if not backwards:
-            found = ordered(rows, groups, size)
+            in_time = ordered(rows, groups, size)
         elif are_points(rows):
-            found = reversed_order(_in_order(rows, groups, size, names, context))
+            in_time = reversed_order(_in_order(rows, groups, size, names, context))
         else:
-            found = ordered(mirrored(rows), size - 1 - groups, size)
-        context.computed[name] = (found, columns)
+            in_time = ordered(mirrored(rows), size - 1 - groups, size)
+        context.computed[name] = (in_time, columns)
     known: Ordered = context.computed[name][0]
     return known
 
@@ -544,15 +551,15 @@ def _blocked(
     """The rows in whose gap something lies that satisfies the conditions on what is absent."""
     shared = sorted(_outer(absent) & others.columns.keys() & rows.columns.keys())
     other_groups, groups, size = shared_groups(others, rows, shared, context)
-    own = ordered(others, other_groups, size)
+    in_time = ordered(others, other_groups, size)
     places, gaps = match.pairs(
         match.INSIDE, match.UNLIMITED, groups, _contiguous(gap_starts), _contiguous(gap_ends),
-        _NONE, own.offsets, own.starts, own.ends,
+        _NONE, in_time.offsets, in_time.starts, in_time.ends,
     )  # fmt: skip
-    inside, around = others.take(own.rows(places)), rows.take(gaps)
+    inside, around = others.take(in_time.rows(places)), rows.take(gaps)
     columns = {**inside.columns, **around.columns, START: inside.columns[START]}
-    found = Rows(inside.length, {**columns, ROW: Column(gaps)}, inside.times)
+    blocking = Rows(inside.length, {**columns, ROW: Column(gaps)}, inside.times)
     for each in absent.around:
-        found = refine(each, found, context)
-    gap: Integers = found.columns[ROW].expanded(found.length)
+        blocking = refine(each, blocking, context)
+    gap: Integers = blocking.columns[ROW].expanded(blocking.length)
     return gap

@@ -10,7 +10,7 @@ import numpy as np
 from cernis.check.model import Boundary, Event, Pair, Relation
 from cernis.check.rewrites.validity import END, START
 from cernis.operators.column_arithmetic import compared
-from cernis.operators.expressions import reckon
+from cernis.operators.expressions import numeric_value
 from cernis.operators.occurrences import bound_rows, closed_intervals, occurrence_table
 from cernis.operators.patterns.matches import called, starts_of
 from cernis.operators.patterns.pairing import joined
@@ -48,14 +48,14 @@ def _evaluated(step: Step, context: Context) -> list[Rows]:
 
 def _evaluate(step: Step, context: Context) -> list[Rows]:
     if context.profile is None:
-        return _found(step, context)
+        return _rows_of_step(step, context)
     with context.profile.measured(type(step).__name__, step.span, 0) as cost:
-        found = _found(step, context)
+        found = _rows_of_step(step, context)
         cost.rows_out += sum(rows.length for rows in found)
     return found
 
 
-def _found(step: Step, context: Context) -> list[Rows]:
+def _rows_of_step(step: Step, context: Context) -> list[Rows]:
     if isinstance(step, Occurrences):
         return [_occurrences(step, context)]
     if isinstance(step, Instant):
@@ -145,14 +145,14 @@ def _either(step: Choice, context: Context) -> list[Rows]:
 
 
 def _refined(step: Refine, context: Context) -> list[Rows]:
-    found = _first_part(step, step.part, context)
+    parts = _first_part(step, step.part, context)
     for around in step.around:
         if isinstance(around, Slide):
             names = step.part.names
-            found = [slide_exec(around, concatenated(found, context), names, context)]
+            parts = [slide_exec(around, concatenated(parts, context), names, context)]
         else:
-            found = [refined(around, rows, context) for rows in found]
-    return found
+            parts = [refined(around, rows, context) for rows in parts]
+    return parts
 
 
 def refined(around: Around, rows: Rows, context: Context) -> Rows:
@@ -165,7 +165,7 @@ def refined(around: Around, rows: Rows, context: Context) -> Rows:
         columns = {name: column for name, column in found.columns.items() if name != END}
         return Rows(found.length, columns, found.times)
     assert isinstance(around, Longest)
-    short = compared("=<", rows.points - starts_of(rows), reckon(around.duration, rows))
+    short = compared("=<", rows.points - starts_of(rows), numeric_value(around.duration, rows))
     return rows.where(np.broadcast_to(short, rows.length)).settled()
 
 

@@ -12,7 +12,7 @@ from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.slide import GREATEST, LEAST, SUM, lows_of_span, slide, turns
 from cernis.operators.collections import ROW
 from cernis.operators.column_arithmetic import Numeric, rows_at
-from cernis.operators.expressions import as_column, numbers_in, overflow, reckon
+from cernis.operators.expressions import as_column, numbers_in, numeric_value, overflow
 from cernis.operators.patterns.matches import Ordered, arriving, shared_groups
 from cernis.operators.patterns.totals import (
     as_list,
@@ -41,7 +41,7 @@ def slide_exec(step: Slide, rows: Rows, names: Sequence[str], context: Context) 
     if step.value is not None:
         assert rows.times is not None
         timed = rows.with_columns({END: rows.times})
-        known, values = with_values(reckon(step.value, timed), rows.length)
+        known, values = with_values(numeric_value(step.value, timed), rows.length)
         rows = rows if len(known) == rows.length else rows.take(known)
     groups, _, size = shared_groups(rows, rows, step.key, context)
     others = [name for name in names if name not in step.key]
@@ -50,11 +50,11 @@ def slide_exec(step: Slide, rows: Rows, names: Sequence[str], context: Context) 
         rows = rows.take(matches.order)
         values = None if values is None else rows_at(values, rows.length, matches.order)
     firsts = matches.offsets[matches.groups]
-    found = _aggregated(step, firsts, _lows(step, firsts, matches), values, context)
-    if has_overflow(found):
+    totals = _aggregated(step, firsts, _lows(step, firsts, matches), values, context)
+    if has_overflow(totals):
         assert step.value is not None
         raise overflow(f"{step.kind} of {show(step.value)}", step.value)
-    return rows.with_columns({step.result: as_column(found, rows.length)[0]})
+    return rows.with_columns({step.result: as_column(totals, rows.length)[0]})
 
 
 def _lows(step: Slide, firsts: Integers, matches: Ordered) -> Integers:
@@ -70,10 +70,10 @@ def _aggregated(
     if values is None:
         return counts
     if step.kind == "fold":
-        own = values.as_floats() if isinstance(values, NumericValues) else values
-        if own is None:
+        floats = values.as_floats() if isinstance(values, NumericValues) else values
+        if floats is None:
             raise UnsupportedError(f"the fold of {step.result} is of numbers of several forms")
-        return _folded(firsts, lows, own, lambda a, b: _combined(step, a, b, context))
+        return _folded(firsts, lows, floats, lambda a, b: _combined(step, a, b, context))
     if isinstance(values, NumericValues) or not can_be_added(values):
         each = as_list(values)
         windows = [each[low : row + 1] for row, low in enumerate(lows.tolist())]
@@ -91,21 +91,21 @@ def _combined(step: Slide, one: Array, other: Array, context: Context) -> Array:
     rows = run_steps(step.fold, Rows(len(one), columns), context).settled()
     if rows.length != len(one):
         raise UnsupportedError(f"the fold of {step.result} does not give one value for each pair")
-    values = reckon_column(rows.columns[BOTH], rows.length)
+    values = numeric_column(rows.columns[BOTH], rows.length)
     found = np.empty(rows.length, values.dtype)
     found[rows.columns[ROW].expanded(rows.length)] = values
     return found
 
 
-def reckon_column(column: Column, length: int) -> Array:
+def numeric_column(column: Column, length: int) -> Array:
     """A column as numbers: as floats, if they are of several forms."""
-    found = numbers_in(column)
-    if isinstance(found, NumericValues):
-        floats = found.as_floats()
+    numbers = numbers_in(column)
+    if isinstance(numbers, NumericValues):
+        floats = numbers.as_floats()
         if floats is None:
             raise UnsupportedError("a fold is of numbers of several forms")
-        found = floats
-    return np.broadcast_to(found, length)
+        numbers = floats
+    return np.broadcast_to(numbers, length)
 
 
 def _folded(
@@ -127,14 +127,14 @@ def _folded(
     # The front stack of a turn goes from its row back to the first of its window.
     depth = turning - lows[turning]
     for step in range(1, int(depth.max(initial=0)) + 1):
-        own = turning[depth >= step] - step
-        front[own] = fold(front[own], front[own + 1])
+        places = turning[depth >= step] - step
+        front[places] = fold(front[places], front[places + 1])
     # The back stack begins after the last row of the front one.
     height = rows - lasts - 1
     order = np.argsort(height, kind="stable")
-    for own in np.split(order, np.cumsum(np.bincount(height + 1))[:-1])[2:]:
-        back[own] = fold(back[own - 1], back[own])
+    for places in np.split(order, np.cumsum(np.bincount(height + 1))[:-1])[2:]:
+        back[places] = fold(back[places - 1], back[places])
     whole = front[lows]
-    behind = rows[lasts != rows]
-    whole[behind] = fold(front[lows[behind]], back[behind])
+    later = rows[lasts != rows]
+    whole[later] = fold(front[lows[later]], back[later])
     return whole

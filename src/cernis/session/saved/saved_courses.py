@@ -80,7 +80,7 @@ def _domains(
 ) -> tuple[list[Domain | None], Domain | None]:
     domains, value = spaces.encoding(relation)
     if is_coded and value is None:
-        value = spaces.context.domains.of(("values of", relation))
+        value = spaces.context.domains.value_domain(relation)
     return domains, value
 
 

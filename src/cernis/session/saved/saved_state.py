@@ -227,7 +227,7 @@ def encoding(relation: Relation, spaces: Spaces, begun: bool = False) -> Encoded
     """The domains of rows as a session keeps them: of intervals, happenings, or initiations."""
     arguments, value = spaces.encoding(relation)
     if begun:
-        own = value or spaces.context.domains.of(("values of", relation))
+        own = value or spaces.context.domains.value_domain(relation)
         return arguments, [None, own, None]
     return arguments, [None, None, value]
 

@@ -190,7 +190,7 @@ def _points(number: int, what: What, points: Points, relation: Relation, context
 def _value_codes(relation: Relation, context: Context) -> Domain:
     """The codes that identify values of a fluent, even where they are numbers."""
     domain = context.domain("fluent", relation, "value")
-    return domain if domain is not None else context.domains.of(("values of", relation))
+    return domain if domain is not None else context.domains.value_domain(relation)
 
 
 def _at_points(
