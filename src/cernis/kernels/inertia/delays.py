@@ -19,11 +19,16 @@ import numpy as np
 
 from cernis.kernels.array_types import Integers, Matrix, Place
 from cernis.kernels.compile import body, kernel, part, shortened
+from cernis.kernels.inertia.structures import (
+    ActionPoints,
+    CarriedValues,
+    EffectTables,
+    IntervalColumns,
+    ListedValues,
+    NoteColumns,
+)
 
-Three = tuple[Integers, Integers, Integers]
 Four = tuple[Integers, Integers, Integers, Integers]
-Tables = tuple[Integers, Matrix, Matrix, Matrix, Integers, int]
-"""The columns of `Effects`, and the point whose initiations have none."""
 Delayed = tuple[
     Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers, Integers,
     Integers, Integers, int,
@@ -74,24 +79,26 @@ class Effects:
 
 
 @part
-def _emit(to: Four, count: Place, instance: int, held: int, start: int, end: int) -> None:
+def _emit(
+    to: IntervalColumns, count: Place, instance: int, held: int, start: int, end: int
+) -> None:
     """Write what may be an interval; it is one if the count moves on."""
-    to[0][count] = instance
-    to[1][count] = held >> 1
-    to[2][count] = start
-    to[3][count] = end
+    to.instances[count] = instance
+    to.values[count] = held >> 1
+    to.starts[count] = start
+    to.ends[count] = end
 
 
 @part
-def _note(to: Three, count: Place, instance: int, about: int, time: int) -> None:
+def _note(to: NoteColumns, count: Place, instance: int, about: int, time: int) -> None:
     """Write what may be an initiation or an effect; it is one if the count moves on.
 
     An initiation is noted with its value, and with the complement of that when it is no longer
     under way, or when another takes its place.
     """
-    to[0][count] = instance
-    to[1][count] = about
-    to[2][count] = time
+    to.instances[count] = instance
+    to.about[count] = about
+    to.times[count] = time
 
 
 # -- what happens at a point -----------------------------------------------------------------
@@ -112,7 +119,7 @@ def _due(time: int, delay: int, quiet: int) -> int:
 @part
 def _take_effect(
     held: int, line: Place, instance: int, time: int, size: Place, fired: Place, now: Integers,
-    tables: Tables, effects: Three,
+    tables: EffectTables, effects: NoteColumns,
 ) -> tuple[Place, Place]:  # fmt: skip
     """Add the effects of a value to what happens now."""
     slots, _, reported, done, postponable, _ = tables
@@ -121,7 +128,7 @@ def _take_effect(
         if reported[line, column] != NO_ACTION:
             now[size] = done[line, column]
             size += ONE
-            if len(effects[0]) > 0:
+            if len(effects.instances) > 0:
                 _note(effects, fired, instance, reported[line, column], time)
             fired += ONE
         column += Place(len(postponable))
@@ -130,8 +137,9 @@ def _take_effect(
 
 @part
 def _gather(
-    row: Place, stop: Place, actions: Integers, number: Place, lists: Three, line: Place,
-    instance: int, time: int, fired: Place, now: Integers, tables: Tables, effects: Three,
+    row: Place, stop: Place, actions: Integers, number: Place, lists: ListedValues, line: Place,
+    instance: int, time: int, fired: Place, now: Integers, tables: EffectTables,
+    effects: NoteColumns,
 ) -> tuple[Place, Place]:  # fmt: skip
     """All that happens at a point, into one list: what rules say, and effects that are due.
 
@@ -144,9 +152,11 @@ def _gather(
         row += ONE
     of_rules = size
     while place < number:
-        held = lists[0][place]
-        is_moved = tables[4][_slot(held, tables[0])] == UNTIL_DUE and _is_among(held, now, of_rules)
-        if lists[2][place] == time and not is_moved:
+        held = lists.helds[place]
+        is_moved = tables.postponable[_slot(held, tables.slots)] == UNTIL_DUE and _is_among(
+            held, now, of_rules
+        )
+        if lists.dues[place] == time and not is_moved:
             size, fired = _take_effect(
                 held, line, instance, time, size, fired, now, tables, effects
             )
@@ -214,8 +224,8 @@ def _after(action: int, held: int) -> int:
 @part
 def _act(
     action: int, is_renewed: bool, time: int, line: Place, instance: int, held: int, start: int,
-    due: int, tick: int, noted: int, count: Place, noted_count: Place, tables: Tables,
-    intervals: Four, begins: Three,
+    due: int, tick: int, noted: int, count: Place, noted_count: Place, tables: EffectTables,
+    intervals: IntervalColumns, begins: NoteColumns,
 ) -> tuple[int, int, int, Place, Place]:  # fmt: skip
     """What holds after an action, since when, until which effect, and how much is written.
 
@@ -227,17 +237,17 @@ def _act(
     is_new = after != held
     _emit(intervals, count, instance, held, start, time + tick)
     count += Place(is_new & (held != NOTHING))
-    slot = _slot(after, tables[0])
-    delay = tables[1][line, slot]
-    then = _due(time, delay, tables[5])
+    slot = _slot(after, tables.slots)
+    delay = tables.delays[line, slot]
+    then = _due(time, delay, tables.quiet)
     is_first = (due == NEVER) & (then != NEVER)
     is_moved = (action == after) & (
-        (tables[4][slot] != 0) | (is_renewed & (slot > ZERO)) | (is_first & (not is_new))
+        (tables.postponable[slot] != 0) | (is_renewed & (slot > ZERO)) | (is_first & (not is_new))
     )
     if noted:
-        before = _slot(held, tables[0])
+        before = _slot(held, tables.slots)
         _note(begins, noted_count, instance, ~(held >> 1), time)
-        is_noted = (tables[4][before] != 0) | ((noted == OF_ALL) & (before > ZERO))
+        is_noted = (tables.postponable[before] != 0) | ((noted == OF_ALL) & (before > ZERO))
         noted_count += Place(is_new & is_noted)
         _note(begins, noted_count, instance, after >> 1, time)
         noted_count += Place(is_moved)
@@ -248,16 +258,16 @@ def _act(
 @part
 def _fire(
     time: int, line: Place, instance: int, held: int, start: int, tick: int, noted: int,
-    count: Place, noted_count: Place, fired: Place, tables: Tables, intervals: Four, begins: Three,
-    effects: Three,
+    count: Place, noted_count: Place, fired: Place, tables: EffectTables,
+    intervals: IntervalColumns, begins: NoteColumns, effects: NoteColumns,
 ) -> tuple[int, int, int, Place, Place, Place]:  # fmt: skip
     """As `_act`, for an effect that is alone at its point; with the number of effects."""
-    slot = _slot(held, tables[0])
-    if len(effects[0]) > 0:
-        _note(effects, fired, instance, tables[2][line, slot], time)
+    slot = _slot(held, tables.slots)
+    if len(effects.instances) > 0:
+        _note(effects, fired, instance, tables.reported[line, slot], time)
     held, start, due, count, noted_count = _act(
-        tables[3][line, slot], False, time, line, instance, held, start, NEVER, tick, noted, count,
-        noted_count, tables, intervals, begins,
+        tables.done[line, slot], False, time, line, instance, held, start, NEVER, tick, noted,
+        count, noted_count, tables, intervals, begins,
     )  # fmt: skip
     return held, start, due, count, noted_count, fired + ONE
 
@@ -273,9 +283,9 @@ def _is_broken(value: int, last: int, many: bool, now: Integers, size: Place) ->
 
 @part
 def _go_on(
-    now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
-    tick: int, is_each: int, count: Place, noted_count: Place, tables: Tables, intervals: Four,
-    begins: Three,
+    now: Integers, size: Place, number: Place, lists: ListedValues, line: Place, instance: int,
+    time: int, tick: int, is_each: int, count: Place, noted_count: Place, tables: EffectTables,
+    intervals: IntervalColumns, begins: NoteColumns,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
     """Keep the values that go on after a point; those that it renews have their effects later.
 
@@ -287,7 +297,7 @@ def _go_on(
     kept, place = ZERO, ZERO
     while place < number:
         held = helds[place]
-        slot = _slot(held, tables[0])
+        slot = _slot(held, tables.slots)
         is_broken = _is_broken(held, last, many, now, size)
         is_begun = _is_among(held, now, size)
         if is_broken and not (is_begun and is_each):
@@ -301,9 +311,9 @@ def _go_on(
             helds[kept], starts[kept], dues[kept] = held, starts[place], dues[place]
             if is_begun and starts[kept] == NEVER:
                 starts[kept] = time + tick
-            is_first = dues[kept] == NEVER and tables[1][line, slot] >= 0
-            if is_begun and slot > ZERO and (is_broken or tables[4][slot] or is_first):
-                dues[kept] = _due(time, tables[1][line, slot], tables[5])
+            is_first = dues[kept] == NEVER and tables.delays[line, slot] >= 0
+            if is_begun and slot > ZERO and (is_broken or tables.postponable[slot] or is_first):
+                dues[kept] = _due(time, tables.delays[line, slot], tables.quiet)
                 _note(begins, noted_count, instance, held >> 1, time)
                 noted_count += ONE
             kept += ONE
@@ -313,8 +323,9 @@ def _go_on(
 
 @part
 def _begin(
-    now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
-    tick: int, is_each: int, noted_count: Place, tables: Tables, begins: Three,
+    now: Integers, size: Place, number: Place, lists: ListedValues, line: Place, instance: int,
+    time: int, tick: int, is_each: int, noted_count: Place, tables: EffectTables,
+    begins: NoteColumns,
 ) -> tuple[Place, Place]:  # fmt: skip
     """Add the values that a point initiates and that are not there yet.
 
@@ -326,14 +337,14 @@ def _begin(
     while place < size:
         action = now[place]
         if action & 1 and not _is_among(action, helds, number):
-            slot = _slot(action, tables[0])
-            delay = tables[1][line, slot]
+            slot = _slot(action, tables.slots)
+            delay = tables.delays[line, slot]
             is_lost = not is_each and _is_broken(action, last, many, now, size)
             if delay >= 0 or not is_lost:
-                helds[number], dues[number] = action, _due(time, delay, tables[5])
+                helds[number], dues[number] = action, _due(time, delay, tables.quiet)
                 starts[number] = NEVER if is_lost else time + tick
                 number += ONE
-                if is_lost or tables[4][slot]:
+                if is_lost or tables.postponable[slot]:
                     _note(begins, noted_count, instance, action >> 1, time)
                     noted_count += ONE
         place += ONE
@@ -342,35 +353,35 @@ def _begin(
 
 @part
 def _needs_list(
-    number: Place, lists: Three, line: Place, tick: int, noted: int, tables: Tables
+    number: Place, lists: ListedValues, line: Place, tick: int, noted: int, tables: EffectTables
 ) -> bool:
     """Is there more to an instance than a value that holds and what its start tells?"""
     if number != ONE:
         return bool(number > ONE)
-    start, due = lists[1][0], lists[2][0]
-    slot = _slot(lists[0][0], tables[0])
-    is_told = noted == OF_ALL or due == NEVER or tables[4][slot] != 0
-    return bool(start == NEVER or not (is_told or due - tables[1][line, slot] == start - tick))
+    start, due = lists.starts[0], lists.dues[0]
+    slot = _slot(lists.helds[0], tables.slots)
+    is_told = noted == OF_ALL or due == NEVER or tables.postponable[slot] != 0
+    return bool(start == NEVER or not (is_told or due - tables.delays[line, slot] == start - tick))
 
 
 @part
-def _first(number: Place, lists: Three) -> tuple[int, int, int]:
+def _first(number: Place, lists: ListedValues) -> tuple[int, int, int]:
     """The first value of the list and its start, and when the first effect of any is due."""
     held, start, due = NOTHING, 0, NEVER
     if number > ZERO:
-        held, start = lists[0][0], lists[1][0]
+        held, start = lists.helds[0], lists.starts[0]
     place = ZERO
     while place < number:
-        due = min(due, lists[2][place])
+        due = min(due, lists.dues[place])
         place += ONE
     return held, start, due
 
 
 @part
 def _change(
-    now: Integers, size: Place, number: Place, lists: Three, line: Place, instance: int, time: int,
-    tick: int, is_each: int, count: Place, noted_count: Place, tables: Tables, intervals: Four,
-    begins: Three,
+    now: Integers, size: Place, number: Place, lists: ListedValues, line: Place, instance: int,
+    time: int, tick: int, is_each: int, count: Place, noted_count: Place, tables: EffectTables,
+    intervals: IntervalColumns, begins: NoteColumns,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
     """What all that happens at a point does to the values of the list."""
     number, count, noted_count = _go_on(
@@ -389,18 +400,18 @@ def _change(
 @part
 def _carry(
     carried: Place, line: Place, instance: int, noted_count: Place, tick: int, noted: int,
-    lists: Three, before: Four, tables: Tables, begins: Three,
+    lists: ListedValues, before: CarriedValues, tables: EffectTables, begins: NoteColumns,
 ) -> tuple[Place, Place, Place]:  # fmt: skip
     """What an instance carries, into the list; and the initiations its effects count from."""
     number = ZERO
-    while carried < Place(len(before[0])) and before[0][carried] == instance:
-        held, since = before[1][carried] << 1 | 1, before[3][carried]
-        start, slot = before[2][carried], _slot(held, tables[0])
-        lists[0][number], lists[1][number] = held, start
-        lists[2][number] = _due(since, tables[1][line, slot], tables[5])
+    while carried < Place(len(before.instances)) and before.instances[carried] == instance:
+        held, since = before.values[carried] << 1 | 1, before.since[carried]
+        start, slot = before.starts[carried], _slot(held, tables.slots)
+        lists.helds[number], lists.starts[number] = held, start
+        lists.dues[number] = _due(since, tables.delays[line, slot], tables.quiet)
         number += ONE
-        is_apart = tables[1][line, slot] >= 0 and (start == NEVER or since != start - tick)
-        if is_apart or (slot > ZERO and (noted == OF_ALL or tables[4][slot])):
+        is_apart = tables.delays[line, slot] >= 0 and (start == NEVER or since != start - tick)
+        if is_apart or (slot > ZERO and (noted == OF_ALL or tables.postponable[slot])):
             _note(begins, noted_count, instance, held >> 1, since)
             noted_count += ONE
         carried += ONE
@@ -419,7 +430,7 @@ def _is_shared(row: Place, instances: Integers, times: Integers) -> bool:
 
 
 @part
-def _end_of_point(row: Place, instance: int, time: int, points: Three) -> Place:
+def _end_of_point(row: Place, instance: int, time: int, points: ActionPoints) -> Place:
     """Where the actions of a point end; here, if it has none."""
     instances, times, _ = points
     while row < Place(len(times)) and instances[row] == instance and times[row] == time:
@@ -431,8 +442,8 @@ def _end_of_point(row: Place, instance: int, time: int, points: Three) -> Place:
 def _walk(
     row: Place, line: Place, instance: int, number: Place, query: int, tick: int, is_each: int,
     noted: int, room: int, count: Place, noted_count: Place, fired: Place, conflicts: int,
-    points: Three, lists: Three, now: Integers, tables: Tables, intervals: Four, begins: Three,
-    effects: Three,
+    points: ActionPoints, lists: ListedValues, now: Integers, tables: EffectTables,
+    intervals: IntervalColumns, begins: NoteColumns, effects: NoteColumns,
 ) -> tuple[Place, Place, Place, Place, Place, int, bool]:  # fmt: skip
     """All points of an instance up to the query; leaves what there is then in the list.
 
@@ -441,8 +452,8 @@ def _walk(
     and where initiations lose their points.
     """
     instances, times, actions = points
-    rows, width = Place(len(times)), tables[3].shape[1]
-    is_single = width == len(tables[4])
+    rows, width = Place(len(times)), tables.done.shape[1]
+    is_single = width == len(tables.postponable)
     held, start, due = _first(number, lists)
     is_listed = _needs_list(number, lists, line, tick, noted, tables)
     while True:
@@ -471,7 +482,7 @@ def _walk(
         has_room = np.int64(fired) + width <= room
         if not is_listed:
             number = Place(held != NOTHING)
-            lists[0][0], lists[1][0], lists[2][0] = held, start, due
+            lists.helds[0], lists.starts[0], lists.dues[0] = held, start, due
         if time > query or not has_room:
             return row, number, count, noted_count, fired, conflicts, has_room
         stop = _end_of_point(row, instance, time, points)
@@ -498,12 +509,14 @@ def _walk(
 
 
 @part
-def _close(instance: int, number: Place, lists: Three, count: Place, intervals: Four) -> Place:
+def _close(
+    instance: int, number: Place, lists: ListedValues, count: Place, intervals: IntervalColumns
+) -> Place:
     """Write what holds still as open intervals."""
     place = ZERO
     while place < number:
-        _emit(intervals, count, instance, lists[0][place], lists[1][place], NEVER)
-        count += Place(lists[1][place] != NEVER)
+        _emit(intervals, count, instance, lists.helds[place], lists.starts[place], NEVER)
+        count += Place(lists.starts[place] != NEVER)
         place += ONE
     return count
 
@@ -525,12 +538,12 @@ def _hold_delayed(
     progress: Integers,
 ) -> bool:  # fmt: skip
     """Goes on from where `progress` says; gives whether there was room for all effects."""
-    tables = slots, delays, reported, done, postponable, quiet
-    before = carried_instances, carried_values, carried_starts, carried_since
-    intervals = found_instances, found_values, found_starts, found_ends
-    begins = begun_instances, begun_values, begun_times
-    effects = effect_instances, effect_actions, effect_times
-    points, lists = (instances, times, actions), (helds, starts, dues)
+    tables = EffectTables(slots, delays, reported, done, postponable, quiet)
+    before = CarriedValues(carried_instances, carried_values, carried_starts, carried_since)
+    intervals = IntervalColumns(found_instances, found_values, found_starts, found_ends)
+    begins = NoteColumns(begun_instances, begun_values, begun_times)
+    effects = NoteColumns(effect_instances, effect_actions, effect_times)
+    points, lists = ActionPoints(instances, times, actions), ListedValues(helds, starts, dues)
     place, row, carried = Place(progress[0]), Place(progress[1]), Place(progress[2])
     count, noted_count, fired = Place(progress[3]), Place(progress[4]), Place(progress[5])
     conflicts, has_room = progress[6], True

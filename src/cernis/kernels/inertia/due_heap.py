@@ -7,22 +7,30 @@ it is entered again. So postponing costs nothing, and bringing forward costs lit
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import part
 
-Heap = tuple[Integers, Integers, Integers]
-"""Keys and instances by place, and the place of each instance or -1."""
+
+class Heap(NamedTuple):
+    """Keys and instances by place, and the place of each instance or -1."""
+
+    keys: Integers
+    instances: Integers
+    places: Integers
+
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 @part
 def _settle(place: Place, key: int, instance: int, heap: Heap) -> None:
-    heap[0][place] = key
-    heap[1][place] = instance
-    heap[2][Place(instance)] = np.int64(place)
+    heap.keys[place] = key
+    heap.instances[place] = instance
+    heap.places[Place(instance)] = np.int64(place)
 
 
 @part
@@ -30,9 +38,9 @@ def _rise(place: Place, key: int, instance: int, heap: Heap) -> None:
     """Let an entry rise from a place to where none above it is later."""
     while place > ZERO:
         above = (place - ONE) >> ONE
-        if heap[0][above] <= key:
+        if heap.keys[above] <= key:
             break
-        _settle(place, heap[0][above], heap[1][above], heap)
+        _settle(place, heap.keys[above], heap.instances[above], heap)
         place = above
     _settle(place, key, instance, heap)
 
@@ -42,10 +50,10 @@ def _sink(place: Place, size: Place, key: int, instance: int, heap: Heap) -> Non
     """Let an entry sink from a place to where none below it is sooner."""
     below = (place << ONE) + ONE
     while below < size:
-        below += Place(below + ONE < size and heap[0][below + ONE] < heap[0][below])
-        if heap[0][below] >= key:
+        below += Place(below + ONE < size and heap.keys[below + ONE] < heap.keys[below])
+        if heap.keys[below] >= key:
             break
-        _settle(place, heap[0][below], heap[1][below], heap)
+        _settle(place, heap.keys[below], heap.instances[below], heap)
         place = below
         below = (place << ONE) + ONE
     _settle(place, key, instance, heap)
@@ -54,11 +62,11 @@ def _sink(place: Place, size: Place, key: int, instance: int, heap: Heap) -> Non
 @part
 def enter(instance: int, due: int, size: Place, heap: Heap) -> Place:
     """Let an instance be due at a time, or sooner if it is already; gives the new size."""
-    place = heap[2][Place(instance)]
+    place = heap.places[Place(instance)]
     if place < 0:
         _rise(size, due, instance, heap)
         return size + ONE
-    if due < heap[0][Place(place)]:
+    if due < heap.keys[Place(place)]:
         _rise(Place(place), due, instance, heap)
     return size
 
@@ -66,14 +74,14 @@ def enter(instance: int, due: int, size: Place, heap: Heap) -> Place:
 @part
 def drop_first(size: Place, heap: Heap) -> Place:
     """Take out the first; gives the new size."""
-    heap[2][Place(heap[1][0])] = -1
+    heap.places[Place(heap.instances[0])] = -1
     last = size - ONE
     if last > ZERO:
-        _sink(ZERO, last, heap[0][last], heap[1][last], heap)
+        _sink(ZERO, last, heap.keys[last], heap.instances[last], heap)
     return last
 
 
 @part
 def put_off_first(due: int, size: Place, heap: Heap) -> None:
     """The first is due later than its key says."""
-    _sink(ZERO, size, due, heap[1][0], heap)
+    _sink(ZERO, size, due, heap.instances[0], heap)

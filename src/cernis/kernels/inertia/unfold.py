@@ -23,21 +23,19 @@ from cernis.kernels.array_types import Integers, Matrix, Place, SmallMatrix
 from cernis.kernels.compile import body, kernel, shortened
 from cernis.kernels.inertia.delays import ALL, NEVER, NO_ACTION, NO_POINT, UNTIL_DUE
 from cernis.kernels.inertia.due_heap import Heap, drop_first, enter, put_off_first
+from cernis.kernels.inertia.structures import (
+    Agenda,
+    CycleTables,
+    IntervalColumns,
+    NoteColumns,
+    PendingValues,
+    WaitingRecords,
+    WalkedEffects,
+)
 
 Three = tuple[Integers, Integers, Integers]
-Four = tuple[Integers, Integers, Integers, Integers]
-Tables = tuple[Matrix, Matrix, Matrix, Integers]
-"""Rules, relations, classes, and the relation of each instance."""
 Effects = tuple[Integers, Integers, Integers, Integers, Integers]
-"""Slots of values, delays, what is told of effects, what they do, and which are postponable."""
-WalkedEffects = tuple[Integers, Integers, Integers, Integers, Integers, int]
-"""The same, and the point whose initiations have no effects."""
-Pending = tuple[Matrix, Matrix]
-"""Of instances that hold nothing: values whose initiations are under way, and when they are due."""
-Inner = tuple[SmallMatrix, Integers, Integers, Integers]
-"""Records, where those of each slot begin, the next that waits, the first that waits by rank."""
-Agenda = tuple[Integers, Integers, Integers]
-"""Actions of a point, the next of the same instance, and the instances that have any."""
+"""Slots of values, delays, what is reported of effects, what they do, which are postponable."""
 
 NOTHING = -1
 """Held where no value is."""
@@ -171,28 +169,28 @@ def _fires(
 
 
 @body
-def _note(to: Three, count: Place, instance: int, about: int, time: int) -> None:
-    to[0][count] = instance
-    to[1][count] = about
-    to[2][count] = time
+def _note(to: NoteColumns, count: Place, instance: int, about: int, time: int) -> None:
+    to.instances[count] = instance
+    to.about[count] = about
+    to.times[count] = time
 
 
 @body
-def _wake(slot: Place, rules: Matrix, inner: Inner, progress: Integers) -> None:
+def _wake(slot: Place, rules: Matrix, inner: WaitingRecords, progress: Integers) -> None:
     """Let the records that a slot drives wait for the turn of their rank."""
-    row = Place(inner[1][slot])
-    while row < Place(inner[1][slot + ONE]):
-        rank = rules[Place(inner[0][row, RULE]), RANK]
-        inner[2][row] = inner[3][Place(rank)]
-        inner[3][Place(rank)] = np.int64(row)
+    row = Place(inner.triggers[slot])
+    while row < Place(inner.triggers[slot + ONE]):
+        rank = rules[Place(inner.records[row, RULE]), RANK]
+        inner.following[row] = inner.first_of_rank[Place(rank)]
+        inner.first_of_rank[Place(rank)] = np.int64(row)
         progress[HIGHEST] = max(progress[HIGHEST], rank)
         row += ONE
 
 
 @body
 def _tell(
-    instance: int, action: int, now: int, tables: Tables, happened: Integers, inner: Inner,
-    kept: Three, progress: Integers,
+    instance: int, action: int, now: int, tables: CycleTables, happened: Integers,
+    inner: WaitingRecords, kept: NoteColumns, progress: Integers,
 ) -> None:  # fmt: skip
     """Something happens: mark its classes, and wake what they drive."""
     rules, relations, classes, relation_of = tables
@@ -223,20 +221,21 @@ def _plan(instance: int, action: int, state: Matrix, agenda: Agenda, progress: I
     progress[AGENDA] += 1
     first = state[Place(instance), ACTIONS]
     if first < 0:
-        agenda[2][Place(progress[TOUCHED])] = instance
+        agenda.instances[Place(progress[TOUCHED])] = instance
         progress[TOUCHED] += 1
-    agenda[0][Place(place)] = action
-    agenda[1][Place(place)] = first
+    agenda.actions[Place(place)] = action
+    agenda.following[Place(place)] = first
     state[Place(instance), ACTIONS] = place
 
 
 @body
 def _decide(
-    row: Place, records: SmallMatrix, now: int, tables: Tables, state: Matrix, happened: Integers,
-    inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
+    row: Place, records: SmallMatrix, now: int, tables: CycleTables, state: Matrix,
+    happened: Integers, inner: WaitingRecords, agenda: Agenda, kept: NoteColumns,
+    progress: Integers,
 ) -> None:  # fmt: skip
     """Decide a record, and let happen what it says."""
-    rules = tables[0]
+    rules = tables.rules
     progress[DECIDED] += 1
     if not _fires(row, records, now, rules, state, happened):
         return
@@ -254,29 +253,30 @@ def _decide(
 
 @body
 def _take_effect(
-    instance: int, value: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
-    happened: Integers, inner: Inner, agenda: Agenda, kept: Three, progress: Integers,
+    instance: int, value: int, now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    happened: Integers, inner: WaitingRecords, agenda: Agenda, kept: NoteColumns,
+    progress: Integers,
 ) -> None:  # fmt: skip
     """The effects of a value of an instance."""
-    relations, relation = tables[1], Place(tables[3][Place(instance)])
+    relations, relation = tables.relations, Place(tables.relation_of[Place(instance)])
     width, layers = relations[relation, WIDTH], relations[relation, LAYERS]
     line = relations[relation, IS_TALL] * (instance - relations[relation, BASE])
-    slot = effects[0][Place(relations[relation, SLOTS] + value)]
+    slot = effects.slots[Place(relations[relation, SLOTS] + value)]
     place = relations[relation, EFFECTS] + line * width * layers + slot
     stop = place - slot + width * layers
     while place < stop:
-        reported = effects[2][Place(place)]
+        reported = effects.reported[Place(place)]
         if reported != NO_ACTION:
             _tell(instance, reported, now, tables, happened, inner, kept, progress)
-            _plan(instance, effects[3][Place(place)], state, agenda, progress)
+            _plan(instance, effects.done[Place(place)], state, agenda, progress)
         place += width
 
 
 @body
 def _take_effects(
-    instance: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
-    pending: Pending, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
-    progress: Integers,
+    instance: int, now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    pending: PendingValues, happened: Integers, inner: WaitingRecords, agenda: Agenda,
+    kept: NoteColumns, progress: Integers,
 ) -> None:  # fmt: skip
     """The effects of what an instance holds, or of what it does not and that are due now."""
     row = Place(instance)
@@ -287,10 +287,10 @@ def _take_effects(
             progress,
         )  # fmt: skip
     while place < count:
-        if pending[1][row, place] == now:
-            pending[1][row, place] = NEVER
+        if pending.dues[row, place] == now:
+            pending.dues[row, place] = NEVER
             _take_effect(
-                instance, pending[0][row, place], now, tables, effects, state, happened, inner,
+                instance, pending.values[row, place], now, tables, effects, state, happened, inner,
                 agenda, kept, progress,
             )  # fmt: skip
         place += ONE
@@ -298,12 +298,13 @@ def _take_effects(
 
 @body
 def _effects_due(
-    now: int, query: int, tables: Tables, effects: WalkedEffects, state: Matrix, pending: Pending,
-    happened: Integers, inner: Inner, agenda: Agenda, kept: Three, heap: Heap, progress: Integers,
+    now: int, query: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    pending: PendingValues, happened: Integers, inner: WaitingRecords, agenda: Agenda,
+    kept: NoteColumns, heap: Heap, progress: Integers,
 ) -> None:  # fmt: skip
     """All effects of a point; what has been put off is put back."""
-    while progress[WAITING] > 0 and heap[0][0] == now:
-        instance, size = heap[1][0], Place(progress[WAITING])
+    while progress[WAITING] > 0 and heap.keys[0] == now:
+        instance, size = heap.instances[0], Place(progress[WAITING])
         due = state[Place(instance), DUE]
         if due == now:
             _take_effects(
@@ -321,15 +322,15 @@ def _initiates(instance: int, value: int, state: Matrix, agenda: Agenda) -> bool
     """Is the initiation of a value among the actions of an instance?"""
     first, initiates = state[Place(instance), ACTIONS], False
     while first >= 0:
-        initiates |= agenda[0][Place(first)] == (value << 1 | 1)
-        first = agenda[1][Place(first)]
+        initiates |= agenda.actions[Place(first)] == (value << 1 | 1)
+        first = agenda.following[Place(first)]
     return initiates
 
 
 @body
 def _postpone(
-    instance: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
-    pending: Pending, agenda: Agenda,
+    instance: int, now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    pending: PendingValues, agenda: Agenda,
 ) -> None:  # fmt: skip
     """Put off the effects that are due now and that the actions of an instance postpone."""
     row = Place(instance)
@@ -339,11 +340,11 @@ def _postpone(
         if moved == UNTIL_DUE:
             state[row, DUE] = due
     while place < count:
-        value = pending[0][row, place]
-        if pending[1][row, place] == now and _initiates(instance, value, state, agenda):
+        value = pending.values[row, place]
+        if pending.dues[row, place] == now and _initiates(instance, value, state, agenda):
             due, moved = _until(value, instance, now, tables, effects)
             if moved == UNTIL_DUE:
-                pending[1][row, place] = due
+                pending.dues[row, place] = due
         place += ONE
     if count > ZERO:
         state[row, DUE] = _soonest(instance, state, pending)
@@ -351,12 +352,12 @@ def _postpone(
 
 @body
 def _end_trial(
-    now: int, tables: Tables, effects: WalkedEffects, state: Matrix, pending: Pending,
+    now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix, pending: PendingValues,
     agenda: Agenda, progress: Integers,
 ) -> None:  # fmt: skip
     """Let what rules do without effects postpone these, and nothing else come of it."""
     for place in range(progress[TOUCHED]):
-        instance = agenda[2][Place(place)]
+        instance = agenda.instances[Place(place)]
         _postpone(instance, now, tables, effects, state, pending, agenda)
         state[Place(instance), ACTIONS] = -1
     progress[TOUCHED] = progress[AGENDA] = 0
@@ -370,11 +371,11 @@ def _begins(first: int, agenda: Agenda) -> tuple[int, bool]:
     """The value that the actions of an instance initiate, and whether there is another."""
     initiated, many = NOTHING, False
     while first >= 0:
-        action = agenda[0][Place(first)]
+        action = agenda.actions[Place(first)]
         if action & 1:
             many |= (initiated != NOTHING) & (initiated != action >> 1)
             initiated = action >> 1
-        first = agenda[1][Place(first)]
+        first = agenda.following[Place(first)]
     return initiated, many
 
 
@@ -383,34 +384,36 @@ def _ends(first: int, value: int, agenda: Agenda) -> bool:
     """Do the actions of an instance end a value?"""
     ended = False
     while first >= 0:
-        action = agenda[0][Place(first)]
+        action = agenda.actions[Place(first)]
         ended |= (action == ALL) | (action == value << 1)
-        first = agenda[1][Place(first)]
+        first = agenda.following[Place(first)]
     return ended
 
 
 @body
 def _until(
-    value: int, instance: int, now: int, tables: Tables, effects: WalkedEffects
+    value: int, instance: int, now: int, tables: CycleTables, effects: WalkedEffects
 ) -> tuple[int, int]:
     """When the effects of a value that begins now are due, and whether they can be put off."""
-    relations, relation = tables[1], Place(tables[3][Place(instance)])
+    relations, relation = tables.relations, Place(tables.relation_of[Place(instance)])
     width = relations[relation, WIDTH]
     if width == 0 or value == NOTHING:
         return NEVER, 0
-    slot = effects[0][Place(relations[relation, SLOTS] + value)]
+    slot = effects.slots[Place(relations[relation, SLOTS] + value)]
     line = relations[relation, IS_TALL] * (instance - relations[relation, BASE])
-    delay = effects[1][Place(relations[relation, LINES] + line * width + slot)]
-    moved = effects[4][Place(relations[relation, MOVED] + slot)]
-    return now + delay if (delay >= 0) & (now != effects[5]) else NEVER, moved
+    delay = effects.delays[Place(relations[relation, LINES] + line * width + slot)]
+    moved = effects.postponable[Place(relations[relation, MOVED] + slot)]
+    return now + delay if (delay >= 0) & (now != effects.quiet) else NEVER, moved
 
 
 @body
-def _emit(to: Four, count: Place, instance: int, held: int, start: int, end: int) -> None:
-    to[0][count] = instance
-    to[1][count] = held
-    to[2][count] = start
-    to[3][count] = end
+def _emit(
+    to: IntervalColumns, count: Place, instance: int, held: int, start: int, end: int
+) -> None:
+    to.instances[count] = instance
+    to.values[count] = held
+    to.starts[count] = start
+    to.ends[count] = end
 
 
 @body
@@ -424,13 +427,13 @@ def _then(first: int, held: int, agenda: Agenda) -> tuple[int, int, bool]:
 
 @body
 def _tell_edges(
-    rank: int, now: int, tables: Tables, state: Matrix, happened: Integers, inner: Inner,
-    agenda: Agenda, kept: Three, progress: Integers,
+    rank: int, now: int, tables: CycleTables, state: Matrix, happened: Integers,
+    inner: WaitingRecords, agenda: Agenda, kept: NoteColumns, progress: Integers,
 ) -> None:  # fmt: skip
     """What starts or ends at a point, of relations all of whose causes have been decided."""
-    relations, relation_of = tables[1], tables[3]
+    relations, relation_of = tables.relations, tables.relation_of
     for place in range(progress[TOUCHED]):
-        instance = agenda[2][Place(place)]
+        instance = agenda.instances[Place(place)]
         if relations[Place(relation_of[Place(instance)]), EDGES] == rank:
             held = state[Place(instance), HELD]
             after, _, _ = _then(state[Place(instance), ACTIONS], held, agenda)
@@ -444,8 +447,8 @@ def _tell_edges(
 
 @body
 def _note_over(
-    held: int, instance: int, now: int, tick: int, tables: Tables, effects: WalkedEffects,
-    state: Matrix, begins: Three, progress: Integers,
+    held: int, instance: int, now: int, tick: int, tables: CycleTables, effects: WalkedEffects,
+    state: Matrix, begins: NoteColumns, progress: Integers,
 ) -> None:  # fmt: skip
     """Note that the initiation of what was held is no longer under way, if that was noted."""
     due, moved = _until(held, instance, now, tables, effects)
@@ -460,7 +463,7 @@ def _note_over(
 @body
 def _sift(
     instance: int, first: int, initiated: int, many: bool, now: int, state: Matrix,
-    pending: Pending, agenda: Agenda, begins: Three, progress: Integers,
+    pending: PendingValues, agenda: Agenda, begins: NoteColumns, progress: Integers,
 ) -> int:  # fmt: skip
     """Keep the initiations under way that a point does not break.
 
@@ -469,15 +472,15 @@ def _sift(
     row, due = Place(instance), NEVER
     place, kept, count = ZERO, ZERO, Place(state[Place(instance), COUNT])
     while place < count:
-        value = pending[0][row, place]
+        value = pending.values[row, place]
         is_other = initiated != NOTHING and initiated != value
         if many or is_other or _ends(first, value, agenda):
             _note(begins, Place(progress[BEGUN]), instance, ~value, now)
             progress[BEGUN] += 1
         elif initiated == value:
-            due = pending[1][row, place]
+            due = pending.dues[row, place]
         else:
-            pending[0][row, kept], pending[1][row, kept] = value, pending[1][row, place]
+            pending.values[row, kept], pending.dues[row, kept] = value, pending.dues[row, place]
             kept += ONE
         place += ONE
     state[row, COUNT] = np.int64(kept)
@@ -486,21 +489,21 @@ def _sift(
 
 @body
 def _add_lost(
-    instance: int, first: int, now: int, tables: Tables, effects: WalkedEffects, state: Matrix,
-    pending: Pending, agenda: Agenda, begins: Three, progress: Integers,
+    instance: int, first: int, now: int, tables: CycleTables, effects: WalkedEffects, state: Matrix,
+    pending: PendingValues, agenda: Agenda, begins: NoteColumns, progress: Integers,
 ) -> None:  # fmt: skip
     """Add initiations that lose their point: they hold nothing, but have their effects."""
     row, count = Place(instance), Place(state[Place(instance), COUNT])
     while first >= 0:
-        action = agenda[0][Place(first)]
-        first = agenda[1][Place(first)]
+        action = agenda.actions[Place(first)]
+        first = agenda.following[Place(first)]
         if action & 1:
             value, place = action >> 1, ZERO
-            while place < count and pending[0][row, place] != value:
+            while place < count and pending.values[row, place] != value:
                 place += ONE
             due, _ = _until(value, instance, now, tables, effects)
             if place == count and due != NEVER:
-                pending[0][row, count], pending[1][row, count] = value, due
+                pending.values[row, count], pending.dues[row, count] = value, due
                 count += ONE
                 _note(begins, Place(progress[BEGUN]), instance, value, now)
                 progress[BEGUN] += 1
@@ -508,21 +511,21 @@ def _add_lost(
 
 
 @body
-def _soonest(instance: int, state: Matrix, pending: Pending) -> int:
+def _soonest(instance: int, state: Matrix, pending: PendingValues) -> int:
     """When the first effects are due of what an instance does not hold."""
     due, row = NEVER, Place(instance)
     place, count = ZERO, Place(state[Place(instance), COUNT])
     while place < count:
-        due = min(due, pending[1][row, place])
+        due = min(due, pending.dues[row, place])
         place += ONE
     return due
 
 
 @body
 def _change(
-    instance: int, now: int, query: int, tick: int, tables: Tables, effects: WalkedEffects,
-    state: Matrix, pending: Pending, agenda: Agenda, heap: Heap, intervals: Four, begins: Three,
-    progress: Integers,
+    instance: int, now: int, query: int, tick: int, tables: CycleTables, effects: WalkedEffects,
+    state: Matrix, pending: PendingValues, agenda: Agenda, heap: Heap, intervals: IntervalColumns,
+    begins: NoteColumns, progress: Integers,
 ) -> None:  # fmt: skip
     """What the actions of a point do to an instance."""
     row, first = Place(instance), state[Place(instance), ACTIONS]
@@ -563,31 +566,40 @@ def _change(
 @body
 def _rows_of_rank(
     rank: int, now: int, mark: int, stop: int, records: SmallMatrix, times: Integers,
-    tables: Tables, state: Matrix, happened: Integers, inner: Inner, agenda: Agenda, kept: Three,
-    progress: Integers,
+    tables: CycleTables, state: Matrix, happened: Integers, inner: WaitingRecords, agenda: Agenda,
+    kept: NoteColumns, progress: Integers,
 ) -> None:  # fmt: skip
     """Decide what events drive and what waits, of one rank; `mark` is written of what happens."""
     row = progress[ROW]
     while row < stop and times[Place(row)] == now:
         place = Place(row)
-        if tables[0][Place(records[place, RULE]), RANK] > rank:
+        if tables.rules[Place(records[place, RULE]), RANK] > rank:
             progress[HIGHEST] = max(progress[HIGHEST], rank + 1)
             break
         _decide(place, records, mark, tables, state, happened, inner, agenda, kept, progress)
         row += 1
     progress[ROW] = row
-    waiting = inner[3][Place(rank)]
-    inner[3][Place(rank)] = -1
+    waiting = inner.first_of_rank[Place(rank)]
+    inner.first_of_rank[Place(rank)] = -1
     while waiting >= 0:
         _decide(
-            Place(waiting), inner[0], mark, tables, state, happened, inner, agenda, kept, progress
+            Place(waiting),
+            inner.records,
+            mark,
+            tables,
+            state,
+            happened,
+            inner,
+            agenda,
+            kept,
+            progress,
         )
-        waiting = inner[2][Place(waiting)]
+        waiting = inner.following[Place(waiting)]
 
 
 @body
-def _close(group: Place, members: Integers, member_ends: Integers, state: Matrix, intervals: Four,
-           progress: Integers) -> None:  # fmt: skip
+def _close(group: Place, members: Integers, member_ends: Integers, state: Matrix,
+           intervals: IntervalColumns, progress: Integers) -> None:  # fmt: skip
     """Write what a group still holds as open intervals."""
     place = Place(member_ends[group - ONE]) if group > ZERO else ZERO
     while place < Place(member_ends[group]):
@@ -634,13 +646,14 @@ def _unfold(
 
     If not, what was found has to make room first.
     """
-    tables = rules, relations, classes, relation_of
-    effects = slots, delays, reported, done, postponable, quiet
-    inner, agenda = (inner_records, triggers, waiting, by_rank), (actions, links, touched)
-    heap, pending = (keys, entries, places), (pending_values, pending_dues)
-    intervals = found_instances, found_values, found_starts, found_ends
-    begins = begun_instances, begun_values, begun_times
-    kept = kept_instances, kept_actions, kept_times
+    tables = CycleTables(rules, relations, classes, relation_of)
+    effects = WalkedEffects(slots, delays, reported, done, postponable, quiet)
+    inner = WaitingRecords(inner_records, triggers, waiting, by_rank)
+    agenda, heap = Agenda(actions, links, touched), Heap(keys, entries, places)
+    pending = PendingValues(pending_values, pending_dues)
+    intervals = IntervalColumns(found_instances, found_values, found_starts, found_ends)
+    begins = NoteColumns(begun_instances, begun_values, begun_times)
+    kept = NoteColumns(kept_instances, kept_actions, kept_times)
     while progress[GROUP] < len(ends):
         group = Place(progress[GROUP])
         stop = ends[group]
@@ -752,15 +765,15 @@ def unfold(
     )
 
 
-def _pending(state: Matrix, waiting: Three | None, wide: int) -> Pending:
+def _pending(state: Matrix, waiting: Three | None, wide: int) -> PendingValues:
     """The values under way of each instance and when they are due, at first; also in the state."""
     values, dues = np.empty((len(state), wide), np.int64), np.empty((len(state), wide), np.int64)
     if waiting is None or not len(waiting[0]):
-        return values, dues
+        return PendingValues(values, dues)
     order = np.argsort(waiting[0], kind="stable")
     instances = waiting[0][order]
     places = np.arange(len(instances)) - np.searchsorted(instances, instances)
     values[instances, places], dues[instances, places] = waiting[1][order], waiting[2][order]
     np.add.at(state[:, COUNT], instances, 1)
     np.minimum.at(state[:, DUE], instances, dues[instances, places])
-    return values, dues
+    return PendingValues(values, dues)
