@@ -13,7 +13,7 @@ from cernis.errors import InputWarning
 from tests.agreement.compare import Skip
 from tests.fuzz.mixed_programs import differences, scenarios, told
 
-SEEDS = (1, 2, 3, 5, 6, 7, 9, 10, 21, 25, 41, 53, 218, 459, 666)
+SEEDS = (1, 2, 3, 5, 6, 7, 9, 10, 21, 25, 41, 53, 218, 459, 666, 1494, 1768)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
