@@ -31,6 +31,7 @@ REACHED: dict[str, str] = {
     "geo.ais_messages": "tests/geo/test_ais.py compares with pyais",
     "kernels.credible": "tests/evaluate/probabilities/test_credible_intervals.py has plain twins",
     "kernels.inertia.due_heap": "a part of the kernels of tests/kernels/inertia/test_unfold.py",
+    "kernels.inertia.structures": "read by the kernels of test_delays.py and test_unfold.py",
     "kernels.intervals.pair_operations": "tests/kernels/intervals/test_list_operations.py",
     "kernels.shelf_rows": "tests/tables/test_shelves.py",
     "knowledge": "tests/knowledge compares all routes to an answer on random programs",

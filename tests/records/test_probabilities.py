@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from cernis.records.probabilities import lines_with_probability, told_apart
+from cernis.records.probabilities import lines_with_probability, probable_lines
 
 
 def with_probability(lines: list[bytes]) -> list[bool] | None:
@@ -30,7 +30,7 @@ def test_lines_without_a_bar() -> None:
 
 def test_probabilities_are_numbers_and_anything_else_is_out_of_bounds() -> None:
     lines = [b"0.5::e|1", b" 1e-1 ::e|2", b"+.25::e|3", b"half::e|4", b"::e|5", b"-0.5::e|6"]
-    found = told_apart(pa.array(lines, pa.binary()))
+    found = probable_lines(pa.array(lines, pa.binary()))
     assert found.text == b"e|1e|2e|3e|4e|5e|6"
     assert found.chances.tolist() == [0.5, 0.1, 0.25, -1, -1, -1]
     assert found.written.to_pylist()[3] == b"half"

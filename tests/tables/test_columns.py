@@ -26,7 +26,7 @@ def values(found: Rows) -> dict[str, list[float]]:
 def test_rows_that_are_taken_share_one_index_for_columns_of_one_table() -> None:
     found = rows().take(np.array([3, 1, 1]))
     assert values(found) == {"X": [30, 10, 10], "Y": [2.5, 0.5, 0.5], "C": [7, 7, 7]}
-    assert found.at.tolist() == [4, 2, 2]
+    assert found.points.tolist() == [4, 2, 2]
     assert found.columns["X"].index is found.columns["Y"].index
 
 
