@@ -8,6 +8,8 @@ as before, and nothing else has changed, all after is as it was. So it costs wha
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cernis.kernels.array_types import Bytes, Integers, Matrix, Place
@@ -19,6 +21,27 @@ UNLIKE = -1
 """Marks that no row has."""
 GONE, COME, DIRT, CLASHES = 0, 1, 2, 3
 """What is counted."""
+
+
+class WrittenChanges(NamedTuple):
+    """Room for what changes, and how much of it is written.
+
+    `gone` has places and groups of intervals, `come` groups, starts, ends and values, and `dirt`
+    groups, starts and ends of stretches on which intervals differ.
+    """
+
+    counts: Integers
+    gone: Matrix
+    come: Matrix
+    dirt: Matrix
+
+
+class MarkedEvents(NamedTuple):
+    """Events with marks on them: the pool, the row of it that has them, and from which bit on."""
+
+    pool: Matrix
+    mark_row: int
+    shift: int
 
 
 @kernel(
@@ -51,37 +74,35 @@ def write_marks(
 
 
 @part
-def _stain(group: int, start: int, end: int, counts: Integers, dirt: Matrix) -> None:
+def _stain(group: int, start: int, end: int, changes: WrittenChanges) -> None:
     """Note a stretch on which intervals differ; stretches come in the order of their starts."""
-    last = counts[DIRT] - 1
-    if last >= 0 and dirt[0, last] == group and start <= dirt[2, last]:
-        dirt[2, last] = max(dirt[2, last], end)
+    last = changes.counts[DIRT] - 1
+    if last >= 0 and changes.dirt[0, last] == group and start <= changes.dirt[2, last]:
+        changes.dirt[2, last] = max(changes.dirt[2, last], end)
     elif start < end:
-        dirt[0, last + 1] = group
-        dirt[1, last + 1] = start
-        dirt[2, last + 1] = end
-        counts[DIRT] += 1
+        changes.dirt[0, last + 1] = group
+        changes.dirt[1, last + 1] = start
+        changes.dirt[2, last + 1] = end
+        changes.counts[DIRT] += 1
 
 
 @part
-def _drop(
-    group: int, old: int, lists: Matrix, counts: Integers, gone: Matrix, dirt: Matrix
-) -> None:
+def _drop(group: int, old: int, lists: Matrix, changes: WrittenChanges) -> None:
     """Note that an interval is no longer there."""
-    gone[0, counts[GONE]] = old
-    gone[1, counts[GONE]] = group
-    counts[GONE] += 1
-    _stain(group, lists[0, old], lists[1, old], counts, dirt)
+    changes.gone[0, changes.counts[GONE]] = old
+    changes.gone[1, changes.counts[GONE]] = group
+    changes.counts[GONE] += 1
+    _stain(group, lists[0, old], lists[1, old], changes)
 
 
 @part
-def _say(
+def _add_interval(
     group: int, held: int, start: int, end: int, old: int, stop: int, lists: Matrix,
-    counts: Integers, gone: Matrix, come: Matrix, dirt: Matrix,
+    changes: WrittenChanges,
 ) -> int:  # fmt: skip
     """Note an interval, and what was there before it; gives the first old one not looked at."""
     while old < stop and lists[0, old] < start:
-        _drop(group, old, lists, counts, gone, dirt)
+        _drop(group, old, lists, changes)
         old += 1
     value = held >> 1
     low = start
@@ -90,21 +111,21 @@ def _say(
         if lists[2, old] == value:
             if lists[1, old] == end:
                 return old + 1
-            gone[0, counts[GONE]] = old
-            gone[1, counts[GONE]] = group
-            counts[GONE] += 1
+            changes.gone[0, changes.counts[GONE]] = old
+            changes.gone[1, changes.counts[GONE]] = group
+            changes.counts[GONE] += 1
             low = min(lists[1, old], end)
             high = max(lists[1, old], end)
         else:
-            _drop(group, old, lists, counts, gone, dirt)
+            _drop(group, old, lists, changes)
         old += 1
-    place = counts[COME]
-    come[0, place] = group
-    come[1, place] = start
-    come[2, place] = end
-    come[3, place] = value
-    counts[COME] += 1
-    _stain(group, low, high, counts, dirt)
+    place = changes.counts[COME]
+    changes.come[0, place] = group
+    changes.come[1, place] = start
+    changes.come[2, place] = end
+    changes.come[3, place] = value
+    changes.counts[COME] += 1
+    _stain(group, low, high, changes)
     return old
 
 
@@ -119,27 +140,27 @@ def _begin(group: int, firsts: Integers, sizes: Integers) -> tuple[int, int]:
 @part
 def _settle(
     group: int, held: int, start: int, end: int, until: int, old: int, stop: int, lists: Matrix,
-    counts: Integers, gone: Matrix, come: Matrix, dirt: Matrix,
+    changes: WrittenChanges,
 ) -> int:  # fmt: skip
     """Note an interval, if one is held, and that old ones before a point are no longer there."""
     if held != NOTHING:
-        old = _say(group, held, start, end, old, stop, lists, counts, gone, come, dirt)
+        old = _add_interval(group, held, start, end, old, stop, lists, changes)
     while old < stop and lists[0, old] < until:
-        _drop(group, old, lists, counts, gone, dirt)
+        _drop(group, old, lists, changes)
         old += 1
     return old
 
 
 @part
 def _next_row(
-    row: int, stop: int, until: int, last: int, events: Matrix, mark_row: int, shift: int,
+    row: int, stop: int, until: int, last: int, events: MarkedEvents,
     meanings: Integers, counts: Integers,
 ) -> int:  # fmt: skip
     """The first row, before a point, that may do anything: what was done last changes nothing."""
-    while row < stop and events[0, row] < until:
-        flags = (events[mark_row, row] >> shift) & 255
+    while row < stop and events.pool[0, row] < until:
+        flags = (events.pool[events.mark_row, row] >> events.shift) & 255
         if flags != 0:
-            if flags != last or (row + 1 < stop and events[0, row + 1] == events[0, row]):
+            if flags != last or (row + 1 < stop and events.pool[0, row + 1] == events.pool[0, row]):
                 break
             counts[CLASHES] += meanings[4 * flags + 3]
         row += 1
@@ -147,13 +168,11 @@ def _next_row(
 
 
 @part
-def _marks_at(
-    time: int, row: int, stop: int, events: Matrix, mark_row: int, shift: int
-) -> tuple[int, int]:
+def _marks_at(time: int, row: int, stop: int, events: MarkedEvents) -> tuple[int, int]:
     """The marks of all rows of a time, and the row after them."""
     flags = 0
-    while row < stop and events[0, row] == time:
-        flags |= (events[mark_row, row] >> shift) & 255
+    while row < stop and events.pool[0, row] == time:
+        flags |= (events.pool[events.mark_row, row] >> events.shift) & 255
         row += 1
     return flags, row
 
@@ -174,6 +193,8 @@ def _mend(
     counts: Integers, gone: Matrix, come: Matrix, dirt: Matrix,
 ) -> bool:  # fmt: skip
     """Gives whether there was room to write all down."""
+    changes = WrittenChanges(counts, gone, come, dirt)
+    marked = MarkedEvents(events, mark_row, shift)
     _tabulate(codes, meanings)
     change = 0
     while change < len(groups):
@@ -187,7 +208,7 @@ def _mend(
         point_first, point_stop = _begin(group, point_firsts, point_sizes)
         list_first, list_stop = _begin(group, list_firsts, list_sizes)
         while change < last_of_group:
-            # Two intervals may be said before it is asked for again.
+            # Two intervals may be written before there is another look at the room left.
             if counts[COME] + 2 > come.shape[1]:
                 return False
             since = times[change]
@@ -202,11 +223,11 @@ def _mend(
             last = UNLIKE
             while True:
                 waiting = points[0, extra] if extra < point_stop else INFINITY
-                row = _next_row(row, event_stop, waiting, last, events, mark_row, shift,
-                                meanings, counts)  # fmt: skip
+                row = _next_row(row, event_stop, waiting, last, marked, meanings,
+                                counts)  # fmt: skip
                 if row < event_stop and events[0, row] < waiting:
                     time = events[0, row]
-                    flags, row = _marks_at(time, row, event_stop, events, mark_row, shift)
+                    flags, row = _marks_at(time, row, event_stop, marked)
                     last = flags
                     left = NOTHING if ending & flags else held
                     # What the marks lead to, or what is left: one of the two is 0.
@@ -215,7 +236,7 @@ def _mend(
                     counts[CLASHES] += meanings[4 * flags + 3]
                 elif waiting < INFINITY:
                     time, begin = waiting, extra
-                    flags, row = _marks_at(time, row, event_stop, events, mark_row, shift)
+                    flags, row = _marks_at(time, row, event_stop, marked)
                     while extra < point_stop and points[0, extra] == time:
                         extra += 1
                     after, many = _after(
@@ -225,14 +246,14 @@ def _mend(
                     ending, last = _enders(after, codes), UNLIKE
                 else:
                     _settle(group, held, start, INFINITY, INFINITY, old, list_stop, lists,
-                            counts, gone, come, dirt)  # fmt: skip
+                            changes)  # fmt: skip
                     change = last_of_group
                     break
                 now = time + tick
                 if after != held:
                     if held != NOTHING:
-                        old = _say(group, held, start, now, old, list_stop, lists,
-                                   counts, gone, come, dirt)  # fmt: skip
+                        old = _add_interval(group, held, start, now, old, list_stop, lists,
+                                   changes)  # fmt: skip
                     held, start = after, now
                     if counts[COME] + 2 > come.shape[1]:
                         return False
@@ -257,7 +278,7 @@ def _mend(
                 # All after is as it was, up to the next change.
                 end = lists[1, later] if is_held else now
                 _settle(group, held, start, end, end, old, list_stop, lists,
-                        counts, gone, come, dirt)  # fmt: skip
+                        changes)  # fmt: skip
                 break
     return True
 

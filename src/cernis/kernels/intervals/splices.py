@@ -17,9 +17,10 @@ from cernis.kernels.intervals.mending import (
     DIRT,
     GONE,
     Pool,
+    WrittenChanges,
+    _add_interval,
     _begin,
     _rows,
-    _say,
     _settle,
     rows_of,
 )
@@ -39,6 +40,7 @@ def _splice(
     counts: Integers, gone: Matrix, come: Matrix, dirt: Matrix,
 ) -> None:  # fmt: skip
     """At the end of a stretch an interval may be held that goes on after it, as `tail` does."""
+    changes = WrittenChanges(counts, gone, come, dirt)
     stretch, row = 0, 0
     while stretch < len(groups):
         group = groups[stretch]
@@ -55,7 +57,7 @@ def _splice(
             else:
                 if held != NOTHING:
                     _settle(group, held, start, end, end, old, stop, lists,
-                            counts, gone, come, dirt)  # fmt: skip
+                            changes)  # fmt: skip
                     held = NOTHING
                 old = near
                 if near < stop and lists[0, near] < low:
@@ -68,8 +70,8 @@ def _splice(
                     end = max(end, piece_end)
                 elif piece < piece_end:
                     if held != NOTHING:
-                        old = _say(group, held, start, end, old, stop, lists,
-                                   counts, gone, come, dirt)  # fmt: skip
+                        old = _add_interval(group, held, start, end, old, stop, lists,
+                                   changes)  # fmt: skip
                     held, start, end = value << 1 | 1, piece, piece_end
                 if found_ends[row] > high:
                     break
@@ -78,16 +80,16 @@ def _splice(
             if tail < stop and lists[0, tail] <= high:
                 if held == NOTHING or end < high:
                     old = _settle(group, held, start, end, 0, old, stop, lists,
-                                  counts, gone, come, dirt)  # fmt: skip
+                                  changes)  # fmt: skip
                     held, start = value << 1 | 1, high
                 end = lists[1, tail]
             else:
                 old = _settle(group, held, start, end, high, old, stop, lists,
-                              counts, gone, come, dirt)  # fmt: skip
+                              changes)  # fmt: skip
                 held, tail = NOTHING, -1
             stretch += 1
         if held != NOTHING:
-            _settle(group, held, start, end, end, old, stop, lists, counts, gone, come, dirt)
+            _settle(group, held, start, end, end, old, stop, lists, changes)
 
 
 def splice(
