@@ -55,7 +55,6 @@ SHARED: frozenset[str] = frozenset(
         "Clock",
         "Condition",
         "Found",
-        "Inbox",
         "Instances",
         "Layout",
         "Memory",
