@@ -124,6 +124,11 @@ def test_all_that_makes_a_fluent_simple(simple: str) -> None:
     assert "C040" in errors(f"{simple} f(X)=true iff g(X)=1.")
 
 
+def test_an_open_value_is_not_determined_by_intervals_in_the_dialect_rtec() -> None:
+    text = "initiatedAt(k(X)=_, T) :- happensAt(p(X), T). k(X)=_ iff s(X)=f."
+    assert "C040" in errors(f":- dialect(rtec). {text}")
+
+
 def test_an_event_and_a_fluent_of_one_name() -> None:
     text = "initiatedAt(f(X)=1, T) :- happensAt(f(X), T)."
     assert codes(text) == ["C024"]

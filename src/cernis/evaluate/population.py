@@ -10,6 +10,7 @@ from cernis.check.model import Definitions, Event, Grounding, Pair, Relation
 from cernis.evaluate.changes.stores import Rows
 from cernis.evaluate.query_loop import Admitted, Encoding, Predicate, WindowRecords
 from cernis.kernels.array_types import Array, Integers
+from cernis.operators.distinct import distinct
 from cernis.operators.query_context import Context, recoded
 from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Column
@@ -91,13 +92,18 @@ class _Goal:
         if self._register is None:
             self.begin(context)
             assert self._register is not None
-        columns = [*rows.arguments, *rows.columns[2:3]]
-        own = [*encoding[0], encoding[1]]
-        given = [
-            recoded(Column(columns[at], own[at]), domain, len(rows))
-            for at, domain in zip(self._positions, self._register.domains, strict=True)
+        if not len(rows):
+            return np.empty(0, np.int64)
+        every, coding = [*rows.arguments, *rows.columns[2:3]], [*encoding[0], encoding[1]]
+        columns = [every[at] for at in self._positions]
+        domains = [coding[at] for at in self._positions]
+        # Records name few members many times.
+        first, which = distinct(columns, domains)
+        members = [
+            recoded(Column(column[first], domain), target, len(first))
+            for column, domain, target in zip(columns, domains, self._register.domains, strict=True)
         ]
-        return self._register.enter(given, len(rows))[0]
+        return self._register.enter(members, len(first))[0][which]
 
 
 class Population:

@@ -14,10 +14,8 @@ from dataclasses import replace
 
 from cernis.check.model import (
     ANY_VALUE,
-    ChangeRule,
     Definitions,
     HoldsFor,
-    InitialRule,
     Pair,
     Relation,
     StaticRule,
@@ -52,29 +50,21 @@ def _simple(definitions: Definitions) -> list[Pair]:
 
 
 def _clash(relation: Relation, definitions: Definitions, report: Report) -> bool:
-    # Where some values end no other, an open value may also be one that is determined.
-    ends_none = relation in definitions.ending_values
-    rules: list[ChangeRule | InitialRule] = [*definitions.changes, *definitions.initials]
-    open_ones = {
-        id(rule.pair) for rule in rules
-        if rule.pair.value_name == ANY_VALUE and (ends_none or _ends(rule))
-    }  # fmt: skip
+    # Where some values end no other, an open value may also be one that is determined and named.
+    may_be_both = relation in definitions.ending_values
+    ends = {id(rule.pair) for rule in definitions.changes if not rule.initiates}
     simple = [
         pair for pair in _simple(definitions)
-        if pair.relation == relation and id(pair) not in open_ones
+        if pair.relation == relation and not (pair.value_name == ANY_VALUE and id(pair) in ends)
     ]  # fmt: skip
     for rule in definitions.statics:
+        value = rule.pair.value_name
         for pair in simple if rule.pair.relation == relation else ():
-            if ANY_VALUE in (pair.value_name, rule.pair.value_name) or (
-                pair.value_name == rule.pair.value_name
-            ):
+            is_open = pair.value_name == ANY_VALUE and not may_be_both
+            if is_open or value in (ANY_VALUE, pair.value_name):
                 _report(rule.pair, pair, report)
                 return True
     return False
-
-
-def _ends(rule: ChangeRule | InitialRule) -> bool:
-    return isinstance(rule, ChangeRule) and not rule.initiates
 
 
 def _report(determined: Pair, simple: Pair, report: Report) -> None:
@@ -111,8 +101,10 @@ def _split(relation: Relation, definitions: Definitions) -> None:
         if isinstance(rule.entity, Pair) and rule.entity.relation == relation
     ]
     if relation in definitions.ending_values:
-        first = next(pair for pair in _simple(definitions) if pair.relation == by_events)
-        values[ANY_VALUE] = replace(first, relation=relation, value=Variable("Value", first.span))
+        by_event = [pair for pair in _simple(definitions) if pair.relation == by_events]
+        for pair in by_event[:1]:
+            value = Variable("Value", pair.span)
+            values[ANY_VALUE] = replace(pair, relation=relation, value=value)
     definitions.statics += [copied_pair(pair, by_events) for pair in values.values()]
 
 

@@ -64,6 +64,8 @@ class FromScratch:
         self.state = State(plan.checked, domains, tick, plan.roles.looked_back_at)
         self._rows: dict[Relation, Rows] = {}
         self._happened: dict[Relation, Rows] = {}
+        vertices = plan.checked.dependencies.vertices
+        self._defined = list(dict.fromkeys(v.relation for v in vertices if v.value is not None))
         events = plan.checked.catalogue.events
         self.history = History(plan, frozenset(r for r, event in events.items() if event.is_input))
 
@@ -107,7 +109,7 @@ class FromScratch:
             context.events[relation] = once(table) if counted else table
         for relation in self._certain(self._memory.fluents):
             self._fill_fluent(relation, window, context)
-        for relation in self._fluents():
+        for relation in self._defined:
             if self.state.before(relation):
                 context.fluents[relation] = united(self.state.before(relation), relation, context)
 
@@ -124,16 +126,12 @@ class FromScratch:
         if last is not None and len(last[-1]):
             context.leave_open(relation, last)
 
-    def _fluents(self) -> list[Relation]:
-        vertices = self._plan.checked.dependencies.vertices
-        return list(dict.fromkeys(v.relation for v in vertices if v.value is not None))
-
     # -- what has changed -------------------------------------------------------------------
 
     def changes(self, news: News) -> Changed:
         """How the answer differs from the one of the query before."""
         changes: Changed = {}
-        for relation in self._fluents():
+        for relation in self._defined:
             self._compare(relation, self._joined(relation, news.context), self._rows, changes)
         self._compare_events(news, changes)
         self.state.forget_archive()
@@ -226,7 +224,7 @@ class FromScratch:
         self.state.resume(live, begun, remembered, seen, context)
         if left.history is not None:
             self.history.resume(left.history, context)
-        defined = set(self._fluents())
+        defined = set(self._defined)
         self._rows = {r: rows for r, rows in left.fluents.items() if r in defined}
         self._happened = dict(left.events)
 

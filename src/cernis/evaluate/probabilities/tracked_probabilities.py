@@ -167,12 +167,12 @@ class TrackedProbabilities(FromScratch):
     # -- the answer -------------------------------------------------------------------------
 
     def _shown_tracks(self) -> list[Relation]:
-        defined = set(self._fluents())
+        defined = set(self._defined)
         return [r for r in self.tracks if r in defined and r not in self._hidden]
 
     def _certain_changes(self, news: News) -> Changed:
         plain: Changed = {}
-        for relation in self._fluents():
+        for relation in self._defined:
             if relation not in self._evaluation.courses:
                 self._compare(relation, self._joined(relation, news.context), self._rows, plain)
         changes: Changed = {}
