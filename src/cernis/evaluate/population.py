@@ -35,6 +35,11 @@ class _Goal:
         self._counts = np.zeros(0, np.int64)
 
     @property
+    def domains(self) -> list[Domain | None]:
+        """The domains that members are coded by; None for numbers, and nothing before the first."""
+        return self._domains or [None] * self.predicate[1]
+
+    @property
     def counts(self) -> Integers:
         """How many records name each member."""
         return self._counts[self._counts > 0]
@@ -150,15 +155,11 @@ class Population:
                 continue
             columns = [np.concatenate(each) for each in zip(*own, strict=True)]
             if len(own) > 1:
-                columns = _once_each(columns)
+                first, _ = distinct(
+                    columns, next(g.domains for g in self.goals if g.predicate == key)
+                )
+                columns = [column[first] for column in columns]
             self._filled[key] = columns, self._filled[key][1] + 1
-
-
-def _once_each(columns: list[Array]) -> list[Array]:
-    """Equal rows as one."""
-    if len(columns) == 1:
-        return [np.unique(columns[0])]
-    return list(np.unique(np.stack(columns), axis=1))
 
 
 def domain_goals(grounding: Grounding, keys: set[tuple[str, int]]) -> Iterator[Compound]:

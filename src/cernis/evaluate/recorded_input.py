@@ -10,7 +10,7 @@ from cernis.check.model import Relation
 from cernis.evaluate.changes.stores import Rows
 from cernis.evaluate.query_loop import Admitted, Encoding
 from cernis.evaluate.windows import Window
-from cernis.kernels.array_types import Array
+from cernis.kernels.array_types import Array, Integers
 from cernis.operators.intervals.pieces import Piece
 from cernis.records.encoded_input import EncodedInput, InputEvents, InputFluent
 from cernis.tables.event_tables import EventTable, by_entity
@@ -54,20 +54,30 @@ class RecordedInput:
     def _news(
         self, relation: Relation, records: InputEvents | InputFluent, window: Window
     ) -> Admitted:
-        seen = self._seen(records, window)
-        before = self._named.get(relation, np.zeros(len(seen), np.bool_))
-        gone = before & False if records.gone is None else before & (records.gone <= window.query)
-        self._named[relation] = (before | seen) & ~gone
-        rows = _rows_of(records)
-        return Admitted(rows.take(seen & ~before), rows.take(gone), _NONE, _NONE)
+        named = self._named.get(relation)
+        if named is None:
+            named = self._named[relation] = np.zeros(len(records.arrivals), np.bool_)
+        rows, gone = _rows_of(records), _NONE
+        if records.gone is not None:
+            gone = np.flatnonzero(named & (records.gone <= window.query))
+            named[gone] = False
+        come = self._seen(records, window)
+        come = come[~named[come]]
+        named[come] = True
+        return Admitted(rows.take(come), rows.take(gone), _NONE, _NONE)
 
-    def _seen(self, records: InputEvents | InputFluent, window: Window) -> Array:
+    def _seen(self, records: InputEvents | InputFluent, window: Window) -> Integers:
+        """The records that a query sees."""
+        low, times = 0, records.starts if isinstance(records, InputFluent) else records.times
         if isinstance(records, InputEvents):
-            times, seen = records.times, records.times > window.forgotten
-        else:
-            times, seen = records.starts, records.ends > window.forgotten + self._tick
-        seen &= (times <= window.query) & (records.arrivals <= window.query)
-        return seen if records.gone is None else seen & (records.gone > window.query)
+            low = int(np.searchsorted(times, window.forgotten, "right"))
+        high = int(np.searchsorted(times, window.query, "right"))
+        seen = records.arrivals[low:high] <= window.query
+        if isinstance(records, InputFluent):
+            seen &= records.ends[:high] > window.forgotten + self._tick
+        if records.gone is not None:
+            seen &= records.gone[low:high] > window.query
+        return low + np.flatnonzero(seen)
 
     def encoding(self, relation: Relation) -> Encoding:
         """How the arguments of a relation are encoded, and its value."""
