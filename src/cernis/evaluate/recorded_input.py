@@ -64,7 +64,7 @@ class RecordedInput:
         come = self._seen(records, window)
         come = come[~named[come]]
         named[come] = True
-        return Admitted(rows.take(come), rows.take(gone), _NONE, _NONE)
+        return Admitted(_at(rows, come), rows.take(gone), _NONE, _NONE)
 
     def _seen(self, records: InputEvents | InputFluent, window: Window) -> Integers:
         """The records that a query sees."""
@@ -150,6 +150,14 @@ class RecordedInput:
             seen &= fluent.at_points[low:high]
         rows = low + np.flatnonzero(seen)
         return [column[rows] for column in (*fluent.arguments, fluent.values)]
+
+
+def _at(rows: Rows, places: Integers) -> Rows:
+    """The rows at some places, in order; without a copy where these lie side by side."""
+    if not len(places) or places[-1] - places[0] + 1 != len(places):
+        return rows.take(places)
+    first, after = int(places[0]), int(places[-1]) + 1
+    return Rows([c[first:after] for c in rows.arguments], [c[first:after] for c in rows.columns])
 
 
 def _rows_of(records: InputEvents | InputFluent) -> Rows:
