@@ -159,7 +159,10 @@ class Population:
                     columns, next(g.domains for g in self.goals if g.predicate == key)
                 )
                 columns = [column[first] for column in columns]
-            self._filled[key] = columns, self._filled[key][1] + 1
+            before, filling = self._filled[key]
+            # What a second goal names may be known by the first: then all that rests on it stands.
+            if not all(map(np.array_equal, before, columns)):
+                self._filled[key] = columns, filling + 1
 
 
 def domain_goals(grounding: Grounding, keys: set[tuple[str, int]]) -> Iterator[Compound]:

@@ -54,16 +54,16 @@ class RecordedInput:
     def _news(
         self, relation: Relation, records: InputEvents | InputFluent, window: Window
     ) -> Admitted:
-        named = self._named.get(relation)
-        if named is None:
-            named = self._named[relation] = np.zeros(len(records.arrivals), np.bool_)
-        rows, gone = _rows_of(records), _NONE
-        if records.gone is not None:
-            gone = np.flatnonzero(named & (records.gone <= window.query))
-            named[gone] = False
-        come = self._seen(records, window)
+        rows, come = _rows_of(records), self._seen(records, window)
+        if records.gone is None:
+            # Where none is taken back, it does no harm to count one as often as it is seen.
+            return Admitted(_at(rows, come), rows.take(_NONE), _NONE, _NONE)
+        named = self._named.get(relation, np.zeros(len(records.arrivals), np.bool_))
+        gone = np.flatnonzero(named & (records.gone <= window.query))
+        named[gone] = False
         come = come[~named[come]]
         named[come] = True
+        self._named[relation] = named
         return Admitted(_at(rows, come), rows.take(gone), _NONE, _NONE)
 
     def _seen(self, records: InputEvents | InputFluent, window: Window) -> Integers:
