@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import pkgutil
 import sys
 import warnings
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,17 +26,13 @@ os.environ.setdefault("CERNIS_ENGINE", "local")
 
 
 def pytest_configure() -> None:
-    """Let the second process compile kernels from the other end.
+    """Let kernels be compiled at their first call: tests are small, and about what is compiled.
 
-    Where none is compiled yet, all are when they are imported. Both processes would compile the
-    same ones at the same time; so each compiles one half and finds the other on disk.
+    `tests/kernels/test_compile.py` runs tests of kernels that are not compiled.
     """
-    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
-        import cernis.kernels
+    from cernis.kernels import compile as compiling
 
-        found = pkgutil.walk_packages(cernis.kernels.__path__, "cernis.kernels.")
-        for name in reversed([module.name for module in found]):
-            import_module(name)
+    compiling.PLAIN_ROWS = 0
 
 
 @pytest.fixture(scope="session")

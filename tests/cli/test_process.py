@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import MARITIME, environment, line, start
+from tests.cli.command import MARITIME, ROOT, environment, line, start
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -160,3 +160,23 @@ def test_checking_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_small_run_starts_without_compiling(tmp_path: Path) -> None:
+    toy = ROOT / "examples" / "toy"
+    code = (
+        "import sys, time\n"
+        "from cernis.cli.main import app\n"
+        "app(sys.argv[1:], standalone_mode=False)\n"
+        "print('numba' in sys.modules, time.process_time())\n"
+    )
+    command = ["run", toy / "rules.cer", "--facts", toy / "facts.cer", "--engine", "local"]
+    command += ["--input", toy / "events.txt"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True,
+        check=True, env=environment(NUMBA_CACHE_DIR=str(tmp_path)),
+    )  # fmt: skip
+    compiled, seconds = done.stdout.splitlines()[-1].split()
+    assert compiled == "False"
+    # It takes half a second, or one if Python compiles the modules, too; machines differ.
+    assert float(seconds) < 3

@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cernis.evaluate.probabilities.circuits import Circuits, TooLarge
-from cernis.evaluate.probabilities.proof_groups import Actions, carried, carried_together, grouped
+from cernis.evaluate.probabilities.proof_groups import (
+    Actions,
+    group_actions,
+    joint_probabilities_after,
+    probabilities_after,
+)
 from cernis.evaluate.probabilities.uncertain_facts import (
     FALSE,
     TRUE,
@@ -140,15 +145,15 @@ def test_circuits_are_worth_the_sum_over_all_worlds(seed: int, ties: str) -> Non
     print(f"seed {seed}")
     drawn = Drawn(seed)
     circuits = Circuits(ties)
-    groups = grouped(drawn.actions(), drawn.facts, circuits, "f/1")
+    groups = group_actions(drawn.actions(), drawn.facts, circuits, "f/1")
     initial = np.full(3, 0.25)
     expected = drawn.expected(ties)
     keys = list(zip(groups.pairs.tolist(), groups.times.tolist(), strict=True))
     assert keys == sorted(expected)
-    after = carried(groups, initial, drawn.facts, circuits)
+    after = probabilities_after(groups, initial, drawn.facts, circuits)
     assert after.tolist() == pytest.approx([expected[key] for key in keys], abs=1e-12)
     none = np.empty(0, np.int64)
-    together = carried_together(groups, initial, drawn.facts, circuits, (none, none, none))
+    together = joint_probabilities_after(groups, initial, drawn.facts, circuits, (none, none, none))
     assert together.tolist() == after.tolist()
 
 
@@ -158,9 +163,9 @@ def test_one_shape_is_compiled_once() -> None:
     pairs = np.arange(30)
     proofs = conjunctions([literals[:, 0], literals[:, 1]], 30)
     actions = Actions(pairs, np.ones(30, np.int64), np.zeros(30, np.int64), proofs)
-    groups = grouped(actions, facts, circuits, "f/1")
+    groups = group_actions(actions, facts, circuits, "f/1")
     assert len(circuits) == 1
-    after = carried(groups, np.zeros(30), facts, circuits)
+    after = probabilities_after(groups, np.zeros(30), facts, circuits)
     chances = facts.chances[literals >> 1]
     assert after.tolist() == pytest.approx((chances[:, 0] * chances[:, 1]).tolist())
 
@@ -171,14 +176,14 @@ def test_many_facts_of_one_point() -> None:
     literals = facts.add(np.full(count, 0.0005))
     none = np.zeros(count, np.int64)
     rows = conjunctions([literals], count)
-    groups = grouped(Actions(none, none, none, rows), facts, circuits, "f/0")
-    after = carried(groups, np.zeros(1), facts, circuits)
+    groups = group_actions(Actions(none, none, none, rows), facts, circuits, "f/0")
+    after = probabilities_after(groups, np.zeros(1), facts, circuits)
     assert after.tolist() == pytest.approx([1 - 0.9995**count])
     absent = facts.any_of(none, rows, 1) ^ 1
-    groups = grouped(
+    groups = group_actions(
         Actions(none[:1], none[:1], none[:1], conjunctions([absent], 1)), facts, circuits, "f/0"
     )
-    after = carried(groups, np.zeros(1), facts, circuits)
+    after = probabilities_after(groups, np.zeros(1), facts, circuits)
     assert after.tolist() == pytest.approx([0.9995**count])
 
 
@@ -190,7 +195,7 @@ def test_a_circuit_may_not_grow_too_large() -> None:
         np.zeros(20, np.int64), np.ones(20, np.int64), np.zeros(20, np.int64), as_conjunctions(rows)
     )
     with pytest.raises(Exception, match=r"f/1: at one point its rules rest on 40 uncertain"):
-        grouped(actions, facts, circuits, "f/1")
+        group_actions(actions, facts, circuits, "f/1")
     with pytest.raises(TooLarge):
         Circuits("initiation", most=1).number(np.array([4, 8, 10, 12]), 3)
 
@@ -206,8 +211,8 @@ def test_certain_and_impossible_facts_are_none() -> None:
 def test_nothing() -> None:
     facts, circuits = Facts(), Circuits("break")
     none = np.empty(0, np.int64)
-    groups = grouped(Actions(none, none, none, stacked([])), facts, circuits, "f/0")
-    assert carried(groups, np.empty(0), facts, circuits).tolist() == []
+    groups = group_actions(Actions(none, none, none, stacked([])), facts, circuits, "f/0")
+    assert probabilities_after(groups, np.empty(0), facts, circuits).tolist() == []
     assert facts.any_of(none, stacked([]), 2).tolist() == [FALSE, FALSE]
 
 

@@ -1,83 +1,95 @@
-"""Compiled kernels are kept on disk: beside the package, elsewhere, and by many at once."""
+"""Kernels run as plain Python while there is little to do, with the same results."""
 
 import os
-import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-import cernis
+from cernis.kernels import compile as compiling
+from cernis.kernels.array_types import Integers
+from cernis.kernels.compile import kernel, part
 
-PACKAGE = Path(cernis.__file__).parent
-CALL = """
-import numpy as np
-from cernis.kernels import order
-assert order.ranks(np.array([1, 0, 1, 0]), 2)[0].tolist() == [2, 0, 3, 1]
-assert order.in_order(np.array([0, 1]), np.array([5, 3]))
-print(sum(order.in_order.stats.cache_hits.values()))
-"""
+ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """A copy of the package of its own, with nothing compiled."""
-    copy = tmp_path / "home" / "cernis"
-    (copy / "kernels").mkdir(parents=True)
-    shutil.copy(PACKAGE / "__init__.py", copy)
-    for source in (PACKAGE / "kernels").glob("*.py"):
-        shutil.copy(source, copy / "kernels")
-    return copy
+def counting_kernel(calls: list[int]) -> Callable[[Integers], int]:
+    """A kernel that notes the length of its array whenever it runs as plain Python."""
+
+    @kernel("integers", "integer")
+    def length(array: Integers) -> int:
+        calls.append(len(array))
+        return len(array)
+
+    return length
 
 
-def start(package: Path, **more: str) -> subprocess.Popen[str]:
-    environment = {name: own for name, own in os.environ.items() if not name.startswith("NUMBA_")}
-    environment |= {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1", **more}
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", CALL], env=environment, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+def test_few_rows_are_not_worth_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "PLAIN_ROWS", 100)
+    calls: list[int] = []
+    length = counting_kernel(calls)
+    assert [length(np.arange(size)) for size in (30, 20)] == [30, 20]
+    assert calls == [30, 20]
 
 
-def hits(process: subprocess.Popen[str]) -> int:
-    """How often the process found a kernel compiled."""
-    out, error = process.communicate(timeout=120)
-    assert process.returncode == 0, error
-    return int(out)
+def test_rows_of_all_calls_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "PLAIN_ROWS", 100)
+    asked: list[str] = []
+
+    def noting(function: object, arguments: str, results: str) -> Callable[[Integers], int]:
+        asked.append(f"{arguments} -> {results}")
+        return len
+
+    monkeypatch.setattr("cernis.kernels.compiled_code.compile_kernel", noting)
+    calls: list[int] = []
+    length = counting_kernel(calls)
+    assert [length(np.arange(30)) for _ in range(4)] == [30] * 4
+    assert calls == [30, 30]
+    assert asked == ["integers -> integer"]
 
 
-def compiled(folder: Path) -> list[Path]:
-    return list(folder.rglob("*.nbc"))
+def test_tables_do_not_count_where_rows_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "PLAIN_ROWS", 100)
+    calls: list[int] = []
+
+    @kernel("integers integers", "integer", counted=(1,))
+    def length(table: Integers, array: Integers) -> int:
+        calls.append(len(array))
+        return len(array)
+
+    assert length(np.arange(5000), np.arange(30)) == 30
+    assert calls == [30]
 
 
-def test_beside_the_package(package: Path) -> None:
-    assert [hits(start(package)), hits(start(package))] == [0, 1]
-    assert compiled(package)
+@part
+def _wrapped_product(one: int, other: int) -> np.uint64:
+    return np.uint64(one) * np.uint64(other)
 
 
-def test_where_the_environment_says(package: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "elsewhere"
-    found = [hits(start(package, NUMBA_CACHE_DIR=str(folder))) for _ in range(2)]
-    assert found == [0, 1]
-    assert compiled(folder)
-    assert not compiled(package)
+@kernel("integers float", "integer boolean")
+def _products(numbers: Integers, divisor: float) -> tuple[np.int64, bool]:
+    product = _wrapped_product(numbers[0], numbers[1])
+    return np.int64(product), 1.0 / divisor > numbers[0]
 
 
-def test_in_the_users_cache_if_the_package_may_not_be_written_to(
-    package: Path, tmp_path: Path
-) -> None:
-    # A file where the folder of compiled files would be: it stops the superuser, too.
-    (package / "kernels" / "__pycache__").write_text("")
-    user = tmp_path / "user"
-    more = {"HOME": str(user), "XDG_CACHE_HOME": str(user / "cache")}
-    assert [hits(start(package, **more)) for _ in range(2)] == [0, 1]
-    assert compiled(user)
-    assert not compiled(package)
+def test_plain_calls_give_what_compiled_ones_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = np.array([1 << 40, (1 << 40) + 1])
+    compiled = _products(numbers, 0.0)
+    monkeypatch.setattr(compiling, "PLAIN_ROWS", 1000)
+    again = kernel("integers float", "integer boolean")(_products.__wrapped__)  # type: ignore[attr-defined]
+    plain = again(numbers, 0.0)
+    assert plain == compiled == (1 << 40, True)
+    assert list(map(type, plain)) == list(map(type, compiled)) == [int, bool]
 
 
-def test_several_processes_at_once(package: Path) -> None:
-    processes = [start(package) for _ in range(3)]
-    for process in processes:
-        hits(process)
-    assert hits(start(package)) == 1
+def test_kernels_that_are_not_compiled_equal_their_twins() -> None:
+    """The tests of kernels against their twins once more, where nothing is compiled."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "twin"]
+    command += ["--ignore", str(Path(__file__)), str(ROOT / "tests" / "kernels")]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    environment.pop("PYTEST_XDIST_WORKER", None)
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]

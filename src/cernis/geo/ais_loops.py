@@ -26,14 +26,14 @@ _COMMA, _STAR, _BANG, _MINUS, _COLON = 44, 42, 33, 45, 58
 @part
 def _digit(byte: int) -> int:
     """The value of a decimal digit, else -1."""
-    return byte - 48 if 48 <= byte <= 57 else -1
+    return int(byte) - 48 if 48 <= byte <= 57 else -1
 
 
 @part
 def _hex(byte: int) -> int:
     if 48 <= byte <= 57:
-        return byte - 48
-    upper = byte & 0xDF
+        return int(byte) - 48
+    upper = int(byte) & 0xDF
     return upper - 55 if 65 <= upper <= 70 else -1
 
 
@@ -124,7 +124,7 @@ def _checked(text: Bytes, bang: int, stop: int) -> int:
     total = 0
     place = bang + 1
     while place < stop and text[place] != _STAR:
-        total ^= text[place]
+        total ^= int(text[place])
         place += 1
     if place + 2 >= stop:
         return -NO_CHECKSUM

@@ -14,7 +14,7 @@ import math
 from cernis.geo.sphere import METRES_A_DEGREE
 from cernis.geo.track_loops import near
 from cernis.kernels.array_types import Floats, Integers
-from cernis.kernels.compile import kernel, part
+from cernis.kernels.compile import FEW_ROWS, kernel, part
 
 
 @part
@@ -27,7 +27,11 @@ def _within(lon1: float, lat1: float, lon2: float, lat2: float, limit: float) ->
     return east * east + north * north <= limit
 
 
-@kernel("integers floats floats integer float writable-integers writable-integers", "integer")
+@kernel(
+    "integers floats floats integer float writable-integers writable-integers",
+    "integer",
+    rows=FEW_ROWS,
+)
 def list_near(
     cell: Integers, lon: Floats, lat: Floats, columns: int, distance: float,
     one: Integers, other: Integers,

@@ -20,6 +20,14 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Booleans: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
+HalfIntegers: TypeAlias = npt.NDArray[np.uint16]
+Tags: TypeAlias = npt.NDArray[np.uint32]
+Words: TypeAlias = npt.NDArray[np.uint64]
+"""Sets of up to 64 things: one bit of each element for each thing."""
+
+WordMatrix: TypeAlias = npt.NDArray[np.uint64]
+"""As `Words`, in rows and columns."""
+
 Matrix: TypeAlias = npt.NDArray[np.int64]
 """Whole numbers in rows and columns."""
 

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from cernis.kernels.array_types import Floats, Integers
-from cernis.kernels.compile import kernel, part
+from cernis.kernels.compile import FEW_ROWS, kernel, part
 
 OPEN, OPEN_NOT, NEXT, CLOSE, INITIATES, BREAKS, OWN, NOT_OWN = range(8)
 """Tokens of a shape: a composite, its next alternative, its end; the beginning of a row; the
@@ -35,7 +35,7 @@ _S29: Final = np.uint64(29)
 @part
 def _mixed(key: int, token: int) -> int:
     """A hash with one token more."""
-    mixed = (np.uint64(key) ^ np.uint64(token + 1)) * _PRIME
+    mixed = (np.uint64(np.int64(key)) ^ np.uint64(token + 1)) * _PRIME
     return int(np.int64(mixed ^ (mixed >> _S29)))
 
 
@@ -194,6 +194,7 @@ def _worth(
     "integers integers integers floats integers integers integers integers integers integers "
     "writable-floats writable-floats writable-floats",
     "nothing",
+    rows=FEW_ROWS,
 )
 def evaluate(
     shape: Integers, fact_offsets: Integers, facts: Integers, chances: Floats,
@@ -231,6 +232,7 @@ def carry(offsets: Integers, initial: Floats, kept: Floats, begins: Floats, afte
     "integers integers integers integers integers integers "
     "integers integers integers writable-floats writable-floats writable-floats writable-floats",
     "nothing",
+    rows=FEW_ROWS,
 )
 def carry_together(
     order: Integers, times: Integers, pairs: Integers,

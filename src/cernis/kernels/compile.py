@@ -1,8 +1,10 @@
-"""How kernels are compiled: once, ahead of use by their signatures, and cached beside the package.
+"""How kernels run: as plain Python while there is little to do, and compiled from then on.
 
-Signatures are given, so a kernel is compiled (or fetched from the cache) when its module is
-imported and never at a call in the middle of a run. Where the package's folder may not be written
-to, numba keeps its cache in a folder of the user's, or in the one that `NUMBA_CACHE_DIR` names.
+To compile a kernel takes as long as to run it as plain Python on some tens of thousands of rows,
+and to import numba as long as to run a small program. So each kernel counts the rows it was called
+with, and is compiled, or fetched from the cache on disk, when they are more than `PLAIN_ROWS`. Its
+calls go to the function as it is written until then, which gives the same results. What no call
+needs is never compiled, and numba is imported when the first kernel is.
 
 Places in arrays are unsigned in loops that matter: a signed one is tested, each time, for counting
 from the end. Loops that matter write into arrays their callers made: numpy asks the system for
@@ -11,72 +13,140 @@ large pages, and can cut an array to its length in place.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, SupportsIndex, TypeVar, cast
 
-import numba
-from numba import types
+import numpy as np
 
 from cernis.kernels.array_types import Integers
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Arguments are only read, so that arrays of other libraries, which may not be written to, fit too.
-_ARGUMENTS = {
-    "integers": types.Array(types.int64, 1, "C", readonly=True),
-    "booleans": types.Array(types.boolean, 1, "C", readonly=True),
-    "bytes": types.Array(types.uint8, 1, "C", readonly=True),
-    "floats": types.Array(types.float64, 1, "C", readonly=True),
-    "matrix": types.Array(types.int64, 2, "C", readonly=True),
-    "records": types.Array(types.int32, 2, "C", readonly=True),
-    "integer": types.int64,
-    "float": types.float64,
-    "boolean": types.boolean,
-    "writable-integers": types.int64[::1],
-    "writable-matrix": types.int64[:, ::1],
-    "writable-booleans": types.boolean[::1],
-    "writable-bytes": types.uint8[::1],
-    "writable-floats": types.float64[::1],
-    "writable-records": types.int32[:, ::1],
-    "small": types.Array(types.int32, 1, "C", readonly=True),
-    "writable-small": types.int32[::1],
-}
-_RESULTS = {
-    "integers": types.int64[::1],
-    "booleans": types.boolean[::1],
-    "integer": types.int64,
-    "boolean": types.boolean,
-    "nothing": types.void,
-}
-_OPTIONS: dict[str, Any] = {
-    "nogil": True, "error_model": "numpy", "boundscheck": False, "no_cfunc_wrapper": True
+PLAIN_ROWS = 20_000
+"""How many rows a kernel takes, over all its calls, before it is compiled."""
+FEW_ROWS = 500
+"""The same for kernels that may take many steps for each row."""
+CALL_ROWS = 20
+"""How many rows a call counts for, beside those it has: it takes time of its own."""
+
+_NUMBERS: dict[str, Callable[[Any], Any]] = {"float": np.float64, "word": np.uint64}
+_RESULTS: dict[str, Callable[[Any], Any]] = {"integer": int, "word": int, "boolean": bool}
+_ELEMENTS: dict[str, Any] = {
+    "float": ctypes.c_double, "integer": ctypes.c_int64, "byte": ctypes.c_uint8
 }  # fmt: skip
-_PART: dict[str, Any] = {**_OPTIONS, "_nrt": False, "no_cpython_wrapper": True}
 
 
-def kernel(arguments: str, results: str) -> Callable[[F], F]:
-    """Compile a loop for one signature, given in words: `integers booleans integer`."""
-    argument_types = [_ARGUMENTS[word] for word in arguments.split()]
-    back = [_RESULTS[word] for word in results.split()]
-    result: Any = back[0] if len(back) == 1 else types.Tuple(back)  # type: ignore[no-untyped-call]
-    # A kernel that makes no arrays need not count who uses them, which would cost at every call
-    # of a part.
-    makes_arrays = any(isinstance(own, types.Array) for own in back)
-    options: dict[str, Any] = {**_OPTIONS, "_nrt": makes_arrays}
-    return cast(Callable[[F], F], numba.njit(result(*argument_types), cache=True, **options))
+def kernel(
+    arguments: str,
+    results: str,
+    rows: int | None = None,
+    plain: Callable[..., Any] | None = None,
+    counted: tuple[int, ...] = (),
+) -> Callable[[F], F]:
+    """A loop over arrays, with its signature in words: `integers booleans integer`.
+
+    It takes `rows` rows before it is compiled, `PLAIN_ROWS` if nothing is said. The rows of a call
+    are the elements of its largest array; bytes, which may be a whole text, do not count. If
+    `counted` names the places of some arguments, only they count: others are tables, or room for
+    results. Before it is compiled, `plain` is called in its place, if there is a better way without
+    compiling.
+    """
+    words = arguments.split()
+    sized = counted or tuple(place for place, word in enumerate(words) if word != "bytes")
+
+    def decorate(function: F) -> F:
+        uncompiled = _plain_call(plain or function, arguments.split(), results.split())
+        compiled: Callable[..., Any] | None = None
+        taken = 0
+
+        @wraps(function)
+        def call(*values: Any) -> Any:
+            nonlocal compiled, taken
+            if compiled is not None:
+                return compiled(*values)
+            taken += CALL_ROWS + max(getattr(values[place], "size", 0) for place in sized)
+            if taken <= (PLAIN_ROWS if rows is None else rows if PLAIN_ROWS else 0):
+                return uncompiled(*values)
+            from cernis.kernels.compiled_code import compile_kernel
+
+            compiled = compile_kernel(function, arguments, results) or uncompiled
+            return compiled(*values)
+
+        return cast(F, call)
+
+    return decorate
+
+
+def _plain_call(
+    function: Callable[..., Any], arguments: list[str], results: list[str]
+) -> Callable[..., Any]:
+    """The function as it is written, called as if it were compiled.
+
+    Numbers that do not fit are cut off silently, and results are numbers of Python's.
+    """
+    inward = [_NUMBERS.get(word, _same) for word in arguments]
+    outward = [_RESULTS.get(word, _same) for word in results]
+
+    def call(*values: Any) -> Any:
+        with np.errstate(all="ignore"):
+            result = function(*[convert(v) for convert, v in zip(inward, values, strict=True)])
+        if len(outward) == 1:
+            return outward[0](result)
+        return tuple(convert(each) for convert, each in zip(outward, result, strict=True))
+
+    return call
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def part(function: F) -> F:
-    """A piece of the kernels of its module: compiled into them, and called by them only.
-
-    It makes no arrays.
-    """
-    return cast(F, numba.njit(function, **_PART))
+    """A piece of kernels: compiled into them, and called by them only. It makes no arrays."""
+    function.__dict__["compiled_as"] = "part"
+    return function
 
 
 def body(function: F) -> F:
     """As `part`, but copied into each kernel, so that constant arguments make it another loop."""
-    return cast(F, numba.njit(function, inline="always", **_PART))
+    function.__dict__["compiled_as"] = "body"
+    return function
+
+
+def instruction(name: str) -> Callable[[F], F]:
+    """A piece of kernels for which `compiled_code` has a single instruction of this name."""
+
+    def decorate(function: F) -> F:
+        function.__dict__["compiled_as"] = name
+        return function
+
+    return decorate
+
+
+def element_reader(element: str) -> Callable[[Any, Any], Any]:
+    """A piece of kernels that reads an element at a place of an array, given by its address."""
+    kind = _ELEMENTS[element]
+    size = ctypes.sizeof(kind)
+
+    @instruction(f"read {element}")
+    def read(address: Any, place: Any) -> Any:
+        return kind.from_address(int(address) + size * int(place)).value
+
+    return read
+
+
+@instruction("read word")
+def word_at(address: int | np.int64) -> np.uint64:
+    """The eight bytes at an address, the first of them the lowest."""
+    return np.uint64(ctypes.c_uint64.from_address(int(address)).value)
+
+
+@instruction("write word")
+def put_word(address: int | np.int64, word: np.uint64) -> None:
+    """Write the eight bytes at an address."""
+    ctypes.c_uint64.from_address(int(address)).value = int(word)
 
 
 def shortened(array: Integers, length: SupportsIndex) -> Integers:

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from cernis.kernels.array_types import Booleans, Floats, Integers
-from cernis.kernels.compile import kernel, part
+from cernis.kernels.compile import FEW_ROWS, kernel, part
 
 SCALE: Final = 10_000_000_000
 TOLERANCE: Final = 10
@@ -303,6 +303,7 @@ def _remember(
     "writable-integers writable-integers writable-integers "
     "writable-integers writable-integers writable-integers writable-integers",
     "nothing",
+    rows=FEW_ROWS,
 )
 def find(
     probabilities: Floats, offsets: Integers, threshold: int, batch: int, limit: int,

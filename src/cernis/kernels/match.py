@@ -12,7 +12,7 @@ import numpy as np
 
 from cernis.kernels import bounds
 from cernis.kernels.array_types import Integers
-from cernis.kernels.compile import kernel, part
+from cernis.kernels.compile import FEW_ROWS, kernel, part
 
 BEFORE = 0
 """The other ends before the trigger starts: b < c."""
@@ -99,6 +99,7 @@ def _reach(relation: int, limit: int, least: int, c: int, d: int) -> tuple[int, 
     "integer integer integer integers integers integers integers integers integers integers "
     "writable-integers writable-integers",
     "integer",
+    rows=FEW_ROWS,
 )
 def _count(
     most: int, relation: int, limit: int, groups: Integers, starts: Integers, ends: Integers,
@@ -131,6 +132,7 @@ def _count(
     "integer integer integers integers integers integers integers integers "
     "writable-integers writable-integers",
     "nothing",
+    rows=FEW_ROWS,
 )
 def _fill(
     relation: int, limit: int, starts: Integers, ends: Integers, lows: Integers,
@@ -219,6 +221,7 @@ def _stop_before(
 @kernel(
     "integer integers integers integers integers integers integers integers writable-integers",
     "nothing",
+    rows=FEW_ROWS,
 )
 def _latest_before(
     limit: int, groups: Integers, starts: Integers, ends: Integers, least: Integers,
@@ -248,6 +251,7 @@ def _latest_before(
     "integer integer integer integers integers integers integers integers integers integers "
     "writable-integers",
     "nothing",
+    rows=FEW_ROWS,
 )
 def _latest(
     relation: int, limit: int, strict: int, groups: Integers, starts: Integers, ends: Integers,

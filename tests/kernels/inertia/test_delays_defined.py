@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cernis.kernels.inertia.delays import (
-    ALL,
     NEVER,
     NO_ACTION,
     NO_EFFECT,
@@ -28,6 +27,7 @@ from cernis.kernels.inertia.delays import (
     hold_delayed,
 )
 from cernis.kernels.inertia.plain_inertia import INFINITY
+from cernis.kernels.inertia.points import ALL
 from tests.kernels.drawn import actions, bases, carried, integers, rows
 
 VALUES = 3

@@ -10,7 +10,8 @@ import pytest
 
 from cernis.kernels.array_types import Integers
 from cernis.kernels.inertia import unfold as walk
-from cernis.kernels.inertia.delays import ALL, NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
+from cernis.kernels.inertia.delays import NEVER, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE
+from cernis.kernels.inertia.points import ALL
 from cernis.kernels.inertia.unfold import Causes, Unfolded, unfold
 
 VALUES = 3

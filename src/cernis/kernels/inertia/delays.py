@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cernis.kernels.array_types import Integers, Matrix, Place
-from cernis.kernels.compile import body, kernel, part, shortened
+from cernis.kernels.compile import FEW_ROWS, body, kernel, part, shortened
+from cernis.kernels.inertia.points import ALL, NOTHING, ONE, ZERO, emit, is_shared
 from cernis.kernels.inertia.structures import (
     ActionPoints,
     CarriedValues,
@@ -36,10 +37,6 @@ Delayed = tuple[
 
 NO_EFFECT = -1
 """The delay of a value without a delayed effect."""
-ALL = -2
-"""The termination of whatever value."""
-NOTHING = -3
-"""Kept where no value holds."""
 NO_ACTION = -4
 """Where there is no effect, or no further one."""
 NEVER = int(np.iinfo(np.int64).max)
@@ -50,7 +47,6 @@ UNTIL_DUE = 2
 """Postponable also by an initiation at the very point at which the effects are due."""
 NO_POINT = int(np.iinfo(np.int64).min)
 """A point at which nothing happens."""
-ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +72,6 @@ class Effects:
 
 
 # -- writing ---------------------------------------------------------------------------------
-
-
-@part
-def _emit(
-    to: IntervalColumns, count: Place, instance: int, held: int, start: int, end: int
-) -> None:
-    """Write what may be an interval; it is one if the count moves on."""
-    to.instances[count] = instance
-    to.values[count] = held >> 1
-    to.starts[count] = start
-    to.ends[count] = end
 
 
 @part
@@ -235,7 +220,7 @@ def _act(
     """
     after = _after(action, held)
     is_new = after != held
-    _emit(intervals, count, instance, held, start, time + tick)
+    emit(intervals, count, instance, held, start, time + tick)
     count += Place(is_new & (held != NOTHING))
     slot = _slot(after, tables.slots)
     delay = tables.delays[line, slot]
@@ -302,7 +287,7 @@ def _go_on(
         is_begun = _is_among(held, now, size)
         if is_broken and not (is_begun and is_each):
             if starts[place] != NEVER:
-                _emit(intervals, count, instance, held, starts[place], time + tick)
+                emit(intervals, count, instance, held, starts[place], time + tick)
                 count += ONE
             if slot > ZERO:
                 _note(begins, noted_count, instance, ~(held >> 1), time)
@@ -419,17 +404,6 @@ def _carry(
 
 
 @part
-def _is_shared(row: Place, instances: Integers, times: Integers) -> bool:
-    """Is the next action of the same point of the same instance?"""
-    after = row + ONE
-    return bool(
-        after < Place(len(times))
-        and times[after] == times[row]
-        and instances[after] == instances[row]
-    )
-
-
-@part
 def _end_of_point(row: Place, instance: int, time: int, points: ActionPoints) -> Place:
     """Where the actions of a point end; here, if it has none."""
     instances, times, _ = points
@@ -469,7 +443,7 @@ def _walk(
                     tables, intervals, begins, effects,
                 )  # fmt: skip
                 continue
-            if due == coming or coming > query or _is_shared(row, instances, times):
+            if due == coming or coming > query or is_shared(row, instances, times):
                 break
             held, start, due, count, noted_count = _act(
                 actions[row], False, coming, line, instance, held, start, due, tick, noted, count,
@@ -515,7 +489,7 @@ def _close(
     """Write what holds still as open intervals."""
     place = ZERO
     while place < number:
-        _emit(intervals, count, instance, lists.helds[place], lists.starts[place], NEVER)
+        emit(intervals, count, instance, lists.helds[place], lists.starts[place], NEVER)
         count += Place(lists.starts[place] != NEVER)
         place += ONE
     return count
@@ -525,6 +499,7 @@ def _close(
     "integers " * 9 + "matrix " * 3 + "integers integer integer integer integer "
     "integer integer " + "writable-integers " * 15,
     "boolean",
+    rows=FEW_ROWS,
 )
 def _hold_delayed(
     known: Integers, instances: Integers, times: Integers, actions: Integers,

@@ -11,18 +11,14 @@ import numpy as np
 
 from cernis.kernels.array_types import Integers, Place
 from cernis.kernels.compile import kernel, part, shortened
+from cernis.kernels.inertia.points import ALL, NOTHING, ONE, ZERO, emit, is_shared
+from cernis.kernels.inertia.structures import HeldValues, IntervalColumns
 
 Held = tuple[Integers, Integers, Integers, Integers, int]
 """Instances, values, starts, ends, and the number of points at which two values are initiated."""
 
 INFINITY = int(np.iinfo(np.int64).max)
 """The end of an interval that is open."""
-
-ZERO, ONE = np.uint64(0), np.uint64(1)
-NOTHING = -3
-"""Kept where no value holds."""
-ALL = -2
-"""The termination of whatever value."""
 
 # -- the actions of one point ----------------------------------------------------------------
 
@@ -36,20 +32,9 @@ def _after(action: int, held: int) -> int:
 
 
 @part
-def _is_shared(row: Place, instances: Integers, times: Integers) -> bool:
-    """Is the next action of the same point of the same instance?"""
-    after = row + ONE
-    return bool(
-        after < Place(len(times))
-        and times[after] == times[row]
-        and instances[after] == instances[row]
-    )
-
-
-@part
 def _point(row: Place, instances: Integers, times: Integers) -> Place:
     """Where the actions of a point end."""
-    while _is_shared(row, instances, times):
+    while is_shared(row, instances, times):
         row += ONE
     return row + ONE
 
@@ -102,27 +87,13 @@ def _after_all(held: int, row: Place, stop: Place, actions: Integers) -> tuple[i
 
 
 @part
-def _emit(
-    instance: int, held: int, start: int, end: int, count: Place,
-    instances: Integers, values: Integers, starts: Integers, ends: Integers,
-) -> None:  # fmt: skip
-    """Write what may be an interval; it is one if the count moves on."""
-    instances[count] = instance
-    values[count] = held >> 1
-    starts[count] = start
-    ends[count] = end
-
-
-@part
 def _pass_carried(
-    carried: Place, instance: int, count: Place,
-    carried_instances: Integers, carried_values: Integers, carried_starts: Integers,
-    instances: Integers, values: Integers, starts: Integers, ends: Integers,
-) -> tuple[Place, Place]:  # fmt: skip
+    carried: Place, instance: int, count: Place, before: HeldValues, intervals: IntervalColumns
+) -> tuple[Place, Place]:
     """What is carried of instances before this one, which no action is about, stays as it is."""
-    while carried < Place(len(carried_instances)) and carried_instances[carried] < instance:
-        _emit(carried_instances[carried], carried_values[carried] << 1, carried_starts[carried],
-              INFINITY, count, instances, values, starts, ends)  # fmt: skip
+    while carried < Place(len(before.instances)) and before.instances[carried] < instance:
+        held, start = before.values[carried] << 1, before.starts[carried]
+        emit(intervals, count, before.instances[carried], held, start, INFINITY)
         count += ONE
         carried += ONE
     return carried, count
@@ -144,20 +115,19 @@ def _hold(
 
     So a point of one action, as most are, has no branch that depends on the action.
     """
+    before = HeldValues(carried_instances, carried_values, carried_starts)
+    intervals = IntervalColumns(found_instances, found_values, found_starts, found_ends)
     row, count, carried, conflicts = ZERO, ZERO, ZERO, 0
     while row < Place(len(times)):
         instance = instances[row]
-        carried, count = _pass_carried(
-            carried, instance, count, carried_instances, carried_values, carried_starts,
-            found_instances, found_values, found_starts, found_ends,
-        )  # fmt: skip
+        carried, count = _pass_carried(carried, instance, count, before, intervals)
         held, start = NOTHING, 0
         if carried < Place(len(carried_instances)) and carried_instances[carried] == instance:
             held, start = carried_values[carried] << 1 | 1, carried_starts[carried]
             carried += ONE
         while row < Place(len(times)) and instances[row] == instance:
             end = times[row] + tick
-            if _is_shared(row, instances, times):
+            if is_shared(row, instances, times):
                 stop = _point(row, instances, times)
                 after, many = _after_all(held, row, stop, actions)
                 conflicts += many
@@ -165,18 +135,13 @@ def _hold(
             else:
                 after = _after(actions[row], held)
                 row += ONE
-            _emit(instance, held, start, end, count,
-                  found_instances, found_values, found_starts, found_ends)  # fmt: skip
+            emit(intervals, count, instance, held, start, end)
             count += Place((after != held) & (held != NOTHING))
             start = end if after != held else start
             held = after
-        _emit(instance, held, start, INFINITY, count,
-              found_instances, found_values, found_starts, found_ends)  # fmt: skip
+        emit(intervals, count, instance, held, start, INFINITY)
         count += Place(held != NOTHING)
-    _, count = _pass_carried(
-        carried, INFINITY, count, carried_instances, carried_values, carried_starts,
-        found_instances, found_values, found_starts, found_ends,
-    )  # fmt: skip
+    _, count = _pass_carried(carried, INFINITY, count, before, intervals)
     return np.int64(count), conflicts
 
 
@@ -259,8 +224,7 @@ def hold_plain(
 @part
 def _go_on(
     row: Place, stop: Place, actions: Integers, held: Integers, since: Integers, number: Place,
-    instance: int, end: int, count: Place,
-    instances: Integers, values: Integers, starts: Integers, ends: Integers,
+    instance: int, end: int, count: Place, intervals: IntervalColumns,
 ) -> tuple[Place, Place]:  # fmt: skip
     """Keep the values that go on after a point: those not broken, and those initiated again."""
     initiated, many = _last_initiation(row, stop, actions)
@@ -270,7 +234,7 @@ def _go_on(
         is_broken = many or (initiated != NOTHING and initiated != value)
         is_broken = is_broken or _is_ended(value, row, stop, actions)
         if is_broken and not _is_among(value, actions, row, stop):
-            _emit(instance, value, start, end, count, instances, values, starts, ends)
+            emit(intervals, count, instance, value, start, end)
             count += ONE
         else:
             held[kept], since[kept] = value, start
@@ -303,13 +267,12 @@ def _hold_each(
 
     The first value of the list is kept beside it.
     """
+    before = HeldValues(carried_instances, carried_values, carried_starts)
+    intervals = IntervalColumns(found_instances, found_values, found_starts, found_ends)
     row, count, carried, conflicts = ZERO, ZERO, ZERO, 0
     while row < Place(len(times)):
         instance = instances[row]
-        carried, count = _pass_carried(
-            carried, instance, count, carried_instances, carried_values, carried_starts,
-            found_instances, found_values, found_starts, found_ends,
-        )  # fmt: skip
+        carried, count = _pass_carried(carried, instance, count, before, intervals)
         number = ZERO
         held[0], since[0] = NOTHING, 0
         while carried < Place(len(carried_instances)) and carried_instances[carried] == instance:
@@ -319,21 +282,19 @@ def _hold_each(
         first, start = held[0], since[0]
         while row < Place(len(times)) and instances[row] == instance:
             end = times[row] + tick
-            if number > ONE or _is_shared(row, instances, times):
+            if number > ONE or is_shared(row, instances, times):
                 held[0], since[0] = first, start
                 stop = _point(row, instances, times)
                 conflicts += _last_initiation(row, stop, actions)[1]
                 number, count = _go_on(
-                    row, stop, actions, held, since, number, instance, end, count,
-                    found_instances, found_values, found_starts, found_ends,
-                )  # fmt: skip
+                    row, stop, actions, held, since, number, instance, end, count, intervals
+                )
                 number = _begin(row, stop, actions, held, since, number, end)
                 first, start = (held[0], since[0]) if number > ZERO else (NOTHING, end)
                 row = stop
             else:
                 after = _after(actions[row], first)
-                _emit(instance, first, start, end, count,
-                      found_instances, found_values, found_starts, found_ends)  # fmt: skip
+                emit(intervals, count, instance, first, start, end)
                 count += Place((after != first) & (first != NOTHING))
                 start = end if after != first else start
                 first = after
@@ -341,13 +302,9 @@ def _hold_each(
                 row += ONE
         held[0], since[0] = first, start
         for each in range(number):
-            _emit(instance, held[Place(each)], since[Place(each)], INFINITY, count,
-                  found_instances, found_values, found_starts, found_ends)  # fmt: skip
+            emit(intervals, count, instance, held[Place(each)], since[Place(each)], INFINITY)
             count += ONE
-    _, count = _pass_carried(
-        carried, INFINITY, count, carried_instances, carried_values, carried_starts,
-        found_instances, found_values, found_starts, found_ends,
-    )  # fmt: skip
+    _, count = _pass_carried(carried, INFINITY, count, before, intervals)
     return np.int64(count), conflicts
 
 

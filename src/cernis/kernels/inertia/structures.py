@@ -29,6 +29,14 @@ class NoteColumns(NamedTuple):
     times: Integers
 
 
+class HeldValues(NamedTuple):
+    """What instances hold at first, and since when; sorted by instance."""
+
+    instances: Integers
+    values: Integers
+    starts: Integers
+
+
 # -- one fluent with delayed effects ---------------------------------------------------------
 
 

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cernis.kernels.array_types import Integers, Matrix, Place, SmallMatrix
-from cernis.kernels.compile import body, kernel, shortened
-from cernis.kernels.inertia.delays import ALL, NEVER, NO_ACTION, NO_POINT, UNTIL_DUE
+from cernis.kernels.compile import FEW_ROWS, body, kernel, shortened
+from cernis.kernels.inertia.delays import NEVER, NO_ACTION, NO_POINT, UNTIL_DUE
 from cernis.kernels.inertia.due_heap import Heap, drop_first, enter, put_off_first
+from cernis.kernels.inertia.points import ALL
 from cernis.kernels.inertia.structures import (
     Agenda,
     CycleTables,
@@ -629,6 +630,7 @@ def _open(group: Place, query: int, members: Integers, member_ends: Integers, st
     + "writable-matrix " * 3
     + "writable-integers " * 20,
     "boolean",
+    rows=FEW_ROWS,
 )
 def _unfold(
     rules: Matrix, relations: Matrix, classes: Matrix, relation_of: Integers, slots: Integers,

@@ -11,6 +11,7 @@ import numpy as np
 from cernis.kernels import bounds
 from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.compile import body, kernel
+from cernis.kernels.intervals.open_intervals import pair_with_open
 
 
 @body
@@ -28,17 +29,9 @@ def _sweep(
             open_places[size] = coming
             size += 1
             coming += 1
-        kept = 0
-        for which in range(size):
-            place = open_places[which]
-            if ends[place] > points[row]:
-                open_places[kept] = place
-                kept += 1
-                if writing:
-                    rows[count] = row
-                    places[count] = place
-                count += 1
-        size = kept
+        size, count = pair_with_open(
+            row, points[row], ends, open_places, size, count, writing, rows, places
+        )
         if count > most:
             break
     return count

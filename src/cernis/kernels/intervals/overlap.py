@@ -6,7 +6,8 @@ import numpy as np
 
 from cernis.kernels import bounds
 from cernis.kernels.array_types import Integers
-from cernis.kernels.compile import body, kernel
+from cernis.kernels.compile import FEW_ROWS, body, kernel
+from cernis.kernels.intervals.open_intervals import pair_with_open
 
 
 @body
@@ -17,32 +18,17 @@ def _sweep(
     """Go through time once, with the intervals of both lists that have begun and not yet ended."""
     count, i, j, many1, many2 = 0, 0, 0, 0, 0
     while (i < len(starts1) or j < len(starts2)) and count <= most:
-        kept = 0
         if j >= len(starts2) or (i < len(starts1) and starts1[i] <= starts2[j]):
-            for place in range(many2):
-                other = open2[place]
-                if ends2[other] > starts1[i]:
-                    open2[kept] = other
-                    kept += 1
-                    if writing:
-                        first[count] = i
-                        second[count] = other
-                    count += 1
-            many2 = kept
+            many2, count = pair_with_open(
+                i, starts1[i], ends2, open2, many2, count, writing, first, second
+            )
             open1[many1] = i
             many1 += 1
             i += 1
         else:
-            for place in range(many1):
-                other = open1[place]
-                if ends1[other] > starts2[j]:
-                    open1[kept] = other
-                    kept += 1
-                    if writing:
-                        first[count] = other
-                        second[count] = j
-                    count += 1
-            many1 = kept
+            many1, count = pair_with_open(
+                j, starts2[j], ends1, open1, many1, count, writing, second, first
+            )
             open2[many2] = j
             many2 += 1
             j += 1
@@ -50,7 +36,9 @@ def _sweep(
 
 
 @kernel(
-    "integer integers integers integers integers writable-integers writable-integers", "integer"
+    "integer integers integers integers integers writable-integers writable-integers",
+    "integer",
+    rows=FEW_ROWS,
 )
 def _count(
     most: int, starts1: Integers, ends1: Integers, starts2: Integers, ends2: Integers,
@@ -63,6 +51,7 @@ def _count(
     "integer integers integers integers integers writable-integers writable-integers "
     "writable-integers writable-integers",
     "integer",
+    rows=FEW_ROWS,
 )
 def _fill(
     most: int, starts1: Integers, ends1: Integers, starts2: Integers, ends2: Integers,
