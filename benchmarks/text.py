@@ -8,8 +8,6 @@ for as many random 64-bit integers as there are records, measured in the same ru
 
 import argparse
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -27,7 +25,6 @@ from cernis.session.recognise import recognise
 from cernis.session.settings import Settings
 
 SEED = 20
-TOY = Path(__file__).parents[1] / "examples" / "toy"
 
 RULES = """
 collectIntervals(near(_, _)=true).
@@ -112,15 +109,6 @@ def line(name: str, seconds: float, count: int, sort: float) -> str:
     return f"{name:<34}  {figures}  {seconds / sort:8.1f} sorts"
 
 
-def cold_run() -> float:
-    """The command on the toy example, in a process of its own, kernels compiled before."""
-    command = [sys.executable, "-m", "cernis.cli.main", "run", str(TOY / "rules.cer")]
-    command += ["--facts", str(TOY / "facts.cer"), "--input", str(TOY / "events.txt")]
-    work = lambda: subprocess.run(command, check=True, capture_output=True)  # noqa: E731
-    work()
-    return best(work, 5)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--records", type=int, default=500_000)
@@ -138,7 +126,6 @@ def main() -> None:
         }
         for name, step in steps.items():
             print(line(name, best(step, options.runs), work.count, sort), flush=True)
-    print(f"{'cernis run, toy, cold':<34}  {1000 * cold_run():9.1f} ms", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import pytest
 import cernis
 from cernis.errors import DataError
 from cernis.program import Program
-from cernis.records.record_columns import Records
+from cernis.records.record_columns import Records, coded
 from cernis.records.record_sources import read_events
 from tests.records.support import TOY_ANSWER, TOY_RECORDS, asides, kinds, rows, toy
 
@@ -390,3 +390,35 @@ def test_a_record_of_one_line_needs_no_line_end(tmp_path: Path, monkeypatch: Any
 def test_rules_that_are_the_name_of_a_file() -> None:
     with pytest.raises(cernis.ProgramError, match=r"read as rules.* give Path\('my rules.txt'\)"):
         cernis.load("my rules.txt")
+
+
+def test_text_in_parquet_files_is_read_as_from_tables(program: Program, tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "arrival": ["2020-01-01T00:00:09", "8", "9", "12", "13", "soon"],
+            "occurrence": ["2020-01-01T00:00:08", "8", "9", "12", "13", "14"],
+            "X": ["chris", "chris", None, "ann", "chris", "bob"],
+            "Y": ["home", "work", "pub", "pub", "work", "home"],
+            "retracts": ["false", "", "true", "false", None, "true"],
+        }
+    )
+    pq.write_table(table, tmp_path / "go_to.parquet", row_group_size=2)
+    from_file = read_events(tmp_path / "go_to.parquet", program.checked)
+    from_table = read_events({"go_to": table}, program.checked)
+    assert rows(from_file) == rows(from_table)
+    assert sorted(rows(from_file)) == [1, 2, 4, 5]
+    assert asides(from_file) == asides(from_table)
+    # What was set aside leaves none of its values.
+    (part,) = from_file.relations.values()
+    assert [sorted(map(str, coded(column).values)) for column in part.columns] == [
+        ["ann", "chris"],
+        ["home", "pub", "work"],
+    ]
+
+
+@pytest.mark.parametrize("other", ["11", "1970-01-01T00:00:11"])
+def test_times_of_csv_files_may_have_a_sign(program: Program, tmp_path: Path, other: str) -> None:
+    file = tmp_path / "win_lottery.csv"
+    file.write_text(f"occurrence,X\n+9,chris\n 10 ,chris\n{other},chris\n-0,chris\n")
+    found = rows(read_events(file, program.checked))
+    assert [found[line][1][1] for line in sorted(found)] == [9, 10, 11, 0]

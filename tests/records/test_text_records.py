@@ -321,3 +321,17 @@ def test_many_names_are_told_apart() -> None:
 def test_lines_with_their_ends_are_lines() -> None:
     found = read_text(["win_lottery|1|1|a\n", "win_lottery|2|2|b\r\n"], toy().checked)
     assert [row[2] for row in rows(found).values()] == [("a",), ("b",)]
+
+
+def test_whole_numbers_and_floats_in_one_column_stay_what_they_are(program: Program) -> None:
+    fields = ["1", "1.0", "2.5", "a", "0.1234567890123456789", "-7", "1e3", " 8", "1", "1.0"]
+    values = [field_of(field) for field in fields]
+    found = rows(read_text([f"plain|1|1|{field}|x" for field in fields], program.checked))
+    read_values = [found[line][2][0] for line in sorted(found)]
+    assert list(map(type, read_values)) == list(map(type, values))
+    assert read_values == values
+
+
+def test_times_in_nanoseconds_are_times(program: Program) -> None:
+    found = read(program, "ping|1700000000000000001|1700000000000000000|a\nping|2|2|a")
+    assert rows(found)[1][1] == (1_700_000_000_000_000_001, 1_700_000_000_000_000_000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,9 +160,30 @@ class Encoder:
             chances=None if records.chances is None else _sorted(records.chances, order),
         )  # fmt: skip
 
-    def is_event(self, relation: Relation) -> bool:
-        """Is it an event, and not a fluent?"""
-        return relation in self._checked.catalogue.events
+    def give_chances(self, encoded: EncodedInput, relations: Iterable[Relation]) -> None:
+        """Let the records of some relations have probabilities, whatever they are."""
+        for relation in relations:
+            if relation in self._checked.catalogue.events:
+                events = encoded.events.setdefault(relation, self._no_events(relation))
+                if events.chances is None:
+                    events.chances = np.ones(len(events.times))
+            else:
+                fluent = encoded.fluents.setdefault(relation, self._no_fluent(relation))
+                if fluent.chances is None:
+                    fluent.chances = np.ones(len(fluent.starts))
+
+    def _no_events(self, relation: Relation) -> InputEvents:
+        none = np.empty(0, np.int64)
+        domains = [self.domain("event", relation, at) for at in range(relation.arity)]
+        return InputEvents([none] * relation.arity, domains, none, none)
+
+    def _no_fluent(self, relation: Relation) -> InputFluent:
+        none = np.empty(0, np.int64)
+        domains = [self.domain("fluent", relation, at) for at in range(relation.arity)]
+        value_domain = self.domain("fluent", relation, "value")
+        return InputFluent(
+            [none] * relation.arity, none, domains, value_domain, none, none, none, False
+        )
 
     def domain(self, kind: str, relation: Relation, position: int | str) -> Domain | None:
         """The domain of a slot; None if it is held as an array of numbers."""

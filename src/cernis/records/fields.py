@@ -2,134 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cernis.check.amounts import FARTHEST
-from cernis.kernels.array_types import Booleans, Integers
-from cernis.records.arrow_arrays import as_arrow, as_numpy, contents
-from cernis.records.record_columns import (
-    INFINITE,
-    Coded,
-    Column,
-    RecordForm,
-    RecordKind,
+from cernis.kernels.array_types import Array, Booleans, Integers
+from cernis.kernels.text_fields import (
+    FLOAT,
+    INTEGER,
+    NEITHER,
+    Fields,
+    copy_texts,
+    number_texts,
+    read_floats,
+    read_integers,
+    read_numbers,
 )
-from cernis.records.text_lines import field_of, time_of
+from cernis.knowledge.ground_values import Value
+from cernis.records.arrow_arrays import as_numpy
+from cernis.records.record_columns import Coded, Column
+from cernis.records.text_lines import field_of
 
-_BLOCK: Final = 1 << 20
-_INTEGER: Final = b"0123456789-"
 _FLOAT: Final = b"0123456789-+.eE"
-_STARTS: Final = frozenset("0123456789-+. ")
+_STARTS: Final = np.isin(np.arange(256), list(b"0123456789-."))
 _DOT: Final = ord(".")
 
 
-def delimited(lines: pa.Array, times: int, width: int, whole: bool) -> pa.Table | None:
-    """The fields after the names of lines: times, which are integers if `whole` is set, then text.
-
-    None if lines have another number of fields or are no UTF-8, or a time is no integer.
-    """
-    from pyarrow import csv
-
-    titles = [str(at) for at in range(1 + times + width)]
-    kinds = dict.fromkeys(titles, pa.string())
-    if whole:
-        kinds.update(dict.fromkeys(titles[1 : 1 + times], pa.int64()))
-    # No row spans the end of a block, as a line is much shorter than one.
-    reading = csv.ReadOptions(column_names=titles, block_size=_BLOCK)
-    parsing = csv.ParseOptions(
-        delimiter="|", quote_char=False, double_quote=False, ignore_empty_lines=False
+def fields_of(column: pa.ChunkedArray) -> Fields:
+    """A column of text without nulls."""
+    whole = column.combine_chunks()
+    if not isinstance(whole, pa.ChunkedArray):
+        return _piece(whole)
+    # There is more text than one array of Arrow's can hold.
+    pieces = [_piece(piece) for piece in whole.chunks]
+    shifts = np.cumsum([0, *(len(piece.text) for piece in pieces)])
+    return Fields(
+        np.concatenate([piece.text for piece in pieces]),
+        np.concatenate([piece.lows + shift for piece, shift in zip(pieces, shifts, strict=False)]),
+        np.concatenate([piece.highs + shift for piece, shift in zip(pieces, shifts, strict=False)]),
     )
-    converting = csv.ConvertOptions(
-        column_types=kinds, include_columns=titles[1:], strings_can_be_null=False, null_values=[]
-    )
-    try:
-        return csv.read_csv(pa.BufferReader(contents(lines)), reading, parsing, converting)
-    except pa.ArrowInvalid:
-        return None
 
 
-def times_of(
-    columns: Sequence[pa.ChunkedArray], form: RecordForm
-) -> tuple[list[Integers], Booleans]:
-    """Text as time-points, and the rows all of whose times are whole numbers.
-
-    The end of an interval may be `inf`. Times too far from zero are left at a value beyond what
-    is allowed. Only the rows that are whole are returned.
-    """
-    whole = np.ones(len(columns[0]), np.bool_)
-    columns_of_times: list[Integers] = []
-    for place, column in enumerate(columns):
-        texts = pc.utf8_trim_whitespace(column.combine_chunks())
-        plain = as_numpy(pc.match_substring_regex(texts, "^-?[0-9]{1,18}$"))
-        kept = pc.if_else(as_arrow(plain), texts, "0")
-        times = as_numpy(pc.cast(kept, pa.int64())).copy()
-        odd = np.flatnonzero(~plain)
-        for row, text in zip(odd.tolist(), texts.take(as_arrow(odd)).to_pylist(), strict=True):
-            time = (
-                INFINITE
-                if form.kind is RecordKind.INTERVAL and place == 2 and text == "inf"
-                else None
-            )
-            time = time_of(text) if time is None else time
-            if time is None:
-                whole[row] = False
-            elif abs(time) > FARTHEST and time != INFINITE:
-                time = FARTHEST + 1 if time > 0 else -FARTHEST - 1
-            times[row] = 0 if time is None else time
-        columns_of_times.append(times)
-    return [times[whole] for times in columns_of_times], whole
+def _piece(texts: pa.Array) -> Fields:
+    _, offsets, data = texts.buffers()
+    read_offsets: Array = np.frombuffer(offsets or b"", np.int32)
+    bounds: Integers = read_offsets[texts.offset :][: len(texts) + 1].astype(np.int64)
+    return Fields(np.frombuffer(data or b"", np.uint8), bounds[:-1], bounds[1:])
 
 
-def typed(column: pa.ChunkedArray) -> Column:
-    """Text as whole numbers or floats if all fields read as such, else as values of any kind."""
-    if not len(column):
-        return Coded([], np.empty(0, np.int64))
-    first = column[0].as_py()
-    if not first or first[0] in _STARTS:
-        found = _numbers(column.combine_chunks())
-        if found is not None:
-            return found
-    coded = column.dictionary_encode()
-    texts = coded.chunk(0).dictionary.to_pylist()
+def as_texts(fields: Fields) -> pa.Array:
+    """Fields as an Arrow array of text."""
+    offsets, copied = copy_texts(fields)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(copied)]
+    return pa.Array.from_buffers(pa.string(), len(fields.lows), buffers)
+
+
+def typed(fields: Fields) -> Column:
+    """Fields as whole numbers or floats if all read as such, else as values of any kind."""
+    numbers = _numbers(fields)
+    if numbers is not None:
+        return numbers
+    codes, rows = number_texts(fields)
+    return Coded(_values(fields.some(rows)), codes)
+
+
+def _values(fields: Fields) -> list[Value]:
+    """Fields one by one, of any kind; short numbers together, as there may be many."""
+    if not _may_be_numbers(fields).any():
+        return _others(fields)
+    kinds, integers, floats = read_numbers(fields)
+    others = iter(_others(fields.some(np.flatnonzero(kinds == NEITHER))))
+    columns = zip(kinds.tolist(), integers.tolist(), floats.tolist(), strict=True)
+    return [
+        integer if kind == INTEGER else number if kind == FLOAT else next(others)
+        for kind, integer, number in columns
+    ]
+
+
+def _others(fields: Fields) -> list[Value]:
+    """Fields that are mostly no numbers."""
+    texts = (text.decode() for text in fields.all_written())
     # What is an identifier is neither a number nor a compound term, and has no blanks around it.
-    values = [text if text.isidentifier() else field_of(text) for text in texts]
-    codes = [as_numpy(chunk.indices) for chunk in coded.chunks]
-    return Coded(values, np.concatenate(codes, dtype=np.int64))
+    return [text if text.isidentifier() else field_of(text) for text in texts]
 
 
-def plain_text(column: pa.ChunkedArray) -> Column:
+def plain_text(fields: Fields) -> Column:
     """Text as it is written, but for blanks around it: what is declared text is never a number."""
-    if not len(column):
-        return Coded([], np.empty(0, np.int64))
-    coded = pc.utf8_trim_whitespace(column.combine_chunks()).dictionary_encode()
-    return Coded(coded.dictionary.to_pylist(), as_numpy(coded.indices).astype(np.int64))
+    codes, rows = number_texts(fields)
+    texts = (text.decode() for text in fields.some(rows).all_written())
+    return Coded([text.strip() for text in texts], codes)
 
 
-def _numbers(texts: pa.Array) -> Column | None:
-    """Numbers of one form, if all texts read as such and Arrow reads them as is done one by one."""
-    written = contents(texts)
-    left = written.to_pybytes().translate(None, _INTEGER)
+def _numbers(fields: Fields) -> Column | None:
+    """Numbers of one form, if all fields read as such."""
+    if not len(fields.lows) or not _may_be_numbers(fields.some(np.arange(1)))[0]:
+        return None
+    integers = read_integers(fields)
+    if integers is not None:
+        return integers
+    floats, count = read_floats(fields)
+    return floats if count == len(floats) else _long_floats(fields, count)
+
+
+def _may_be_numbers(fields: Fields) -> Booleans:
+    """Which fields begin like a number."""
+    filled = fields.lows < fields.highs
+    firsts = np.zeros(len(filled), np.uint8)
+    firsts[filled] = fields.text[fields.lows[filled]]
+    return _STARTS[firsts]
+
+
+def _long_floats(fields: Fields, row: int) -> Column | None:
+    """Floats of any length, if a field that was not read as one may be one that is too long."""
+    unread = fields.some(np.array([row])).all_written()[0]
+    if b"." not in unread or unread.translate(None, _FLOAT):
+        return None
+    texts = as_texts(fields)
+    written = bytes(texts.buffers()[2] or b"")
+    if written.translate(None, _FLOAT) or not _all_have_a_point(texts, written):
+        return None
     try:
-        if not left:
-            return as_numpy(pc.cast(texts, pa.int64()))
-        if left.translate(None, _FLOAT) or not _all_have_a_point(texts, written):
-            return None
         floats = as_numpy(pc.cast(texts, pa.float64()))
     except pa.ArrowInvalid:
         return None
     return floats if np.isfinite(floats).all() else None
 
 
-def _all_have_a_point(texts: pa.Array, written: pa.Buffer) -> bool:
+def _all_have_a_point(texts: pa.Array, written: bytes) -> bool:
     """Has each text a point, so that none of them is a whole number?"""
     points = np.flatnonzero(np.frombuffer(written, np.uint8) == _DOT)
+    bounds = np.frombuffer(texts.buffers()[1], np.int32)
     if len(points) != len(texts):
         return False
-    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
-    bounds = offsets - offsets[0]
     return bool(np.all((points >= bounds[:-1]) & (points < bounds[1:])))

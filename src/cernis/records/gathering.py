@@ -265,7 +265,7 @@ def _too_large(part: RecordColumns) -> Booleans | None:
     """The records with a number that no column can hold; None if there is none."""
     too_large: Booleans | None = None
     for column in (*part.columns, *([] if part.ids is None else [part.ids])):
-        if isinstance(column, Coded) and not _are_texts(column.values):
+        if isinstance(column, Coded) and not _all_fit(column.values):
             wrong = np.array([not fits(value) for value in column.values], np.bool_)
             if wrong.any():
                 beyond = wrong[column.codes]
@@ -273,8 +273,13 @@ def _too_large(part: RecordColumns) -> Booleans | None:
     return too_large if too_large is not None and too_large.any() else None
 
 
-def _are_texts(values: Sequence[Value]) -> bool:
-    return isinstance(values, Texts) or set(map(type, values)) <= {str}
+def _all_fit(values: Sequence[Value]) -> bool:
+    """Is it clear at once that columns can hold the values?"""
+    kinds = set() if isinstance(values, Texts) else set(map(type, values)) - {str}
+    if not kinds <= {int, float}:
+        return False
+    numbers = [abs(value) for value in values if isinstance(value, int | float)] if kinds else []
+    return max(numbers, default=0) < FARTHEST
 
 
 def _kept(part: RecordColumns) -> RecordColumns:

@@ -2,56 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cernis.kernels.array_types import Booleans, Floats, Integers
-from cernis.records.arrow_arrays import as_arrow, as_numpy, contents
+from cernis.kernels.array_types import Floats, Integers
+from cernis.kernels.text_fields import Fields
+from cernis.records.arrow_arrays import as_numpy
+from cernis.records.fields import as_texts
 
-_COLON, _BAR = b":|"
+_COLON: Final = ord(":")
 _CHANCE: Final = r"^[+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
 
-@dataclass(frozen=True, slots=True)
-class ProbableLines:
-    """Lines that begin with a probability: their text without it, and the probabilities."""
-
-    text: bytes
-    chances: Floats
-    written: pa.Array
-    """What stands before `::` in each line."""
-
-
-def lines_with_probability(text: bytes, starts: Integers) -> Booleans | None:
-    """Which lines have `::` before their first bar; None if none has."""
+def probability_marks(content: bytes, names: Fields) -> tuple[Integers, Integers]:
+    """The rows of names with `::` in them, and where the first one of each is."""
+    none = np.empty(0, np.int64)
     # One byte is looked for much faster than two.
-    if b":" not in text or b"::" not in text:
-        return None
-    data = np.frombuffer(text, np.uint8)
-    colons = np.flatnonzero((data[:-1] == _COLON) & (data[1:] == _COLON))
-    lines = np.searchsorted(starts, colons, "right") - 1
-    first = np.append(True, lines[1:] != lines[:-1])[: len(lines)]
-    colons, lines = colons[first], lines[first]
-    bars = np.append(np.flatnonzero(data == _BAR), len(data))
-    told = np.zeros(len(starts), np.bool_)
-    told[lines[bars[np.searchsorted(bars, starts[lines])] > colons]] = True
-    return told if told.any() else None
+    if b":" not in content or b"::" not in content:
+        return none, none
+    text = names.text
+    marks = np.flatnonzero((text[:-1] == _COLON) & (text[1:] == _COLON))
+    rows = np.searchsorted(names.lows, marks, "right") - 1
+    is_first = np.append(True, rows[1:] != rows[:-1])[: len(rows)]
+    is_first &= marks + 2 <= names.highs[rows]
+    return rows[is_first], marks[is_first]
 
 
-def text_of(lines: pa.Array, chosen: Booleans) -> bytes:
-    """The text of some lines."""
-    return bytes(contents(lines.filter(as_arrow(chosen))))
+def read_chances(fields: Fields) -> Floats:
+    """Fields as probabilities; out of bounds where there is none."""
+    texts = pc.utf8_trim(_ascii(fields), " \t\n\f\r")
+    good = pc.match_substring_regex(texts, _CHANCE)
+    return as_numpy(pc.cast(pc.if_else(good, texts, "-1"), pa.float64()))
 
 
-def probable_lines(lines: pa.Array) -> ProbableLines:
-    """Lines without their probabilities, and these; out of bounds where there is none."""
-    parts = pc.split_pattern(lines, b"::", max_splits=1)
-    written, rest = pc.list_element(parts, 0), pc.list_element(parts, 1)
-    trimmed = pc.replace_substring_regex(written, r"^\s+|\s+$", "")
-    good = pc.match_substring_regex(trimmed, _CHANCE)
-    texts = pc.if_else(good, trimmed, pa.scalar(b"-1", trimmed.type)).cast(pa.string())
-    return ProbableLines(bytes(contents(rest)), as_numpy(pc.cast(texts, pa.float64())), written)
+def _ascii(fields: Fields) -> pa.Array:
+    """Fields as text; a byte that is no character of ASCII is one that no number has."""
+    text = np.where(fields.text < 128, fields.text, np.uint8(_COLON))
+    return as_texts(Fields(text, fields.lows, fields.highs))

@@ -311,6 +311,13 @@ class Records:
     """Files of a stream that were not read."""
 
     @property
+    def uncertain(self) -> frozenset[Relation]:
+        """The relations of which some records are uncertain."""
+        return frozenset(
+            form.relation for form, part in self.relations.items() if part.chances is not None
+        )
+
+    @property
     def fluents(self) -> frozenset[Relation]:
         """The fluents that there are records of."""
         given = self.relations.items()

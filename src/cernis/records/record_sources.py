@@ -21,8 +21,16 @@ from cernis.records.mapping import InputMapping, Mappings, read_mappings
 from cernis.records.python_rows import add_json_lines, add_rows
 from cernis.records.record_columns import Records
 from cernis.records.record_shapes import Shapes
-from cernis.records.tabular import add_mixed_table, add_table, as_table, is_table
+from cernis.records.tabular import (
+    add_mixed_table,
+    add_table,
+    as_table,
+    is_table,
+    is_text_type,
+    without_dictionary,
+)
 from cernis.records.text_records import read_stream
+from cernis.records.text_tables import TextTable, read_text_table
 
 Events: TypeAlias = Any
 """What `read_events` takes. No type says it: a data frame of any library is welcome."""
@@ -164,25 +172,26 @@ class _Reader:
         if mappings:
             self._add_mapped(file, mappings)
         elif file.suffix.lower() in _PARQUET:
-            self._add_own(file, _guarded(file, lambda: _parquet(file)), is_text=False)
+            self._add_own(file, _guarded(file, lambda: _parquet(file)))
         elif file.suffix.lower() in _JSON:
             with _opened(file) as stream:
                 add_json_lines(stream, self.gathering, str(file))
         elif file.suffix.lower() in _TABLES and not _has_bars(file):
-            self._add_own(file, _guarded(file, lambda: _csv(file, _delimiter(file))), is_text=True)
+            self._add_own(file, _guarded(file, lambda: read_text_table(file, _delimiter(file))))
         else:
             with _opened(file) as stream:
                 read_stream(stream, str(file), self.gathering, self._progress)
             return
         self._progress(file.stat().st_size)
 
-    def _add_own(self, file: Path, table: pa.Table, is_text: bool) -> None:
+    def _add_own(self, file: Path, table: pa.Table | TextTable) -> None:
         """A table that says itself what it is, by its columns or by the name of its file."""
         shapes = self.gathering.shapes
+        is_text = isinstance(table, TextTable)
         if not is_text and relation_title(table.column_names, shapes, file.stem):
             add_mixed_table(table, self.gathering, str(file))
         else:
-            add_table(file.stem, table, self.gathering, str(file), is_text=is_text)
+            add_table(file.stem, table, self.gathering, str(file))
 
     def _add_mapped(self, file: Path, mappings: list[InputMapping]) -> None:
         ending = file.suffix.lower()
@@ -192,16 +201,17 @@ class _Reader:
             elif ending in _JSON:
                 table = _guarded(file, lambda: _json(file))
             else:
-                table = _guarded(file, lambda m=mapping: _csv(file, m.delimiter))  # type: ignore[misc]
-            is_text = ending not in (*_PARQUET, *_JSON)
+                table = _guarded(file, lambda m=mapping: read_text_table(file, m.delimiter))  # type: ignore[misc]
             self._check_columns(file, table, mapping)
-            chosen = _chosen(table, mapping, is_text)
+            chosen = _chosen(table, mapping)
             add_table(
                 mapping.relation, table, self.gathering, str(file), mapping.titles,
-                is_text=is_text, chosen=chosen,
+                chosen=chosen,
             )  # fmt: skip
 
-    def _check_columns(self, file: Path, table: pa.Table, mapping: InputMapping) -> None:
+    def _check_columns(
+        self, file: Path, table: pa.Table | TextTable, mapping: InputMapping
+    ) -> None:
         wanted = [*mapping.titles.used, *(title for title, _ in mapping.where)]
         refuse_duplicates([t for t in table.column_names if t in wanted], str(file))
         for title in wanted:
@@ -261,9 +271,13 @@ def _delimiter(file: Path) -> str:
 
 
 def _parquet(file: Path) -> pa.Table:
+    """The table of a file; text comes as a dictionary, as it mostly lies in the file."""
     from pyarrow import parquet
 
-    return parquet.ParquetFile(file).read()
+    with parquet.ParquetFile(file) as opened:
+        texts = [field.name for field in opened.schema_arrow if is_text_type(field.type)]
+    with parquet.ParquetFile(file, read_dictionary=texts) as opened:
+        return opened.read()
 
 
 def _json(file: Path) -> pa.Table:
@@ -272,29 +286,17 @@ def _json(file: Path) -> pa.Table:
     return json.read_json(file)
 
 
-def _csv(file: Path, delimiter: str) -> pa.Table:
-    """A table with titles in its first line; all columns are text."""
-    from pyarrow import csv
-
-    with csv.open_csv(file, parse_options=csv.ParseOptions(delimiter=delimiter)) as reader:
-        titles = reader.schema.names
-    return csv.read_csv(
-        file,
-        parse_options=csv.ParseOptions(delimiter=delimiter),
-        convert_options=csv.ConvertOptions(
-            column_types=dict.fromkeys(titles, pa.string()), strings_can_be_null=True,
-            quoted_strings_can_be_null=False, null_values=[""],
-        ),
-    )  # fmt: skip
-
-
-def _chosen(table: pa.Table, mapping: InputMapping, is_text: bool) -> Booleans | None:
+def _chosen(table: pa.Table | TextTable, mapping: InputMapping) -> Booleans | None:
     """The rows that a mapping is about; None for all."""
     chosen: Booleans | None = None
     for title, wanted in mapping.where:
-        column = table.column(title)
+        column = without_dictionary(table.column(title))
         text = str(wanted).lower() if isinstance(wanted, bool) else str(wanted)
-        equal = pc.equal(column, text) if is_text else pc.equal(column, pa.scalar(wanted))
+        equal = (
+            pc.equal(column, text)
+            if isinstance(table, TextTable)
+            else pc.equal(column, pa.scalar(wanted))
+        )
         is_equal = pc.fill_null(equal, False).to_numpy()
         chosen = is_equal if chosen is None else chosen & is_equal
     return chosen

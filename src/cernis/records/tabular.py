@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from cernis.check.amounts import FARTHEST
 from cernis.errors import DataError
 from cernis.kernels.array_types import Booleans, Floats, Integers
+from cernis.records.arrow_arrays import as_arrow
 from cernis.records.column_titles import (
     CLOCK_TIMES,
     NAMES,
@@ -24,7 +25,6 @@ from cernis.records.column_titles import (
     refuse_duplicates,
     table_form,
 )
-from cernis.records.fields import plain_text, typed
 from cernis.records.gathering import NO_TIME, Gathering
 from cernis.records.record_columns import (
     INFINITE,
@@ -35,6 +35,7 @@ from cernis.records.record_columns import (
 )
 from cernis.records.record_shapes import Shapes
 from cernis.records.text_lines import time_of
+from cernis.records.text_tables import TextTable
 from cernis.records.times import SubSecond, has_fraction, seconds_of
 from cernis.tables.domains import Texts, has_gaps
 
@@ -74,8 +75,8 @@ def _seen(kind: pa.DataType) -> pa.DataType:
 
 
 def add_table(
-    name: str, table: pa.Table, gathering: Gathering, source: str, titles: Titles | None = None,
-    *, is_text: bool = False, chosen: Booleans | None = None, listed: bool = False,
+    name: str, table: pa.Table | TextTable, gathering: Gathering, source: str,
+    titles: Titles | None = None, *, chosen: Booleans | None = None, listed: bool = False,
 ) -> None:  # fmt: skip
     """Take in a table of one relation; the columns are known by their titles unless these are said.
 
@@ -83,21 +84,23 @@ def add_table(
     one. If rows are chosen, the others are passed over. Columns that are `listed`, or that the
     table itself says to be so, are in the order of the arguments.
     """
+    is_text = isinstance(table, TextTable)
     first = gathering.sources.begin(source) + is_text
     gathering.sources.grow(table.num_rows + is_text)
     places = np.arange(first, first + table.num_rows)
     if chosen is not None:
-        table, places = table.filter(pa.array(chosen)), places[chosen]
+        table, places = _rows(table, chosen), places[chosen]
     if not gathering.shapes.knows(name):
         gathering.ignore(name, table.num_rows)
         return
     shapes, ids = gathering.shapes, gathering.ids
     if titles is None:
-        listed = listed or is_in_order(table.schema.metadata)
+        metadata = None if isinstance(table, TextTable) else table.schema.metadata
+        listed = listed or is_in_order(metadata)
         form = table_form(name, table.column_names, shapes, source or name, ids, listed=listed)
     else:
         form = mapped_form(name, replace(titles, ids=ids), shapes)
-    _Reading(name, table, places, gathering, form, is_text).add()
+    _Reading(name, table, places, gathering, form).add()
 
 
 def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
@@ -126,7 +129,7 @@ def add_mixed_table(table: pa.Table, gathering: Gathering, source: str) -> None:
                 name, part.column_names, gathering.shapes, source or name, gathering.ids,
                 listed="args" in rows_of_name.column_names,
             )  # fmt: skip
-            _Reading(name, part, places[rows[chosen]], gathering, form, False).add()
+            _Reading(name, part, places[rows[chosen]], gathering, form).add()
 
 
 def _tell_clock(table: pa.Table, places: Integers, gathering: Gathering) -> None:
@@ -193,12 +196,17 @@ def _without_empty(table: pa.Table, names: Iterable[str]) -> pa.Table:
     return table.drop_columns(empty)
 
 
+def _rows(table: pa.Table | TextTable, chosen: Booleans) -> pa.Table | TextTable:
+    """Some rows of a table."""
+    return table.filter(chosen if isinstance(table, TextTable) else pa.array(chosen))
+
+
 class _Reading:
     """One relation's rows on their way in."""
 
     def __init__(
-        self, name: str, table: pa.Table, places: Integers, gathering: Gathering,
-        form: TableForm, is_text: bool,
+        self, name: str, table: pa.Table | TextTable, places: Integers, gathering: Gathering,
+        form: TableForm,
     ) -> None:  # fmt: skip
         self._name = name
         self._table = table
@@ -206,7 +214,6 @@ class _Reading:
         self._gathering = gathering
         self._form = form
         self._titles = form.titles
-        self._is_text = is_text
 
     def add(self) -> None:
         """Take the rows in; those with something missing or wrong are set aside."""
@@ -234,8 +241,8 @@ class _Reading:
         title = self._titles.retracts
         if title is None:
             return None
-        column = self._table.column(title)
-        if _is_text(column.type):
+        column = without_dictionary(self._table.column(title))
+        if is_text_type(column.type):
             words = pc.utf8_lower(pc.utf8_trim_whitespace(column))
             known = pc.is_in(words, pa.array(["true", "false", ""], column.type))
             if pc.all(pc.or_kleene(known, pc.is_null(words))).as_py() is not False:
@@ -248,9 +255,9 @@ class _Reading:
         """The probabilities of the rows, out of bounds where one is missing or is none."""
         if self._titles.probability is None:
             return None
-        column = self._table.column(self._titles.probability)
+        column = without_dictionary(self._table.column(self._titles.probability))
         kind = column.type
-        if self._is_text:
+        if isinstance(self._table, TextTable):
             column = pc.if_else(pc.match_substring_regex(column, _CHANCE), column, "-1")
         elif not any(test(kind) for test in _NUMBERS):
             raise DataError(
@@ -268,7 +275,7 @@ class _Reading:
             cells = [_cell(self._table.column(t)[row]) for t in self._titles.used]
             text = "|".join([self._name, *cells])
             self._gathering.set_aside(int(self._places[row]), reason, text)
-        self._table = self._table.filter(pa.array(mask))
+        self._table = _rows(self._table, mask)
         self._places = self._places[mask]
         return [time[mask] for time in times]
 
@@ -276,7 +283,7 @@ class _Reading:
         titles = self._titles
         start, whole = self._time(titles.start)
         times = [start, start]
-        if titles.arrival is not None:
+        if titles.arrival is not None and not self._are_equal(titles.arrival, titles.start):
             times[0], known = self._time(titles.arrival)
             whole &= known
         if titles.end is not None:
@@ -285,14 +292,29 @@ class _Reading:
             whole &= known
         return times, whole
 
+    def _are_equal(self, title: str, other: str) -> bool:
+        """Is it plain that columns are equal, as where records arrive when they happen?"""
+        if isinstance(self._table, TextTable):
+            return False
+        return bool(self._table.column(title).equals(self._table.column(other)))
+
     def _time(self, title: str, missing: int | None = None) -> tuple[Integers, Booleans]:
-        what = f"{title} of {self._name}"
-        return time_points(self._table.column(title), what, missing, live=self._gathering.live)
+        described = f"{title} of {self._name}"
+        if isinstance(self._table, TextTable):
+            times = self._table.times(title)
+            if times is not None:
+                return times, np.ones(len(times), np.bool_)
+        return time_points(self._table.column(title), described, missing, live=self._gathering.live)
 
     def _filled(self, columns: list[str]) -> Booleans | None:
         """The rows with a value in each column; None for all."""
         is_filled: Booleans | None = None
         for title in columns:
+            if isinstance(self._table, TextTable):
+                empty = self._table.gaps(title)
+                if empty is not None:
+                    is_filled = ~empty if is_filled is None else is_filled & ~empty
+                continue
             column = self._table.column(title)
             gaps = column.is_null().to_numpy() if column.null_count else None
             if pa.types.is_floating(column.type):
@@ -304,11 +326,11 @@ class _Reading:
         return is_filled
 
     def _column(self, title: str, declared_text: bool = False) -> Column:
+        if isinstance(self._table, TextTable):
+            return self._table.values(title, declared_text)
         column = self._table.column(title)
-        if self._is_text:
-            return plain_text(column) if declared_text else typed(column)
         described = f"column {title} of {self._name}"
-        if declared_text and (pa.types.is_temporal(column.type) or _is_text(column.type)):
+        if declared_text and (pa.types.is_temporal(column.type) or is_text_type(column.type)):
             column = pc.cast(column, pa.large_string())
         read = argument_column(column, described)
         return as_text(read) if declared_text else read
@@ -335,12 +357,19 @@ def argument_column(column: pa.ChunkedArray, described: str) -> Column:
         return time_points(column, described.removeprefix("column "))[0]
     if types.is_dictionary(kind):
         return _dictionary(column, described)
-    if _is_text(kind):
+    if is_text_type(kind):
         return _texts(pc.cast(column, pa.large_string()))
     raise DataError(f"{described} has the type {kind}; cast it to a number or to text")
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def without_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with its values in place of places in a dictionary."""
+    kind = column.type
+    return pc.cast(column, kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def is_text_type(kind: pa.DataType) -> bool:
+    """Is it a type of text?"""
     types = pa.types
     tests: tuple[Callable[[pa.DataType], bool], ...] = (
         types.is_string, types.is_large_string, types.is_string_view,
@@ -359,7 +388,10 @@ def _dictionary(column: pa.ChunkedArray, described: str) -> Column:
     whole = column.unify_dictionaries()
     dictionary = whole.chunk(0).dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in whole.chunks], dtype=np.int64)
-    if _is_text(dictionary.type) and not dictionary.null_count:
+    used = np.bincount(codes, minlength=len(dictionary)) > 0
+    if not used.all():
+        dictionary, codes = dictionary.filter(as_arrow(used)), (np.cumsum(used) - 1)[codes]
+    if is_text_type(dictionary.type) and not dictionary.null_count:
         return Coded(Texts(pc.cast(dictionary, pa.large_string())), codes)
     values = argument_column(pa.chunked_array([dictionary]), described)
     if isinstance(values, Coded):
@@ -377,7 +409,7 @@ def time_points(
     """
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return time_points(pc.cast(column, kind.value_type), described, missing, live=live)
+        return time_points(without_dictionary(column), described, missing, live=live)
     known, gaps = np.ones(len(column), np.bool_), None
     if column.null_count:
         known, gaps = column.is_valid().to_numpy(), column.is_null().to_numpy()
@@ -398,7 +430,7 @@ def time_points(
         elif fractions.any():
             first = exact[int(np.argmax(fractions))].cast(pa.string()).as_py()
             raise DataError(f"column {described}: {SubSecond(first)}")
-    elif _is_text(kind):
+    elif is_text_type(kind):
         whole, known = _written(column, known, "" if live else described)
     elif pa.types.is_null(kind):
         whole = np.zeros(len(column), np.int64)
@@ -413,7 +445,7 @@ def time_points(
 
 def _nothing(kind: pa.DataType) -> pa.Scalar:
     """What an empty cell is filled with; its mask says that it is empty."""
-    return pa.scalar("", kind) if _is_text(kind) else pa.scalar(0, pa.int64()).cast(kind)
+    return pa.scalar("", kind) if is_text_type(kind) else pa.scalar(0, pa.int64()).cast(kind)
 
 
 def _whole_floats(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, Booleans]:
@@ -424,10 +456,10 @@ def _whole_floats(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, B
     return near.astype(np.int64), known & (floats == np.floor(floats))
 
 
-def _far_time(text: str) -> int | None:
-    """A whole number of many digits as a time; one that is too far away stays so."""
-    time = time_of(text) if len(text) > _PLAIN_DIGITS else None
-    return None if time is None else max(min(time, FARTHEST + 1), -FARTHEST - 1)
+def _spelled_time(text: str) -> int | None:
+    """A whole number of any length, or a date or time, as a time; too far away it stays so."""
+    time = time_of(text)
+    return seconds_of(text) if time is None else max(min(time, FARTHEST + 1), -FARTHEST - 1)
 
 
 def _written(column: pa.ChunkedArray, known: Booleans, described: str) -> tuple[Integers, Booleans]:
@@ -444,7 +476,7 @@ def _written(column: pa.ChunkedArray, known: Booleans, described: str) -> tuple[
         return numbers, known
     coded = texts.dictionary_encode()
     spelled = coded.dictionary.to_pylist()
-    read = [_far_time(text) or seconds_of(text) for text in spelled]
+    read = [_spelled_time(text) for text in spelled]
     fraction = next((text for text in spelled if described and has_fraction(text)), None)
     if fraction is not None:
         raise DataError(f"column {described}: {SubSecond(fraction)}")

@@ -21,7 +21,7 @@ from cernis.records.record_shapes import Shapes
 from cernis.syntax.parser import parse_term
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-_CHANCE: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_CHANCE: Final = re.compile(r"[+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _COMPOUND: Final = re.compile(r"[^\W\d_A-Z]\w*\(.*\)", re.DOTALL)
 _MOST_DIGITS: Final = 400
 
@@ -45,6 +45,7 @@ def heading(field: str) -> Heading:
     (True, 0.7, 'a probability must be a number from 0 to 1')
     """
     chance, separator, name = field.strip().rpartition("::")
+    chance = chance.strip(" \t\n\f\r")
     retracts = name.startswith("-")
     name = name.removeprefix("-").strip()
     if not separator:
