@@ -25,12 +25,12 @@ import cernis
 from cernis.answers.result import Result, as_text
 from cernis.errors import CernisError, OverflowFault
 from cernis.evaluate.windows import windows
+from cernis.plan.properties.foreign_domains import foreign_domains
 from cernis.program import Program
 from cernis.records.record_sources import read_events
 from cernis.session.recognise import bounds
 from cernis.session.settings import settings
 from cernis.spark.exchange.batch_job import job_of
-from cernis.spark.input.bucket_domains import foreign_domains
 from tests.agreement import compare
 from tests.agreement.compare import Scenario, Skip, by_engine, shrunk
 from tests.generators.programs import Text, random_program
@@ -198,7 +198,7 @@ def stream_difference(scenario: Scenario, program: Program, result: Result) -> s
 
 def _buckets(program: Program, random: Random) -> int:
     """Some number of buckets; one where the rules need all in one place."""
-    routes = job_of(program.plan, settings(), 2).loaded.stream_routes
+    routes = job_of(program.plan, settings(), 2).loaded.plan.stream_routes
     if foreign_domains(program.plan, routes) or not routes.owned:
         return 1
     return random.choice((1, 1, 2, 3))

@@ -33,7 +33,7 @@ from cernis.program import Program
 from cernis.session.saved import session_file
 from cernis.session.session import Session
 from cernis.spark.streaming import stream_state
-from cernis.spark.streaming.bucket_store import Part, Shelf
+from cernis.spark.streaming.bucket_store import BucketStore, Part
 from tests.fuzz.alterations import altered, altered_tree
 from tests.session.feeds import rows
 from tests.spark.streaming.local_stream import LocalStream
@@ -382,7 +382,7 @@ def _alter_checkpoint(folder: Path, random: Random, is_sealed: bool) -> str:
         file.write_bytes(magic + b"\n" + b"%08x " % crc32(text) + text + rest)
         return f"{file.parent.name} head: {alteration}"
     number, bucket = map(int, file.parent.name.split("-"))
-    shelf = Shelf(folder / "state", number, bucket)
+    shelf = BucketStore(folder / "state", number, bucket)
     parts = {part: bytes(own) for part, own in shelf.read(shelf.places(1)).items()}
     name = random.choice([*parts, *("main" for _ in range(6) if "main" in parts)])
     if not parts[name].startswith(b"cernis"):

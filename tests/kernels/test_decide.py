@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cernis.kernels import decide as machine
-from cernis.kernels.decide import BLOCK, decide, decide_plain
+from cernis.kernels.decide import BLOCK, decide, decide_plain, held_constants, sign, sign_plain
 
 ARITHMETIC = (
     machine.ADD, machine.SUBTRACT, machine.MULTIPLY, machine.LEAST, machine.GREATEST,
@@ -50,3 +50,26 @@ def test_decide_equals_its_twin(
     found = decide(*given_input)
     assert found[0].tolist() == expected[0].tolist()
     assert found[1] == expected[1]
+
+
+@given(st.lists(programs(), min_size=1, max_size=3), st.integers(0, 3 * BLOCK), st.integers(0, 99))
+def test_sign_equals_its_twin(
+    parts: list[list[tuple[int, int, int, int]]], rows: int, seed: int
+) -> None:
+    """Each part is a condition of its own, and signs with a bit of its own, the highest too."""
+    rng = np.random.default_rng(seed)
+    columns = [
+        rng.choice(NUMBERS, rows), rng.integers(-2, 3, rows), rng.choice(NUMBERS, 7),
+        rng.integers(0, 7, rows), rng.integers(-2, 3, 7), rng.random(rows) < 0.8,
+        rng.random(7) < 0.5,
+    ]  # fmt: skip
+    code: list[tuple[int, int, int, int]] = []
+    for bit, part in zip((0, 40, 63), parts, strict=False):
+        code += [(machine.RESTART, 0, 0, 0), (machine.IS_SET_AT, 0, 6, 3), *part]
+        code.append((machine.SIGN, bit, 0, 0))
+    program, registers, constants = np.array(code), len(code) + 2, {0: 1.0, 1: -0.5}
+    words = np.zeros(rows, np.int64)
+    sign(program, columns, held_constants(constants, registers), words)
+    with np.errstate(all="ignore"):
+        expected = sign_plain(program, columns, constants, registers, rows)
+    assert words.tolist() == expected.tolist()

@@ -12,14 +12,13 @@ no number are false.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from cernis.kernels.array_types import Array, Booleans, Bytes, Floats, Integers, Matrix, Place
-from cernis.kernels.compile import kernel
+from cernis.kernels.compile import element_reader, kernel
 
 BLOCK = 512
 """Rows that are decided together."""
@@ -27,45 +26,40 @@ WIDE = np.uint64(BLOCK)
 
 (
     LOAD, LOAD_INTEGER, PICK, PICK_INTEGER, ADD, SUBTRACT, MULTIPLY, LEAST, GREATEST, ABSOLUTE,
-    NEGATE, LESS, LESS_OR_EQUAL, EQUAL, UNEQUAL, IS_NUMBER, IS_SET, BEGIN, NOT_ALL,
-) = range(19)  # fmt: skip
-"""The operations. Operands are registers, but those of LOAD, PICK and IS_SET are columns: PICK
-takes the numbers of the first at the places that the second tells. BEGIN sets mask 1, and NOT_ALL
-takes it away from mask 0."""
+    NEGATE, LESS, LESS_OR_EQUAL, EQUAL, UNEQUAL, IS_NUMBER, IS_SET, BEGIN, NOT_ALL, IS_SET_AT,
+    RESTART, SIGN,
+) = range(22)  # fmt: skip
+"""The operations. Operands are registers, but those of LOAD, PICK, IS_SET and IS_SET_AT are
+columns: PICK takes the numbers of the first at the places that the second tells, and so does
+IS_SET_AT. BEGIN sets mask 1, and NOT_ALL takes it away from mask 0. SIGN sets the bit that is its
+destination in the words of the rows where mask 0 is set, and RESTART sets mask 0 again."""
 
 
-def _reader(kind: Any) -> Any:
-    """Code that reads a number of a kind at a place of a column, given by its address."""
-
-    def read(typing: Any, address: Any, place: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            pointer = context.get_value_type(kind).as_pointer()
-            column = builder.inttoptr(arguments[0], pointer)
-            return builder.load(builder.gep(column, [arguments[1]]))
-
-        return kind(types.int64, types.uint64), generate
-
-    return intrinsic(read)
+_float_at = element_reader("float")
+_integer_at = element_reader("integer")
+_byte_at = element_reader("byte")
 
 
-_float_at = _reader(types.float64)
-_integer_at = _reader(types.int64)
-_byte_at = _reader(types.uint8)
-
-
-@kernel("matrix integers writable-floats integer writable-bytes writable-booleans", "integer")
+@kernel(
+    "matrix integers writable-floats integer writable-bytes writable-booleans writable-integers",
+    "integer",
+)
 def _decide(
     program: Matrix, columns: Integers, registers: Floats, rows: int,
-    masks: Bytes, truths: Booleans,
+    masks: Bytes, truths: Booleans, words: Integers,
 ) -> int:  # fmt: skip
-    """Gives how many rows are true."""
+    """Gives how many rows are true. Without room for truths or words, these are not written."""
     count = 0
     for begin in range(0, rows, BLOCK):
         start, size = Place(begin), Place(min(BLOCK, rows - begin))
         masks[:size] = 1
-        for at in range(len(program)):
-            operation, one, other = program[at, 0], Place(program[at, 2]), Place(program[at, 3])
-            into = Place(program[at, 1]) * WIDE
+        for step in range(len(program)):
+            operation, one, other = (
+                program[step, 0],
+                Place(program[step, 2]),
+                Place(program[step, 3]),
+            )
+            into = Place(program[step, 1]) * WIDE
             a, b = one * WIDE, other * WIDE
             source, places = columns[one], columns[other]
             if operation == LOAD:
@@ -127,9 +121,19 @@ def _decide(
             elif operation == NOT_ALL:
                 for row in range(size):
                     masks[row] &= masks[BLOCK + row] ^ 1
-        for row in range(size):
-            truths[start + row] = masks[row]
-            count += masks[row]
+            elif operation == IS_SET_AT:
+                for row in range(size):
+                    masks[into + row] &= _byte_at(source, Place(_integer_at(places, start + row)))
+            elif operation == RESTART:
+                masks[:size] = 1
+            elif operation == SIGN:
+                bit = program[step, 1]
+                for row in range(size):
+                    words[start + row] |= np.int64(masks[row]) << bit
+        if len(truths):
+            for row in range(size):
+                truths[start + row] = masks[row]
+                count += int(masks[row])
     return count
 
 
@@ -142,15 +146,37 @@ def decide(
     Columns are contiguous, of 64-bit floats, of 64-bit integers, or of booleans, as the operations
     on them say. Integers must be exact as floats.
     """
+    held, addresses = held_constants(constants, registers), addresses_of(columns, registers)
+    truths, masks = np.empty(rows, np.bool_), np.empty(2 * BLOCK, np.uint8)
+    count = _decide(program, addresses, held, rows, masks, truths, np.empty(0, np.int64))
+    return truths, int(count)
+
+
+def held_constants(constants: dict[int, float], registers: int) -> Floats:
+    """Registers, those of constants filled."""
     held = np.empty((registers, BLOCK), np.float64)
     for register, number in constants.items():
         held[register] = number
-    truths = np.empty(rows, np.bool_)
-    # Every operand is looked up there, those too that are registers.
+    return held.ravel()
+
+
+def addresses_of(columns: Sequence[Array], registers: int) -> Integers:
+    """Where the columns lie. Every operand is looked up there, those too that are registers."""
     addresses = np.zeros(max(registers, len(columns)) + 1, np.int64)
     addresses[: len(columns)] = [column.__array_interface__["data"][0] for column in columns]
-    count = _decide(program, addresses, held.ravel(), rows, np.empty(2 * BLOCK, np.uint8), truths)
-    return truths, int(count)
+    return addresses
+
+
+def sign(
+    program: Matrix, columns: Sequence[Array], held: Floats, words: Integers
+) -> None:  # fmt: skip
+    """Set the bits that a program signs the rows with, in a word for each row.
+
+    `held` are the registers with their constants; a program may be run with them again and again.
+    """
+    addresses = addresses_of(columns, len(held) // BLOCK)
+    masks = np.empty(2 * BLOCK, np.uint8)
+    _decide(program, addresses, held, len(words), masks, np.empty(0, np.bool_), words)
 
 
 def decide_plain(
@@ -158,6 +184,22 @@ def decide_plain(
     registers: int, rows: int,
 ) -> tuple[Booleans, int]:  # fmt: skip
     """The twin of `decide`: whole columns, an instruction after the other."""
+    mask, _ = _run_plain(program, columns, constants, registers, rows)
+    return mask, int(mask.sum())
+
+
+def sign_plain(
+    program: Matrix, columns: list[Array], constants: dict[int, float], registers: int, rows: int
+) -> Integers:
+    """The twin of `sign`: the words of all rows."""
+    return _run_plain(program, columns, constants, registers, rows)[1]
+
+
+def _run_plain(
+    program: Matrix, columns: list[Array], constants: dict[int, float],
+    registers: int, rows: int,
+) -> tuple[Booleans, Integers]:  # fmt: skip
+    words = np.zeros(rows, np.int64)
     held = [np.full(rows, constants.get(at, np.nan)) for at in range(registers)]
     masks = [np.ones(rows, np.bool_), np.ones(rows, np.bool_)]
     two: dict[int, Any] = {
@@ -186,4 +228,10 @@ def decide_plain(
             masks[1] = np.ones(rows, np.bool_)
         elif operation == NOT_ALL:
             masks[0] &= ~masks[1]
-    return masks[0], int(masks[0].sum())
+        elif operation == IS_SET_AT:
+            masks[into] &= columns[one][columns[other]]
+        elif operation == RESTART:
+            masks[0] = np.ones(rows, np.bool_)
+        elif operation == SIGN:
+            words |= masks[0].astype(np.int64) << into
+    return masks[0], words

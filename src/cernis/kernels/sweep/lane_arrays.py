@@ -1,0 +1,110 @@
+"""The arrays of the walk, put together by what they are about, and the places in them.
+
+A kernel is called with one argument for each array, and makes these structures of them first; for
+its parts they cost nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cernis.kernels.array_types import (
+    Bytes,
+    Integers,
+    Matrix,
+    SmallIntegers,
+    Tags,
+    WordMatrix,
+    Words,
+)
+from cernis.kernels.sweep.keyed_log import CAPACITY, FIRST, HEAD, SIZE
+from cernis.kernels.sweep.lane_tables import (
+    ARMED,
+    ARMED_BITS,
+    DELAY,
+    DELAY_COUNT,
+    DELAY_SIZE,
+    DELAYS_AT,
+    DUE,
+    DUE_BITS,
+    REPORTED,
+    TICK,
+)
+from cernis.kernels.sweep.word_bits import ONE, ZERO
+
+EDGE_STATE, ALLOWED, ALLOWED_NOW = np.uint64(0), np.uint64(1), np.uint64(2)
+"""The columns of key states: the handle of the state at the edge, what groundings allowed when the
+rows of the key were walked, and what they allow now."""
+
+IS_NEW, IS_CHANGED = 1, 2
+"""Marks of keys: nothing of it has been told, or what groundings allow has changed."""
+
+IS_COME, IS_GONE, IS_SIGNAL = 0, 128, 64
+"""An output row begins with a bit plus these: an interval or a signal has come, or has gone."""
+
+VISIT, WRITTEN, CONFLICTS, UNMATCHED, WALKED, ROOM = range(6)
+"""The places of progress: visits done, output rows written, conflicts more than before, changes
+that take back what is not there, points walked, and how much room is missing."""
+
+DONE, NEEDS_ROWS, NEEDS_TAIL, NEEDS_OUTPUT, NEEDS_IDS = range(5)
+"""How a walk ends: done, or some array has to grow, or ids are used up."""
+
+OUTPUT_AT_ONCE = np.uint64(256)
+"""More output rows than one point makes."""
+
+UNKNOWN = np.int64(np.iinfo(np.int64).min)
+NO_TIME = np.uint64(2**62)
+AT_ARMED_BITS, AT_DUE_BITS = np.uint64(ARMED_BITS), np.uint64(DUE_BITS)
+AT_DELAYS, AT_DELAY_COUNT, AT_DELAY_SIZE = (
+    np.uint64(place) for place in (DELAYS_AT, DELAY_COUNT, DELAY_SIZE)
+)
+AT_ARMED, AT_DELAY, AT_DUE = np.uint64(ARMED), np.uint64(DELAY), np.uint64(DUE)
+AT_REPORTED, AT_TICK = np.uint64(REPORTED), np.uint64(TICK)
+AT_FIRST, AT_CAPACITY, AT_HEAD, AT_SIZE = (
+    np.uint64(column) for column in (FIRST, CAPACITY, HEAD, SIZE)
+)
+NEW_LINE, OLD_LINE = ZERO, ONE
+CONFLICT_SHIFT = np.uint64(8)
+FLAGS = np.uint64(0xFFFFFF)
+NO_HANDLE = np.uint64(2**64 - 1)
+
+
+class LaneMachine(NamedTuple):
+    """The rules of a lane, its ids and what is remembered of its transitions."""
+
+    lane: Words
+    state_words: Words
+    state_ids: SmallIntegers
+    fired_words: Words
+    fired_ids: SmallIntegers
+    counts: Integers
+    memo: Words
+
+
+class KeyLog(NamedTuple):
+    """The rows of all keys, and what is known of each key at the edge and at the end."""
+
+    rows: Words
+    tags: Tags
+    places: Matrix
+    states: WordMatrix
+    edge_arms: Matrix
+    edge_since: Matrix
+    since: Matrix
+    marks: Bytes
+    slots: Integers
+
+
+class Scratch(NamedTuple):
+    """Room for one key: its changes in order, and its new rows."""
+
+    news: Words
+    news_tags: Tags
+    spare: Words
+    runs: Integers
+    tail: Words
+    tail_tags: Tags
+    arms: Matrix
+    starts: Matrix

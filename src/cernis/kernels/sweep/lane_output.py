@@ -1,0 +1,238 @@
+"""What the walk tells of a key: intervals and signals that have come or gone.
+
+Where old rows are walked again there are two histories, the old one and the new one. An interval
+ends in both at the same point or is not the same, so equal ones are left out where they end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cernis.kernels.array_types import Integers, Matrix, Words
+from cernis.kernels.compile import part
+from cernis.kernels.sweep.key_calendar import NEVER
+from cernis.kernels.sweep.lane_arrays import (
+    EDGE_STATE,
+    IS_GONE,
+    IS_SIGNAL,
+    NEW_LINE,
+    OLD_LINE,
+    UNKNOWN,
+    KeyLog,
+)
+from cernis.kernels.sweep.lane_rows import state_at, state_word, time_at
+from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word, lowest_bit
+
+
+@part
+def emit(
+    output: Matrix, written: Word, code: Time, key: Word, start: Time,
+    end: Time,
+) -> Word:  # fmt: skip
+    """Write a row of output; gives how many there are now."""
+    output[written, np.uint64(0)] = code
+    output[written, np.uint64(1)] = np.int64(key)
+    output[written, np.uint64(2)] = start
+    output[written, np.uint64(3)] = end
+    return written + ONE
+
+
+@part
+def emit_signals(
+    output: Matrix, written: Word, signals: Word, code: Time, key: Word,
+    time: Time,
+) -> Word:  # fmt: skip
+    """Write signals of a point."""
+    while signals != ZERO:
+        bit = np.int64(lowest_bit(signals))
+        written = emit(output, written, code + IS_SIGNAL + bit, key, time, np.int64(0))
+        signals &= signals - ONE
+    return written
+
+
+@part
+def start_before(
+    log: KeyLog, state_words: Words, head: Word, place: Word, bit: Word,
+    key: Word, base: Time, tick: Time,
+) -> Time:  # fmt: skip
+    """Since when a bit has held that holds before a row."""
+    rows = log.rows
+    while place > head:
+        before = state_at(rows, place - ONE)
+        if not (state_word(rows, state_words, before) >> bit) & ONE:
+            return np.int64(time_at(rows, place)) + base + tick
+        place -= ONE
+    if (state_word(rows, state_words, log.states[key, EDGE_STATE]) >> bit) & ONE:
+        return log.edge_since[key, np.uint64(log.slots[bit])]
+    return np.int64(time_at(rows, head)) + base + tick
+
+
+@part
+def compare_edges(
+    log: KeyLog, state_words: Words, old: Word, old_after: Word, new: Word,
+    new_after: Word, reported: Word, starts: Matrix, head: Word,
+    begin: Word, key: Word, moment: Time, base: Time, tick: Time,
+    output: Matrix, written: Word,
+) -> Word:  # fmt: skip
+    """Tell what ends at a point in one history and not in the other, or with another start.
+
+    A start is `UNKNOWN` if it lies before the row `begin`, where both histories are the same.
+    """
+    old_begun, new_begun = old_after & ~old & reported, new_after & ~new & reported
+    old_ended, new_ended = old & ~old_after & reported, new & ~new_after & reported
+    ended = old_ended | new_ended
+    while ended != ZERO:
+        bit = lowest_bit(ended)
+        ended &= ended - ONE
+        is_old, is_new = (old_ended >> bit) & ONE, (new_ended >> bit) & ONE
+        if not (is_old and is_new and starts[OLD_LINE, bit] == starts[NEW_LINE, bit]):
+            if (is_old and starts[OLD_LINE, bit] == UNKNOWN) or (
+                is_new and starts[NEW_LINE, bit] == UNKNOWN
+            ):
+                start = start_before(log, state_words, head, begin, bit, key, base, tick)
+            else:
+                start = UNKNOWN
+            if is_old:
+                from_then = start if starts[OLD_LINE, bit] == UNKNOWN else starts[OLD_LINE, bit]
+                code = np.int64(bit) + IS_GONE
+                written = emit(output, written, code, key, from_then, moment)
+            if is_new:
+                from_then = start if starts[NEW_LINE, bit] == UNKNOWN else starts[NEW_LINE, bit]
+                written = emit(output, written, np.int64(bit), key, from_then, moment)
+    while old_begun != ZERO:
+        starts[OLD_LINE, lowest_bit(old_begun)] = moment
+        old_begun &= old_begun - ONE
+    while new_begun != ZERO:
+        starts[NEW_LINE, lowest_bit(new_begun)] = moment
+        new_begun &= new_begun - ONE
+    return written
+
+
+@part
+def torn_bits(word: Word, starts: Matrix) -> Word:
+    """Of the bits that hold in both histories, those that have not held since the same point."""
+    torn = ZERO
+    while word != ZERO:
+        bit = lowest_bit(word)
+        word &= word - ONE
+        if starts[OLD_LINE, bit] != starts[NEW_LINE, bit]:
+            torn |= ONE << bit
+        else:
+            starts[OLD_LINE, bit], starts[NEW_LINE, bit] = UNKNOWN, UNKNOWN
+    return torn
+
+
+@part
+def settle_starts(
+    log: KeyLog, state_words: Words, bits: Word, starts: Matrix, head: Word,
+    begin: Word, key: Word, base: Time, tick: Time,
+) -> None:  # fmt: skip
+    """Find the starts of bits that are known only to lie before the row `begin`."""
+    while bits != ZERO:
+        bit = lowest_bit(bits)
+        bits &= bits - ONE
+        if starts[OLD_LINE, bit] == UNKNOWN or starts[NEW_LINE, bit] == UNKNOWN:
+            start = start_before(log, state_words, head, begin, bit, key, base, tick)
+            if starts[OLD_LINE, bit] == UNKNOWN:
+                starts[OLD_LINE, bit] = start
+            if starts[NEW_LINE, bit] == UNKNOWN:
+                starts[NEW_LINE, bit] = start
+
+
+@part
+def close_torn(
+    rows: Words, state_words: Words, first: Word, stop: Word, torn: Word,
+    starts: Matrix, key: Word, base: Time, tick: Time, output: Matrix,
+    written: Word,
+) -> tuple[Word, Word]:  # fmt: skip
+    """Tell of intervals with two starts that end in rows which stand; gives those that do not."""
+    place = first
+    while torn != ZERO and place < stop:
+        ended = torn & ~state_word(rows, state_words, state_at(rows, place))
+        moment = np.int64(time_at(rows, place)) + base + tick
+        torn &= ~ended
+        while ended != ZERO:
+            bit = lowest_bit(ended)
+            ended &= ended - ONE
+            code = np.int64(bit)
+            written = emit(output, written, code + IS_GONE, key, starts[OLD_LINE, bit], moment)
+            written = emit(output, written, code, key, starts[NEW_LINE, bit], moment)
+            starts[OLD_LINE, bit], starts[NEW_LINE, bit] = UNKNOWN, UNKNOWN
+        place += ONE
+    return torn, written
+
+
+@part
+def forget_starts(starts: Matrix, torn: Word, reported: Word) -> None:
+    """Bits that hold in both histories since the same point need no start, nor do others."""
+    bits = reported & ~torn
+    while bits != ZERO:
+        bit = lowest_bit(bits)
+        bits &= bits - ONE
+        starts[OLD_LINE, bit], starts[NEW_LINE, bit] = UNKNOWN, UNKNOWN
+
+
+@part
+def after_old_rows(
+    log: KeyLog, state_words: Words, old_word: Word, word: Word,
+    reported: Word, starts: Matrix, head: Word, begin: Word, key: Word,
+    base: Time, tick: Time, output: Matrix, written: Word,
+) -> tuple[Word, Word]:  # fmt: skip
+    """Tell of open intervals that have gone; gives the bits that hold as they did.
+
+    Afterwards the start of every bit that holds is known.
+    """
+    bits, same = (old_word | word) & reported, ZERO
+    while bits != ZERO:
+        bit = lowest_bit(bits)
+        bits &= bits - ONE
+        slot = np.uint64(log.slots[bit])
+        is_old, is_new = (old_word >> bit) & ONE, (word >> bit) & ONE
+        start = starts[NEW_LINE, bit]
+        if is_new and start == UNKNOWN:
+            if is_old and starts[OLD_LINE, bit] == UNKNOWN:
+                start = log.since[key, slot]
+            else:
+                start = start_before(log, state_words, head, begin, bit, key, base, tick)
+        starts[NEW_LINE, bit] = start
+        if is_old:
+            if is_new and start == log.since[key, slot]:
+                same |= ONE << bit
+            else:
+                code = np.int64(bit) + IS_GONE
+                written = emit(output, written, code, key, log.since[key, slot], NEVER)
+    return same, written
+
+
+@part
+def tell_torn(
+    torn: Word, starts: Matrix, key: Word, is_open: bool, output: Matrix,
+    written: Word,
+) -> Word:  # fmt: skip
+    """Tell of open intervals with two starts: the old one has gone, the new one has come."""
+    while torn != ZERO:
+        bit = lowest_bit(torn)
+        torn &= torn - ONE
+        code = np.int64(bit)
+        written = emit(output, written, code + IS_GONE, key, starts[OLD_LINE, bit], NEVER)
+        if is_open:
+            written = emit(output, written, code, key, starts[NEW_LINE, bit], NEVER)
+    return written
+
+
+@part
+def known_starts(since: Matrix, slots: Integers, key: Word, bits: Word, starts: Matrix) -> None:
+    """Take over the starts of bits that hold as they did."""
+    while bits != ZERO:
+        bit = lowest_bit(bits)
+        bits &= bits - ONE
+        starts[NEW_LINE, bit] = since[key, np.uint64(slots[bit])]
+
+
+@part
+def write_starts(since: Matrix, slots: Integers, key: Word, bits: Word, starts: Matrix) -> None:
+    """Keep the starts of bits that hold at the end."""
+    while bits != ZERO:
+        bit = lowest_bit(bits)
+        bits &= bits - ONE
+        since[key, np.uint64(slots[bit])] = starts[NEW_LINE, bit]

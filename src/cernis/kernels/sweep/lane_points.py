@@ -1,0 +1,381 @@
+"""Points of a key, one after the other: over old rows, and on after the last of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cernis.kernels.array_types import Integers, Matrix, Tags, Words
+from cernis.kernels.compile import body, part
+from cernis.kernels.sweep.key_calendar import NEVER
+from cernis.kernels.sweep.keyed_log import (
+    AS_THEY_ARE,
+    IN_NEWS,
+    IN_SPARE,
+    gather_rows,
+    number_rows,
+    sort_rows,
+)
+from cernis.kernels.sweep.lane_arrays import (
+    AT_DUE_BITS,
+    AT_REPORTED,
+    AT_TICK,
+    CONFLICT_SHIFT,
+    CONFLICTS,
+    DONE,
+    FLAGS,
+    IS_COME,
+    IS_GONE,
+    NEEDS_IDS,
+    NEEDS_OUTPUT,
+    NEEDS_TAIL,
+    NEW_LINE,
+    NO_HANDLE,
+    NO_TIME,
+    OLD_LINE,
+    OUTPUT_AT_ONCE,
+    UNMATCHED,
+    WALKED,
+    KeyLog,
+    LaneMachine,
+    Scratch,
+)
+from cernis.kernels.sweep.lane_memo import (
+    ARMS,
+    HAS_SIGNALS,
+    HAS_TIMERS,
+    KEY,
+    NEXT,
+    SIGNALS,
+    transition_line,
+)
+from cernis.kernels.sweep.lane_output import compare_edges, emit, emit_signals
+from cernis.kernels.sweep.lane_rows import (
+    COME,
+    copy_row,
+    fired_at,
+    fired_word,
+    put_row,
+    put_state,
+    put_tag,
+    put_walked,
+    state_at,
+    state_word,
+    tag_at,
+    time_at,
+)
+from cernis.kernels.sweep.lane_timers import due_effects, next_due, note_arms, timers_agree
+from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word, lowest_bit
+from cernis.kernels.sweep.word_ids import NO_ID, fired_id
+
+
+@part
+def take_news(
+    news: Words, news_tags: Tags, change: Word, changes: Word, time: Word,
+    tail: Words, tail_tags: Tags, first: Word, size: Word,
+) -> tuple[Word, Word, Time]:  # fmt: skip
+    """Add what has come at a point to its rows, then remove what has gone.
+
+    Gives the next change, the rows then, and how many changes take back what is not there.
+    """
+    begin, missing = change, np.int64(0)
+    while change < changes and time_at(news, change) == time:
+        if state_at(news, change) == COME:
+            copy_row(news, change, tail, size)
+            put_tag(tail, tail_tags, size, tag_at(news, news_tags, change))
+            size += ONE
+        change += ONE
+    for row in range(begin, change):
+        if state_at(news, row) != COME:
+            fired, tag, place = fired_at(news, row), tag_at(news, news_tags, row), first
+            while place < size and (
+                fired_at(tail, place) != fired or tag_at(tail, tail_tags, place) != tag
+            ):
+                place += ONE
+            if place == size:
+                missing += 1
+            else:
+                size -= ONE
+                copy_row(tail, size, tail, place)
+                put_tag(tail, tail_tags, place, tag_at(tail, tail_tags, size))
+    return change, size, missing
+
+
+@part
+def fired_together(rows: Words, fired_words: Words, first: Word, stop: Word) -> Word:
+    """The fired words of rows, together."""
+    fired = ZERO
+    for place in range(first, stop):
+        fired |= fired_word(rows, fired_words, fired_at(rows, place))
+    return fired
+
+
+@body
+def walk_on(
+    machine: LaneMachine, scratch: Scratch, news: Words, news_tags: Tags, change: Word,
+    changes: Word, size: Word, state: Word, allowed: Word, same: Word, key: Word,
+    base: Time, query: Word, output: Matrix, written: Word, progress: Integers,
+) -> tuple[Word, Word, Word, Word, Word, Time]:  # fmt: skip
+    """Walk over changes and what is due, up to the query.
+
+    `same` are the bits whose open interval has been told and begins as it did. Gives the rows
+    written, the state, the bits that are still the same, output rows, when the next effect is due,
+    and how it ended.
+    """
+    lane, memo, state_words = machine.lane, machine.memo, machine.state_words
+    fired_words, tail, starts = machine.fired_words, scratch.tail, scratch.starts
+    arms, tail_tags = scratch.arms, scratch.tail_tags
+    reported, tick = lane[AT_REPORTED], np.int64(lane[AT_TICK])
+    word = state_word(tail, state_words, state)
+    due = next_due(lane, word, arms, NEW_LINE, base)
+    idle = NO_HANDLE
+    status = DONE
+    room = np.uint64(tail.shape[0])
+    has_tags = len(news_tags) > 0
+    points = np.int64(0)
+    upcoming = time_at(news, change) if change < changes else NO_TIME
+    while True:
+        time, first, is_many = upcoming, size, False
+        if due <= time:
+            if due > query:
+                break
+            if size + (changes - change) + ONE >= room:
+                status = NEEDS_TAIL
+                break
+            time = due
+            handle = due_effects(lane, word, arms, np.int64(time) + base)
+            if tail.ndim == 1:
+                handle = fired_id(handle, fired_words, machine.fired_ids, machine.counts)
+                if handle == NO_ID:
+                    status = NEEDS_IDS
+                    break
+            put_row(tail, size, time, handle, ZERO)
+            put_tag(tail, tail_tags, size, ZERO)
+            size += ONE
+            is_many = True
+        else:
+            handle = fired_at(news, change)
+            upcoming = time_at(news, change + ONE) if change + ONE < changes else NO_TIME
+            is_many = upcoming == time or state_at(news, change) != COME
+        if is_many:
+            change, size, missing = take_news(
+                news, news_tags, change, changes, time, tail, tail_tags, first, size
+            )
+            progress[UNMATCHED] += missing
+            upcoming = time_at(news, change) if change < changes else NO_TIME
+            if size == first:
+                continue
+            handle = fired_at(tail, first)
+            if size > first + ONE:
+                handle = fired_together(tail, fired_words, first, size)
+                if tail.ndim == 1:
+                    handle = fired_id(handle, fired_words, machine.fired_ids, machine.counts)
+                    if handle == NO_ID:
+                        status = NEEDS_IDS
+                        break
+        points += 1
+        if handle != idle:
+            line = transition_line(
+                tail, lane, state_words, machine.state_ids, fired_words, machine.counts, memo,
+                state, handle, allowed,
+            )  # fmt: skip
+            flags, new = memo[line + KEY], memo[line + NEXT]
+            if tail.ndim == 1 and new == NO_ID:
+                status = NEEDS_IDS
+                break
+            idle = handle
+            if new != state:
+                idle = NO_HANDLE
+                after = state_word(tail, state_words, new)
+                changed = (word ^ after) & reported
+                if changed != ZERO:
+                    if written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
+                        status = NEEDS_OUTPUT
+                        break
+                    moment = np.int64(time) + base + tick
+                    while changed != ZERO:
+                        bit = lowest_bit(changed)
+                        changed &= changed - ONE
+                        if (after >> bit) & ONE:
+                            starts[NEW_LINE, bit] = moment
+                        else:
+                            start = starts[NEW_LINE, bit]
+                            code = np.int64(bit)
+                            if (same >> bit) & ONE:
+                                same ^= ONE << bit
+                                written = emit(output, written, code + IS_GONE, key, start, NEVER)
+                            written = emit(output, written, code, key, start, moment)
+                word, state = after, new
+            if flags & FLAGS:
+                idle = NO_HANDLE
+                progress[CONFLICTS] += np.int64((flags & FLAGS) >> CONFLICT_SHIFT)
+                if flags & HAS_TIMERS:
+                    note_arms(lane, memo[line + ARMS], arms, NEW_LINE, np.int64(time) + base)
+                    due = next_due(lane, word, arms, NEW_LINE, base)
+                if flags & HAS_SIGNALS:
+                    if written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
+                        status = NEEDS_OUTPUT
+                        break
+                    written = emit_signals(
+                        output, written, memo[line + SIGNALS], IS_COME, key, np.int64(time) + base
+                    )
+        if is_many:
+            for place in range(first, size):
+                put_state(tail, place, state)
+        else:
+            put_walked(news, change, tail, size, state)
+            if has_tags:
+                put_tag(tail, tail_tags, size, tag_at(news, news_tags, change))
+            size += ONE
+            change += ONE
+    progress[WALKED] += points
+    return size, state, same, written, due, status
+
+
+@body
+def walk_over(
+    machine: LaneMachine, log: KeyLog, scratch: Scratch, news: Words, news_tags: Tags, change: Word,
+    changes: Word, place: Word, last: Word, head: Word, size: Word,
+    state: Word, old_state: Word, allowed: Word, old_allowed: Word,
+    key: Word, base: Time, output: Matrix, written: Word, progress: Integers,
+) -> tuple[
+    Word, Word, Word, Word, Word, Word, bool, Time
+]:  # fmt: skip
+    """Walk over old rows from a place on, until state and timers agree with them, or to the last.
+
+    Gives the next change, the next old row, the rows written, both states, output rows, whether
+    the histories agree, and how it ended.
+    """
+    lane, memo, state_words = machine.lane, machine.memo, machine.state_words
+    fired_words, tail, starts = machine.fired_words, scratch.tail, scratch.starts
+    arms, tail_tags = scratch.arms, scratch.tail_tags
+    rows, tags = log.rows, log.tags
+    reported, tick, dues = lane[AT_REPORTED], np.int64(lane[AT_TICK]), lane[AT_DUE_BITS]
+    begin = place
+    word = state_word(rows, state_words, state)
+    old_word = state_word(rows, state_words, old_state)
+    due = next_due(lane, word, arms, NEW_LINE, base)
+    status, agree = DONE, False
+    while place < last:
+        if size + (last - place) + (changes - change) + ONE >= np.uint64(tail.shape[0]):
+            status = NEEDS_TAIL
+            break
+        if written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
+            status = NEEDS_OUTPUT
+            break
+        time = time_at(rows, place)
+        if change < changes:
+            time = min(time, time_at(news, change))
+        first, is_old = size, False
+        if due <= time:
+            time = due
+            handle = due_effects(lane, word, arms, np.int64(time) + base)
+            if rows.ndim == 1:
+                handle = fired_id(handle, fired_words, machine.fired_ids, machine.counts)
+                if handle == NO_ID:
+                    status = NEEDS_IDS
+                    break
+            put_row(tail, size, time, handle, ZERO)
+            put_tag(tail, tail_tags, size, ZERO)
+            size += ONE
+        moment = np.int64(time) + base
+        old_fired, old_next = ZERO, old_state
+        while place < last and time_at(rows, place) == time:
+            fired = fired_word(rows, fired_words, fired_at(rows, place))
+            old_fired |= fired
+            old_next, is_old = state_at(rows, place), True
+            if (fired & dues) == ZERO:
+                copy_row(rows, place, tail, size)
+                put_tag(tail, tail_tags, size, tag_at(rows, tags, place))
+                size += ONE
+            place += ONE
+        change, size, missing = take_news(
+            news, news_tags, change, changes, time, tail, tail_tags, first, size
+        )
+        progress[UNMATCHED] += missing
+        fired = fired_together(tail, fired_words, first, size)
+        new_signals, old_signals = ZERO, ZERO
+        is_same = state == old_state and fired == old_fired and allowed == old_allowed
+        after, old_after = word, old_word
+        if size > first:
+            handle = fired
+            if rows.ndim == 1:
+                handle = fired_id(fired, fired_words, machine.fired_ids, machine.counts)
+                if handle == NO_ID:
+                    status = NEEDS_IDS
+                    break
+            line = transition_line(
+                rows, lane, state_words, machine.state_ids, fired_words, machine.counts, memo,
+                state, handle, allowed,
+            )  # fmt: skip
+            flags, new = memo[line + KEY] & FLAGS, memo[line + NEXT]
+            if rows.ndim == 1 and new == NO_ID:
+                status = NEEDS_IDS
+                break
+            progress[WALKED] += 1
+            after = state_word(rows, state_words, new)
+            if flags & HAS_TIMERS:
+                note_arms(lane, memo[line + ARMS], arms, NEW_LINE, moment)
+                due = next_due(lane, after, arms, NEW_LINE, base)
+                if is_same:
+                    note_arms(lane, memo[line + ARMS], arms, OLD_LINE, moment)
+            if not is_same:
+                new_signals = memo[line + SIGNALS]
+                progress[CONFLICTS] += np.int64(flags >> CONFLICT_SHIFT)
+            state = new
+            for row in range(first, size):
+                put_state(tail, row, state)
+        if is_old:
+            if not is_same:
+                handle = old_fired
+                if rows.ndim == 1:
+                    handle = fired_id(old_fired, fired_words, machine.fired_ids, machine.counts)
+                    if handle == NO_ID:
+                        status = NEEDS_IDS
+                        break
+                line = transition_line(
+                    rows, lane, state_words, machine.state_ids, fired_words, machine.counts,
+                    memo, old_state, handle, old_allowed,
+                )  # fmt: skip
+                flags = memo[line + KEY] & FLAGS
+                if flags & HAS_TIMERS:
+                    note_arms(lane, memo[line + ARMS], arms, OLD_LINE, moment)
+                old_signals = memo[line + SIGNALS]
+                progress[CONFLICTS] -= np.int64(flags >> CONFLICT_SHIFT)
+            old_after = state_word(rows, state_words, old_next)
+            old_state = old_next
+        if ((word ^ after) | (old_word ^ old_after)) & reported:
+            written = compare_edges(
+                log, state_words, old_word, old_after, word, after, reported, starts, head,
+                begin, key, moment + tick, base, tick, output, written,
+            )  # fmt: skip
+        if new_signals != old_signals:
+            written = emit_signals(
+                output, written, new_signals & ~old_signals, IS_COME, key, moment
+            )
+            written = emit_signals(
+                output, written, old_signals & ~new_signals, IS_GONE, key, moment
+            )
+        word, old_word = after, old_after
+        if state == old_state and allowed == old_allowed and timers_agree(lane, word, arms):
+            agree = True
+            break
+    return change, place, size, state, old_state, written, agree, status
+
+
+@part
+def sorted_news(pending: Words, pending_tags: Tags, low: Word, high: Word, scratch: Scratch) -> int:
+    """Have the changes of a key in order; see `sort_rows`. Those with tags are written."""
+    if high - low <= ONE:
+        return AS_THEY_ARE
+    if pending.ndim == 1:  # noqa: SIM102
+        if len(pending_tags) > 0:
+            count = high - low
+            number_rows(pending, low, high, scratch.tail)
+            place = sort_rows(scratch.tail, ZERO, count, scratch.news, scratch.spare, scratch.runs)
+            if place == AS_THEY_ARE:
+                return AS_THEY_ARE
+            numbered = scratch.spare if place == IN_SPARE else scratch.news
+            news = scratch.news if place == IN_SPARE else scratch.spare
+            gather_rows(pending, pending_tags, low, count, numbered, news, scratch.news_tags)
+            return IN_NEWS if place == IN_SPARE else IN_SPARE
+    return sort_rows(pending, low, high, scratch.news, scratch.spare, scratch.runs)

@@ -1,0 +1,379 @@
+"""Which definitions of a stage fit the sweep: lanes, lists, and the reasons why others do not.
+
+A definition goes with the sweep only if all that it reads does, or is input. So the search begins
+with all definitions of a stage, and starts again without those for which a reason was found, until
+none is left to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from cernis.check.checker import Checked
+from cernis.check.model import Changes, Event, FluentKind, Pair, Relation
+from cernis.knowledge import Knowledge
+from cernis.plan.logical import Definition, Match, Stage, parts_of
+from cernis.plan.sweep.definition_rows import DefinitionRows, PointDefinition, span_of
+from cernis.plan.sweep.fact_values import KnownFacts
+from cernis.plan.sweep.grounded_values import GroundedValues
+from cernis.plan.sweep.lane_blocks import (
+    Block,
+    change_block,
+    derived_block,
+    event_blocks,
+    fluent_blocks,
+    in_order,
+    signal_block,
+)
+from cernis.plan.sweep.lane_builder import (
+    LaneBuilder,
+    LaneSettings,
+    parts_apart,
+    without_alone_signals,
+)
+from cernis.plan.sweep.lane_rules import BodyTranslator
+from cernis.plan.sweep.lanes import Lane, ListProgram, SweepPlan, SweepWay, Verdict
+from cernis.plan.sweep.list_programs import ListPlanner, Readable, ReadableRelation
+from cernis.plan.sweep.rule_bodies import ConjunctiveBody
+from cernis.plan.sweep.static_formulas import StaticDefinition, StaticPair
+from cernis.plan.sweep.unfit import NotCausalError, NotSweptError
+from cernis.plan.sweep.unrolled import Instance, KnownInstances
+from cernis.source import NOWHERE, Span
+
+_MOST_ROUNDS = 64
+"""So often are instances looked for that others give rise to."""
+
+
+def sweep_plans(
+    stages: tuple[Stage, ...], checked: Checked, knowledge: Knowledge
+) -> tuple[SweepPlan, ...]:
+    """What of each stage goes with the sweep."""
+    search = SweepSearch(stages, checked, knowledge)
+    return tuple(search.plan(stage) for stage in stages)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """Why a definition stays with columns, and where that is written."""
+
+    text: str
+    span: Span
+
+
+class SweepSearch:
+    """Plans the stages of a program, each for itself."""
+
+    def __init__(self, stages: tuple[Stage, ...], checked: Checked, knowledge: Knowledge) -> None:
+        self._checked = checked
+        self._facts = KnownFacts(knowledge)
+        self._grounded = GroundedValues(knowledge, checked.modes, self._facts)
+        self._defined = {
+            relation: stage.number for stage in stages for stratum in stage.strata
+            for relation in stratum.relations
+        }  # fmt: skip
+        self._asking = _asking(stages)
+        self.bodies: dict[int, list[ConjunctiveBody]] = {}
+        """By the identity of a rule: what it is written out to."""
+        self._reads: dict[int, list[Pair | Event]] = {}
+        """By the identity of a definition."""
+        self._swept: dict[Relation, tuple[Stage, dict[Instance, None]]] = {}
+        """What earlier stages have in the sweep, with its instances."""
+
+    def plan(self, stage: Stage) -> SweepPlan:
+        """What of a stage goes with the sweep."""
+        definitions = [d for stratum in stage.strata for d in stratum.definitions]
+        reasons = dict(self._unfit_at_once(stage, definitions))
+        lists: set[Relation] = set()
+        while True:
+            candidates = {d.relation: d for d in definitions if d.relation not in reasons}
+            attempt = _Attempt(self, stage, candidates, frozenset(lists & candidates.keys()))
+            if attempt.run():
+                break
+            reasons.update(attempt.reasons)
+            lists |= attempt.new_lists
+        self._swept |= {relation: (stage, attempt.known.of[relation]) for relation in candidates
+                        if relation in attempt.known.of}  # fmt: skip
+        ways = _ways(attempt)
+        distinct = {definition.relation: definition for definition in definitions}
+        verdicts = [_verdict(definition, reasons, ways) for definition in distinct.values()]
+        return SweepPlan(stage.number, tuple(attempt.lanes), tuple(attempt.lists), tuple(verdicts))
+
+    def _unfit_at_once(
+        self, stage: Stage, definitions: list[Definition]
+    ) -> Iterator[tuple[Relation, _Reason]]:
+        seen: set[Relation] = set()
+        for definition in definitions:
+            relation, span = definition.relation, span_of(definition)
+            if stage.linked_by is not None:
+                yield relation, _Reason("has no key: what it reads meets over links", span)
+            elif any(isinstance(rule, Match) for rule in definition.rules):
+                yield relation, _Reason("is an event pattern", span)
+            elif relation in seen or relation not in dict(stage.keys):
+                yield relation, _Reason("has values of several kinds", span)
+            seen.add(relation)
+
+    # -- what an attempt asks ---------------------------------------------------------------
+
+    def records(self, keys: Mapping[Relation, tuple[int, ...]]) -> frozenset[Relation]:
+        """The input events that carry the key."""
+        events = self._checked.catalogue.events
+        return frozenset(r for r in keys if r in events and r not in self._defined)
+
+    def is_asked(self, relation: Relation, initiates: bool) -> bool:
+        """Do rules ask for initiations, or for terminations, of a fluent?"""
+        return (relation, initiates) in self._asking
+
+    def asked_from(self, relation: Relation) -> Iterator[Relation]:
+        """The definitions whose rules ask for initiations or terminations of a fluent."""
+        for initiates in (True, False):
+            yield from self._asking.get((relation, initiates), ())
+
+    def read_by(self, definition: Definition) -> list[Pair | Event]:
+        """What the rules of a definition mention, once for each relation but its own."""
+        if id(definition) not in self._reads:
+            parts = [p for p in parts_of(definition.rules) if isinstance(p, Pair | Event)]
+            first: dict[Relation, Pair | Event] = {}
+            for part in parts:
+                first.setdefault(part.relation, part)
+            first.pop(definition.relation, None)
+            self._reads[id(definition)] = list(first.values())
+        return self._reads[id(definition)]
+
+    def settings(self, stage: Stage) -> LaneSettings:
+        """What all lanes of a stage share."""
+        program = self._checked.definitions.settings
+        return LaneSettings(stage.key, dict(stage.keys), program.ties, program.tick)
+
+    @property
+    def facts(self) -> KnownFacts:
+        """What planning may ask of background knowledge."""
+        return self._facts
+
+    @property
+    def grounded(self) -> GroundedValues:
+        """What groundings say about values."""
+        return self._grounded
+
+    def earlier_instances(self) -> dict[Relation, dict[Instance, None]]:
+        """The instances of what earlier stages have in the sweep."""
+        return {relation: instances for relation, (_, instances) in self._swept.items()}
+
+    def readable(self, stage: Stage, candidates: Collection[Relation]) -> Readable:
+        """Says how lists of a stage can read other relations."""
+        keys, fluents = dict(stage.keys), self._checked.catalogue.fluents
+
+        def how(relation: Relation) -> ReadableRelation | None:
+            if relation in candidates:
+                return ReadableRelation(stage.number, keys[relation])
+            if relation in self._swept:
+                home = self._swept[relation][0]
+                return ReadableRelation(home.number, dict(home.keys)[relation])
+            if relation in fluents and relation not in self._defined:
+                return ReadableRelation(None, keys.get(relation))
+            return None
+
+        return how
+
+    def way_of_reading(self, relation: Relation, stage: Stage) -> str:
+        """What a relation is that a lane or list cannot read, in words."""
+        if relation in self._swept and self._defined[relation] != stage.number:
+            return f"reads {relation}, which has another key"
+        if relation in self._defined:
+            return f"reads {relation}, which stays with columns"
+        if relation in self._checked.catalogue.fluents:
+            return f"reads {relation}, whose intervals are input"
+        return f"reads {relation}, which does not carry the key"
+
+
+def _asking(stages: tuple[Stage, ...]) -> dict[tuple[Relation, bool], dict[Relation, None]]:
+    """Which definitions ask for initiations, or terminations, of a fluent."""
+    askers: dict[tuple[Relation, bool], dict[Relation, None]] = {}
+    for stage in stages:
+        for definition in (d for stratum in stage.strata for d in stratum.definitions):
+            for part in parts_of(definition.rules):
+                if isinstance(part, Changes):
+                    change = (part.pair.relation, part.initiates)
+                    askers.setdefault(change, {})[definition.relation] = None
+    return askers
+
+
+def _ways(attempt: _Attempt) -> dict[Relation, SweepWay]:
+    linked = {
+        program.definition: SweepWay.LINKED if program.links else SweepWay.LIST
+        for program in attempt.lists
+    }
+    return {**dict.fromkeys(attempt.candidates, SweepWay.LANE), **linked}
+
+
+def _verdict(
+    definition: Definition, reasons: Mapping[Relation, _Reason],
+    ways: Mapping[Relation, SweepWay],
+) -> Verdict:  # fmt: skip
+    reason = reasons.get(definition.relation)
+    if reason is None:
+        return Verdict(definition.relation, ways[definition.relation], "", span_of(definition))
+    return Verdict(definition.relation, SweepWay.COLUMNS, reason.text, reason.span)
+
+
+class _Attempt:
+    """One try to plan some definitions together, of which some are lists."""
+
+    def __init__(
+        self, search: SweepSearch, stage: Stage, candidates: dict[Relation, Definition],
+        of_lists: frozenset[Relation],
+    ) -> None:  # fmt: skip
+        self.candidates = candidates
+        self.reasons: dict[Relation, _Reason] = {}
+        """Why definitions do not fit."""
+        self.new_lists: set[Relation] = set()
+        """Definitions that turned out to need lists."""
+        self.lanes: list[Lane] = []
+        self.lists: list[ListProgram] = []
+        self._search, self._stage, self._of_lists = search, stage, of_lists
+        self._readable = search.readable(stage, candidates)
+        keys = dict(stage.keys)
+        self.known = KnownInstances(keys, search.earlier_instances())
+        records = search.records(keys)
+        self._translator = BodyTranslator(keys, records, self.known, search.facts, search.bodies)
+
+    def run(self) -> bool:
+        """Plan all; if it is not done, something is not to be tried again as it was."""
+        self._look_at_reads()
+        planners = {} if self._is_refuted else self._planners()
+        if not self._is_refuted:
+            self._find_instances(planners)
+        if not self._is_refuted:
+            self._assemble(planners)
+        return not self._is_refuted
+
+    @property
+    def _is_refuted(self) -> bool:
+        return bool(self.reasons or self.new_lists)
+
+    def _note(self, relation: Relation, error: NotSweptError) -> None:
+        definition = self.candidates[relation]
+        is_static = definition.kind == FluentKind.STATIC
+        if isinstance(error, NotCausalError) and is_static and relation not in self._of_lists:
+            self.new_lists.add(relation)
+            return
+        span = error.span if error.span != NOWHERE else span_of(definition)
+        self.reasons.setdefault(relation, _Reason(error.reason, span))
+
+    # -- what definitions read --------------------------------------------------------------
+
+    def _look_at_reads(self) -> None:
+        """Definitions come after those they read, so one pass finds nearly all reasons."""
+        for relation, definition in self.candidates.items():
+            for part in self._search.read_by(definition):
+                if relation not in self._of_lists:
+                    self._look_at(relation, part)
+                elif part.relation in self.reasons or self._readable(part.relation) is None:
+                    reason = self._search.way_of_reading(part.relation, self._stage)
+                    self._note(relation, NotSweptError(reason, part.span))
+            askers = self._search.asked_from(relation)
+            for asker in (each for each in askers if each not in self.candidates):
+                reason = f"{asker} asks for its changes and stays with columns"
+                self._note(relation, NotSweptError(reason))
+
+    def _look_at(self, relation: Relation, part: Pair | Event) -> None:
+        """A lane reads lanes and records; what reads anything else may be a list."""
+        if part.relation in self._of_lists:
+            reason = f"reads {part.relation}, which is a list"
+            self._note(relation, NotCausalError(reason, part.span))
+        elif part.relation in self.reasons or not self._is_known(part.relation):
+            reason = self._search.way_of_reading(part.relation, self._stage)
+            self._note(relation, NotCausalError(reason, part.span))
+
+    def _is_known(self, relation: Relation) -> bool:
+        return relation in self.candidates or relation in self._translator.records
+
+    def _planners(self) -> dict[Relation, PointDefinition | StaticDefinition]:
+        planners: dict[Relation, PointDefinition | StaticDefinition] = {}
+        search, translator = self._search, self._translator
+        for relation, definition in self.candidates.items():
+            if definition.kind == FluentKind.STATIC:
+                planners[relation] = StaticDefinition(
+                    definition, translator, search.grounded,
+                    (*self.candidates, *search.earlier_instances()),
+                )  # fmt: skip
+            else:
+                planners[relation] = PointDefinition(
+                    definition, translator, search.grounded, search.is_asked(relation, False),
+                    search.is_asked(relation, True),
+                )  # fmt: skip
+        return planners
+
+    def _find_instances(
+        self, planners: Mapping[Relation, PointDefinition | StaticDefinition]
+    ) -> None:
+        for _ in range(_MOST_ROUNDS):
+            is_new = False
+            for relation, planner in planners.items():
+                try:
+                    for instance in list(planner.instances()):
+                        is_new |= self.known.add(instance)
+                except NotSweptError as error:
+                    self._note(relation, error)
+            if self._is_refuted or not is_new:
+                return
+        raise AssertionError("instances are few and do not end")
+
+    # -- lanes and lists --------------------------------------------------------------------
+
+    def _assemble(self, planners: Mapping[Relation, PointDefinition | StaticDefinition]) -> None:
+        rows: dict[Relation, DefinitionRows] = {}
+        statics: dict[Instance, StaticPair] = {}
+        for relation, planner in planners.items():
+            try:
+                if isinstance(planner, PointDefinition):
+                    rows[relation] = planner.rows()
+                elif relation in self._of_lists:
+                    key, number = self._stage.key, self._stage.number
+                    self.lists.append(ListPlanner(planner, key, number, self._readable).program())
+                else:
+                    statics.update({pair.instance: pair for pair in planner.pairs()})
+            except NotSweptError as error:
+                self._note(relation, error)
+        if not self._is_refuted:
+            self._build(rows, statics)
+
+    def _build(
+        self, rows: dict[Relation, DefinitionRows], statics: dict[Instance, StaticPair]
+    ) -> None:
+        blocks = without_alone_signals(list(_blocks(rows, statics, self._translator)))
+        ordered, cyclic = in_order(blocks)
+        for relation in {block.relation for block in cyclic if block.relation is not None}:
+            error = NotSweptError("decides a point by what it decides at that very point")
+            self._note(relation, error)
+        if self._is_refuted:
+            return
+        groundings = {pair.instance.relation: pair.groundings for pair in statics.values()}
+        builder = LaneBuilder(self._search.settings(self._stage), rows, groundings)
+        for part in parts_apart(ordered):
+            left_out = builder.too_much(part)
+            for relation in left_out:
+                self._note(relation, NotSweptError("needs more bits than a word has"))
+            if not left_out:
+                self.lanes.append(builder.lane(part))
+
+
+def _blocks(
+    rows: Mapping[Relation, DefinitionRows], statics: Mapping[Instance, StaticPair],
+    translator: BodyTranslator,
+) -> Iterator[Block]:  # fmt: skip
+    known = translator.known.of
+    for relation, each in rows.items():
+        instances = known.get(relation, {})
+        is_event = all(instance.value is None for instance in instances) and instances
+        if is_event:
+            yield from event_blocks(each, instances)
+        else:
+            yield from fluent_blocks(each, instances)
+    for pair in statics.values():
+        yield derived_block(pair)
+    for bit, bodies in translator.signals.items():
+        yield signal_block(None, bit, bodies)
+    for bit in translator.changes_asked:
+        assert bit.relation is not None
+        yield change_block(bit, rows[bit.relation])

@@ -1,0 +1,221 @@
+"""Lanes of the blocks of a stage: what belongs together, and which number each bit gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from cernis.check.model import Grounding, Relation
+from cernis.knowledge.digraphs import DisjointSets
+from cernis.plan.sweep.definition_rows import DefinitionRows
+from cernis.plan.sweep.lane_blocks import Block, DraftRow, armed_bit, due_bit
+from cernis.plan.sweep.lane_rules import pair_bit
+from cernis.plan.sweep.lanes import (
+    MOST_BITS,
+    FiredBit,
+    FiredKind,
+    Lane,
+    LaneDelay,
+    LaneGrounding,
+    LaneRow,
+    StateBit,
+    StateKind,
+)
+
+_FEW_BITS = 8
+"""Lanes that do not read each other may be one if they have no more bits of state together."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneSettings:
+    """What all lanes of a stage share."""
+
+    key: tuple[str, ...]
+    keys: Mapping[Relation, tuple[int, ...]]
+    ties: str
+    tick: int
+
+
+def alone_signals(blocks: list[Block]) -> dict[FiredBit, FiredBit]:
+    """Signals of changes that are nothing but another fired bit: that one stands for them."""
+    same: dict[FiredBit, FiredBit] = {}
+    for block in blocks:
+        if len(block.rows) != 1 or not block.rows[0].signal:
+            continue
+        (signal,), body = block.rows[0].signal, block.rows[0].body
+        conditions = (body.all, body.none, body.starts, body.ends, body.pos, body.neg)
+        if signal.word != "event" and len(body.any) == 1 and not any(conditions):
+            same[signal] = next(iter(body.any))
+    return {signal: _followed(bit, same) for signal, bit in same.items()}
+
+
+def _followed(bit: FiredBit, same: Mapping[FiredBit, FiredBit]) -> FiredBit:
+    while bit in same:
+        bit = same[bit]
+    return bit
+
+
+def without_alone_signals(blocks: list[Block]) -> list[Block]:
+    """The blocks with such signals replaced, without those whose signal no row sends."""
+    same = alone_signals(blocks)
+    return [
+        _renamed(block, same) for block in blocks if block.rows and not block.sets & same.keys()
+    ]
+
+
+def _renamed(block: Block, same: Mapping[FiredBit, FiredBit]) -> Block:
+    rows = tuple(
+        replace(
+            row,
+            body=replace(
+                row.body,
+                any=frozenset(same.get(bit, bit) for bit in row.body.any),
+                all=frozenset(same.get(bit, bit) for bit in row.body.all),
+                none=frozenset(same.get(bit, bit) for bit in row.body.none),
+            ),
+        )
+        for row in block.rows
+    )
+    return replace(block, rows=rows)
+
+
+def parts_apart(blocks: list[Block]) -> list[list[Block]]:
+    """Blocks that read each other or are of one definition together, others apart.
+
+    Small parts that read a common event are joined.
+    """
+    parts: DisjointSets[object] = DisjointSets()
+    for number, block in enumerate(blocks):
+        for mark in _marks(block):
+            parts.follow(parts.find(mark), parts.find(number))
+    members: dict[object, list[Block]] = {}
+    for number, block in enumerate(blocks):
+        members.setdefault(parts.find(number), []).append(block)
+    return _joined(list(members.values()))
+
+
+def _marks(block: Block) -> set[object]:
+    """What two blocks of one lane share."""
+    marks: set[object] = {*block.sets, *([block.relation] if block.relation else [])}
+    marks |= {bit for bit in block.state if bit.kind is StateKind.PAIR}
+    marks |= {bit for bit in block.fired if bit.kind is FiredKind.SIGNAL}
+    return marks | {bit.relation for bit in block.fired if bit.kind is FiredKind.DUE}
+
+
+def _joined(parts: list[list[Block]]) -> list[list[Block]]:
+    """Small parts joined if they read a common event: then their keys are values of one kind."""
+    joined: list[list[Block]] = []
+    for part in parts:
+        is_small = bool(joined) and _size(joined[-1]) + _size(part) <= _FEW_BITS
+        if is_small and _events(joined[-1]) & _events(part):
+            joined[-1] = [*joined[-1], *part]
+        else:
+            joined.append(part)
+    return joined
+
+
+def _events(part: list[Block]) -> set[Relation | None]:
+    fired = (bit for block in part for bit in block.fired)
+    return {bit.relation for bit in fired if bit.kind is FiredKind.RECORD}
+
+
+def _size(part: list[Block]) -> int:
+    return len({bit for block in part for bit in block.state})
+
+
+@dataclass(slots=True)
+class LaneBuilder:
+    """Makes a lane of some blocks."""
+
+    settings: LaneSettings
+    rows: Mapping[Relation, DefinitionRows]
+    groundings: Mapping[Relation, tuple[Grounding, ...]]
+    """Those of statically determined fluents."""
+
+    def lane(self, blocks: Sequence[Block]) -> Lane:
+        """The lane, if it has no more bits and blocks than a word."""
+        relations = dict.fromkeys(b.relation for b in blocks if b.relation is not None)
+        drafts = [self.rows[r] for r in relations if r in self.rows]
+        delays = {delay.source: delay for each in drafts for delay in each.delays}
+        armed = map(armed_bit, delays)
+        state = tuple(dict.fromkeys([*(b for block in blocks for b in block.state), *armed]))
+        fired = tuple(dict.fromkeys(bit for block in blocks for bit in block.fired))
+        numbers = _BitNumbers(state, fired)
+        lane_rows = [numbers.row(row) for block in blocks for row in block.rows]
+        first_row = [0]
+        for block in blocks:
+            first_row.append(first_row[-1] + len(block.rows))
+        events = [bit.relation for bit in fired if bit.kind is FiredKind.RECORD]
+        read = dict.fromkeys([*relations, *(event for event in events if event is not None)])
+        return Lane(
+            self.settings.key,
+            tuple((r, self.settings.keys[r]) for r in read),
+            tuple(relations), state, fired, tuple(lane_rows), tuple(first_row),
+            tuple(
+                LaneDelay(
+                    numbers.state[pair_bit(source)], delay.delay, numbers.fired[due_bit(source)],
+                    numbers.state[armed_bit(source)], delay.postponable, delay.until_due,
+                    delay.follows_initial, delay.span,
+                )
+                for source, delay in delays.items()
+            ),
+            sum(1 << at for at, bit in enumerate(state) if bit.kind is StateKind.PAIR),
+            sum(1 << at for at, bit in enumerate(fired) if bit.word == "event"),
+            tuple(self._groundings(state)),
+            tuple(
+                replace(initial, bit=numbers.state[pair_bit(instance)])
+                for each in drafts for instance, initial in each.initials
+            ),
+            self.settings.ties, self.settings.tick,
+        )  # fmt: skip
+
+    def too_much(self, blocks: Sequence[Block]) -> list[Relation]:
+        """The definitions from which on some blocks, in their order, no longer fit a word."""
+        state: set[StateBit] = set()
+        fired: set[FiredBit] = set()
+        left_out: dict[Relation, None] = {}
+        for number, block in enumerate(blocks):
+            state.update(block.state)
+            fired.update(block.fired)
+            known = self.rows.get(block.relation) if block.relation is not None else None
+            state.update(armed_bit(delay.source) for delay in (known.delays if known else ()))
+            if max(len(state), len(fired), number + 1) > MOST_BITS and block.relation is not None:
+                left_out[block.relation] = None
+        return list(left_out)
+
+    def _groundings(self, state: Sequence[StateBit]) -> Iterable[LaneGrounding]:
+        for number, bit in enumerate(state):
+            if bit.kind is not StateKind.PAIR or bit.relation is None:
+                continue
+            known = self.rows.get(bit.relation)
+            groundings = known.groundings if known else self.groundings.get(bit.relation, ())
+            if groundings:
+                yield LaneGrounding(number, groundings)
+
+
+class _BitNumbers:
+    """The number of each bit."""
+
+    def __init__(self, state: Sequence[StateBit], fired: Sequence[FiredBit]) -> None:
+        self.state = {bit: number for number, bit in enumerate(state)}
+        self.fired = {bit: number for number, bit in enumerate(fired)}
+
+    def row(self, draft: DraftRow) -> LaneRow:
+        body, state, fired = draft.body, self.state, self.fired
+        return LaneRow(
+            draft.op, _mask(body.any, fired), _mask(body.all, fired), _mask(body.none, fired),
+            _mask(body.starts, state), _mask(body.ends, state), _mask(body.pos, state),
+            _mask(body.neg, state), _mask(draft.init, state), _mask(draft.term, state),
+            _mask(draft.signal, fired), draft.span,
+        )  # fmt: skip
+
+
+B = TypeVar("B")
+
+
+def _mask(bits: Iterable[B], numbers: Mapping[B, int]) -> int:
+    mask = 0
+    for bit in bits:
+        mask |= 1 << numbers[bit]
+    return mask

@@ -1,0 +1,405 @@
+"""What a walk in time needs to know of a stage: lanes of bits, programs over lists, verdicts.
+
+A *lane* is a set of definitions of one key that share a word of state. Records are turned into
+fired bits when they are taken in; at each point the rows of the lane say what the fired bits and
+the state before the point make of the state. Masks are Python's whole numbers: bit `n` of a mask of
+state is `lane.state[n]`, bit `n` of a mask of what fires is `lane.fired[n]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from functools import cached_property
+
+from cernis.check.model import Grounding, Pair, Relation
+from cernis.plan.logical import Filter, InitialPoints, PointOperator
+from cernis.source import NOWHERE, Span
+from cernis.syntax.tree import Compound, Term, Variable
+
+Steps = tuple[PointOperator, ...]
+Arguments = tuple[Term | None, ...]
+"""The arguments of an instance: None at the positions of the key, constants elsewhere."""
+
+MOST_BITS = 64
+"""How many bits of state, fired bits and blocks a lane can have."""
+
+
+# -- bits ------------------------------------------------------------------------------------
+
+
+class StateKind(StrEnum):
+    """What a bit of the state stands for."""
+
+    PAIR = "pair"
+    FACT = "fact"
+    ARMED = "armed"
+
+
+@dataclass(frozen=True, slots=True)
+class StateBit:
+    """A fluent-value pair of the key, a fact about the key, or a delay that is running.
+
+    A fact is true of a key if something comes out of `steps` for a row with the values of the key
+    under the names `variables`; it is decided when the key is first met.
+    """
+
+    kind: StateKind
+    relation: Relation | None = None
+    arguments: Arguments = ()
+    value: Term | None = None
+    variables: tuple[str, ...] = ()
+    steps: Steps = ()
+
+
+class FiredKind(StrEnum):
+    """What sets a fired bit: a record, a delayed effect that is due, or an earlier row."""
+
+    RECORD = "record"
+    DUE = "due"
+    SIGNAL = "signal"
+
+
+@dataclass(frozen=True, slots=True)
+class FiredBit:
+    """What may happen to a key at a point.
+
+    A bit of kind RECORD is set by each record of the event `relation` out of which something comes
+    by `steps`, which begin with a scan of that event, if the variables in `values` have those
+    values in a row that comes out. The key of the record is in the lane's `keys`. Bits that differ
+    in nothing but `values` have equal steps.
+
+    A bit of kind DUE is set when a delayed effect of the pair is due. A bit of kind SIGNAL is set
+    by rows: `word` says whether it is a derived "event" (with `arguments`), the "initiation" or
+    "termination" of a pair, or a condition of a "rule".
+    """
+
+    kind: FiredKind
+    relation: Relation | None = None
+    arguments: Arguments = ()
+    value: Term | None = None
+    steps: Steps = ()
+    values: tuple[tuple[str, Term], ...] = ()
+    word: str = ""
+
+    @property
+    def all_steps(self) -> Steps:
+        """The steps, and then a comparison for each of the values."""
+        same = (Compound("==", (Variable(name), term)) for name, term in self.values)
+        return (*self.steps, *map(Filter, same))
+
+
+# -- rows ------------------------------------------------------------------------------------
+
+
+class LaneOp(IntEnum):
+    """What a row does."""
+
+    RULE = 0
+    COMMIT = 1
+    TERM = 2
+    DERIVE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRow:
+    """One row of a lane's program.
+
+    A RULE applies if some bit of `any` is fired, or some bit of `starts` has begun at this point,
+    or some bit of `ends` has ended (if it has none of the three, `all` triggers it); if moreover
+    all bits of `all` and none of `none` are fired, and all bits of `pos` and none of `neg` held
+    before the point. Then it adds `init` and `term` to what is initiated and terminated, and fires
+    `signal`. A COMMIT makes of these what holds after the point for its group of values, `init`,
+    and forgets them. A TERM is true if all bits of `pos` and none of `neg` hold AFTER the point; a
+    DERIVE sets its bit, `init`, if a term of its block was true, and clears it otherwise.
+    """
+
+    op: LaneOp
+    any: int = 0
+    all: int = 0
+    none: int = 0
+    starts: int = 0
+    ends: int = 0
+    pos: int = 0
+    neg: int = 0
+    init: int = 0
+    term: int = 0
+    signal: int = 0
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def masks(self) -> tuple[int, ...]:
+        """The eleven numbers of the row: what it does, then its masks."""
+        return (
+            int(self.op), self.any, self.all, self.none, self.starts, self.ends, self.pos,
+            self.neg, self.init, self.term, self.signal,
+        )  # fmt: skip
+
+    @property
+    def triggers(self) -> tuple[int, int]:
+        """The fired bits, and the bits of state that change, without which it does nothing."""
+        if self.op is LaneOp.TERM:
+            return 0, self.pos | self.neg
+        changed = self.starts | self.ends
+        return self.any if self.any or changed else self.all, changed
+
+
+@dataclass(frozen=True, slots=True)
+class LaneDelay:
+    """A delayed effect of the pair `source`: so long after its initiation, `due` is fired.
+
+    Bits are given by number. `armed` is the bit of state that says that it is running.
+    """
+
+    source: int
+    delay: int
+    due: int
+    armed: int
+    postponable: bool = False
+    until_due: bool = False
+    """Is the effect dropped if the source is initiated at the very point at which it is due?"""
+    follows_initial: bool = True
+    """Does what holds initially arm it at the start of the run?"""
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+# -- keys ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LaneGrounding:
+    """Which keys have a pair: those for which `groundings` allow the pair of bit `bit`."""
+
+    bit: int
+    groundings: tuple[Grounding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneInitial:
+    """The keys for which a pair holds from the start.
+
+    They are the values that `head` has at the positions of the key in the rows that come out of the
+    steps of `rule`, where the variables in `values` have those values.
+    """
+
+    bit: int
+    rule: InitialPoints
+    values: tuple[tuple[str, Term], ...] = ()
+
+    @property
+    def head(self) -> Pair:
+        """The pair, as the rule has it."""
+        return self.rule.head
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A program of masks for all definitions that share one word of state."""
+
+    key: tuple[str, ...]
+    keys: tuple[tuple[Relation, tuple[int, ...]], ...]
+    """For each event it reads and each relation it defines: the positions of the key."""
+    definitions: tuple[Relation, ...]
+    state: tuple[StateBit, ...]
+    fired: tuple[FiredBit, ...]
+    rows: tuple[LaneRow, ...]
+    first_row: tuple[int, ...]
+    """Where each block begins, and where the last one ends."""
+    delays: tuple[LaneDelay, ...] = ()
+    reported: int = 0
+    """The bits of state that are pairs of definitions."""
+    reported_signals: int = 0
+    """The fired bits that are derived events."""
+    groundings: tuple[LaneGrounding, ...] = ()
+    """Pairs without any are allowed for all keys."""
+    initials: tuple[LaneInitial, ...] = ()
+    """What holds from the start; bits that rows derive are worked out from it."""
+    ties: str = "break"
+    tick: int = 1
+
+    @property
+    def blocks(self) -> Iterator[tuple[LaneRow, ...]]:
+        """The rows of each block."""
+        for first, end in zip(self.first_row, self.first_row[1:], strict=False):
+            yield self.rows[first:end]
+
+    @cached_property
+    def touch_fired(self) -> tuple[int, ...]:
+        """For each fired bit: the blocks that do nothing without it or another of their bits."""
+        return self._touched(0)
+
+    @cached_property
+    def touch_state(self) -> tuple[int, ...]:
+        """For each bit of state: the blocks in which its change at the point counts."""
+        return self._touched(1)
+
+    def _touched(self, place: int) -> tuple[int, ...]:
+        blocks = [0] * MOST_BITS
+        for number, block in enumerate(self.blocks):
+            mask = 0
+            for row in block:
+                mask |= row.triggers[place]
+            for bit in bits_of(mask):
+                blocks[bit] |= 1 << number
+        return tuple(blocks)
+
+    @property
+    def events(self) -> tuple[Relation, ...]:
+        """The events whose records it reads."""
+        records = [bit.relation for bit in self.fired if bit.kind is FiredKind.RECORD]
+        return tuple(dict.fromkeys(relation for relation in records if relation is not None))
+
+    def positions(self, relation: Relation) -> tuple[int, ...]:
+        """The positions of the key among the arguments of a relation."""
+        return dict(self.keys)[relation]
+
+
+def bits_of(mask: int) -> Iterator[int]:
+    """The numbers of the bits that are set, the lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
+
+
+# -- lists -----------------------------------------------------------------------------------
+
+
+class ListOp(IntEnum):
+    """What a row of a program over lists does."""
+
+    UNION = 0
+    INTERSECT = 1
+    SUBTRACT = 2
+    COMPLEMENT = 3
+    LONGER = 4
+    SHORTER = 5
+    REQUIRE = 6
+    REQUIRE_EMPTY = 7
+    CONDITION = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ListLink:
+    """Where another key is found: the values at these positions of the program's key.
+
+    `stage` is the stage whose lanes or lists have that key; None if the intervals are input.
+    """
+
+    stage: int | None
+    positions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListSource:
+    """A list that a program begins with: the intervals of a pair, or those given as input.
+
+    `positions` are the arguments of the relation that are its key, in the order of the program's
+    key, or of the key that the link number `link` gives; without a link it is the program's.
+    """
+
+    slot: int
+    relation: Relation
+    arguments: Arguments
+    value: Term
+    positions: tuple[int, ...]
+    link: int | None = None
+    is_input: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """List `to` becomes what the operation makes of the lists `source` and `other`.
+
+    LONGER and SHORTER have their limit in `parameter`. REQUIRE makes the list empty if `other` is
+    empty, REQUIRE_EMPTY if it is not. CONDITION makes it empty for keys that do not meet condition
+    number `parameter` of the program.
+    """
+
+    op: ListOp
+    to: int
+    source: int = 0
+    other: int = 0
+    parameter: int = 0
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOutput:
+    """A pair whose intervals are in a list when the program has run."""
+
+    slot: int
+    relation: Relation
+    arguments: Arguments
+    value: Term
+    groundings: tuple[Grounding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListCondition:
+    """Keys for which something comes out of `steps`, under the names `variables`."""
+
+    variables: tuple[str, ...]
+    steps: Steps
+
+
+@dataclass(frozen=True, slots=True)
+class ListProgram:
+    """The intervals of one definition from lists of intervals of the same key, or of linked ones.
+
+    Programs come in the order in which they read each other; lists are numbered in each by itself.
+    The first are its sources, all others are empty before the first row. Nothing comes out for a
+    key that has none of the sources without a link.
+    """
+
+    definition: Relation
+    key: tuple[str, ...]
+    positions: tuple[int, ...]
+    slots: int
+    sources: tuple[ListSource, ...]
+    rows: tuple[ListRow, ...]
+    outputs: tuple[ListOutput, ...]
+    links: tuple[ListLink, ...] = ()
+    conditions: tuple[ListCondition, ...] = ()
+
+
+# -- the plan --------------------------------------------------------------------------------
+
+
+class SweepWay(StrEnum):
+    """How a definition is evaluated."""
+
+    LANE = "lane"
+    LIST = "list"
+    LINKED = "linked"
+    COLUMNS = "columns"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a definition is evaluated, and why it is not in the sweep if it is not."""
+
+    relation: Relation
+    way: SweepWay
+    reason: str = ""
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What of a stage is evaluated in one walk in time; the rest stays with columns."""
+
+    stage: int
+    lanes: tuple[Lane, ...] = ()
+    lists: tuple[ListProgram, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+
+    @cached_property
+    def ways(self) -> dict[Relation, SweepWay]:
+        """How each definition is evaluated."""
+        return {verdict.relation: verdict.way for verdict in self.verdicts}
+
+    def __bool__(self) -> bool:
+        """Is anything evaluated so?"""
+        return bool(self.lanes or self.lists)
