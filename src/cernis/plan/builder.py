@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
@@ -17,6 +17,7 @@ from cernis.check.model import (
     Condition,
     Definitions,
     DelayedEffect,
+    Event,
     EventRule,
     FluentKind,
     HoldsFor,
@@ -32,10 +33,9 @@ from cernis.check.model import (
 from cernis.check.pattern_checks import consumption_of
 from cernis.errors import Diagnostic, Severity
 from cernis.knowledge import Knowledge
-from cernis.plan.derived import Derived
 from cernis.plan.entity_links import Linker
+from cernis.plan.goal_plans import GoalPlans
 from cernis.plan.held_forms import Forms
-from cernis.plan.key_reads import Home, Link, homes, links
 from cernis.plan.logical import (
     Combine,
     Definition,
@@ -51,9 +51,22 @@ from cernis.plan.logical import (
     RulePlan,
     Stage,
     Stratum,
+    parts_of,
 )
 from cernis.plan.pattern_plans import Patterns
-from cernis.plan.relation_roles import Roles, roles_of
+from cernis.plan.properties.change_units import (
+    UnitPlan,
+    change_units,
+    first_points,
+    may_follow_changes,
+)
+from cernis.plan.properties.definition_diff import fingerprint
+from cernis.plan.properties.domain_retention import are_anchored
+from cernis.plan.properties.growing_predicates import growing
+from cernis.plan.properties.key_reads import Home, Link, homes, links
+from cernis.plan.properties.open_heads import marking_fluents
+from cernis.plan.properties.pattern_needs import PatternNeeds, pattern_needs
+from cernis.plan.properties.relation_roles import Roles, roles_of
 from cernis.plan.rule_plans import Pipeline, entity_names, literals_of
 from cernis.plan.stages import (
     RuleShape,
@@ -63,7 +76,14 @@ from cernis.plan.stages import (
     rules_by_head,
     shapes,
 )
+from cernis.plan.sweep.fits import sweep_plans
+from cernis.plan.sweep.lanes import Lane, SweepPlan
 from cernis.syntax.tree import PatternRule, Term, Variable, variables
+
+if TYPE_CHECKING:
+    from cernis.plan.properties.pointwise import Sliced
+    from cernis.plan.properties.routes import Routes
+    from cernis.plan.properties.uncertain_relations import Uncertainties
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +96,22 @@ class Plan:
     diagnostics: tuple[Diagnostic, ...]
     forms: Forms = field(compare=False, repr=False)
     """The forms of values as far as the program's text shows; runs add those of their input."""
+    is_in_one_stage: bool = False
+    """Have its stages been put together, so that nothing is exchanged between them?"""
 
     def __getstate__(self) -> dict[str, object]:
-        """All but what goes by the identity of parts, which others have in another process."""
-        return {name: own for name, own in self.__dict__.items() if name != "derived"}
+        """The plan without its properties, which each process finds out when it needs them."""
+        return {each.name: self.__dict__[each.name] for each in fields(self)}
 
     @cached_property
-    def derived(self) -> Derived:
-        """What is worked out about parts of the plan when it is first asked for."""
-        return Derived()
+    def goals(self) -> GoalPlans:
+        """How the goals of groundings and effects are answered."""
+        return GoalPlans(self.knowledge, self.checked.modes)
+
+    @cached_property
+    def sweep(self) -> tuple[SweepPlan, ...]:
+        """What of each stage is evaluated in one walk in time."""
+        return sweep_plans(self.stages, self.checked, self.knowledge)
 
     @cached_property
     def links(self) -> Mapping[Relation, tuple[Link, ...]]:
@@ -99,7 +126,138 @@ class Plan:
     @cached_property
     def roles(self) -> Roles:
         """What the rules do with the relations of the program."""
-        return roles_of(self.stages, self.checked.definitions)
+        return roles_of(self.stages, self.checked)
+
+    @cached_property
+    def pattern_needs(self) -> PatternNeeds:
+        """What patterns need of the time before a window."""
+        return pattern_needs(self.stages, self.roles.inputs)
+
+    @cached_property
+    def marking_fluents(self) -> Mapping[Relation, list[Relation]]:
+        """For each event, the simple fluents whose rules mark its happenings."""
+        return marking_fluents(self.stages, self.roles)
+
+    @cached_property
+    def growing(self) -> frozenset[str]:
+        """The names of domains that grow with the input, and of predicates that ask for them."""
+        return growing(self)
+
+    @cached_property
+    def may_forget_members(self) -> bool:
+        """May a session forget members of domains that nothing in the window names?"""
+        return are_anchored(self)
+
+    @cached_property
+    def may_follow_changes(self) -> bool:
+        """Can the program be evaluated from changes, as far as its rules say?"""
+        return may_follow_changes(self)
+
+    @cached_property
+    def change_units(self) -> tuple[tuple[UnitPlan, ...], ...]:
+        """By stage: the strata that are brought up to date together from changes."""
+        return change_units(self)
+
+    @cached_property
+    def first_points(self) -> frozenset[Relation]:
+        """The fluents of which rules ask for the first points of intervals."""
+        return first_points(self.stages)
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Which relation goes where between the tasks of a batch on Spark."""
+        from cernis.plan.properties.routes import find_routes
+
+        return find_routes(self)
+
+    @cached_property
+    def stream_routes(self) -> Routes:
+        """Which relation goes where if nobody knows which entities will be linked."""
+        from cernis.plan.properties.routes import find_routes
+
+        return find_routes(self, by_links=False)
+
+    @cached_property
+    def stage_plans(self) -> Mapping[int, Plan]:
+        """By number of a stage: the plan of that stage only."""
+        return {stage.number: self._only(stage) for stage in self.stages}
+
+    def _only(self, stage: Stage) -> Plan:
+        """The plan of one stage. What other stages ask of it decides whether it is swept."""
+        plan = replace(self, stages=(stage,))
+        plan.__dict__["sweep"] = tuple(own for own in self.sweep if own.stage == stage.number)
+        return plan
+
+    @cached_property
+    def slices(self) -> Mapping[int, Sliced | None]:
+        """By number of a stage: its two parts for slices of time; None if it allows none."""
+        from cernis.plan.properties.pointwise import sliced
+
+        return {number: sliced(self, plan) for number, plan in self.stage_plans.items()}
+
+    @cached_property
+    def uncertainties(self) -> Uncertainties:
+        """Which relations are uncertain, for each choice of uncertain input."""
+        from cernis.plan.properties.uncertain_relations import Uncertainties
+
+        return Uncertainties(self)
+
+    @cached_property
+    def lanes(self) -> tuple[Lane, ...]:
+        """The lanes of all stages."""
+        return tuple(lane for stage in self.sweep for lane in stage.lanes)
+
+    @property
+    def is_swept(self) -> bool:
+        """Are all definitions in lanes?"""
+        swept = {relation for lane in self.lanes for relation in lane.definitions}
+        return swept.issuperset(r for s in self.stages for each in s.strata for r in each.relations)
+
+    @cached_property
+    def reads(self) -> frozenset[Relation]:
+        """The relations that the rules of its strata speak of."""
+        strata = tuple(stratum for stage in self.stages for stratum in stage.strata)
+        return frozenset(
+            part.relation for part in parts_of(strata) if isinstance(part, (Event, Pair))
+        )
+
+    def without(self, relations: frozenset[Relation]) -> Plan:
+        """The plan of all definitions but those of some relations."""
+        if not relations:
+            return self
+        if relations not in self.parts:
+            self.parts[relations] = self._without(relations)
+        return self.parts[relations]
+
+    @cached_property
+    def parts(self) -> dict[frozenset[Relation], Plan]:
+        """By relations that are left out: the plan of the others."""
+        return {}
+
+    def _without(self, relations: frozenset[Relation]) -> Plan:
+        stages = tuple(
+            replace(stage, strata=tuple(_without(stage.strata, relations))) for stage in self.stages
+        )
+        return replace(self, stages=stages)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the program, which changes with its rules."""
+        return fingerprint(self.checked)
+
+
+def in_one_stage(plan: Plan) -> Plan:
+    """The plan with all strata in one stage, which has no key: one partition evaluates it."""
+    strata = tuple(stratum for stage in plan.stages for stratum in stage.strata)
+    return replace(plan, stages=(Stage(1, (), (), strata),), is_in_one_stage=True)
+
+
+def _without(strata: Iterable[Stratum], relations: frozenset[Relation]) -> Iterator[Stratum]:
+    """Strata without the definitions of some relations."""
+    for stratum in strata:
+        kept = tuple(each for each in stratum.definitions if each.relation not in relations)
+        if kept:
+            yield replace(stratum, definitions=kept)
 
 
 def make_plan(checked: Checked) -> Plan:

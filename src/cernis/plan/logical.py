@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from cernis.check.model import (
@@ -26,6 +27,9 @@ from cernis.syntax.tree import Term, Variable
 
 if TYPE_CHECKING:
     from cernis.plan.pattern_steps import StepUse
+    from cernis.plan.properties.cycle_causes import Cause
+    from cernis.plan.properties.interval_needs import IntervalNeeds
+    from cernis.plan.properties.recursion_plans import RecursionPlan
 
 Occurrence: TypeAlias = Event | Boundary | Changes
 """What can happen at a point: an event, a fluent's start or end, an initiation or termination."""
@@ -222,7 +226,7 @@ IntervalOperator: TypeAlias = (
 # -- rules, strata, stages -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PointRule:
     """Points of an initiation, a termination or a derived event."""
 
@@ -232,8 +236,20 @@ class PointRule:
     open_variables: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
+    @cached_property
+    def names_from(self) -> tuple[frozenset[str], ...]:
+        """For each step: the variables that it, the steps after it and the head name.
 
-@dataclass(frozen=True, slots=True)
+        There is one entry more, of the head alone.
+        """
+        names = frozenset(names_in(self.head))
+        later = [names]
+        for step in reversed(self.steps):
+            later.append(later[-1].union(names_in(step)))
+        return tuple(reversed(later))
+
+
+@dataclass(frozen=True)
 class IntervalRule:
     """Intervals of a statically determined pair."""
 
@@ -242,6 +258,13 @@ class IntervalRule:
     output: str
     open_variables: tuple[str, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @cached_property
+    def needs(self) -> IntervalNeeds:
+        """What the rule needs to give a result."""
+        from cernis.plan.properties.interval_needs import interval_needs
+
+        return interval_needs(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +315,7 @@ class Definition:
     """The values whose initiation ends others; None if each one does."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stratum:
     """A component of the dependency graph: its definitions, evaluated together."""
 
@@ -309,6 +332,26 @@ class Stratum:
     def relations(self) -> tuple[Relation, ...]:
         """The relations it defines."""
         return tuple(definition.relation for definition in self.definitions)
+
+    @cached_property
+    def recursion(self) -> RecursionPlan | None:
+        """For patterns that depend on themselves: how rounds evaluate them; None without any."""
+        from cernis.plan.properties.recursion_plans import recursion_plan
+
+        return recursion_plan(self)
+
+    @cached_property
+    def causes(self) -> tuple[Cause, ...] | None:
+        """For a cycle: its rules as causes, by which one walk through time decides it.
+
+        None if a rule does not allow that.
+        """
+        from cernis.plan.properties.cycle_causes import UnfitError, causes_of
+
+        try:
+            return tuple(causes_of(self))
+        except UnfitError:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

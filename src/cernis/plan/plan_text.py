@@ -42,6 +42,8 @@ from cernis.plan.logical import (
 from cernis.plan.pattern_plans import renamed
 from cernis.plan.pattern_steps import Around, Longest, Slide, Step, StepUse, parts_below
 from cernis.plan.pattern_words import absence, arounds, in_words, shared_steps, title
+from cernis.plan.property_text import describe_properties
+from cernis.plan.sweep.lanes import SweepWay, Verdict
 from cernis.source import Span
 from cernis.syntax.printer import show
 
@@ -77,10 +79,16 @@ class _Explainer:
         self._plan = plan
         self._numbers = shared_steps(_matches(plan))
         self._shown: set[int | None] = set()
+        self._verdicts = {
+            verdict.relation: _in_words(verdict)
+            for swept in plan.sweep
+            for verdict in swept.verdicts
+        }
 
     def lines(self) -> Iterator[str]:
         for stage in self._plan.stages:
             yield from self._stage(stage)
+        yield from self._properties()
         yield from self._background()
 
     def _line(self, depth: int, text: str, span: Span | None = None) -> str:
@@ -138,6 +146,7 @@ class _Explainer:
         of = f" of {', '.join(definition.values)}" if values else ""
         kind = definition.kind if definition.kind == "event" else f"{definition.kind} fluent"
         yield self._line(2, f"{definition.relation}, {kind}{of}{_ending(definition)}")
+        yield self._line(3, self._verdicts[definition.relation])
         for grounding in definition.groundings:
             goals = ", ".join(show(goal) for goal in grounding.goals) or "true"
             yield self._line(3, f"Restrict {grounding.entity} to {goals}", grounding.span)
@@ -207,6 +216,15 @@ class _Explainer:
         else:
             yield from self._steps(depth, in_words(around.steps, called))
 
+    # -- properties -------------------------------------------------------------------------
+
+    def _properties(self) -> Iterator[str]:
+        sentences = list(describe_properties(self._plan))
+        if sentences:
+            yield "properties"
+            yield from (self._line(1, sentence) for sentence in sentences)
+            yield ""
+
     # -- background -------------------------------------------------------------------------
 
     def _background(self) -> Iterator[str]:
@@ -218,6 +236,19 @@ class _Explainer:
             text = f"{name}/{arity} {predicate.route}: {predicate.reason}"
             span = predicate.clauses[0].head.span if predicate.clauses else None
             yield self._line(1, text, span)
+
+
+_WAYS = {
+    SweepWay.LANE: "fits a lane",
+    SweepWay.LIST: "fits lists",
+    SweepWay.LINKED: "fits lists of linked keys",
+    SweepWay.COLUMNS: "stays with columns",
+}
+
+
+def _in_words(verdict: Verdict) -> str:
+    """Whether a definition fits one walk in time, and why not if it does not."""
+    return f"{_WAYS[verdict.way]}{f': {verdict.reason}' if verdict.reason else ''}"
 
 
 def _matches(plan: Plan) -> Iterator[Step]:

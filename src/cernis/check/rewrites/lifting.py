@@ -39,11 +39,10 @@ from cernis.check.model import (
     Unless,
 )
 from cernis.check.rewrites.renaming import rename_in_body, rename_in_pair
+from cernis.check.rewrites.rewriting import with_parts
 from cernis.knowledge.resolution.prolog_arithmetic import FUNCTIONS
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
-    Absence,
-    Binary,
     Compound,
     EventAtom,
     Pattern,
@@ -52,7 +51,6 @@ from cernis.syntax.tree import (
     Term,
     Variable,
     Where,
-    Within,
     functor,
     variables,
 )
@@ -356,16 +354,7 @@ def _pattern(pattern: Pattern, lifting: _Lifting) -> Pattern:
         atom = replace(pattern, term=_atom(pattern.term, lifting))
         equations = tuple(lifting.taken())
         return _with(atom, equations) if equations else pattern
-    if isinstance(pattern, Where | Within):
-        return replace(pattern, pattern=_pattern(pattern.pattern, lifting))
-    if isinstance(pattern, Binary):
-        left, right = _pattern(pattern.left, lifting), _pattern(pattern.right, lifting)
-        return replace(pattern, left=left, right=right)
-    if isinstance(pattern, Absence):
-        parts = (pattern.absent, pattern.first, pattern.last)
-        absent, first, last = (_pattern(part, lifting) for part in parts)
-        return replace(pattern, absent=absent, first=first, last=last)
-    return pattern
+    return with_parts(pattern, lambda part: _pattern(part, lifting))
 
 
 def _with(pattern: Pattern, equations: tuple[Compound, ...]) -> Pattern:

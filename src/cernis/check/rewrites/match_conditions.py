@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from cernis.check.rewrites.rewriting import with_parts
 from cernis.check.rewrites.sliding_conditions import is_aggregate, is_sliding, leading
 from cernis.check.rewrites.validity import END, START
 from cernis.knowledge.resolution.prolog_arithmetic import FUNCTIONS
@@ -68,15 +69,7 @@ class _Conditions:
             self.aggregates = []
             rest = tuple(self.goal(goal, bound) for goal in pattern.conditions)
             return replace(pattern, pattern=inner, conditions=(*self.aggregates, *rest))
-        if isinstance(pattern, Within):
-            return replace(pattern, pattern=self.pattern(pattern.pattern))
-        if isinstance(pattern, Binary):
-            left, right = self.pattern(pattern.left), self.pattern(pattern.right)
-            return replace(pattern, left=left, right=right)
-        if isinstance(pattern, Absence):
-            absent, first, last = map(self.pattern, (pattern.absent, pattern.first, pattern.last))
-            return replace(pattern, absent=absent, first=first, last=last)
-        return pattern
+        return with_parts(pattern, self.pattern)
 
     def goal(self, goal: Term, bound: set[str]) -> Term:
         if not isinstance(goal, Compound):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from cernis.check.pointrules import speaks_of_time
 from cernis.source import Span
@@ -90,6 +91,18 @@ def needed_goals(about: Term, duration: Term, goals: Iterable[Term]) -> tuple[Te
 
 def _leads(goal_names: list[str], wanted: set[str], foreign: set[str]) -> bool:
     return not wanted.isdisjoint(goal_names) and foreign.isdisjoint(goal_names)
+
+
+def with_parts(pattern: Pattern, rewrite: Callable[[Pattern], Pattern]) -> Pattern:
+    """A pattern whose direct parts, in their order in the text, are rewritten."""
+    if isinstance(pattern, Where | Within):
+        return replace(pattern, pattern=rewrite(pattern.pattern))
+    if isinstance(pattern, Binary):
+        return replace(pattern, left=rewrite(pattern.left), right=rewrite(pattern.right))
+    if isinstance(pattern, Absence):
+        absent, first, last = map(rewrite, (pattern.absent, pattern.first, pattern.last))
+        return replace(pattern, absent=absent, first=first, last=last)
+    return pattern
 
 
 def pattern_terms(pattern: Pattern) -> Iterator[Term]:

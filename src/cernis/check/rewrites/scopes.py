@@ -13,12 +13,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from cernis.check.pointrules import is_temporal
-from cernis.check.rewrites.rewriting import Scope, pattern_terms, renamed
+from cernis.check.rewrites.rewriting import Scope, pattern_terms, renamed, with_parts
 from cernis.knowledge.call_graph import NEGATIONS
 from cernis.knowledge.scope import COLLECTIONS, exposed_names, hidden_names
 from cernis.syntax.tree import (
-    Absence,
-    Binary,
     Clause,
     Compound,
     Item,
@@ -27,7 +25,6 @@ from cernis.syntax.tree import (
     Term,
     Variable,
     Where,
-    Within,
     conjuncts,
     functor,
     variables,
@@ -95,15 +92,7 @@ class _Renaming:
             inner = self.pattern(pattern.pattern)
             seen = {v.name for term in pattern_terms(inner) for v in variables(term)}
             return Where(inner, tuple(self.goals(pattern.conditions, seen)), pattern.span)
-        if isinstance(pattern, Within):
-            return Within(self.pattern(pattern.pattern), pattern.duration, pattern.span)
-        if isinstance(pattern, Binary):
-            left, right = self.pattern(pattern.left), self.pattern(pattern.right)
-            return Binary(pattern.operator, left, right, pattern.span)
-        if isinstance(pattern, Absence):
-            absent, first = self.pattern(pattern.absent), self.pattern(pattern.first)
-            return Absence(absent, first, self.pattern(pattern.last), pattern.span)
-        return pattern
+        return with_parts(pattern, self.pattern)
 
     def goals(self, goals: Iterable[Term], seen: set[str]) -> list[Term]:
         """Goals that stand in a row, after others that have named some variables."""

@@ -19,13 +19,12 @@ from typing import Final
 
 from cernis.check.model import Relation, Validity
 from cernis.check.reporter import Report
+from cernis.check.rewrites.rewriting import with_parts
 from cernis.errors import KnowledgeError
 from cernis.knowledge.fact_tables import FactTable, table_of_facts, table_of_rows
 from cernis.knowledge.ground_values import Row, Value
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
-    Absence,
-    Binary,
     Clause,
     Compound,
     Directive,
@@ -35,7 +34,6 @@ from cernis.syntax.tree import (
     Term,
     Variable,
     Where,
-    Within,
     functor,
 )
 
@@ -198,15 +196,7 @@ class _Timing:
             time = Variable(END, pattern.span)
             conditions = tuple(self._goal(goal, time) for goal in pattern.conditions)
             return replace(pattern, pattern=self._pattern(pattern.pattern), conditions=conditions)
-        if isinstance(pattern, Within):
-            return replace(pattern, pattern=self._pattern(pattern.pattern))
-        if isinstance(pattern, Binary):
-            left, right = self._pattern(pattern.left), self._pattern(pattern.right)
-            return replace(pattern, left=left, right=right)
-        if isinstance(pattern, Absence):
-            absent, first, last = map(self._pattern, (pattern.absent, pattern.first, pattern.last))
-            return replace(pattern, absent=absent, first=first, last=last)
-        return pattern
+        return with_parts(pattern, self._pattern)
 
 
 # -- tables ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import cernis
-from cernis.plan.growing_predicates import growing
+from cernis.plan.properties.growing_predicates import growing
 
 
 def test_facts_and_rules_over_them_do_not_grow() -> None:

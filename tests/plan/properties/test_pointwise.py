@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cernis
-from cernis.plan.pointwise import sliced
+from cernis.plan.properties.pointwise import sliced
 
 BASE = """
 initiatedAt(a(X)=true, T) :- happensAt(e(X), T).

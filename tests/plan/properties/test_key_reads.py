@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import cernis
-from cernis.plan.key_reads import defined_relations, homes, links
+from cernis.plan.properties.key_reads import defined_relations, homes, links
 
 PAIRS = """
 initiatedAt(slow(V)=true, T) :- happensAt(speed(V), T).

@@ -34,8 +34,8 @@ from cernis.check.model import (
     temporal,
 )
 from cernis.plan.builder import Plan
-from cernis.plan.growing_predicates import functors_in, growing
 from cernis.plan.logical import Stratum, names_in
+from cernis.plan.properties.growing_predicates import functors_in, growing
 
 _POINTWISE = frozenset({"union_all", "intersect_all", "relative_complement_all"})
 

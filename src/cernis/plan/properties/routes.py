@@ -135,7 +135,10 @@ def find_routes(plan: Plan, by_links: bool = True) -> Routes:
     drafts, _ = find_stages(
         checked.dependencies.components, list(shapes(checked.definitions)), Linker(checked)
     )
-    if not by_links:
+    if plan.is_in_one_stage:
+        components = [component for draft in drafts for component in draft.components]
+        drafts = [StageDraft((), components=components)]
+    elif not by_links:
         drafts = [replace(draft, links=None) for draft in drafts]
     return _Search(plan, drafts, all_known=by_links).routes()
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from cernis.plan.builder import Plan
+from cernis.check.model import Event, Grounding
 from cernis.plan.logical import parts_of
-from cernis.syntax.tree import Compound
+from cernis.syntax.tree import Compound, Variable, functor
+
+if TYPE_CHECKING:
+    from cernis.plan.builder import Plan
 
 
 def growing(plan: Plan) -> frozenset[str]:
@@ -28,3 +32,15 @@ def growing(plan: Plan) -> frozenset[str]:
 def functors_in(node: object) -> Iterator[str]:
     """The names of all compound terms in something."""
     return (part.functor for part in parts_of(node) if isinstance(part, Compound))
+
+
+def domain_goals(grounding: Grounding, keys: set[tuple[str, int]]) -> Iterator[Compound]:
+    """The goals that say which domain the arguments of an input entity belong to."""
+    entity = grounding.entity
+    terms = entity.args if isinstance(entity, Event) else (*entity.args, entity.value)
+    names = {term.name for term in terms if isinstance(term, Variable)}
+    for goal in grounding.goals:
+        if isinstance(goal, Compound) and functor(goal) in keys:
+            args = [arg for arg in goal.args if isinstance(arg, Variable) and arg.name in names]
+            if len(args) == len(goal.args):
+                yield goal

@@ -29,7 +29,7 @@ from cernis.plan.logical import (
     names_in,
     parts_of,
 )
-from cernis.plan.open_heads import ends_any_value
+from cernis.plan.properties.open_heads import ends_any_value
 from cernis.syntax.tree import Atom, Term, Text, Variable
 
 INITIATION, TERMINATION, EVENT, HOLDS, START, END = (

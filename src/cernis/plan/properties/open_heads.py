@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from cernis.check.model import Event, Pair, Relation
-from cernis.plan.logical import Definition, Delay, PointRule, Scan
+from cernis.check.model import Event, FluentKind, Pair, Relation
+from cernis.plan.logical import Definition, Delay, PointRule, Scan, Stage
+from cernis.plan.properties.relation_roles import Roles
 from cernis.syntax.tree import Variable
 
 
@@ -57,3 +58,19 @@ def leaves_arguments_open(rule: PointRule) -> bool:
     assert isinstance(rule.head, Pair)
     names = {arg.name for arg in rule.head.args if isinstance(arg, Variable)}
     return bool(names & set(rule.open_variables)) or "_" in names
+
+
+def marking_fluents(stages: tuple[Stage, ...], roles: Roles) -> dict[Relation, list[Relation]]:
+    """For each event, the simple fluents whose rules mark its happenings.
+
+    Fluents whose changes other rules read are not among them, nor are events that aggregates count.
+    """
+    fluents: dict[Relation, list[Relation]] = {}
+    strata = [stratum for stage in stages for stratum in stage.strata if not stratum.immediate]
+    for definition in [each for stratum in strata for each in stratum.definitions]:
+        if definition.kind != FluentKind.SIMPLE or definition.relation in roles.watched:
+            continue
+        marked = marked_event(definition)
+        if marked is not None and marked[0] not in roles.counted:
+            fluents.setdefault(marked[0], []).append(definition.relation)
+    return fluents

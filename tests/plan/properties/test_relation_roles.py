@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import cernis
-from cernis.plan.relation_roles import roles_of
+from cernis.plan.properties.relation_roles import roles_of
 
 
 def roles(text: str) -> dict[str, set[str]]:
     program = cernis.load(text)
-    found = roles_of(program.plan.stages, program.checked.definitions)
+    found = roles_of(program.plan.stages, program.checked)
     names = ("counted", "watched", "in_time", "looked_back_at")
     return {
         name: {relation.name for relation in getattr(found, name)}

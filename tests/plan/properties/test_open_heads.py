@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cernis
 from cernis.plan.logical import Definition
-from cernis.plan.open_heads import ends_any_value, leaves_open, marked_event
+from cernis.plan.properties.open_heads import ends_any_value, leaves_open, marked_event
 
 
 def definition(text: str) -> Definition:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cernis.check.checker import Checked
 from cernis.check.model import (
     Changes,
     Collect,
     Definitions,
     Either,
     Event,
+    FluentKind,
     Happens,
     HoldsFor,
     IntervalOperation,
@@ -36,15 +38,28 @@ class Roles:
     """Events that are wanted in the order of time, and not by entity."""
     looked_back_at: frozenset[Relation]
     """Fluents of which rules see intervals that ended before the window."""
+    inputs: frozenset[Relation]
+    """Events and fluents that no rule defines."""
+    simple: frozenset[Relation]
+    """Simple fluents."""
+    defined: tuple[Relation, ...]
+    """Fluents that rules define."""
 
 
-def roles_of(stages: tuple[Stage, ...], definitions: Definitions) -> Roles:
+def roles_of(stages: tuple[Stage, ...], checked: Checked) -> Roles:
     """What rules do with the relations of a program."""
+    definitions, fluents = checked.definitions, checked.catalogue.fluents
+    kinds = {relation: entry.kind for relation, entry in fluents.items()}
+    inputs = {r for r, event in checked.catalogue.events.items() if event.is_input}
+    inputs |= {relation for relation, kind in kinds.items() if kind is FluentKind.INPUT}
+    pairs = (v.relation for v in checked.dependencies.vertices if v.value is not None)
     bodies = [rule.body for rule in definitions.changes]
     bodies += [rule.body for rule in definitions.events]
     return Roles(
-        _counted(bodies), _watched(bodies), _in_time(stages, bodies), _looked_back_at(definitions)
-    )
+        _counted(bodies), _watched(bodies), _in_time(stages, bodies), _looked_back_at(definitions),
+        frozenset(inputs), frozenset(r for r, kind in kinds.items() if kind is FluentKind.SIMPLE),
+        tuple(dict.fromkeys(pairs)),
+    )  # fmt: skip
 
 
 def _counted(bodies: list[tuple[Literal, ...]]) -> frozenset[Relation]:

@@ -1,0 +1,100 @@
+"""Which relations of a program are uncertain, by those of its input whose records may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cernis.check.model import Changes, FluentKind, Relation
+from cernis.errors import DataError
+from cernis.plan.builder import Plan
+from cernis.plan.logical import InitialPoints, Stratum, parts_of
+from cernis.plan.properties.routes import Routes
+from cernis.plan.properties.spoken_relations import SpokenRelations
+
+
+def is_by_chance(rule: object) -> bool:
+    """Does a rule say that something holds initially with a probability?"""
+    return isinstance(rule, InitialPoints) and rule.probability is not None
+
+
+def uncertain_relations(plan: Plan, named: Iterable[str] | None) -> frozenset[Relation]:
+    """The relations of the input whose records may be uncertain: those named, else all.
+
+    A name may have the number of arguments after it, `walking/1`. One that is no input is a
+    DataError.
+    """
+    catalogue = plan.checked.catalogue
+    known = [relation for relation, event in catalogue.events.items() if event.is_input]
+    known += [r for r, fluent in catalogue.fluents.items() if fluent.kind is FluentKind.INPUT]
+    if named is None:
+        return frozenset(known)
+    relations: set[Relation] = set()
+    for name in named:
+        matching = {relation for relation in known if name in (relation.name, str(relation))}
+        if not matching:
+            there = ", ".join(sorted(map(str, known))) or "none"
+            raise DataError(f"{name} is no relation of the input; there are {there}")
+        relations |= matching
+    return frozenset(relations)
+
+
+@dataclass(frozen=True, slots=True)
+class UncertainRelations:
+    """The relations of a program that are uncertain, those of its input among them."""
+
+    events: frozenset[Relation]
+    fluents: frozenset[Relation]
+
+
+class Uncertainties:
+    """Which relations of a program are uncertain, for each choice of uncertain input."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._known: dict[frozenset[Relation], UncertainRelations] = {}
+
+    def of(self, uncertain: Iterable[Relation]) -> UncertainRelations:
+        """All that rests on uncertain input; what is made of intervals is certain again."""
+        key = frozenset(uncertain)
+        if key not in self._known:
+            self._known[key] = _derived_uncertainty(self._plan, key)
+        return self._known[key]
+
+
+def _derived_uncertainty(plan: Plan, uncertain: frozenset[Relation]) -> UncertainRelations:
+    catalogue = plan.checked.catalogue
+    events = {relation for relation in uncertain if relation in catalogue.events}
+    fluents = set(uncertain) - events
+    known = {key for key, own in plan.knowledge.predicates.items() if own.chances is not None}
+    for stratum in (stratum for stage in plan.stages for stratum in stage.strata):
+        rules = [rule for definition in stratum.definitions for rule in definition.rules]
+        is_uncertain = any(map(is_by_chance, rules)) or any(
+            each.events & events or each.fluents & fluents or each.predicates & known
+            for each in map(SpokenRelations.of, rules)
+        )
+        if is_uncertain:
+            events |= _relations(stratum, "event")
+            fluents |= _relations(stratum, FluentKind.SIMPLE)
+    return UncertainRelations(frozenset(events), frozenset(fluents))
+
+
+def needs_formulas(plan: Plan, routes: Routes, uncertain: UncertainRelations) -> bool:
+    """Does a stage ask for formulas over facts of an earlier one, which cannot be exchanged?
+
+    They are what uncertain events are true by, and initiations and terminations of uncertain
+    fluents. Where a rule asks whether such a fluent holds, its probability counts as that of an
+    independent fact: courses are all that it has to know.
+    """
+    derived = {relation for owned in routes.owned.values() for relation in owned}
+    for stage in plan.stages:
+        earlier = routes.reads[stage.number] & derived
+        parts = (part for stratum in stage.strata for part in parts_of(stratum))
+        asked_for = {part.pair.relation for part in parts if isinstance(part, Changes)}
+        if earlier & (uncertain.events | (asked_for & uncertain.fluents)):
+            return True
+    return False
+
+
+def _relations(stratum: Stratum, kind: str) -> set[Relation]:
+    return {own.relation for own in stratum.definitions if own.kind == kind}

@@ -1,0 +1,133 @@
+"""The properties of a plan as sentences: what is true of the program beyond its rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+from cernis.check.model import Relation
+from cernis.plan.builder import Plan
+from cernis.plan.properties.change_units import UnitKind, UnitPlan
+from cernis.plan.properties.routes import Way
+
+_PARTS = {
+    UnitKind.EVENT: "only at changed points",
+    UnitKind.SIMPLE: "only around changed points",
+    UnitKind.STATIC: "only where a part has changed",
+    UnitKind.WHOLE: "over the whole window of each changed key",
+}
+_BUCKETS = {
+    Way.DEMANDED: "buckets of stage {} get what they ask for of {}",
+    Way.EVERYWHERE: "all buckets of stage {} get {}",
+    Way.LINKED: "buckets of stage {} get {} by the entities that they link",
+    Way.ONE: "one bucket of stage {} gets {}",
+}
+
+
+def describe_properties(plan: Plan) -> Iterator[str]:
+    """What is true of a program, one sentence a line; nothing for what is as usual."""
+    yield from _kept(plan)
+    yield from _cycles(plan)
+    yield from _domains(plan)
+    yield from _changes(plan)
+    yield from _routes(plan)
+    yield from _slices(plan)
+
+
+def _kept(plan: Plan) -> Iterator[str]:
+    """What is kept, or kept otherwise, because of what rules do with it."""
+    roles = plan.roles
+    if roles.watched:
+        yield f"initiations and terminations of {_listed(roles.watched)} are kept for other rules"
+    if roles.counted:
+        yield f"equal happenings of {_listed(roles.counted)} count as one in aggregates"
+    if roles.in_time:
+        yield f"happenings of {_listed(roles.in_time)} are kept in the order of time, without a key"
+    if roles.looked_back_at:
+        memory = plan.checked.definitions.settings.memory
+        back = "everything" if memory is None else f"up to {memory}"
+        yield (
+            f"rules that relate intervals of {_listed(roles.looked_back_at)} see {back} before the "
+            "window"
+        )
+    yield from _patterns(plan)
+
+
+def _patterns(plan: Plan) -> Iterator[str]:
+    """How far back patterns look."""
+    by_reach: dict[float, list[Relation]] = {}
+    for (_, relation), (_, reach) in plan.pattern_needs.atoms.items():
+        if reach > 0:
+            by_reach.setdefault(reach, []).append(relation)
+    for reach, relations in sorted(by_reach.items()):
+        back = "everything" if reach == math.inf else f"up to {int(reach)}"
+        yield f"patterns of {_listed(relations)} see {back} before the window"
+    if plan.pattern_needs.leftover_steps:
+        yield "some patterns keep only what can still be matched"
+
+
+def _cycles(plan: Plan) -> Iterator[str]:
+    for stratum in (stratum for stage in plan.stages for stratum in stage.strata):
+        if stratum.immediate:
+            how = (
+                "is decided in one walk through time"
+                if stratum.causes is not None
+                else "is evaluated in rounds until nothing changes"
+            )
+            yield f"the cycle of {_listed(stratum.relations)} {how}"
+
+
+def _domains(plan: Plan) -> Iterator[str]:
+    domains = [relation for relation, _ in plan.checked.definitions.domains]
+    if domains and plan.may_forget_members:
+        yield f"members of {_listed(domains)} are forgotten when nothing in the window names them"
+    elif domains:
+        yield f"members of {_listed(domains)} are kept for good, since rules may still ask for them"
+
+
+def _changes(plan: Plan) -> Iterator[str]:
+    """How much is evaluated where something has changed."""
+    if not plan.may_follow_changes:
+        yield "sessions evaluate the whole window again at every query"
+        return
+    by_part: dict[str, list[Relation]] = {}
+    for unit in (unit for units in plan.change_units for unit in units):
+        by_part.setdefault(_part(unit), []).extend(unit.definitions)
+    for part, relations in by_part.items():
+        yield f"sessions evaluate again {part}: {_listed(relations)}"
+
+
+def _part(unit: UnitPlan) -> str:
+    if unit.looks_back:
+        return "over the whole window, as forgetting may change the answer"
+    return _PARTS[unit.kind]
+
+
+def _routes(plan: Plan) -> Iterator[str]:
+    """How input reaches the buckets of stages on Spark, where it is not by key."""
+    by_way: dict[tuple[int, Way], list[Relation]] = {}
+    for relation, home in plan.routes.homes.items():
+        for delivery in (home, *plan.routes.onward.get(relation, ())):
+            by_way.setdefault((delivery.step, delivery.way), []).append(relation)
+    for (step, way), relations in sorted(by_way.items()):
+        if way in _BUCKETS:
+            yield f"on Spark, {_BUCKETS[way].format(step, _listed(relations))}"
+
+
+def _slices(plan: Plan) -> Iterator[str]:
+    for number, parts in plan.slices.items():
+        if parts is not None:
+            rest = [s for stage in parts.rest.stages for s in stage.strata]
+            late = [relation for stratum in rest for relation in stratum.relations]
+            but = f", but for {_listed(late)}" if late else ""
+            yield f"on Spark, stage {number} can be evaluated in slices of time{but}"
+
+
+def _listed(relations: Iterable[Relation]) -> str:
+    """Relations in a sentence, sorted.
+
+    >>> _listed([Relation("b", 1), Relation("a", 2), Relation("c", 0)])
+    'a/2, b/1 and c/0'
+    """
+    names = sorted(map(str, dict.fromkeys(relations)))
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,42 @@
+"""Properties of plans in sentences: only what is not as usual is said."""
+
+from __future__ import annotations
+
+import cernis
+from cernis.plan.property_text import describe_properties
+
+
+def said(rules: str) -> list[str]:
+    return list(describe_properties(cernis.load(rules).plan))
+
+
+def test_a_plain_program_is_evaluated_around_changes_and_in_slices() -> None:
+    assert said("initiatedAt(f(X)=true, T) :- happensAt(a(X), T).\n") == [
+        "sessions evaluate again only around changed points: f/1",
+        "on Spark, stage 1 can be evaluated in slices of time",
+    ]
+
+
+def test_what_rules_wait_for_is_kept() -> None:
+    rules = "initiatedAt(f(X)=true, T) :- happensAt(a(X), T).\n"
+    rules += "initiatedAt(g(X)=true, T) :- initiatedAt(f(X)=true, T).\n"
+    assert "initiations and terminations of f/1 are kept for other rules" in said(rules)
+
+
+def test_patterns_say_how_far_back_they_see() -> None:
+    assert said("c(X) <- (a(X) seq b(X)) within 10.\n")[:2] == [
+        "patterns of a/1 see up to 10 before the window",
+        "sessions evaluate the whole window again at every query",
+    ]
+    assert "patterns of a/1 and b/1 see everything before the window" in said(
+        "c(X) <- a(X) and b(X).\n"
+    )
+
+
+def test_members_of_domains_are_forgotten_or_kept() -> None:
+    domain = "dynamicDomain(v(_)).\ngrounding(a(X)) :- v(X).\ngrounding(f(X)=true) :- v(X).\n"
+    named = domain + "initiatedAt(f(X)=true, T) :- happensAt(a(X), T).\n"
+    assert "members of v/1 are forgotten when nothing in the window names them" in said(named)
+    of_all = domain + "initiatedAt(f(X)=true, T) :- happensAt(bell, T).\n"
+    kept = "members of v/1 are kept for good, since rules may still ask for them"
+    assert kept in said(of_all)
