@@ -11,6 +11,12 @@ from cernis.kernels.array_types import Array, Booleans
 from cernis.kernels.bounds import bounded
 from cernis.knowledge.ground_values import label
 from cernis.knowledge.knowledge import UNCERTAIN
+from cernis.operators.context.background_tables import BackgroundTables
+from cernis.operators.context.coded_columns import constant_column, recoded
+from cernis.operators.context.lasting_results import Background
+from cernis.operators.context.query_caches import QueryCaches
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.expressions import (
     COMPARISONS,
     CONSTANTS,
@@ -21,7 +27,6 @@ from cernis.operators.expressions import (
     remembered,
     shared,
 )
-from cernis.operators.query_context import Background, Context, constant_column, recoded
 from cernis.plan.logical import Compute, Exclude, Filter, Lookup
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Atom, Compound, Term, Text, Variable, functor
@@ -31,7 +36,7 @@ from cernis.tables.interval_tables import Finder
 
 def filter_exec(step: Filter, rows: Rows, context: Context) -> Rows:
     """The rows for which a comparison is true."""
-    mask = _truth(step, rows, context)
+    mask = _truth(step, rows, context.caches)
     if len(mask) == 1 and rows.length != 1:
         return rows if mask[0] else rows.settled().take(np.empty(0, np.int64))
     return rows.where(mask)
@@ -41,29 +46,29 @@ _WORTH_KEEPING = 10_000
 """Results over so many rows of a table are kept for the rules that ask for the same."""
 
 
-def _computed(source: Term, rows: Rows, context: Context) -> tuple[Column, Booleans | None]:
+def _computed(source: Term, rows: Rows, caches: QueryCaches) -> tuple[Column, Booleans | None]:
     if rows.length <= _WORTH_KEEPING or rows.times is None or rows.times.index is not None:
         return as_column(numeric_value(source, rows), rows.length)
-    found = remembered(source, rows, context.computed, lambda: numeric_value(source, rows))
+    found = remembered(source, rows, caches.computed, lambda: numeric_value(source, rows))
     return as_column(found, rows.length)
 
 
-def _truth(step: Filter, rows: Rows, context: Context) -> Booleans:
+def _truth(step: Filter, rows: Rows, caches: QueryCaches) -> Booleans:
     goal = step.condition
     if not isinstance(goal, Compound) or goal.functor not in COMPARISONS:
         raise UnsupportedError(f"{show(goal)} cannot be decided column by column")
     if rows.length > _WORTH_KEEPING and rows.times is not None and rows.times.index is None:
-        mask = remembered(goal, rows, context.computed, lambda: compare(goal, rows))
+        mask = remembered(goal, rows, caches.computed, lambda: compare(goal, rows))
     else:
         mask = compare(goal, rows)
     return ~mask if step.negated else mask
 
 
-def all_true(steps: Sequence[Filter], rows: Rows, context: Context) -> Booleans:
+def all_true(steps: Sequence[Filter], rows: Rows, caches: QueryCaches) -> Booleans:
     """For each row: are all comparisons true?"""
     mask = np.ones(1, np.bool_)
     for step in steps:
-        mask = mask & _truth(step, rows, context)
+        mask = mask & _truth(step, rows, caches)
     return np.broadcast_to(mask, rows.length)
 
 
@@ -71,26 +76,26 @@ def compute_exec(step: Compute, rows: Rows, context: Context) -> Rows:
     """The rows with a further column; rows whose expression has no value are left out."""
     source = step.expression
     if not step.is_number:
-        return rows.with_columns({step.variable: _as_it_is(source, rows, context)})
+        return rows.with_columns({step.variable: _as_it_is(source, rows, context.encoding)})
     if isinstance(source, (Atom, Text)) and show(source) not in CONSTANTS:
         column, valid = as_column(np.array([np.nan]), rows.length)
     else:
-        column, valid = _computed(source, rows, context)
+        column, valid = _computed(source, rows, context.caches)
     rows = rows.with_columns({step.variable: column})
     if valid is None:
         return rows
     return rows.settled().take(np.empty(0, np.int64)) if column.constant else rows.where(valid)
 
 
-def _as_it_is(source: Term, rows: Rows, context: Context) -> Column:
+def _as_it_is(source: Term, rows: Rows, encoding: ValueEncoding) -> Column:
     if isinstance(source, Variable):
         return rows.columns[source.name]
-    return constant_column(source, context.domains.of("computed"))
+    return constant_column(source, encoding.domains.of("computed"))
 
 
 def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
     """The rows joined with a table; a row with several matches becomes several."""
-    table = _table(step.goal, context)
+    table = _table(step.goal, context.background)
     args = step.goal.args if isinstance(step.goal, Compound) else ()
     bound = _bound(args, rows)
     if step.rank:
@@ -100,19 +105,19 @@ def lookup_exec(step: Lookup, rows: Rows, context: Context) -> Rows:
         matches = np.arange(table.length)
         return _joined(step.goal, args, rows, table, *_crossed(rows.length, matches))
     if all(not isinstance(args[position], Variable) for position in bound):
-        matches = _constant_matches(step, args, bound, table, context)
+        matches = _constant_matches(step, args, bound, table, context.background)
         if len(matches) == 1:
             return _with_constants(args, rows, table, int(matches[0]))
         rows = rows.settled()
         return _joined(step.goal, args, rows, table, *_crossed(rows.length, matches))
     finder = _finder(table, bound)
     if finder.unique:
-        by_value = _by_value(step.goal, args, bound, rows, table, finder, context)
+        by_value = _by_value(step.goal, args, bound, rows, table, finder, context.caches)
         if by_value is not None:
             return by_value
     rows = rows.settled()
     if finder.unique:
-        chosen, found = _matches(step.goal, args, bound, rows, table, finder, context)
+        chosen, found = _matches(step.goal, args, bound, rows, table, finder, context.caches)
         return _joined(step.goal, args, rows, table, chosen, found)
     wanted = [_wanted(args[position], table, position, rows) for position in bound]
     return _joined(step.goal, args, rows, table, *finder.all(wanted, rows.length))
@@ -133,7 +138,7 @@ def _ranked(
 
 def _matches(
     goal: Term, args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background,
-    finder: Finder, context: Context,
+    finder: Finder, caches: QueryCaches,
 ) -> tuple[Array, Array]:  # fmt: skip
     """The rows that have a match, and the match of each; rules that ask the same share them."""
 
@@ -148,18 +153,18 @@ def _matches(
     ]
     roles = (None if isinstance(args[position], Variable) else args[position] for position in bound)
     what = ("matches", functor(goal), bound, *roles)
-    return shared(what, columns, [table], rows, context.computed, find)
+    return shared(what, columns, [table], rows, caches.computed, find)
 
 
-def keeps_rows(step: Lookup, rows: Rows, context: Context) -> bool:
+def keeps_rows(step: Lookup, rows: Rows, background: BackgroundTables) -> bool:
     """Is a look-up one that adds columns to rows as they are, or leaves some out?"""
     if step.rank:
         return False
-    table = _table(step.goal, context)
+    table = _table(step.goal, background)
     args = step.goal.args if isinstance(step.goal, Compound) else ()
     bound = _bound(args, rows)
     if bound and all(not isinstance(args[position], Variable) for position in bound):
-        return len(_constant_matches(step, args, bound, table, context)) == 1
+        return len(_constant_matches(step, args, bound, table, background)) == 1
     free = [arg.name for position, arg in enumerate(args) if position not in bound]  # type: ignore[union-attr]
     return (
         bool(bound)
@@ -172,7 +177,7 @@ def keeps_rows(step: Lookup, rows: Rows, context: Context) -> bool:
 
 def exclude_exec(step: Exclude, rows: Rows, context: Context) -> Rows:
     """The rows without a match in a table; variables without a value stand for anything."""
-    table = _table(step.goal, context)
+    table = _table(step.goal, context.background)
     args = step.goal.args if isinstance(step.goal, Compound) else ()
     bound = _bound(args, rows)
     if not bound or not table.length:
@@ -211,7 +216,7 @@ def _view(
 
 def _by_value(
     goal: Term, args: tuple[Term, ...], bound: tuple[int, ...], rows: Rows, table: Background,
-    finder: Finder, context: Context,
+    finder: Finder, caches: QueryCaches,
 ) -> Rows | None:  # fmt: skip
     """A join computed on the distinct values of the one column that decides it.
 
@@ -229,9 +234,9 @@ def _by_value(
         functor(goal),
         *(_role(arg, position in bound, rows) for position, arg in enumerate(args)),
     )
-    if key not in context.computed:
-        context.computed[key] = (_matched(args, bound, table, finder, *view), view)
-    columns, mask = context.computed[key][0]
+    if key not in caches.computed:
+        caches.computed[key] = (_matched(args, bound, table, finder, *view), view)
+    columns, mask = caches.computed[key][0]
     more = {
         arg.name: columns[position] for position, arg in enumerate(args)
         if position not in bound and isinstance(arg, Variable) and arg.name != "_"
@@ -270,12 +275,12 @@ def _matched(
 # -- parts -----------------------------------------------------------------------------------
 
 
-def _table(goal: Term, context: Context) -> Background:
+def _table(goal: Term, background: BackgroundTables) -> Background:
     name, arity = (goal.functor, len(goal.args)) if isinstance(goal, Compound) else (show(goal), 0)
-    predicate = context.knowledge.predicates.get((name, arity))
+    predicate = background.knowledge.predicates.get((name, arity))
     if predicate is not None and predicate.chances is not None:
         raise KnowledgeError(label((name, arity)), UNCERTAIN)
-    return context.background(name, arity)
+    return background.table(name, arity)
 
 
 def _bound(args: tuple[Term, ...], rows: Rows) -> tuple[int, ...]:
@@ -304,7 +309,7 @@ def _wanted(arg: Term, table: Background, position: int, rows: Rows) -> Array:
 
 def _constant_matches(
     step: Lookup, args: tuple[Term, ...], bound: tuple[int, ...], table: Background,
-    context: Context,
+    background: BackgroundTables,
 ) -> Array:  # fmt: skip
     """The rows of a table that have the constants of a look-up."""
 
@@ -314,10 +319,10 @@ def _constant_matches(
             mask &= table.columns[at] == constant_column(args[at], table.domains[at]).data[0]
         return np.flatnonzero(mask)
 
-    filling = context.filling(functor(step.goal))
+    filling = background.filling(functor(step.goal))
     if filling:
         return find()
-    found: Array = context.memo.once("matches", step, find)
+    found: Array = background.memo.once("matches", step, find)
     return found
 
 

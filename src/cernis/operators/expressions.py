@@ -24,7 +24,7 @@ from cernis.operators.column_arithmetic import (
     compared,
     simplified,
 )
-from cernis.operators.query_context import constant_column, recoded
+from cernis.operators.context.coded_columns import constant_column, recoded
 from cernis.source import NOWHERE
 from cernis.syntax.printer import show
 from cernis.syntax.tokens import DURATION_UNITS

@@ -11,8 +11,11 @@ from cernis.check.model import Pair
 from cernis.kernels.array_types import Array
 from cernis.kernels.intervals.stab import stab
 from cernis.kernels.order import order_by
+from cernis.operators.context.coded_columns import constant_column, recoded
+from cernis.operators.context.query_caches import QueryCaches
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.expressions import shared
-from cernis.operators.query_context import Context, constant_column, recoded
 from cernis.plan.logical import AntiStab, Stab
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Column, Rows
@@ -23,21 +26,21 @@ T = TypeVar("T")
 
 def stab_exec(step: Stab, rows: Rows, context: Context) -> Rows:
     """Rows at whose time the pair holds; open variables take every value that it holds with."""
-    fluent = context.fluents.get(step.pair.relation)
+    fluent = context.relations.fluents.get(step.pair.relation)
     if fluent is None or not len(fluent):
-        return _bind_nothing(step.pair, rows, context)
+        return _bind_nothing(step.pair, rows, context.encoding)
     if _is_whole(step.pair, rows):
-        return rows.where(_holds(step.pair, rows, fluent, context))
-    chosen, groups = _holding(step.pair, rows, fluent, context)
+        return rows.where(_holds(step.pair, rows, fluent, context.caches))
+    chosen, groups = _holding(step.pair, rows, fluent, context.caches)
     return bind_groups(step.pair, rows.take(chosen), fluent, groups)
 
 
 def anti_stab_exec(step: AntiStab, rows: Rows, context: Context) -> Rows:
     """Rows at whose time the pair does not hold; open variables stand for anything."""
-    fluent = context.fluents.get(step.pair.relation)
+    fluent = context.relations.fluents.get(step.pair.relation)
     if fluent is None or not len(fluent):
         return rows
-    return rows.where(~_holds(step.pair, rows, fluent, context))
+    return rows.where(~_holds(step.pair, rows, fluent, context.caches))
 
 
 def _is_whole(pair: Pair, rows: Rows) -> bool:
@@ -46,7 +49,7 @@ def _is_whole(pair: Pair, rows: Rows) -> bool:
     return all(not isinstance(arg, Variable) or arg.name in rows.columns for arg in args)
 
 
-def _holds(pair: Pair, rows: Rows, fluent: FluentTable, context: Context) -> Array:
+def _holds(pair: Pair, rows: Rows, fluent: FluentTable, caches: QueryCaches) -> Array:
     """For each row: does the pair hold at its time, with some value of open variables?"""
 
     def find() -> Array:
@@ -61,10 +64,12 @@ def _holds(pair: Pair, rows: Rows, fluent: FluentTable, context: Context) -> Arr
         mask[chosen[holds]] = True
         return mask
 
-    return _shared("holds", pair, rows, fluent, context, find)
+    return _shared("holds", pair, rows, fluent, caches, find)
 
 
-def _holding(pair: Pair, rows: Rows, fluent: FluentTable, context: Context) -> tuple[Array, Array]:
+def _holding(
+    pair: Pair, rows: Rows, fluent: FluentTable, caches: QueryCaches
+) -> tuple[Array, Array]:
     """Rows, and groups that match their known values and hold at their time, row by row."""
 
     def find() -> tuple[Array, Array]:
@@ -74,11 +79,11 @@ def _holding(pair: Pair, rows: Rows, fluent: FluentTable, context: Context) -> t
         holds = stab(groups, rows.points[chosen], fluent.offsets, fluent.starts, fluent.ends)
         return chosen[holds], groups[holds]
 
-    return _shared("holding", pair, rows, fluent, context, find)
+    return _shared("holding", pair, rows, fluent, caches, find)
 
 
 def _shared(
-    question: str, pair: Pair, rows: Rows, fluent: FluentTable, context: Context,
+    question: str, pair: Pair, rows: Rows, fluent: FluentTable, caches: QueryCaches,
     find: Callable[[], T],
 ) -> T:  # fmt: skip
     """The answer to a question about a pair; rules that ask the same of the same rows share it."""
@@ -94,7 +99,7 @@ def _shared(
         for arg in args
     )  # fmt: skip
     what = (question, pair.relation, *roles)
-    return shared(what, columns, [fluent], rows, context.computed, find)
+    return shared(what, columns, [fluent], rows, caches.computed, find)
 
 
 _FEW = 8
@@ -207,11 +212,11 @@ def bind_groups(pair: Pair, rows: Rows, fluent: FluentTable, groups: Array) -> R
     return rows if keep.all() else rows.where(keep)
 
 
-def _bind_nothing(pair: Pair, rows: Rows, context: Context) -> Rows:
+def _bind_nothing(pair: Pair, rows: Rows, encoding: ValueEncoding) -> Rows:
     none = rows.take(np.empty(0, np.int64))
     slots: list[int | str] = [*range(pair.relation.arity), "value"]
     more = {
-        arg.name: Column(np.empty(0, np.int64), context.domain("fluent", pair.relation, slot))
+        arg.name: Column(np.empty(0, np.int64), encoding.domain("fluent", pair.relation, slot))
         for slot, arg in zip(slots, [*pair.args, pair.value], strict=True)
         if isinstance(arg, Variable) and arg.name not in rows.columns
     }

@@ -9,6 +9,10 @@ import numpy as np
 
 from cernis.check.model import Boundary, Changes, Event, Pair, Relation
 from cernis.kernels.array_types import Array
+from cernis.operators.context.coded_columns import constant_column, recoded
+from cernis.operators.context.fluent_points import Points
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.definitions.asked_terminations import (
     as_said,
     of_any_value,
@@ -16,7 +20,6 @@ from cernis.operators.definitions.asked_terminations import (
     of_value,
     of_values,
 )
-from cernis.operators.query_context import Context, Points, constant_column, recoded
 from cernis.plan.logical import EventAntiJoin, EventJoin, Occurrence, Scan
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Column, Rows
@@ -36,13 +39,13 @@ def scan_exec(step: Scan, context: Context) -> Rows:
 
 def _scanned_edges(step: Scan, boundary: Boundary, context: Context) -> Rows:
     """Rules that begin with the same starts or ends share their rows."""
-    fluent, pair = context.fluents.get(boundary.pair.relation), boundary.pair
-    if pair.relation in context.unsure:
+    fluent, pair = context.relations.fluents.get(boundary.pair.relation), boundary.pair
+    if pair.relation in context.relations.open_at_query:
         return _scanned(step, context)
     key = ("edges", boundary.edge, pair.relation, pair.args, pair.value, step.time)
-    remembered = context.computed.get(key)
+    remembered = context.caches.computed.get(key)
     if remembered is None or remembered[1] is not fluent:
-        remembered = context.computed[key] = (_scanned(step, context), fluent)
+        remembered = context.caches.computed[key] = (_scanned(step, context), fluent)
     rows: Rows = remembered[0]
     return rows
 
@@ -94,10 +97,10 @@ def closed_intervals(pair: Pair, context: Context) -> EventTable:
 
     What still holds, or may go on after the query, has not ended.
     """
-    fluent = context.fluents.get(pair.relation)
+    fluent = context.relations.fluents.get(pair.relation)
     if fluent is None:
-        return _nothing(Boundary("end", pair, False), context)
-    ends = fluent.ends - context.tick
+        return _nothing(Boundary("end", pair, False), context.encoding)
+    ends = fluent.ends - context.window.tick
     groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))
     inside = _are_edges(pair.relation, groups, ends, context) & (fluent.ends != INFINITY)
     table = _of_fluent(fluent, groups[inside], ends[inside])
@@ -142,12 +145,9 @@ def _bind(args: list[Term], table: EventTable, rows: Rows, places: Array | None)
 def occurrence_table(occurrence: Occurrence, context: Context) -> tuple[EventTable, list[Term]]:
     """The happenings a literal speaks of, and its arguments in the order of their columns."""
     if isinstance(occurrence, Event):
-        table = context.events.get(occurrence.relation)
+        table = context.relations.events.get(occurrence.relation)
         if table is None:
-            domains = [
-                context.domain("event", occurrence.relation, at)
-                for at in range(occurrence.relation.arity)
-            ]
+            domains = context.encoding.event(occurrence.relation)
             none = np.empty(0, np.int64)
             table = EventTable([none] * len(domains), domains, none)
         return table.points(), list(occurrence.args)
@@ -155,44 +155,45 @@ def occurrence_table(occurrence: Occurrence, context: Context) -> tuple[EventTab
     args = [*pair.args, pair.value]
     if isinstance(occurrence, Boundary):
         return _edges(occurrence, context), args
-    return _changes(occurrence, _selected(occurrence, context), context), args
+    return _changes(occurrence, _selected(occurrence, context.encoding), context), args
 
 
 def _is_termination(occurrence: Occurrence) -> TypeGuard[Changes]:
     return isinstance(occurrence, Changes) and not occurrence.initiates
 
 
-def _selected(changes: Changes, context: Context) -> _Selection:
+def _selected(changes: Changes, encoding: ValueEncoding) -> _Selection:
     """Which rows of a fluent's initiations or terminations a literal speaks of."""
     value = changes.pair.value
     if changes.initiates or changes.negated:
         return as_said
     if isinstance(value, Variable):
         return as_said if value.name == "_" else of_values
-    code = _value_code(value, changes.pair.relation, context)
+    code = _value_code(value, changes.pair.relation, encoding)
     return lambda points: of_value(points, code)
 
 
-def _value_code(value: Term, relation: Relation, context: Context) -> int:
+def _value_code(value: Term, relation: Relation, encoding: ValueEncoding) -> int:
     """The code that identifies a value of a fluent."""
-    domain = context.domain("fluent", relation, "value")
+    domain = encoding.value(relation)
     column = constant_column(value, domain).data
     if domain is None:
-        column = context.domains.value_domain(relation).encode_numbers(column)
+        column = encoding.domains.value_domain(relation).encode_numbers(column)
     return int(column[0])
 
 
 def _edges(boundary: Boundary, context: Context) -> EventTable:
     """The starts or ends of a fluent's intervals, one tick before they show; or first points."""
-    fluent = context.fluents.get(boundary.pair.relation)
+    window = context.window
+    fluent = context.relations.fluents.get(boundary.pair.relation)
     if fluent is None:
-        return _nothing(boundary, context)
+        return _nothing(boundary, context.encoding)
     is_first = boundary.edge == "startI"
     times = fluent.ends if boundary.edge == "end" else fluent.starts
-    times = times if is_first else times - context.tick
+    times = times if is_first else times - window.tick
     groups = np.repeat(np.arange(len(fluent)), np.diff(fluent.offsets))
     if is_first:
-        inside = (times > context.edge) & (times <= context.query)
+        inside = (times > window.edge) & (times <= window.query)
     else:
         inside = _are_edges(boundary.pair.relation, groups, times, context)
     if boundary.edge == "end":
@@ -207,11 +208,12 @@ def _are_edges(relation: Relation, groups: Array, times: Array, context: Context
     What depends on a point at the query may go on after it. What depends on input that is seen
     again after a gap between windows may have held, or not have held, in the gap, too.
     """
-    inside: Array = (times > context.edge) & (times <= context.query)
-    if relation in context.unsure:
-        inside &= (times < context.query) | ~context.unsure_groups[relation][groups]
-    if relation in context.clipped:
-        inside &= (times != context.forgotten) | ~context.clipped[relation][groups]
+    window = context.window
+    inside: Array = (times > window.edge) & (times <= window.query)
+    if relation in context.relations.open_at_query:
+        inside &= (times < window.query) | ~context.relations.open_at_query[relation][groups]
+    if relation in context.relations.clipped:
+        inside &= (times != window.forgotten) | ~context.relations.clipped[relation][groups]
     return inside
 
 
@@ -222,14 +224,13 @@ def _of_fluent(fluent: FluentTable, groups: Array, times: Array) -> EventTable:
     )
 
 
-def _slots(occurrence: Boundary | Changes, context: Context) -> list[Domain | None]:
-    relation = occurrence.pair.relation
-    slots: list[int | str] = [*range(relation.arity), "value"]
-    return [context.domain("fluent", relation, slot) for slot in slots]
+def _slots(occurrence: Boundary | Changes, encoding: ValueEncoding) -> list[Domain | None]:
+    arguments, value = encoding.fluent(occurrence.pair.relation)
+    return [*arguments, value]
 
 
-def _nothing(occurrence: Boundary | Changes, context: Context) -> EventTable:
-    domains = _slots(occurrence, context)
+def _nothing(occurrence: Boundary | Changes, encoding: ValueEncoding) -> EventTable:
+    domains = _slots(occurrence, encoding)
     none = np.empty(0, np.int64)
     return EventTable([none] * len(domains), domains, none)
 
@@ -237,14 +238,15 @@ def _nothing(occurrence: Boundary | Changes, context: Context) -> EventTable:
 def _changes(changes: Changes, select: _Selection, context: Context) -> EventTable:
     """Initiations or terminations of a fluent, as rules fire them."""
     relation = changes.pair.relation
-    points = (context.initiations if changes.initiates else context.terminations).get(relation)
+    relations = context.relations
+    points = (relations.initiations if changes.initiates else relations.terminations).get(relation)
     if points is None:
-        return _nothing(changes, context)
+        return _nothing(changes, context.encoding)
     points = select(points)
-    domains = _slots(changes, context)
+    domains = _slots(changes, context.encoding)
     if domains[-1] is None:
         # Numeric values are coded where they are compared for identity; here they are numbers.
-        coded = context.domains.value_domain(relation)
+        coded = context.encoding.domains.value_domain(relation)
         known = points.values >= 0
         values = numbers(coded.decode(points.values[known]))
         if not known.all():

@@ -11,8 +11,8 @@ from cernis.kernels.array_types import Array
 from cernis.kernels.bounds import bounded
 from cernis.knowledge import outputs
 from cernis.knowledge.ground_values import told_apart
+from cernis.operators.context.query_context import Context
 from cernis.operators.distinct import distinct
-from cernis.operators.query_context import Context
 from cernis.plan.logical import Resolve
 from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
@@ -22,7 +22,7 @@ def resolve_exec(step: Resolve, rows: Rows, context: Context) -> Rows:
     """The rows joined with the answers to a goal, or those it has none for."""
     inputs = sorted(named([step.goal]) & rows.columns.keys())
     which, tuples = _distinct(inputs, rows)
-    answers = context.knowing(step.goal).solve_many(step.goal, inputs, tuples)
+    answers = context.background.knowing(step.goal).solve_many(step.goal, inputs, tuples)
     if step.negated:
         fails = np.array([not answers[each] for each in tuples], np.bool_)
         return rows.where(fails[which])

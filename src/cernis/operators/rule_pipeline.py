@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from cernis.check.model import Event, Pair
-from cernis.errors import OverflowFault
+from cernis.errors import OverflowFault, TooManyMatches
 from cernis.kernels.array_types import Array
 from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.collections import LISTED, ROW, listed, sorted_rows
@@ -19,11 +19,11 @@ from cernis.operators.conditions import (
     filter_exec,
     lookup_exec,
 )
+from cernis.operators.context.query_context import Context
 from cernis.operators.expressions import as_column, compare, numeric_value, overflow, shared
 from cernis.operators.fluent_lookups import anti_stab_exec, stab_exec
 from cernis.operators.occurrences import event_anti_join_exec, event_join_exec, scan_exec
 from cernis.operators.patterns.totals import has_overflow, totals, with_values
-from cernis.operators.query_context import Context
 from cernis.operators.resolved_goals import resolve_exec
 from cernis.plan.logical import (
     Aggregate,
@@ -43,6 +43,7 @@ from cernis.plan.logical import (
     names_in,
     parts_of,
 )
+from cernis.plan.text_order import in_text_order
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound, Term, Variable
 from cernis.tables.columns import Column, Rows
@@ -56,74 +57,52 @@ MANY = 20_000
 
 def run_steps(
     steps: Sequence[PointOperator], rows: Rows | None, context: Context,
-    keep: frozenset[str] | None = None,
+    names_from: Sequence[frozenset[str]] | None = None,
 ) -> Rows:  # fmt: skip
     """The rows that come out of a pipeline; without rows to begin with, it makes its own.
 
-    Where nothing but `keep` is asked of them, computed columns of other names may be missing.
+    `names_from` has the variables that are used from each step on, and after all. Where it is
+    given, computed columns of other names may be missing.
 
     Conditions are decided as soon as they can be. If one of them computes a number that is too
     large, they are decided in the order of the text: another may rule out such rows before.
     """
     try:
-        return _run_all(steps, rows, context, keep)
+        return _run_all(steps, rows, context, names_from)
     except OverflowFault:
-        later = _in_text_order(steps)
+        later = in_text_order(steps)
         if later == tuple(steps):
             raise
     return _run_all(later, rows, context, None)
 
 
-def _in_text_order(steps: Sequence[PointOperator]) -> tuple[PointOperator, ...]:
-    """The steps in the order of the text, as far as each still comes after what it builds upon."""
-    left = [(step, _binds(step), frozenset(names_in(step))) for step in steps]
-    in_order: list[PointOperator] = []
-    while left:
-        free = [
-            place for place, (_, _, names) in enumerate(left)
-            if not any(isinstance(step, Scan) or binds & names for step, binds, _ in left[:place])
-        ]  # fmt: skip
-        chosen = min(free, key=lambda at: left[at][0].span[0])
-        in_order.append(left.pop(chosen)[0])
-    return tuple(in_order)
-
-
-def _binds(step: PointOperator) -> frozenset[str]:
-    """The variables that a step may give a value."""
-    if isinstance(step, Compute):
-        return frozenset([step.variable])
-    if isinstance(step, Filter | EventAntiJoin | AntiStab | Exclude | Except):
-        return frozenset()
-    return frozenset(names_in(step))
-
-
 def _run_all(
     steps: Sequence[PointOperator], rows: Rows | None, context: Context,
-    keep: frozenset[str] | None,
+    names_from: Sequence[frozenset[str]] | None,
 ) -> Rows:  # fmt: skip
     place = 0
     while place < len(steps):
         step = steps[place]
-        if context.profile is None and rows is not None and rows.length >= MANY:
-            rows, place = _together(steps, place, rows, context, keep)
-        elif context.profile is None:
+        if context.measuring.profile is None and rows is not None and rows.length >= MANY:
+            rows, place = _together(steps, place, rows, context, names_from)
+        elif context.measuring.profile is None:
             rows, place = _run_step(step, rows, context), place + 1
         else:
             place += 1
             before = rows.length if rows is not None else 0
             name = type(step).__name__
-            with context.profile.measured(name, step.span, before) as cost:
+            with context.measuring.profile.measured(name, step.span, before) as cost:
                 # Rows ruled out are left out at once, so that what is counted is what is left.
                 rows = _run_step(step, rows, context).settled()
                 cost.rows_out += rows.length
             if isinstance(step, Scan):
-                context.profile.evaluated(step, rows.length)
+                context.measuring.profile.evaluated(step, rows.length)
     return rows if rows is not None else Rows(1)
 
 
 def _together(
     steps: Sequence[PointOperator], place: int, rows: Rows, context: Context,
-    keep: frozenset[str] | None,
+    names_from: Sequence[frozenset[str]] | None,
 ) -> tuple[Rows, int]:  # fmt: skip
     """Run as many steps as can be put together, or one; gives the place of the next, too."""
     from cernis.operators.fused import Fusion
@@ -133,12 +112,9 @@ def _together(
         place += 1
     if place == begin:
         return _run_step(steps[place], rows, context), place + 1
-    if keep is None:
+    if names_from is None:
         return fusion.rows(lambda name: True), place
-    used = context.derived.once(
-        "names", steps[place - 1], lambda: frozenset(names_in(tuple(steps[place:])))
-    )
-    return fusion.rows(lambda name: name in keep or name in used), place
+    return fusion.rows(names_from[place].__contains__), place
 
 
 def _run_step(step: PointOperator, rows: Rows | None, context: Context) -> Rows:
@@ -151,7 +127,7 @@ def _run_step(step: PointOperator, rows: Rows | None, context: Context) -> Rows:
     try:
         return _EXECS[type(step)](step, rows, context)
     except TooManyPairs as error:
-        raise context.too_many(error, step.span) from None
+        raise TooManyMatches(str(error), step.span) from None
 
 
 def _numbered(rows: Rows) -> Rows:
@@ -160,8 +136,9 @@ def _numbered(rows: Rows) -> Rows:
 
 def except_exec(step: Except, rows: Rows, context: Context) -> Rows:
     """The rows that nothing comes out of."""
-    if all(isinstance(inner, Filter) for inner in step.body):
-        return rows.where(~all_true(step.body, rows, context))  # type: ignore[arg-type]
+    filters = [inner for inner in step.body if isinstance(inner, Filter)]
+    if len(filters) == len(step.body):
+        return rows.where(~all_true(filters, rows, context.caches))
     rows = rows.settled()
     inner = run_steps(step.body, _numbered(rows), context).settled()
     mask = np.ones(rows.length, np.bool_)
@@ -181,10 +158,10 @@ def branches_exec(step: Branches, rows: Rows, context: Context) -> Rows:
             rank = Column(before + np.arange(outcome.length))
             outcome = outcome.with_columns({step.rank: rank})
         outcomes.append(outcome)
-    return concatenated(outcomes, context)
+    return concatenated(outcomes)
 
 
-def concatenated(parts: Sequence[Rows], context: Context) -> Rows:
+def concatenated(parts: Sequence[Rows]) -> Rows:
     """Several tables of rows joined end to end, with the columns they all have."""
     if len(parts) == 1:
         return parts[0]
@@ -197,7 +174,7 @@ def concatenated(parts: Sequence[Rows], context: Context) -> Rows:
 
 
 def _stacked(columns: Iterable[tuple[Column, int]]) -> Column:
-    from cernis.operators.query_context import recoded
+    from cernis.operators.context.coded_columns import recoded
 
     parts = list(columns)
     domains = {id(column.domain) for column, _ in parts}
@@ -247,10 +224,10 @@ def _counts(step: Aggregate, rows: Rows, context: Context) -> Array:
     relations = [p.relation for p in parts_of(step.body) if isinstance(p, (Event, Pair))]
     sources: list[object] = []
     for own in relations:
-        sources += [context.fluents.get(own), context.events.get(own)]
-        sources += [context.initiations.get(own), context.terminations.get(own)]
+        sources += [context.relations.fluents.get(own), context.relations.events.get(own)]
+        sources += [context.relations.initiations.get(own), context.relations.terminations.get(own)]
     what = ("count", step.body, *names)
-    return shared(what, columns, sources, rows, context.computed, count)
+    return shared(what, columns, sources, rows, context.caches.computed, count)
 
 
 def _with_numbers(result: Term, numbers: Numeric, rows: Rows) -> Rows:

@@ -9,8 +9,8 @@ import numpy as np
 from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.merge import merge
 from cernis.kernels.order import in_order, order_by, placed, ranks
+from cernis.operators.context.fluent_points import Points
 from cernis.operators.definitions.instance_keys import InstanceKeys
-from cernis.operators.query_context import Points
 
 _NEVER = np.iinfo(np.int64).max
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Array, Booleans
-from cernis.operators.query_context import Points
+from cernis.kernels.array_types import Array, Booleans, Integers
+from cernis.operators.context.fluent_points import Points
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import first_rows
 from cernis.tables.interval_tables import Finder
@@ -33,22 +33,33 @@ def with_known_values(terminations: Points, known: Points, domains: list[Domain 
     rows = rows[
         first_rows([*(column[rows] for column in terminations.arguments), terminations.times[rows]])
     ]
+    arguments = [column[rows] for column in terminations.arguments]
+    chosen, pairs = known_before(arguments, terminations.times[rows], known, domains)
+    both = zip(terminations.arguments, known.arguments, strict=True)
+    return Points(
+        [np.concatenate([one, other[pairs]]) for one, other in both],
+        np.concatenate([terminations.values, one_of_any(known.values[pairs])]),
+        np.concatenate([terminations.times, terminations.times[rows[chosen]]]),
+    )
+
+
+def known_before(
+    arguments: list[Array], times: Integers, known: Points, domains: list[Domain | None]
+) -> tuple[Integers, Integers]:
+    """Each instance with each of its pairs that are known at an earlier point.
+
+    Gives the rows of the instances, and those of the pairs, each pair by its first point.
+    """
     order = np.argsort(known.times, kind="stable")
     first = order[first_rows([*(column[order] for column in known.arguments), known.values[order]])]
     finder = Finder(
         [(column[first], domain) for column, domain in zip(known.arguments, domains, strict=True)],
         len(first),
     )
-    chosen, places = finder.all([column[rows] for column in terminations.arguments], len(rows))
-    pairs, times = first[places], terminations.times[rows[chosen]]
-    before = known.times[pairs] < times
-    pairs, times = pairs[before], times[before]
-    both = zip(terminations.arguments, known.arguments, strict=True)
-    return Points(
-        [np.concatenate([one, other[pairs]]) for one, other in both],
-        np.concatenate([terminations.values, one_of_any(known.values[pairs])]),
-        np.concatenate([terminations.times, times]),
-    )
+    rows, places = finder.all(arguments, len(times))
+    pairs = first[places]
+    before = known.times[pairs] < times[rows]
+    return rows[before], pairs[before]
 
 
 def of_any_value(points: Points) -> Points:

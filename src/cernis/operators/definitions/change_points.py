@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.kernels.array_types import Integers
+from cernis.operators.context.fluent_points import Points
 from cernis.operators.definitions.instance_keys import InstanceKeys
-from cernis.operators.query_context import Points
 
 
 def stacked(parts: list[Points], nothing: Points) -> Points:

@@ -11,8 +11,8 @@ import numpy as np
 from cernis.check.model import Grounding
 from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.inertia.delays import Delayed, hold_delayed
+from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.effects import effects_of, moved_alike
-from cernis.operators.query_context import Context
 from cernis.plan.logical import Delay
 from cernis.tables.domains import Domain
 
@@ -55,12 +55,13 @@ class DelayedFluent:
     def _walked(
         self, known: Integers, actions: Actions, carried: Carried, context: Context
     ) -> Delayed:
+        window = context.window
         effects = effects_of(
             self.delays, self.arguments(known), self.domains, self.value_domain, self.groundings,
             context,
         )  # fmt: skip
         return hold_delayed(
-            known, *actions, *carried, effects, context.query, context.tick, context.ties,
+            known, *actions, *carried, effects, window.query, window.tick, window.ties,
             self.is_watched,
         )  # fmt: skip
 

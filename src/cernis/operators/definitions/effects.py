@@ -8,26 +8,25 @@ import numpy as np
 
 from cernis.check.amounts import FARTHEST
 from cernis.check.model import (
-    Condition,
     DelayedEffect,
     Grounding,
-    Pair,
     Postponable,
-    has_open_arguments,
 )
 from cernis.errors import DataError
 from cernis.kernels.array_types import Array, Booleans, Integers
-from cernis.kernels.inertia.delays import ALL, NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE, Effects
+from cernis.kernels.inertia.delays import NO_ACTION, NO_EFFECT, NO_POINT, UNTIL_DUE, Effects
+from cernis.kernels.inertia.points import ALL
 from cernis.operators.collections import ROW
 from cernis.operators.column_arithmetic import Numeric, as_numbers, compared
+from cernis.operators.context.coded_columns import constant_column
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.query_window import QueryWindow
 from cernis.operators.definitions.grounding import allowed
 from cernis.operators.definitions.rule_heads import agreeing
 from cernis.operators.expressions import numeric_value
-from cernis.operators.query_context import Context, constant_column
 from cernis.operators.rule_pipeline import run_steps
-from cernis.plan.logical import Delay, PointOperator
-from cernis.plan.rule_plans import Pipeline, entity_names
-from cernis.syntax.tree import Term, Variable, variables
+from cernis.plan.goal_plans import is_of_all
+from cernis.plan.logical import Delay
 from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import WHOLE, Domain
 
@@ -71,12 +70,12 @@ def effects_of(
             done = np.where((reported == action) & ~may[:, np.newaxis], ALL, done)
     lengths, reported, done = _of_one_height(lengths, reported, done)
     postponable = np.array([0, *(moved.get(source, 0) for source in sources)])
-    return Effects(slots, lengths, reported, done, postponable, quiet_point(delays, context))
+    return Effects(slots, lengths, reported, done, postponable, quiet_point(delays, context.window))
 
 
-def quiet_point(delays: Sequence[Delay], context: Context) -> int:
+def quiet_point(delays: Sequence[Delay], window: QueryWindow) -> int:
     """The point whose initiations have no effects, if there is one: what holds initially."""
-    return NO_POINT if all(delay.follows_initial for delay in delays) else context.start
+    return NO_POINT if all(delay.follows_initial for delay in delays) else window.start
 
 
 def _tables(sources: list[dict[int, Integers]]) -> tuple[Integers, Integers]:
@@ -125,7 +124,7 @@ def _lengths(
     context: Context,
 ) -> Integers:  # fmt: skip
     """The delay of each instance, or one of all; endless for those the effect is not about."""
-    if _is_of_all(effect):
+    if is_of_all(effect):
         count = 1
     rows = _instances(effect, arguments, domains, count, context)
     values = _checked(effect, numeric_value(effect.delay, rows), rows.length)
@@ -144,21 +143,12 @@ def _instances(
     An effect with one delay for all is asked for once.
     """
     pair = about.source if isinstance(about, DelayedEffect) else about.pair
-    is_of_all = isinstance(about, DelayedEffect) and _is_of_all(about)
+    is_alike = isinstance(about, DelayedEffect) and is_of_all(about)
     rows = Rows(count, {ROW: Column(np.arange(count))})
-    given = [] if is_of_all else [*zip(pair.args, arguments, domains, strict=True)]
+    given = [] if is_alike else [*zip(pair.args, arguments, domains, strict=True)]
     for arg, data, domain in given:
         rows = agreeing(arg, Column(data, domain, rows.columns[ROW].values), rows)
-    steps = context.derived.once("delay", about, lambda: _planned(pair, about.goals, context))
-    return run_steps(steps, rows, context).settled()
-
-
-def _is_of_all(effect: DelayedEffect) -> bool:
-    """Is the effect about all instances, with a delay that does not depend on which it is?"""
-    args = effect.source.args
-    names = {arg.name for arg in args if isinstance(arg, Variable) and arg.name != "_"}
-    asked = {own.name for term in (effect.delay, *effect.goals) for own in variables(term)}
-    return has_open_arguments(effect.source) and not asked & names
+    return run_steps(context.goals.of_effect(about), rows, context).settled()
 
 
 # -- postponing ------------------------------------------------------------------------------
@@ -205,8 +195,3 @@ def _checked(effect: DelayedEffect, values: Numeric, length: int) -> Integers:
     with np.errstate(invalid="ignore"):
         floats = delays.floats.astype(np.int64)
     return np.where(delays.kinds == WHOLE, delays.ints, floats)
-
-
-def _planned(pair: Pair, goals: tuple[Term, ...], context: Context) -> tuple[PointOperator, ...]:
-    conditions = [Condition(goal, False, goal.span) for goal in goals]
-    return Pipeline(context.knowledge, context.modes, bound=entity_names(pair)).run(conditions)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
-from cernis.check.model import Condition, Grounding, Pair, Relation
+from cernis.check.model import Grounding, Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.kernels.array_types import Array, Booleans
 from cernis.kernels.hashing import Numbering
-from cernis.knowledge import Route
 from cernis.operators.collections import ROW
+from cernis.operators.context.coded_columns import constant_column
+from cernis.operators.context.lasting_results import Answers
+from cernis.operators.context.query_context import Context
 from cernis.operators.distinct import distinct
-from cernis.operators.query_context import Answers, Context, constant_column
 from cernis.operators.rule_pipeline import concatenated, run_steps
-from cernis.plan.logical import PointOperator
-from cernis.plan.rule_plans import Pipeline, entity_names
-from cernis.syntax.tree import Compound, Term, Variable, functor
+from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
 
@@ -32,8 +30,8 @@ def allowed(
     if not arguments or any(domain is None for domain in all_domains):
         first, which = distinct(columns, all_domains)
         return _allowed_rows(groundings, [c[first] for c in columns], all_domains, context)[which]
-    known = context.memo.answers.setdefault(
-        (id(groundings), _filling(groundings, context)), Answers([Numbering() for _ in arguments])
+    known = context.background.memo.answers.setdefault(
+        (id(groundings), filling(groundings, context)), Answers([Numbering() for _ in arguments])
     )
     which = columns[0]
     for numbering, column in zip(known.numberings, columns[1:], strict=True):
@@ -61,16 +59,10 @@ def _allowed_rows(
     return may
 
 
-def _filling(groundings: Sequence[Grounding], context: Context) -> int:
+def filling(groundings: Sequence[Grounding], context: Context) -> int:
     """A number that changes whenever a table that grounding rules look at is filled again."""
-    depends = context.derived.once("filled", groundings, lambda: _filled_keys(groundings, context))
-    return context.all_fillings if depends is None else sum(map(context.filling, depends))
-
-
-def _planned(grounding: Grounding, context: Context) -> tuple[PointOperator, ...]:
-    goals = [Condition(goal, False, goal.span) for goal in grounding.goals]
-    bound = entity_names(grounding.entity)
-    return Pipeline(context.knowledge, context.modes, bound=bound).run(goals)
+    background, tables = context.background, context.goals.tables_of(groundings)
+    return background.all_fillings if tables is None else sum(map(background.filling, tables))
 
 
 def allowed_values(
@@ -81,26 +73,14 @@ def allowed_values(
 
     Asked once for each value of the domain, as long as the tables they look at stay the same.
     """
-    key = (relation, value, _filling(groundings, context))
-    known = context.memo.allowed.get(key, np.empty(0, np.bool_))
+    key = (relation, value, filling(groundings, context))
+    known = context.background.memo.allowed.get(key, np.empty(0, np.bool_))
     if len(known) < len(domain):
         new = np.arange(len(known), len(domain))
         values = np.full(len(new), value)
         may = allowed(groundings, [new], [domain], values, value_domain, context)
-        known = context.memo.allowed[key] = np.concatenate([known, may])
+        known = context.background.memo.allowed[key] = np.concatenate([known, may])
     return known
-
-
-def _filled_keys(
-    groundings: Sequence[Grounding], context: Context
-) -> frozenset[tuple[str, int]] | None:
-    """The tables that goals look at and the run fills; None if rules of theirs may look too."""
-    keys = {functor(goal) for grounding in groundings for goal in grounding.goals}
-    for key in keys:
-        predicate = context.knowledge.predicates.get(key)
-        if predicate is not None and predicate.route is not Route.TABLE:
-            return None
-    return frozenset(keys)
 
 
 def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Context) -> Array:
@@ -120,7 +100,7 @@ def _answers(grounding: Grounding, pairs: list[Column], count: int, context: Con
         else:
             wanted = constant_column(term, column.domain).data[0]
             rows = rows.where(column.values[rows.columns[ROW].values] == wanted).settled()
-    steps = context.derived.once("grounding", grounding, lambda: _planned(grounding, context))
+    steps = context.goals.of_grounding(grounding)
     result: Array = run_steps(steps, rows, context).settled().columns[ROW].values
     return result
 
@@ -130,45 +110,8 @@ def grounded(head: Pair, groundings: tuple[Grounding, ...], rows: Rows, context:
     outcomes = []
     bound = frozenset(rows.columns)
     for grounding in groundings:
-        steps = context.derived.once(
-            ("grounded", head, bound),
-            grounding,
-            partial(_planned_for, head, grounding, bound, context),
-        )
+        steps = context.goals.of_instances(head, grounding, bound)
         outcomes.append(run_steps(steps, rows, context).settled())
     if not outcomes:
         raise UnsupportedError(f"nothing says which instances {head} has")
-    return concatenated(outcomes, context)
-
-
-def _planned_for(
-    head: Pair, grounding: Grounding, bound: frozenset[str], context: Context
-) -> tuple[PointOperator, ...]:
-    pipeline = Pipeline(context.knowledge, context.modes, bound=set(bound))
-    return pipeline.run(_goals_for(head, grounding))
-
-
-def _goals_for(head: Pair, grounding: Grounding) -> list[Condition]:
-    """The goals of a grounding rule about the variables of a head."""
-    entity = grounding.entity
-    assert isinstance(entity, Pair)
-    names: dict[str, Term] = {}
-    goals: list[Term] = []
-    for theirs, ours in zip([*entity.args, entity.value], [*head.args, head.value], strict=True):
-        if isinstance(theirs, Variable) and theirs.name not in names:
-            if theirs.name != "_":
-                names[theirs.name] = ours
-        else:
-            same = names[theirs.name] if isinstance(theirs, Variable) else theirs
-            goals.append(Compound("=", (ours, same), grounding.span))
-    goals += [_renamed(goal, names) for goal in grounding.goals]
-    return [Condition(goal, False, grounding.span) for goal in goals]
-
-
-def _renamed(term: Term, names: dict[str, Term]) -> Term:
-    if isinstance(term, Variable) and term.name != "_":
-        # What only the grounding rule speaks of must not meet a variable of the rule.
-        return names.get(term.name, Variable(f"_grounding {term.name}", term.span))
-    if isinstance(term, Compound):
-        return Compound(term.functor, tuple(_renamed(arg, names) for arg in term.args), term.span)
-    return term
+    return concatenated(outcomes)

@@ -8,7 +8,7 @@ import numpy as np
 
 from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
-from cernis.operators.query_context import Context
+from cernis.operators.context.query_caches import QueryCaches
 from cernis.tables.domains import Domain
 
 _HALF = 31
@@ -28,7 +28,7 @@ class InstanceKeys:
     """
 
     def __init__(
-        self, domains: list[Domain | None], argument_lists: list[list[Array]], context: Context
+        self, domains: list[Domain | None], argument_lists: list[list[Array]], caches: QueryCaches
     ) -> None:
         self._tables: list[Array | None] = []
         self._sizes: list[int] = []
@@ -46,7 +46,7 @@ class InstanceKeys:
         # Arguments share the bits of one number evenly, however large their domains are by now.
         self._bits = _BITS // max(len(domains), 1)
         if len(domains) > 1 and math.prod(self._sizes) > _DENSE:
-            known = context.numberings
+            known = caches.numberings
             names = [(position, *map(id, domains)) for position in range(len(domains) - 1)]
             if max(self._sizes) <= 1 << self._bits:
                 names = [(-1, *map(id, domains))]

@@ -15,8 +15,8 @@ from cernis.check.model import Pair
 from cernis.kernels.array_types import Array, Booleans, Bytes, Integers
 from cernis.kernels.inertia.marked_rows import MOST_ACTIONS, Stretches, mark, stretches
 from cernis.kernels.order import order_by
+from cernis.operators.context.query_caches import QueryCaches
 from cernis.operators.definitions.instance_keys import InstanceKeys
-from cernis.operators.query_context import Context
 from cernis.syntax.tree import Variable
 from cernis.tables.columns import Rows
 from cernis.tables.domains import Domain
@@ -99,13 +99,13 @@ class Marks:
 
 
 def by_instance(
-    marks: Marks, keys: InstanceKeys, context: Context
+    marks: Marks, keys: InstanceKeys, caches: QueryCaches
 ) -> tuple[Stretches, Integers, Bytes]:
     """The rows of a table sorted by instance and time, and their marks.
 
     How a table is sorted is found out once for all fluents. Mostly it is in this order.
     """
-    known = context.ordered
+    known = caches.ordered
     # How keys are made changes when a domain grows.
     name = (id(marks.times), *(id(column) for column in marks.arguments), *keys.shape)
     if name not in known:

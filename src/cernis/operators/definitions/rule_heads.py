@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cernis.check.model import Relation
 from cernis.kernels.array_types import Array
+from cernis.operators.context.coded_columns import constant_column, recoded
+from cernis.operators.context.query_context import Context
 from cernis.operators.expressions import computed
-from cernis.operators.query_context import Context, constant_column, recoded
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import PointRule
-from cernis.plan.rule_plans import EXPRESSIONS, entity_names
+from cernis.plan.rule_plans import EXPRESSIONS
 from cernis.syntax.tree import Compound, Term, Variable
 from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
@@ -21,6 +24,11 @@ def head_column(term: Term, rows: Rows, domain: Domain | None) -> Array:
     if isinstance(term, Compound) and term.functor in EXPRESSIONS:
         return recoded(computed(term, rows)[0], domain, rows.length)
     return recoded(constant_column(term, domain), domain, rows.length)
+
+
+def head_columns(args: Sequence[Term], rows: Rows, domains: list[Domain | None]) -> list[Array]:
+    """The arguments of a head, row by row, in the encodings of their slots."""
+    return [head_column(arg, rows, domain) for arg, domain in zip(args, domains, strict=True)]
 
 
 def agreeing(term: Term, column: Column, rows: Rows) -> Rows:
@@ -37,24 +45,17 @@ def agreeing(term: Term, column: Column, rows: Rows) -> Rows:
     return rows if term.name == "_" else rows.with_columns({term.name: column})
 
 
-def slot_domains(relation: Relation, context: Context) -> tuple[list[Domain | None], Domain | None]:
-    """The encodings of a fluent's arguments and of its value."""
-    arguments = [context.domain("fluent", relation, at) for at in range(relation.arity)]
-    return arguments, context.domain("fluent", relation, "value")
-
-
 def fired(
     rule: PointRule, relation: Relation, domains: list[Domain | None], context: Context
 ) -> Rows:
     """The rows of a rule, with the columns that its head names."""
-    names = context.derived.once("head", rule, lambda: frozenset(entity_names(rule.head)))
-    if context.instances is None:
-        return run_steps(rule.steps, None, context, names)
+    if context.restriction.instances is None:
+        return run_steps(rule.steps, None, context, rule.names_from)
     first, *rest = rule.steps
     rows = run_steps([first], None, context)
     if all(isinstance(arg, Variable) and arg.name in rows.columns for arg in rule.head.args):
         rows = rows.settled()
-        own = [head_column(a, rows, d) for a, d in zip(rule.head.args, domains, strict=True)]
-        mask = context.instances.mask(relation, own)
+        arguments = head_columns(rule.head.args, rows, domains)
+        mask = context.restriction.instances.mask(relation, arguments)
         rows = rows if mask is None else rows.where(mask)
-    return run_steps(rest, rows, context, names)
+    return run_steps(rest, rows, context, rule.names_from[1:])

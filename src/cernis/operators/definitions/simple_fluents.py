@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from cernis.check.model import Pair, Relation
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.kernels.inertia.marked_rows import hold_rows
 from cernis.kernels.inertia.plain_inertia import hold, hold_each
+from cernis.operators.context.coded_columns import constant_column
+from cernis.operators.context.fluent_points import Attempts, Points
+from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.actions import (
     SortedActions,
     all_of,
@@ -22,29 +25,30 @@ from cernis.operators.definitions.actions import (
 )
 from cernis.operators.definitions.asked_terminations import with_known_values
 from cernis.operators.definitions.change_points import effects_as_points, stacked
-from cernis.operators.definitions.grounding import allowed, allowed_values, grounded
+from cernis.operators.definitions.fluent_heads import (
+    EVER,
+    FluentHeads,
+    FluentInstances,
+    MatchRanges,
+)
+from cernis.operators.definitions.grounding import allowed_values
 from cernis.operators.definitions.grouped_intervals import grouped
 from cernis.operators.definitions.instance_keys import InstanceKeys
 from cernis.operators.definitions.marks import Marked, Marks, by_instance, marked
 from cernis.operators.definitions.open_ends import first_ends
-from cernis.operators.definitions.rule_heads import fired, head_column, slot_domains
+from cernis.operators.definitions.rule_heads import fired, head_column
 from cernis.operators.definitions.values_apart import (
     breaks_of,
     ending_values,
     hold_apart,
     sorted_by_instance,
 )
-from cernis.operators.distinct import with_first_times
-from cernis.operators.query_context import Attempts, Context, Points, constant_column
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
-from cernis.plan.open_heads import leaves_arguments_open
-from cernis.syntax.tree import Term, Variable
+from cernis.plan.properties.open_heads import leaves_arguments_open
+from cernis.syntax.tree import Variable
 from cernis.tables.columns import Column, Rows
-from cernis.tables.domains import Domain, numbers
-from cernis.tables.interval_tables import Finder, FluentTable, in_ranges
-
-_Ranges: TypeAlias = tuple[Integers, Integers, Integers]
+from cernis.tables.interval_tables import FluentTable
 
 
 @dataclass(slots=True)
@@ -69,16 +73,6 @@ class Carried:
 _FEW = 8
 """Up to so many terminations for each initiation and each point are written out."""
 
-_EVER, _NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-
-
-@dataclass(slots=True)
-class _Instances:
-    """Arguments of a fluent, and the first time each was initiated."""
-
-    arguments: list[Array]
-    since: Integers
-
 
 @dataclass(slots=True)
 class Fired:
@@ -100,20 +94,22 @@ class SimpleFluent:
         self.relation = relation
         self.definition = definition
         self.context = context
-        self.domains, self.value_domain = slot_domains(relation, context)
+        self._heads = FluentHeads(definition, context)
+        self.domains, self.value_domain = self._heads.domains, self._heads.value_domain
         self.conflicts = 0
-        self._effects = self._no_points(), self._no_points()
+        self._is_watched = relation in context.roles.watched
+        self._effects = self._heads.no_points(), self._heads.no_points()
         """What delayed effects initiate and terminate."""
         self._ending = ending_values(definition, self.value_domain, context)
 
     def evaluate(self, carried: Carried | None) -> FluentTable:
         """The intervals of the fluent in this window."""
         carried = carried or self._nothing_carried()
-        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        rules = self._heads.point_rules
         closed = [rule for rule in rules if not leaves_arguments_open(rule)]
         outcomes = [(rule, self._fired(rule)) for rule in closed]
         # Rows that are marked are not looked at one by one, as where others may own them.
-        asks = self.context.owned is not None
+        asks = self.context.restriction.owned is not None
         marks, rest = (None, outcomes) if asks else self._marks(outcomes)
         initiations = [self._initial(r) for r in self.definition.rules
                        if isinstance(r, InitialPoints)]  # fmt: skip
@@ -127,10 +123,10 @@ class SimpleFluent:
             initiations += [self._open(r, known) for r in is_open if r.kind == "initiation"]
             ends = [rule for rule in is_open if rule.kind == "termination"]
             terminations += [self._open_end(r, known, initiations, carried) for r in ends]
-            if self.relation in self.context.watched:
+            if self._is_watched:
                 ending += [self._open(rule, known) for rule in ends]
         table = self._measured(marks, initiations, terminations, carried)
-        if self.relation in self.context.watched:
+        if self._is_watched:
             # What holds initially was not initiated at a point of the run.
             self._keep(initiations[:first], initiations[first:], ending, carried)
         return table
@@ -144,7 +140,7 @@ class SimpleFluent:
         known instances of whatever else is fired: `known` is called with the arguments of the
         latter, None for those left open.
         """
-        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        rules = self._heads.point_rules
         initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
         is_open = [rule for rule in rules if leaves_arguments_open(rule)]
         outcomes = [(rule, self._fired(rule)) for rule in rules if not leaves_arguments_open(rule)]
@@ -165,7 +161,7 @@ class SimpleFluent:
                 parts[rule.kind].append(self._of_open(rule, own_rows, instances))
         actions = [self._actions(points) for points in parts["initiation"]]
         actions += [points.values * 2 for points in parts["termination"]]
-        nothing = self._no_points()
+        nothing = self._heads.no_points()
         points = stacked([*parts["initiation"], *parts["termination"]], nothing)
         return Fired(
             marks, points.arguments, points.times, np.concatenate([nothing.times, *actions])
@@ -184,11 +180,11 @@ class SimpleFluent:
     ) -> tuple[list[Array], Array, Integers, Integers]:
         """Arguments, values, starts and ends of the intervals that actions give."""
         given = [fired.arguments, *_all_carried(carried)]
-        keys = InstanceKeys(self.domains, given, self.context)
+        keys = InstanceKeys(self.domains, given, self.context.caches)
         own = keys.of(fired.arguments, len(fired.times))
         actions = sorted_actions(own, fired.times, fired.actions, keys.size)
         instances, values, starts, ends = self._held(keys, fired.marks, actions, carried)
-        return keys.arguments(instances), self._shown(values), starts, ends
+        return keys.arguments(instances), self._heads.shown_values(values), starts, ends
 
     def _fired(self, rule: PointRule) -> Rows:
         return fired(rule, self.relation, self.domains, self.context)
@@ -197,7 +193,7 @@ class SimpleFluent:
         self, marks: Marks | None, initiations: list[Points], terminations: list[Points],
         carried: Carried,
     ) -> FluentTable:  # fmt: skip
-        profile = self.context.profile
+        profile = self.context.measuring.profile
         if profile is None:
             return self._intervals(marks, initiations, terminations, carried)
         points = sum(len(each.times) for each in (*initiations, *terminations))
@@ -213,10 +209,10 @@ class SimpleFluent:
     ) -> tuple[Marks | None, list[tuple[PointRule, Rows]]]:
         """The rules that mark rows of the largest table, or given ones, and the others."""
         # Rules whose points others ask for, or that leave instances open, need them written out.
-        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
-        whole = self.relation in self.context.watched or any(map(leaves_arguments_open, rules))
+        rules = self._heads.point_rules
+        whole = self._is_watched or any(map(leaves_arguments_open, rules))
         whole |= self._ending is not None
-        if self.context.ties != "break" or whole or self._delays():
+        if self.context.window.ties != "break" or whole or self._delays():
             return None, outcomes
         outcomes_with_marks = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
         if marks is None:
@@ -283,10 +279,7 @@ class SimpleFluent:
         rows = rule_marks.chosen()
         columns = [column[rows] for column in columns]
         values = np.full(len(columns[0]), rule_marks.action >> 1)
-        return allowed(
-            self.definition.groundings, columns, self.domains, values, self.value_domain,
-            self.context,
-        )  # fmt: skip
+        return self._heads.may_hold(columns, values)
 
     def _nothing_carried(self) -> Carried:
         none = np.empty(0, np.int64)
@@ -296,10 +289,10 @@ class SimpleFluent:
 
     def _initial(self, rule: InitialPoints) -> Points:
         context = self.context
-        if context.edge > context.start:
-            return self._no_points()
+        if context.window.edge > context.window.start:
+            return self._heads.no_points()
         rows = run_steps(rule.steps, None, context).settled()
-        return self._project(rule.head, rows, np.full(rows.length, context.start))
+        return self._project(rule.head, rows, np.full(rows.length, context.window.start))
 
     def _points(self, rule: PointRule, rows: Rows) -> Points:
         rows = rows.settled()
@@ -307,112 +300,34 @@ class SimpleFluent:
         return self._project(rule.head, rows, rows.points)
 
     def _project(self, head: Pair, rows: Rows, times: Integers) -> Points:
-        arguments = [
-            head_column(arg, rows, domain)
-            for arg, domain in zip(head.args, self.domains, strict=True)
-        ]
-        if isinstance(head.value, Variable) and head.value.name not in rows.columns:
-            values = np.full(rows.length, -1, np.int64)
-        else:
-            values = self._value_codes(head.value, rows)
-        owned = self.context.owned
+        arguments, values = self._heads.projected(head, rows)
+        owned = self.context.restriction.owned
         mine = None if owned is None else owned(self.relation, arguments, self.domains)
         if mine is None:
             return Points(arguments, values, times)
         return Points([column[mine] for column in arguments], values[mine], times[mine])
 
-    def _value_codes(self, term: Term, rows: Rows) -> Integers:
-        """The codes of values; they identify values even where these are numbers."""
-        column = head_column(term, rows, self.value_domain)
-        if self.value_domain is None:
-            return self._number_domain().encode_numbers(column)
-        return column
+    def _instances(self, initiations: list[Points], carried: Carried) -> FluentInstances:
+        """The known instances, for heads that leave arguments open."""
+        initiated = [(points.arguments, points.times) for points in initiations]
+        return self._heads.instances(initiated, _all_carried(carried), self._is_watched)
 
-    def _number_domain(self) -> Domain:
-        return self.context.domains.value_domain(self.relation)
-
-    def _no_points(self) -> Points:
-        none = np.empty(0, np.int64)
-        return Points([none] * self.relation.arity, none, none)
-
-    def _instances(self, initiations: list[Points], carried: Carried) -> _Instances:
-        """The distinct arguments of known instances, for heads that leave some open.
-
-        With grounding rules, initiations are about what those name, and about nothing else.
-        """
-        grounded = self._grounded()
-        always = [*_all_carried(carried), *grounded]
-        parts = [points.arguments for points in initiations] + always
-        times = [points.times for points in initiations]
-        times += [np.full(len(arguments[0]) if arguments else 0, _EVER) for arguments in always]
-        if grounded:
-            times[:-1] = [np.full(len(each), _NEVER) for each in times[:-1]]
-        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        if not columns:
-            return _Instances([], np.empty(0, np.int64))
-        return _Instances(*with_first_times(columns, self.domains, np.concatenate(times)))
-
-    def _grounded(self) -> list[list[Array]]:
-        """The instances that grounding names, which heads may leave open to range over."""
-        rules = [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
-        is_open = [rule for rule in rules if leaves_arguments_open(rule)]
-        # To end what never began is nothing, unless another rule waits for it.
-        begins = any(rule.kind == "initiation" for rule in is_open)
-        if not self.definition.groundings or not (begins or self.relation in self.context.watched):
-            return []
-        args = tuple(Variable(f"<{at}>") for at in range(self.relation.arity))
-        head = Pair(self.relation, args, Variable("<value>"))
-        rows = grounded(head, self.definition.groundings, Rows(1), self.context)
-        if any(arg.name not in rows.columns for arg in args):
-            return []
-        return [[head_column(a, rows, d) for a, d in zip(args, self.domains, strict=True)]]
-
-    def _open(self, rule: PointRule, instances: _Instances) -> Points:
+    def _open(self, rule: PointRule, instances: FluentInstances) -> Points:
         """A head that leaves arguments open is about all known instances that match the rest."""
         rows = run_steps(rule.steps, None, self.context).settled()
         return self._of_open(rule, rows, instances, is_known=True)
 
     def _of_open(
-        self, rule: PointRule, rows: Rows, instances: _Instances, ranges: _Ranges | None = None,
-        is_known: bool = False,
+        self, rule: PointRule, rows: Rows, instances: FluentInstances,
+        ranges: MatchRanges | None = None, is_known: bool = False,
     ) -> Points:  # fmt: skip
-        assert isinstance(rule.head, Pair)
-        args, known = rule.head.args, instances.arguments
-        bound = self._bound_positions(rule.head, rows)
-        chosen, places = in_ranges(*(ranges or self._ranges(rule.head, rows, instances)))
-        if is_known or rule.kind == "initiation":
-            # Only what has been initiated before, or is there by grounding, can be so again.
-            there = instances.since[places] < rows.points[chosen]
-            chosen, places = chosen[there], places[there]
-        picked = rows.take(chosen)
-        more = {}
-        for position, arg in enumerate(args):
-            if position not in bound and isinstance(arg, Variable):
-                more[f"<{position}>"] = Column(known[position], self.domains[position], places)
-        picked = picked.with_columns(more)
-        filled = tuple(
-            arg if position in bound else Variable(f"<{position}>")
-            for position, arg in enumerate(args)
-        )
-        head = Pair(rule.head.relation, filled, rule.head.value)
-        return self._project(head, picked, picked.points)
-
-    def _bound_positions(self, head: Pair, rows: Rows) -> list[int]:
-        return [
-            at for at, arg in enumerate(head.args)
-            if not isinstance(arg, Variable) or arg.name in rows.columns
-        ]  # fmt: skip
-
-    def _ranges(self, head: Pair, rows: Rows, instances: _Instances) -> _Ranges:
-        """The instances that match the bound arguments of a head, as `Finder.ranges` gives them."""
-        bound = self._bound_positions(head, rows)
-        known = [(instances.arguments[at], self.domains[at]) for at in bound]
-        wanted = [head_column(head.args[at], rows, self.domains[at]) for at in bound]
-        return Finder(known, len(instances.since)).ranges(wanted, rows.length)
+        filled = self._heads.filled(rule, rows, instances, ranges, is_known)
+        return self._project(filled.head, filled.rows, filled.rows.points)
 
     def _open_end(
-        self, rule: PointRule, instances: _Instances, initiations: list[Points], carried: Carried
-    ) -> Points:
+        self, rule: PointRule, instances: FluentInstances, initiations: list[Points],
+        carried: Carried,
+    ) -> Points:  # fmt: skip
         """The terminations of a head that leaves arguments open, as far as they end anything.
 
         A pair that is initiated ends with the first termination after that point; one at the very
@@ -422,15 +337,14 @@ class SimpleFluent:
         """
         rows = run_steps(rule.steps, None, self.context).settled()
         assert isinstance(rule.head, Pair)
-        ranges = self._ranges(rule.head, rows, instances)
+        ranges = self._heads.ranges(rule.head, rows, instances)
         few = _FEW * (rows.length + sum(len(points.times) for points in initiations))
-        if self.relation in self.context.watched or self._delays() or ranges[1].sum() <= few:
+        if self._is_watched or self._delays() or ranges[1].sum() <= few:
             return self._of_open(rule, rows, instances, ranges)
         # What is carried was initiated before all points of the window.
-        long_ago = np.full(len(carried.values), _EVER)
-        initiated = stacked(
-            [*initiations, Points(carried.arguments, carried.values, long_ago)], self._no_points()
-        )
+        long_ago = np.full(len(carried.values), EVER)
+        held = Points(carried.arguments, carried.values, long_ago)
+        initiated = stacked([*initiations, held], self._heads.no_points())
         chosen, ended = first_ends(
             *self._keyed(rule.head, rows, initiated), rows.points, initiated.times
         )
@@ -444,15 +358,15 @@ class SimpleFluent:
 
     def _keyed(self, head: Pair, rows: Rows, initiated: Points) -> tuple[Integers, Integers]:
         """Numbers for the bound arguments of a head, and for the same arguments of initiations."""
-        bound = self._bound_positions(head, rows)
+        bound = self._heads.bound_positions(head, rows)
         domains = [self.domains[at] for at in bound]
         wanted = [initiated.arguments[at] for at in bound]
         known = [head_column(head.args[at], rows, self.domains[at]) for at in bound]
         if not isinstance(head.value, Variable) or head.value.name in rows.columns:
-            domains.append(self.value_domain or self._number_domain())
+            domains.append(self._heads.value_codes)
             wanted.append(initiated.values)
-            known.append(self._value_codes(head.value, rows))
-        keys = InstanceKeys(domains, [known, wanted], self.context)
+            known.append(self._heads.coded_values(head.value, rows))
+        keys = InstanceKeys(domains, [known, wanted], self.context.caches)
         return keys.of(known, rows.length), keys.of(wanted, len(initiated.times))
 
     def _keep(
@@ -460,29 +374,22 @@ class SimpleFluent:
         carried: Carried,
     ) -> None:  # fmt: skip
         """Keep the points at which rules fire, for other rules that have them as conditions."""
-        nothing, (initiated, ended) = self._no_points(), self._effects
-        self.context.initiations[self.relation] = stacked([*initiations, initiated], nothing)
+        nothing, (initiated, ended) = self._heads.no_points(), self._effects
+        relations = self.context.relations
+        relations.initiations[self.relation] = stacked([*initiations, initiated], nothing)
         all_terminations = stacked([*terminations, ended], nothing)
         if (all_terminations.values < 0).any():
             known = self._known_pairs([*initial, *initiations, initiated], carried)
             all_terminations = with_known_values(all_terminations, known, self.domains)
-        self.context.terminations[self.relation] = all_terminations
+        self.context.relations.terminations[self.relation] = all_terminations
 
     def _known_pairs(self, initiations: list[Points], carried: Carried) -> Points:
         """The pairs that grounding allows; without any, those that are carried or initiated."""
         if self.definition.groundings:
-            return self._allowed_pairs()
-        held = Points(carried.arguments, carried.values, np.full(len(carried.values), _EVER))
+            return self._heads.allowed_pairs()
+        held = Points(carried.arguments, carried.values, np.full(len(carried.values), EVER))
         waiting = [] if carried.waiting is None else [carried.waiting]
-        return stacked([held, *waiting, *initiations], self._no_points())
-
-    def _allowed_pairs(self) -> Points:
-        *args, value = (Variable(f"<{at}>") for at in range(self.relation.arity + 1))
-        head = Pair(self.relation, tuple(args), value)
-        rows = grounded(head, self.definition.groundings, Rows(1), self.context)
-        if any(term.name not in rows.columns for term in (*args, value)):
-            return self._no_points()
-        return self._project(head, rows, np.full(rows.length, _EVER))
+        return stacked([held, *waiting, *initiations], self._heads.no_points())
 
     # -- intervals --------------------------------------------------------------------------
 
@@ -491,7 +398,7 @@ class SimpleFluent:
         carried: Carried,
     ) -> FluentTable:  # fmt: skip
         given = [points.arguments for points in (*initiations, *terminations)]
-        keys = InstanceKeys(self.domains, [*given, *_all_carried(carried)], self.context)
+        keys = InstanceKeys(self.domains, [*given, *_all_carried(carried)], self.context.caches)
         lists = []
         for points in initiations:
             instances = keys.of(points.arguments, len(points.times))
@@ -515,7 +422,9 @@ class SimpleFluent:
         late = keys.of(self._effects[0].arguments, len(self._effects[0].times))
         breaks = breaks_of(named, late, self._effects[0].times)
         others = chosen_actions(actions, ~ends)
-        rest_held = hold_apart(others, before, breaks, self.context.ties, self.context.tick)
+        rest_held = hold_apart(
+            others, before, breaks, self.context.window.ties, self.context.window.tick
+        )
         return sorted_by_instance(one, rest_held)
 
     def _one_at_a_time(
@@ -525,13 +434,16 @@ class SimpleFluent:
         held = keys.of(carried.arguments, len(carried.values))
         order = np.argsort(held, kind="stable")
         before = held[order], carried.values[order], carried.starts[order]
-        tick = self.context.tick
+        tick = self.context.window.tick
         if self._delays():
             result = self._delayed(keys, actions, before, carried, order)
         elif marks is not None:
-            codes, rows = np.array(marks.actions, np.int64), by_instance(marks, keys, self.context)
+            codes, rows = (
+                np.array(marks.actions, np.int64),
+                by_instance(marks, keys, self.context.caches),
+            )
             result = hold_rows(*rows, codes, *actions, *before, tick)
-        elif self.context.ties == "break":
+        elif self.context.window.ties == "break":
             result = hold(*actions, *before, tick)
         else:
             result = hold_each(*actions, *before, tick)
@@ -548,32 +460,33 @@ class SimpleFluent:
 
         fluent = DelayedFluent(
             self._delays(), self.definition.groundings, keys.arguments, self.domains,
-            self.value_domain or self._number_domain(), self._asks_for_effects(),
+            self._heads.value_codes, self._asks_for_effects(),
         )  # fmt: skip
-        since = carried.since if carried.since is not None else carried.starts - self.context.tick
+        since = (
+            carried.since
+            if carried.since is not None
+            else carried.starts - self.context.window.tick
+        )
         all_before = with_waiting((*before, since[order]), keys, carried.waiting)
         known = all_of(actions[0], all_before[0])
         walked = fluent.hold(known, actions, all_before, self.context)
         groups, *attempts = walked[4:8]
-        self.context.effect_origins[self.relation] = Attempts(keys.arguments(groups), *attempts)
+        origins = Attempts(keys.arguments(groups), *attempts)
+        self.context.relations.effect_origins[self.relation] = origins
         self._effects = effects_as_points(keys, *walked[8:11])
         return (*walked[:4], walked[11])
 
     def _asks_for_effects(self) -> bool:
         """Is it asked what effects initiate and terminate?"""
-        return self._ending is not None or self.relation in self.context.watched
+        return self._ending is not None or self._is_watched
 
     def _actions(self, points: Points) -> Integers:
         """Initiations; one that grounding does not allow only breaks other values, if any."""
         actions = points.values * 2 + 1
-        if self.definition.groundings and len(points.times):
-            may = allowed(
-                self.definition.groundings, points.arguments, self.domains, points.values,
-                self.value_domain or self._number_domain(), self.context,
-            )  # fmt: skip
-            if not may.all():
-                breaking = -2 if self._ending is None else self._ending.breaking(points.values)
-                actions = np.where(may, actions, breaking)
+        if self.definition.groundings:
+            may = self._heads.may_hold(points.arguments, points.values)
+            breaking = -2 if self._ending is None else self._ending.breaking(points.values)
+            actions = actions if may.all() else np.where(may, actions, breaking)
         return actions
 
     def _table(
@@ -589,14 +502,9 @@ class SimpleFluent:
             instances, values, starts, ends, keys.size
         )
         return FluentTable(
-            keys.arguments(instances), self._shown(values), self.domains, self.value_domain,
-            offsets, starts, ends,
+            keys.arguments(instances), self._heads.shown_values(values), self.domains,
+            self.value_domain, offsets, starts, ends,
         )  # fmt: skip
-
-    def _shown(self, codes: Integers) -> Array:
-        if self.value_domain is not None:
-            return codes
-        return numbers(self._number_domain().decode(codes))
 
 
 def _all_carried(carried: Carried) -> list[list[Array]]:

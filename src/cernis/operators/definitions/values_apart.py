@@ -10,10 +10,11 @@ import numpy as np
 
 from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.inertia.plain_inertia import hold, hold_each
+from cernis.operators.context.coded_columns import constant_column
+from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.actions import SortedActions, sorted_actions
 from cernis.operators.definitions.open_ends import first_ends
 from cernis.operators.distinct import distinct
-from cernis.operators.query_context import Context, constant_column
 from cernis.plan.logical import Definition
 from cernis.syntax.tree import Duration, Number, Term
 from cernis.tables.domains import Domain
@@ -58,7 +59,7 @@ def ending_values(
     else:
         # All values that there can be are numbers.
         numbers = [constant_column(value, None).data for value in values if _is_number(value)]
-        codes = context.domains.value_domain(definition.relation)
+        codes = context.encoding.domains.value_domain(definition.relation)
         columns = [codes.encode_numbers(column) for column in numbers]
     return EndingValues(np.concatenate([np.empty(0, np.int64), *columns]))
 

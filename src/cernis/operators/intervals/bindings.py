@@ -2,111 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
-from cernis.check.goal_checks import named
 from cernis.check.model import Grounding, Pair
-from cernis.errors import OverflowFault
+from cernis.errors import OverflowFault, TooManyMatches
 from cernis.kernels.array_types import Array, Booleans
 from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.collections import ROW
+from cernis.operators.context.coded_columns import constant_column
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.query_relations import QueryRelations
 from cernis.operators.definitions.grounding import grounded
-from cernis.operators.definitions.rule_heads import slot_domains
 from cernis.operators.distinct import distinct
 from cernis.operators.intervals.interval_lists import fetched, wanted_column
-from cernis.operators.query_context import Context, constant_column
 from cernis.operators.rule_pipeline import concatenated, run_steps
 from cernis.plan.logical import (
-    Branches,
-    Combine,
     Compute,
-    Exclude,
-    Fetch,
-    Filter,
-    IntervalOperator,
     IntervalRule,
     Lookup,
-    Require,
-    Resolve,
-    names_in,
 )
+from cernis.plan.properties.interval_needs import BoundCondition
 from cernis.plan.rule_plans import entity_names
-from cernis.syntax.printer import show
 from cernis.syntax.tree import Variable
 from cernis.tables.columns import Column, Rows
 from cernis.tables.interval_tables import FluentTable, empty_table
-
-
-def alternatives(rule: IntervalRule) -> list[frozenset[str]]:
-    """Sets of fetched lists that must not be empty for the result to be anything.
-
-    A union needs one of its operands, an intersection all, a relative complement its first; a
-    complement needs nothing. So an instance with a result has all lists of one set.
-    """
-    needs: dict[str, set[frozenset[str]]] = {}
-    required: list[str] = []
-    for step in rule.steps:
-        if isinstance(step, Fetch):
-            needs[step.output] = {frozenset([step.output])}
-        elif isinstance(step, Combine):
-            needs[step.output] = _needs(step, [needs[name] for name in step.inputs])
-        elif isinstance(step, Require) and not step.negated:
-            required.append(step.intervals)
-    result = needs[rule.output]
-    for name in required:
-        result = {one | other for one in result for other in needs[name]}
-    return sorted((one for one in result if not any(other < one for other in result)), key=sorted)
-
-
-def is_local(rule: IntervalRule, has_groundings: bool) -> bool:
-    """Do the lists that a result cannot do without bind all the variables that matter?
-
-    If so, what the rule derives at a point depends on nothing but what holds there.
-    """
-    conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
-    lookups = [s for s in conditions if isinstance(s, (Lookup, Resolve)) and not _denies(s)]
-    known = set(names_in(tuple(lookups)))
-    if has_groundings:
-        known |= entity_names(rule.head)
-    lists = {s.output: entity_names(s.pair) for s in rule.steps if isinstance(s, Fetch)}
-    asked = set(names_in(tuple(s for s in conditions if s not in lookups)))
-    wanted = _important(rule) | asked & set[str]().union(*lists.values())
-    computes = [s for s in conditions if isinstance(s, Compute)]
-    return all(
-        wanted <= _computed(known.union(*(lists[name] for name in needed)), computes)
-        for needed in alternatives(rule)
-    )
-
-
-def _denies(step: Lookup | Resolve) -> bool:
-    return isinstance(step, Resolve) and step.negated
-
-
-def _computed(known: set[str], computes: list[Compute]) -> set[str]:
-    """What is known once all has been computed that can be."""
-    for step in computes:
-        if set(names_in(step.expression)) <= known:
-            known = known | {step.variable}
-    return known
-
-
-def _needs(step: Combine, inputs: list[set[frozenset[str]]]) -> set[frozenset[str]]:
-    if step.operator == "union_all":
-        return set[frozenset[str]]().union(*inputs)
-    if step.operator == "intersect_all":
-        product = {frozenset[str]()}
-        for own in inputs:
-            product = {one | other for one in product for other in own}
-        return product
-    if step.operator == "complement_all":
-        return {frozenset()}
-    if step.operator in ("relative_complement_all", "intDurGreater", "intDurLess", "findall"):
-        return inputs[0]
-    # Only intervals that stand in a relation come out, and it takes two for one.
-    return {one | other for one in inputs[0] for other in inputs[1]}
 
 
 def instances(
@@ -117,26 +38,24 @@ def instances(
     A variable gets its values from a needed list, from background knowledge, from grounding, or
     from any other list. One that stands in a single list and nowhere else may go without.
     """
-    fetches = [step for step in rule.steps if isinstance(step, Fetch)]
-    conditions = [s for s in rule.steps if not isinstance(s, (Fetch, Combine, Require))]
-    rows = Rows(1)
-    together = context.derived.once("together", rule, lambda: _together(rule))
+    needs, rows = rule.needs, Rows(1)
+    together = needs.together
     anchor: Pair | None = None
-    for step in fetches:
+    for step in (fetch.step for fetch in needs.fetches):
         if step.output in needed:
             meets = anchor if step.output in together else None
             rows = _match(step.pair, rows, context, meets)
             anchor = step.pair if step.output in together else anchor
-    rows, waiting = _apply(conditions, rows, context)
+    rows, waiting = _apply(needs.conditions, rows, context)
     if entity_names(rule.head) - rows.columns.keys() and groundings:
         # A member may be given several times, by facts, by input, and by several rules.
         rows = distinct_rows(grounded(rule.head, groundings, rows, context))
         rows, waiting = _apply(waiting, rows, context)
     partial = [rows]
-    for step in fetches:
-        names = _names_of(step, context)
-        partial += [_match(step.pair, p, context) for p in partial if names - p.columns.keys()]
-    wanted = context.derived.once("important", rule, lambda: _important(rule))
+    for fetch in needs.fetches:
+        pair, names = fetch.step.pair, fetch.names
+        partial += [_match(pair, p, context) for p in partial if names - p.columns.keys()]
+    wanted = needs.variables
     complete = []
     for each in partial:
         each, left = _apply(waiting, each, context)
@@ -145,39 +64,25 @@ def instances(
             complete.append(each)
     if not complete:
         return partial[0].take(np.empty(0, np.int64))
-    return distinct_rows(concatenated(complete, context)) if len(complete) > 1 else complete[0]
-
-
-def _names_of(step: Fetch, context: Context) -> set[str]:
-    names: set[str] = context.derived.once("names", step, lambda: entity_names(step.pair))
-    return names
-
-
-def _important(rule: IntervalRule) -> set[str]:
-    """The variables an instance needs: those of the head, of conditions and of several lists."""
-    lists = [entity_names(step.pair) for step in rule.steps if isinstance(step, Fetch)]
-    counts = Counter(name for names in lists for name in names)
-    shared = {name for name, count in counts.items() if count > 1}
-    parameters = [s.parameters for s in rule.steps if isinstance(s, Combine)]
-    return entity_names(rule.head) | shared | named(t for own in parameters for t in own)
+    return distinct_rows(concatenated(complete)) if len(complete) > 1 else complete[0]
 
 
 def _apply(
-    conditions: Sequence[IntervalOperator], rows: Rows, context: Context
-) -> tuple[Rows, list[IntervalOperator]]:
+    conditions: Sequence[BoundCondition], rows: Rows, context: Context
+) -> tuple[Rows, list[BoundCondition]]:
     """Run the conditions whose variables are bound, and look-ups; gives those that must wait.
 
     One that computes a number that is too large waits, too: others may rule out such rows, and a
     row is no instance yet.
     """
-    waiting, too_large = list(conditions), list[IntervalOperator]()
+    waiting, too_large = list(conditions), list[BoundCondition]()
     while True:
-        able = (step for step in waiting if step not in too_large)
-        ready = next((step for step in able if _is_ready(step, rows, context)), None)
+        able = (condition for condition in waiting if condition not in too_large)
+        ready = next((condition for condition in able if _is_ready(condition, rows)), None)
         if ready is None:
             return rows, waiting
         try:
-            rows = run_steps([ready], rows, context).settled()  # type: ignore[list-item]
+            rows = run_steps([ready.step], rows, context).settled()  # type: ignore[list-item]
         except OverflowFault:
             too_large.append(ready)
         else:
@@ -186,80 +91,19 @@ def _apply(
 
 
 def _refuse_overflow(
-    left: Sequence[IntervalOperator], wanted: set[str], rows: Rows, context: Context
+    left: Sequence[BoundCondition], wanted: frozenset[str], rows: Rows, context: Context
 ) -> None:
     """Raise what kept conditions waiting on rows that have all else that an instance needs."""
-    computed = {step.variable for step in left if isinstance(step, Compute)}
+    steps = [condition.step for condition in left]
+    computed = {step.variable for step in steps if isinstance(step, Compute)}
     if wanted <= rows.columns.keys() | computed:
-        for step in left:
-            if _is_ready(step, rows, context):
-                run_steps([step], rows, context)  # type: ignore[list-item]
+        for condition in left:
+            if _is_ready(condition, rows):
+                run_steps([condition.step], rows, context)  # type: ignore[list-item]
 
 
-def _is_ready(step: IntervalOperator, rows: Rows, context: Context) -> bool:
-    if isinstance(step, Lookup):
-        return True
-    needs: set[str] = context.derived.once("needs", step, lambda: needs_of(step))
-    return needs <= rows.columns.keys()
-
-
-def needs_of(step: object) -> set[str]:
-    """The variables a condition must find bound."""
-    if isinstance(step, Filter):
-        return named([step.condition])
-    if isinstance(step, Compute):
-        return named([step.expression])
-    if isinstance(step, Exclude):
-        return {name for name in named([step.goal]) if not name.startswith("_")}
-    if isinstance(step, Resolve):
-        return named([step.goal]) - set(step.binds)
-    bodies = step.branches if isinstance(step, Branches) else (getattr(step, "body", ()),)
-    needs: set[str] = set()
-    for body in bodies:
-        bound: set[str] = set()
-        for inner in body:
-            if isinstance(inner, Lookup):
-                # A look-up can give a variable its values; under a negation it must not.
-                needs |= set() if isinstance(step, Branches) else set(inner.on) - bound
-                bound |= {*inner.on, *inner.binds}
-            else:
-                needs |= needs_of(inner) - bound
-                bound |= {inner.variable} if isinstance(inner, Compute) else set()
-    return needs
-
-
-def _together(rule: IntervalRule) -> frozenset[str]:
-    """The fetched lists that hold at every point of the result.
-
-    An intersection lies in all its operands, a relative complement in its first; a union lies for
-    certain only in what all its operands lie in.
-    """
-    inside: dict[str, frozenset[str]] = {}
-    for step in rule.steps:
-        if isinstance(step, Fetch):
-            inside[step.output] = frozenset([step.output])
-        elif isinstance(step, Combine):
-            parts = [inside[name] for name in step.inputs]
-            if step.operator == "intersect_all":
-                inside[step.output] = frozenset[str]().union(*parts)
-            elif step.operator == "union_all" and parts:
-                inside[step.output] = frozenset.intersection(*parts)
-            elif step.operator == "complement_all" or not parts:
-                inside[step.output] = frozenset()
-            elif step.operator == "allen":
-                inside[step.output] = _related_inside(show(step.parameters[1]), *parts)
-            else:
-                inside[step.output] = parts[0]
-    return inside[rule.output]
-
-
-def _related_inside(mode: str, source: frozenset[str], target: frozenset[str]) -> frozenset[str]:
-    """What the intervals that a relation gives lie in, by its mode of output."""
-    if mode == "intersect":
-        return source | target
-    if mode in ("source", "complement"):
-        return source
-    return target if mode in ("target", "complement_inv") else source & target
+def _is_ready(condition: BoundCondition, rows: Rows) -> bool:
+    return isinstance(condition.step, Lookup) or condition.names <= rows.columns.keys()
 
 
 def _match(pair: Pair, rows: Rows, context: Context, meets: Pair | None = None) -> Rows:
@@ -269,8 +113,8 @@ def _match(pair: Pair, rows: Rows, context: Context, meets: Pair | None = None) 
     (`meets`), only instances that do so at some point are taken.
     """
     terms = [*pair.args, pair.value]
-    fluent = context.fluents.get(pair.relation) or empty_table(
-        *slot_domains(pair.relation, context)
+    fluent = context.relations.fluents.get(pair.relation) or empty_table(
+        *context.encoding.fluent(pair.relation)
     )
     columns = fluent.columns()
     bound = tuple(
@@ -280,14 +124,14 @@ def _match(pair: Pair, rows: Rows, context: Context, meets: Pair | None = None) 
     connected = any(isinstance(terms[position], Variable) for position in bound)
     try:
         if meets is not None and not connected and rows.length > 1:
-            chosen, groups = _meeting(pair, meets, rows, fluent, context)
+            chosen, groups = _meeting(pair, meets, rows, fluent, context.relations)
         else:
             wanted = [
                 wanted_column(terms[position], columns[position][1], rows) for position in bound
             ]
             chosen, groups = fluent.finder(bound).all(wanted, rows.length)
     except TooManyPairs as error:
-        raise context.too_many(error, pair.span) from None
+        raise TooManyMatches(str(error), pair.span) from None
     more: dict[str, Column] = {}
     keep = np.ones(len(chosen), np.bool_)
     for position, term in enumerate(terms):
@@ -303,12 +147,12 @@ def _match(pair: Pair, rows: Rows, context: Context, meets: Pair | None = None) 
 
 
 def _meeting(
-    pair: Pair, meets: Pair, rows: Rows, fluent: FluentTable, context: Context
+    pair: Pair, meets: Pair, rows: Rows, fluent: FluentTable, relations: QueryRelations
 ) -> tuple[Array, Array]:
     """Rows and instances whose intervals overlap somewhere."""
     from cernis.kernels.intervals.overlap import overlaps
 
-    offsets, starts, ends = fetched(meets, rows, context).packed()
+    offsets, starts, ends = fetched(meets, rows, relations).packed()
     owner = np.repeat(np.arange(rows.length), np.diff(offsets))
     order = np.argsort(starts, kind="stable")
     own = _constant_groups(pair, fluent)

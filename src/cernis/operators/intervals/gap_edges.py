@@ -14,20 +14,23 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.kernels.array_types import Array, Booleans
+from cernis.operators.context.measuring import Measuring
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.query_relations import QueryRelations
 from cernis.operators.intervals.pieces import chosen, pieces, united
 from cernis.operators.intervals.static_fluents import evaluate_static
-from cernis.operators.query_context import Context
-from cernis.plan.logical import Definition, Fetch, IntervalRule
+from cernis.plan.logical import Definition, IntervalRule
 from cernis.tables.interval_tables import FluentTable
 
 
 def clip_input(relation: Relation, context: Context) -> None:
     """Mark the instances of an input fluent that are seen from the point after a gap on."""
-    if context.forgotten > context.edge:
-        table = context.fluents[relation]
-        mask = _with_edge(table, table.starts == context.forgotten + context.tick)
+    window = context.window
+    if window.forgotten > window.edge:
+        table = context.relations.fluents[relation]
+        mask = _with_edge(table, table.starts == window.forgotten + window.tick)
         if mask.any():
-            context.clipped[relation] = mask
+            context.relations.clipped[relation] = mask
 
 
 @dataclass(slots=True)
@@ -42,22 +45,26 @@ class Clipped:
     @staticmethod
     def of(definition: Definition, context: Context) -> Clipped | None:
         """What a definition says so; None if nothing it is made of is marked."""
-        relation, parts = definition.relation, _clipped_parts(definition, context)
-        if not parts and relation not in context.clipped:
+        relation, parts = definition.relation, _clipped_parts(definition, context.relations)
+        if not parts and relation not in context.relations.clipped:
             return None
+        relations = replace(
+            context.relations, open_at_query={},
+            fluents={**context.relations.fluents, **{r: _moved(r, context) for r in parts}},
+        )  # fmt: skip
         moved = replace(
-            context, fluents={**context.fluents, **{r: _moved(r, context) for r in parts}},
-            unsure=set(), unsure_groups={}, ordered={}, computed={}, profile=None, timing=None,
+            context, relations=relations, caches=context.caches.for_other_tables(),
+            measuring=Measuring(),
         )  # fmt: skip
         table, _ = evaluate_static(relation, definition, moved)
-        before = context.fluents.get(relation)
-        table = united([*pieces(before), *pieces(table)], relation, context)
-        return Clipped(relation, table, _marked(relation, context))
+        before = context.relations.fluents.get(relation)
+        table = united([*pieces(before), *pieces(table)], relation, context.encoding)
+        return Clipped(relation, table, _marked(relation, context.relations))
 
     def mark(self, context: Context) -> None:
         """Mark the instances that start or end at the edge as they are, and not so."""
-        point = context.forgotten + context.tick
-        own = context.fluents[self.relation]
+        point = context.window.forgotten + context.window.tick
+        own = context.relations.fluents[self.relation]
         groups = np.flatnonzero(_with_edge_at(own, point))
         columns = [column[groups] for column in (*own.arguments, own.values)]
         found = self.table.finder(tuple(range(len(columns)))).one(columns, len(groups))
@@ -65,32 +72,35 @@ class Clipped:
         columns = [column[~is_edge] for column in columns]
         if self.marked:
             columns = [np.concatenate(both) for both in zip(columns, self.marked, strict=True)]
-        context.clip(self.relation, columns)
+        context.relations.clip(self.relation, columns)
 
 
-def _clipped_parts(definition: Definition, context: Context) -> set[Relation]:
+def _clipped_parts(definition: Definition, relations: QueryRelations) -> set[Relation]:
     """The fluents that rules are made of, and of which instances are marked."""
     rules = [rule for rule in definition.rules if isinstance(rule, IntervalRule)]
-    fetched = (step for rule in rules for step in rule.steps if isinstance(step, Fetch))
-    return {step.pair.relation for step in fetched} & context.clipped.keys()
+    fetched = {relation for rule in rules for relation in rule.needs.relations}
+    return fetched & relations.clipped.keys()
 
 
-def _marked(relation: Relation, context: Context) -> list[Array]:
+def _marked(relation: Relation, relations: QueryRelations) -> list[Array]:
     """The arguments and values of the instances that are marked; empty if none are."""
-    if relation not in context.clipped:
+    if relation not in relations.clipped:
         return []
-    table, mask = context.fluents[relation], context.clipped[relation]
+    table, mask = relations.fluents[relation], relations.clipped[relation]
     return [column[mask] for column in (*table.arguments, table.values)]
 
 
 def _moved(relation: Relation, context: Context) -> FluentTable:
     """A fluent whose marked instances start or end one point earlier."""
-    table, point = context.fluents[relation], context.forgotten + context.tick
+    window = context.window
+    table, point = context.relations.fluents[relation], window.forgotten + window.tick
     ((arguments, values, starts, ends),) = pieces(table)
-    marked = np.repeat(context.clipped[relation], np.diff(table.offsets))
-    starts = np.where(marked & (starts == point), context.forgotten, starts)
-    ends = np.where(marked & (ends == point), context.forgotten, ends)
-    return united([chosen((arguments, values, starts, ends), starts < ends)], relation, context)
+    marked = np.repeat(context.relations.clipped[relation], np.diff(table.offsets))
+    starts = np.where(marked & (starts == point), window.forgotten, starts)
+    ends = np.where(marked & (ends == point), window.forgotten, ends)
+    return united(
+        [chosen((arguments, values, starts, ends), starts < ends)], relation, context.encoding
+    )
 
 
 def _with_edge_at(table: FluentTable, point: int) -> Booleans:

@@ -15,8 +15,11 @@ from cernis.kernels.intervals.list_operations import cover, maximal, subtract
 from cernis.kernels.order import order_by
 from cernis.operators.collections import ROW
 from cernis.operators.column_arithmetic import compared, rows_at
+from cernis.operators.context.coded_columns import constant_column, recoded
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.query_relations import QueryRelations
+from cernis.operators.context.query_window import QueryWindow
 from cernis.operators.expressions import numeric_value
-from cernis.operators.query_context import Context, constant_column, recoded
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Combine, Fetch, IntervalOperator, Require
 from cernis.syntax.printer import show
@@ -78,9 +81,9 @@ def evaluate_lists(
 
 
 def _list_of(step: Fetch | Combine, lists: dict[str, Lists], rows: Rows, context: Context) -> Lists:
-    if context.profile is None:
+    if context.measuring.profile is None:
         return _computed(step, lists, rows, context)
-    with context.profile.measured(type(step).__name__, step.span, rows.length) as cost:
+    with context.measuring.profile.measured(type(step).__name__, step.span, rows.length) as cost:
         result = _computed(step, lists, rows, context)
         cost.rows_out += len(result.packed()[1])
     return result
@@ -90,13 +93,13 @@ def _computed(
     step: Fetch | Combine, lists: dict[str, Lists], rows: Rows, context: Context
 ) -> Lists:
     if isinstance(step, Fetch):
-        return fetched(step.pair, rows, context)
+        return fetched(step.pair, rows, context.relations)
     return _combined(step, [lists[name] for name in step.inputs], rows, context)
 
 
-def fetched(pair: Pair, rows: Rows, context: Context) -> Lists:
+def fetched(pair: Pair, rows: Rows, relations: QueryRelations) -> Lists:
     """The maximal intervals of a pair for each row; several instances of a row are united."""
-    fluent = context.fluents.get(pair.relation)
+    fluent = relations.fluents.get(pair.relation)
     if fluent is None or not len(fluent):
         none = np.empty(0, np.int64)
         return Lists(np.full(rows.length, -1, np.int64), np.zeros(1, np.int64), none, none)
@@ -179,14 +182,14 @@ def _combined(step: Combine, inputs: list[Lists], rows: Rows, context: Context) 
         rest = cover(*_stacked(inputs[1:]), 1)
         return _of(*subtract(*inputs[0].packed(), *rest))
     if step.operator == "complement_all":
-        always = _always(rows.length, context)
+        always = _always(rows.length, context.window)
         return _of(*subtract(*always, *cover(*_stacked(inputs), 1))) if inputs else _of(*always)
     if step.operator in ("intDurGreater", "intDurLess"):
-        return _by_duration(step, inputs[0], rows, context)
+        return _by_duration(step, inputs[0], rows, context.window)
     if step.operator == "findall":
         return _picked(step, inputs[0], rows, context)
     if step.operator == "allen":
-        return _related(step, inputs[0], inputs[1], context.tick)
+        return _related(step, inputs[0], inputs[1], context.window.tick)
     if not inputs:
         return normalised(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64),
                           rows.length)  # fmt: skip
@@ -244,19 +247,19 @@ def _filtered(
     return before[offsets], starts[mask], ends[mask]
 
 
-def _always(length: int, context: Context) -> tuple[Integers, Integers, Integers]:
+def _always(length: int, window: QueryWindow) -> tuple[Integers, Integers, Integers]:
     """`[S+tick, inf)` for each row, S the start of the run."""
-    first = context.start + context.tick
+    first = window.start + window.tick
     return np.arange(length + 1), np.full(length, first), np.full(length, INFINITY)
 
 
-def _by_duration(step: Combine, lists: Lists, rows: Rows, context: Context) -> Lists:
+def _by_duration(step: Combine, lists: Lists, rows: Rows, window: QueryWindow) -> Lists:
     """Those longer (an open one measured to the query) or those closed and shorter."""
     offsets, starts, ends = lists.packed()
     owner = np.repeat(np.arange(rows.length), np.diff(offsets))
     limit = rows_at(numeric_value(step.parameters[0], rows), rows.length, owner)
     is_open = ends == INFINITY
-    length = np.where(is_open, context.query, ends) - starts
+    length = np.where(is_open, window.query, ends) - starts
     is_greater = step.operator == "intDurGreater"
     keep = compared(">", length, limit) if is_greater else ~is_open & compared("<", length, limit)
     counts = np.bincount(owner[keep], minlength=rows.length)

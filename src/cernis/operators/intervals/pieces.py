@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
 
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.kernels.array_types import Array, Booleans, Integers
+from cernis.kernels.array_types import Booleans
 from cernis.kernels.intervals.list_operations import maximal
 from cernis.kernels.order import order_by
-from cernis.operators.definitions.rule_heads import slot_domains
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.distinct import packed_numbers
-from cernis.operators.query_context import Context
 from cernis.tables.columns import pack
-from cernis.tables.interval_tables import FluentTable, empty_table
-
-Piece: TypeAlias = tuple[list[Array], Array, Integers, Integers]
-"""Arguments, value, start and end of intervals, one in each row."""
+from cernis.tables.interval_tables import FluentTable, Piece, empty_table
 
 
-def united(pieces: Iterable[Piece], relation: Relation, context: Context) -> FluentTable:
+def united(pieces: Iterable[Piece], relation: Relation, encoding: ValueEncoding) -> FluentTable:
     """Intervals in any order, overlapping or not, as a table of maximal ones."""
-    domains, value_domain = slot_domains(relation, context)
+    domains, value_domain = encoding.fluent(relation)
     parts = [piece for piece in pieces if len(piece[2])]
     if not parts:
         return empty_table(domains, value_domain)
@@ -57,13 +53,13 @@ def reaching(table: FluentTable, relation: Relation, context: Context) -> Fluent
 
     Those are put by: they stand as they are.
     """
-    bound = context.edge + context.tick
+    bound = context.window.edge + context.window.tick
     (piece,) = pieces(table)
     over = piece[3] <= bound
     if not over.any():
         return table
-    context.past.setdefault(relation, []).append(chosen(piece, over))
-    return united([chosen(piece, ~over)], relation, context)
+    context.relations.past.setdefault(relation, []).append(chosen(piece, over))
+    return united([chosen(piece, ~over)], relation, context.encoding)
 
 
 def chosen(piece: Piece, mask: Booleans) -> Piece:

@@ -12,34 +12,34 @@ from dataclasses import replace
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.operators.context.query_context import Context
 from cernis.operators.intervals.pieces import pieces, united
-from cernis.operators.query_context import Context
-from cernis.plan.logical import Combine, Fetch, IntervalRule
+from cernis.plan.logical import IntervalRule
 
 
 def looking_back(rule: IntervalRule, context: Context) -> Context:
     """The context as a rule sees it: with what is remembered, if it relates intervals."""
-    if not any(isinstance(step, Combine) and step.operator == "allen" for step in rule.steps):
+    if not rule.needs.relates_intervals:
         return context
-    relations = {step.pair.relation for step in rule.steps if isinstance(step, Fetch)}
-    relations &= context.remembered.keys()
+    relations = rule.needs.relations & context.relations.remembered.keys()
     if not relations:
         return context
     wider = replace(
-        context, fluents=dict(context.fluents), unsure=set(context.unsure),
-        unsure_groups=dict(context.unsure_groups),
+        context.relations, fluents=dict(context.relations.fluents),
+        open_at_query=dict(context.relations.open_at_query),
     )  # fmt: skip
+    wider_context = replace(context, relations=wider)
     for relation in relations:
-        _widen(relation, wider)
-    return wider
+        _widen(relation, wider_context)
+    return wider_context
 
 
 def _widen(relation: Relation, context: Context) -> None:
-    table = context.fluents.get(relation)
-    parts = [*pieces(table), *pieces(context.remembered[relation])]
-    context.fluents[relation] = united(parts, relation, context)
-    if table is not None and relation in context.unsure:
+    table = context.relations.fluents.get(relation)
+    parts = [*pieces(table), *pieces(context.relations.remembered[relation])]
+    context.relations.fluents[relation] = united(parts, relation, context.encoding)
+    if table is not None and relation in context.relations.open_at_query:
         # The groups have other numbers now.
-        open_ones = np.flatnonzero(context.unsure_groups[relation])
+        open_ones = np.flatnonzero(context.relations.open_at_query[relation])
         columns = [column[open_ones] for column in (*table.arguments, table.values)]
-        context.leave_open(relation, columns)
+        context.relations.leave_open(relation, columns)

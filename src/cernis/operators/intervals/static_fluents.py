@@ -9,27 +9,25 @@ import numpy as np
 from cernis.check.model import Grounding, Relation
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.operators.collections import ROW
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.query_relations import QueryRelations
+from cernis.operators.context.query_window import QueryWindow
 from cernis.operators.definitions.grounding import allowed
-from cernis.operators.definitions.rule_heads import head_column, slot_domains
-from cernis.operators.intervals.bindings import alternatives, distinct_rows, instances
+from cernis.operators.definitions.rule_heads import head_column
+from cernis.operators.intervals.bindings import distinct_rows, instances
 from cernis.operators.intervals.interval_lists import evaluate_lists, matching
-from cernis.operators.intervals.pieces import Piece, united
+from cernis.operators.intervals.pieces import united
 from cernis.operators.intervals.remembered_intervals import looking_back
-from cernis.operators.query_context import Context
 from cernis.operators.rule_pipeline import concatenated
 from cernis.plan.logical import (
-    Branches,
     Definition,
     Fetch,
     IntervalRule,
-    Lookup,
-    names_in,
-    parts_of,
 )
 from cernis.plan.rule_plans import entity_names
 from cernis.tables.columns import Rows
 from cernis.tables.domains import Domain
-from cernis.tables.interval_tables import FluentTable
+from cernis.tables.interval_tables import FluentTable, Piece
 
 
 def evaluate_static(
@@ -39,17 +37,17 @@ def evaluate_static(
 
     Also gives the instances that may go on after the query, if there are such.
     """
-    domains, value_domain = slot_domains(relation, context)
+    domains, value_domain = context.encoding.fluent(relation)
     rules = [rule for rule in definition.rules if isinstance(rule, IntervalRule)]
     results = [one for rule in rules for one in _rule(rule, definition.groundings, context)]
-    if len(results) == 1 and results[0].is_distinct and context.edge == context.start:
+    if len(results) == 1 and results[0].is_distinct and context.window.edge == context.window.start:
         table = results[0].table(domains, value_domain)
     else:
-        table = united([each.piece(context) for each in results], relation, context)
+        table = united([each.piece(context.window) for each in results], relation, context.encoding)
     if definition.groundings and len(table):
         values, coded = table.values, value_domain
         if coded is None:
-            coded = context.domains.value_domain(relation)
+            coded = context.encoding.domains.value_domain(relation)
             values = coded.encode_numbers(values)
         may = allowed(definition.groundings, table.arguments, domains, values, coded, context)
         table = table.take(np.flatnonzero(may)) if not may.all() else table
@@ -63,10 +61,10 @@ def _rule(
 ) -> list[_RuleIntervals]:
     """The intervals one rule gives, for the instances some required fluent has."""
     context = looking_back(rule, context)
-    sets = context.derived.once("alternatives", rule, lambda: alternatives(rule))
-    parts = [instances(rule, needed, groundings, context) for needed in sets]
-    rows = concatenated(parts, context)
-    if len(parts) > 1 or context.derived.once("repeats", rule, lambda: _may_repeat(rule)):
+    needs = rule.needs
+    parts = [instances(rule, needed, groundings, context) for needed in needs.alternatives]
+    rows = concatenated(parts)
+    if len(parts) > 1 or needs.may_repeat:
         rows = distinct_rows(rows)
     if not rows.length:
         return []
@@ -74,37 +72,28 @@ def _rule(
     offsets, starts, ends = lists[rule.output].packed()
     if not len(starts):
         return []
-    domains, value_domain = slot_domains(rule.head.relation, context)
+    domains, value_domain = context.encoding.fluent(rule.head.relation)
     arguments = [
         head_column(arg, rows, domain) for arg, domain in zip(rule.head.args, domains, strict=True)
     ]
     values = head_column(rule.head.value, rows, value_domain)
     names = {name for name in rows.columns if name != ROW}
     is_distinct = names <= entity_names(rule.head)
-    unsure = _unsure_rows(rule, rows, context)
+    unsure = _unsure_rows(rule, rows, context.relations)
     return [_RuleIntervals(arguments, values, offsets, starts, ends, is_distinct, unsure)]
 
 
-def _unsure_rows(rule: IntervalRule, rows: Rows, context: Context) -> Booleans | None:
+def _unsure_rows(rule: IntervalRule, rows: Rows, relations: QueryRelations) -> Booleans | None:
     """The rows that look at a fluent which may go on after the query; None if there are none."""
     is_unsure: Booleans | None = None
     for step in rule.steps:
-        if isinstance(step, Fetch) and step.pair.relation in context.unsure:
-            chosen, groups = matching(step.pair, rows, context.fluents[step.pair.relation])
-            unsure = chosen[context.unsure_groups[step.pair.relation][groups]]
+        if isinstance(step, Fetch) and step.pair.relation in relations.open_at_query:
+            chosen, groups = matching(step.pair, rows, relations.fluents[step.pair.relation])
+            unsure = chosen[relations.open_at_query[step.pair.relation][groups]]
             if len(unsure):
                 is_unsure = np.zeros(rows.length, np.bool_) if is_unsure is None else is_unsure
                 is_unsure[unsure] = True
     return is_unsure
-
-
-def _may_repeat(rule: IntervalRule) -> bool:
-    """May a binding be found several times?
-
-    By values that nobody names, by a fact that is there twice, or by two ways to prove a goal.
-    """
-    several = any(isinstance(part, Lookup | Branches) for part in parts_of(rule.steps))
-    return several or "_" in names_in(rule.steps)
 
 
 @dataclass(slots=True)
@@ -132,10 +121,10 @@ class _RuleIntervals:
             np.append(self.offsets[some], self.offsets[-1]), self.starts, self.ends,
         )  # fmt: skip
 
-    def piece(self, context: Context) -> Piece:
+    def piece(self, window: QueryWindow) -> Piece:
         """The intervals one by one. What was derived up to the window's edge stands."""
         owner = np.repeat(np.arange(len(self.values)), np.diff(self.offsets))
-        bound = context.edge + context.tick
+        bound = window.edge + window.tick
         keep = self.ends > bound
         owner = owner[keep]
         starts = np.maximum(self.starts, bound)[keep]

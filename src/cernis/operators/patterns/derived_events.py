@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.check.model import Event, Relation
-from cernis.kernels.array_types import Array
-from cernis.operators.definitions.rule_heads import fired, head_column
+from cernis.operators.context.query_context import Context
+from cernis.operators.definitions.rule_heads import fired, head_columns
 from cernis.operators.distinct import distinct
 from cernis.operators.expressions import computed
 from cernis.operators.patterns.matches import starts_of
 from cernis.operators.patterns.pattern_operators import matches
-from cernis.operators.query_context import Context
 from cernis.plan.logical import Definition, Match, PointRule
 from cernis.plan.rule_plans import EXPRESSIONS
 from cernis.syntax.tree import Compound, Term
@@ -22,7 +21,7 @@ from cernis.tables.event_tables import EventTable, by_time, distinct_rows, stack
 
 def evaluate_event(relation: Relation, definition: Definition, context: Context) -> EventTable:
     """What happens by all rules of an event; what several rules or rows give is there once."""
-    domains = [context.domain("event", relation, at) for at in range(relation.arity)]
+    domains = context.encoding.event(relation)
     points = [rule for rule in definition.rules if isinstance(rule, PointRule)]
     tables = [_fired(rule, relation, domains, context) for rule in points]
     patterns = [rule for rule in definition.rules if isinstance(rule, Match)]
@@ -44,11 +43,7 @@ def _fired(
 ) -> EventTable:
     assert isinstance(rule.head, Event)
     rows = fired(rule, relation, domains, context).settled()
-    return EventTable(_head(rule.head, rows, domains), domains, rows.points)
-
-
-def _head(head: Event, rows: Rows, domains: list[Domain | None]) -> list[Array]:
-    return [head_column(arg, rows, own) for arg, own in zip(head.args, domains, strict=True)]
+    return EventTable(head_columns(rule.head.args, rows, domains), domains, rows.points)
 
 
 def _once(tables: list[EventTable], domains: list[Domain | None]) -> EventTable:
@@ -67,16 +62,18 @@ def _no_occurrence(domains: list[Domain | None]) -> EventTable:
 
 def _ended(rule: Match, context: Context) -> list[Rows]:
     """The matches of a rule's pattern that end inside of the window: those before it stand."""
+    window = context.window
     parts = matches(rule.part, context)
-    if context.edge == context.start:
+    if window.edge == window.start:
         return parts
-    return [rows.where(rows.points > context.edge).settled() for rows in parts]
+    return [rows.where(rows.points > window.edge).settled() for rows in parts]
 
 
 def _occurring(rule: Match, rows: Rows, domains: list[Domain | None]) -> EventTable:
     """The occurrences of a head; where one of its arguments has no value there is none."""
     rows = _with_values([arg for arg in rule.head.args if _is_computed(arg)], rows)
-    return EventTable(_head(rule.head, rows, domains), domains, rows.points, starts_of(rows))
+    arguments = head_columns(rule.head.args, rows, domains)
+    return EventTable(arguments, domains, rows.points, starts_of(rows))
 
 
 def _is_computed(arg: Term) -> bool:

@@ -17,48 +17,14 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.kernels.array_types import Booleans, Integers
+from cernis.operators.context.query_caches import QueryCaches
+from cernis.operators.context.query_context import Context
 from cernis.operators.patterns.matches import arriving, shared_groups
 from cernis.operators.patterns.pairing import joined
 from cernis.operators.patterns.pattern_operators import USED, refined, side_rows
-from cernis.operators.query_context import Context
-from cernis.plan.pattern_steps import Conditions, Join, Occurrences, Refine, Slide, Step, StepUse
+from cernis.plan.pattern_steps import Join, Refine, Slide, Step
 from cernis.tables.columns import Rows
 from cernis.tables.event_tables import EventTable, first_rows
-
-
-def is_simple(part: StepUse) -> bool:
-    """Is a part made of occurrences, perhaps with conditions on them?"""
-    step = part.step
-    if isinstance(step, Refine):
-        return all(isinstance(own, Conditions) for own in step.around) and is_simple(step.part)
-    return isinstance(step, Occurrences)
-
-
-def occurrences_below(part: StepUse) -> Occurrences:
-    """The occurrences that a simple part is made of."""
-    step = part.step
-    return occurrences_below(step.part) if isinstance(step, Refine) else _as_occurrences(step)
-
-
-def _as_occurrences(step: Step) -> Occurrences:
-    assert isinstance(step, Occurrences)
-    return step
-
-
-def leaves(step: Step, has_points: bool) -> bool:
-    """Is it one of the three? `has_points` says whether the second part of a sequence has."""
-    if isinstance(step, Refine):
-        slides = [isinstance(own, Slide) for own in step.around]
-        lasting = [own for own in step.around if isinstance(own, Slide) and own.last is None]
-        return is_simple(step.part) and any(slides) and not lasting and slides == sorted(
-            slides, reverse=True
-        )  # fmt: skip
-    if not isinstance(step, Join) or step.operator != "seq" or step.absent is not None:
-        return False
-    if not is_simple(step.left) or not is_simple(step.right):
-        return False
-    usual = step.consumption == "recent" and step.limit < 0 and not step.around
-    return step.consumption == "chronological" or (usual and has_points)
 
 
 def leftover(
@@ -72,13 +38,13 @@ def leftover(
     starts = before.times if before.starts is None else before.starts
     before = before.take(first_rows([*before.arguments, starts, before.times]))
     if isinstance(step, Refine):
-        kept = _lately(step, side_rows(step.part, before, context), len(before), context)
+        kept = _lately(step, side_rows(step.part, before, context), len(before), context.caches)
     else:
         assert isinstance(step, Join)
         assert right is not None
         rows = side_rows(step.left, before, context)
         if step.consumption == "recent":
-            kept = _last(step, rows, len(before), context)
+            kept = _last(step, rows, len(before), context.caches)
         else:
             kept = _unused(step, rows, side_rows(step.right, right, context), before, context)
             if step.limit >= 0:
@@ -96,10 +62,10 @@ def _unused(step: Join, left: Rows, right: Rows, before: EventTable, context: Co
     return kept
 
 
-def _last(step: Join, rows: Rows, count: int, context: Context) -> Booleans:
+def _last(step: Join, rows: Rows, count: int, caches: QueryCaches) -> Booleans:
     """Which occurrences of the left end last of those that agree in what both sides share."""
     shared = [name for name in step.left.names if name in step.right.names]
-    groups, _, size = shared_groups(rows, rows, shared, context)
+    groups, _, size = shared_groups(rows, rows, shared, caches)
     last = np.full(size, np.iinfo(np.int64).min)
     np.maximum.at(last, groups, rows.points)
     kept = np.zeros(count, np.bool_)
@@ -107,14 +73,14 @@ def _last(step: Join, rows: Rows, count: int, context: Context) -> Booleans:
     return kept
 
 
-def _lately(step: Refine, rows: Rows, count: int, context: Context) -> Booleans:
+def _lately(step: Refine, rows: Rows, count: int, caches: QueryCaches) -> Booleans:
     """Which occurrences may be in the window of one that is still to come."""
     kept = np.zeros(count, np.bool_)
     for slide in step.around:
         if not isinstance(slide, Slide):
             continue
         assert slide.last is not None
-        groups, _, size = shared_groups(rows, rows, slide.key, context)
+        groups, _, size = shared_groups(rows, rows, slide.key, caches)
         others = [name for name in step.part.names if name not in slide.key]
         arrivals = arriving(rows, groups, size, others, unique=True)
         stops = arrivals.offsets[arrivals.groups + 1] if len(arrivals.groups) else arrivals.groups

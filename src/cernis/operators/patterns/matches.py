@@ -23,8 +23,9 @@ from cernis.kernels.order import (
     order_by,
     sorted_runs,
 )
+from cernis.operators.context.coded_columns import recoded
+from cernis.operators.context.query_caches import QueryCaches
 from cernis.operators.definitions.instance_keys import InstanceKeys
-from cernis.operators.query_context import Context, recoded
 from cernis.plan.pattern_steps import StepUse
 from cernis.tables.columns import Column, Rows
 from cernis.tables.event_tables import first_rows
@@ -62,7 +63,7 @@ def called(part: StepUse, matches: Sequence[Rows]) -> list[Rows]:
 
 
 def shared_groups(
-    left: Rows, right: Rows, names: Sequence[str], context: Context
+    left: Rows, right: Rows, names: Sequence[str], caches: QueryCaches
 ) -> tuple[Integers, Integers, int]:
     """A number for the values of some variables, the same on both sides; and how many there are."""
     if not names:
@@ -74,7 +75,7 @@ def shared_groups(
         domains.append(domain)
         arguments.append(recoded(one, domain, left.length))
         right_arguments.append(recoded(other, domain, right.length))
-    keys = InstanceKeys(domains, [arguments, right_arguments], context)
+    keys = InstanceKeys(domains, [arguments, right_arguments], caches)
     groups = keys.of(arguments, left.length)
     right_groups = keys.of(right_arguments, right.length)
     return groups, right_groups, keys.size

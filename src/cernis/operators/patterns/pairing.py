@@ -27,10 +27,13 @@ import numpy as np
 
 from cernis.check.model import Preference
 from cernis.check.rewrites.validity import START
+from cernis.errors import TooManyMatches
 from cernis.kernels import match, queues
 from cernis.kernels.array_types import Booleans, Integers
 from cernis.kernels.bounds import TooManyPairs
 from cernis.operators.collections import ROW
+from cernis.operators.context.query_caches import QueryCaches
+from cernis.operators.context.query_context import Context
 from cernis.operators.expressions import identity
 from cernis.operators.patterns.matches import (
     Ordered,
@@ -46,7 +49,6 @@ from cernis.operators.patterns.matches import (
     starts_of,
     value_ranks,
 )
-from cernis.operators.query_context import Context
 from cernis.plan.pattern_steps import Absent, Around, Join
 from cernis.tables.columns import Column, Rows
 
@@ -91,7 +93,7 @@ def joined(
     try:
         return _joined(step, left, right, absent, context, refine)
     except TooManyPairs as error:
-        raise context.too_many(error, step.span) from None
+        raise TooManyMatches(str(error), step.span) from None
 
 
 def _joined(
@@ -107,7 +109,7 @@ def _joined(
             for other in right
         ]
     elif plain and len(left) == len(right) == 1:
-        parts = [_selected(step, left[0], right[0], absent, context)]
+        parts = [_selected(step, left[0], right[0], absent, context.caches)]
     else:
         parts = _selected_of_all(step, left, right, absent, context, refine)
     return _alike(parts)
@@ -132,16 +134,16 @@ def _alike(parts: list[Rows]) -> list[Rows]:
 class Sides:
     """Two tables of matches in groups, and what is asked of them."""
 
-    def __init__(self, step: Join, left: Rows, right: Rows, context: Context) -> None:
+    def __init__(self, step: Join, left: Rows, right: Rows, caches: QueryCaches) -> None:
         self.how = _OPERATORS[step.operator]
-        self._context = context
+        self._caches = caches
         self.limit = step.limit
         self.left, self.right = left, right
         shared = [n for n in step.left.names if n in left.columns and n in right.columns]
         self._names = [n for n in step.left.names if n not in shared]
         self._right_names = [n for n in step.right.names if n not in shared]
         self._shared = shared
-        groups = shared_groups(left, right, shared, context)
+        groups = shared_groups(left, right, shared, caches)
         for edge, right_edge in self.how.same:
             times, right_times = _edge(left, edge), _edge(right, right_edge)
             groups = folded(groups[0], times, groups[1], right_times)
@@ -176,7 +178,7 @@ class Sides:
     def _ordered(self, rows: Rows, groups: Integers, backwards: bool = False) -> Ordered:
         if self.how.same:
             return ordered(rows, groups, self.size)
-        return _in_order(rows, groups, self.size, self._shared, self._context, backwards)
+        return _in_order(rows, groups, self.size, self._shared, self._caches, backwards)
 
     def _pairs(
         self, relation: int, rows: Rows, groups: Integers, others: Ordered, least: Integers
@@ -275,9 +277,9 @@ def _contiguous(values: Integers) -> Integers:
     return np.ascontiguousarray(values)
 
 
-def _selected(step: Join, left: Rows, right: Rows, absent: list[Rows], context: Context) -> Rows:
-    sides = Sides(step, left, right, context)
-    least = _least(step, right, absent, context)
+def _selected(step: Join, left: Rows, right: Rows, absent: list[Rows], caches: QueryCaches) -> Rows:
+    sides = Sides(step, left, right, caches)
+    least = _least(step, right, absent, caches)
     found = sides.latest(least) if step.consumption == "recent" else sides.first(least)
     return _combined(step, left, right, *found)
 
@@ -304,13 +306,13 @@ def _candidates(
     pairs: list[tuple[Integers, Integers]] | None = None,
 ) -> Rows:  # fmt: skip
     """All pairs that fit in every way; in `pairs` their rows are left, by the column ROW."""
-    sides = Sides(step, left, right, context)
+    sides = Sides(step, left, right, context.caches)
     few = sides.has_few and (step.absent is None or _is_bound(step.absent, [left]))
     bound = step.absent is not None and (few or _is_bound(step.absent, [right]))
     if few:
-        lefts, rights = sides.pairs_of_few(_most(step, left, absent, context))
+        lefts, rights = sides.pairs_of_few(_most(step, left, absent, context.caches))
     else:
-        lefts, rights = sides.pairs(_least(step, right, absent, context) if bound else _NONE)
+        lefts, rights = sides.pairs(_least(step, right, absent, context.caches) if bound else _NONE)
     if step.absent is not None and not bound:
         kept = _without(step, left, right, lefts, rights, absent, context, refine)
         lefts, rights = lefts[kept], rights[kept]
@@ -444,7 +446,7 @@ def _outer(absent: Absent) -> set[str]:
     return {name for name in absent.part.names if not name.startswith("A")}
 
 
-def _least(step: Join, right: Rows, absent: list[Rows], context: Context) -> Integers:
+def _least(step: Join, right: Rows, absent: list[Rows], caches: QueryCaches) -> Integers:
     """For each row of the right, the smallest end of a left that still has nothing in between.
 
     The rounds of a recursion ask for the same again.
@@ -459,16 +461,16 @@ def _least(step: Join, right: Rows, absent: list[Rows], context: Context) -> Int
         *present,
         *(identity(column) for columns_of_part in columns for column in columns_of_part),
     )
-    if name not in context.computed:
+    if name not in caches.computed:
         bounds = [
-            _latest_start(step.absent, right, starts_of(right), rows, context) for rows in absent
+            _latest_start(step.absent, right, starts_of(right), rows, caches) for rows in absent
         ]
-        context.computed[name] = (np.maximum.reduce(bounds), columns)
-    least: Integers = context.computed[name][0]
+        caches.computed[name] = (np.maximum.reduce(bounds), columns)
+    least: Integers = caches.computed[name][0]
     return least
 
 
-def _most(step: Join, left: Rows, absent: list[Rows], context: Context) -> Integers:
+def _most(step: Join, left: Rows, absent: list[Rows], caches: QueryCaches) -> Integers:
     """For each row of the left, the largest start of a right that still has nothing in between.
 
     Of what is absent and starts after the left, the first to end decides. That is the least end
@@ -477,26 +479,26 @@ def _most(step: Join, left: Rows, absent: list[Rows], context: Context) -> Integ
     if step.absent is None:
         return _NONE
     points = -_contiguous(left.points)
-    bounds = [_latest_start(step.absent, left, points, own, context, True) for own in absent]
+    bounds = [_latest_start(step.absent, left, points, own, caches, True) for own in absent]
     most: Integers = -np.maximum.reduce(bounds)
     return most
 
 
 def _latest_start(
-    absent: Absent, rows: Rows, points: Integers, others: Rows, context: Context,
+    absent: Absent, rows: Rows, points: Integers, others: Rows, caches: QueryCaches,
     backwards: bool = False,
 ) -> Integers:  # fmt: skip
     shared = sorted(_outer(absent) & others.columns.keys() & rows.columns.keys())
-    other_groups, groups, size = shared_groups(others, rows, shared, context)
+    other_groups, groups, size = shared_groups(others, rows, shared, caches)
     groups = size - 1 - groups if backwards else groups
-    own = _in_order(others, other_groups, size, shared, context, backwards)
+    own = _in_order(others, other_groups, size, shared, caches, backwards)
     return match.latest_start_before(
         _contiguous(groups), _contiguous(points), own.offsets, own.ends, own.tops
     )
 
 
 def _in_order(
-    rows: Rows, groups: Integers, size: int, names: Sequence[str], context: Context,
+    rows: Rows, groups: Integers, size: int, names: Sequence[str], caches: QueryCaches,
     backwards: bool = False,
 ) -> Ordered:  # fmt: skip
     """Matches in order, grouped by the values of some variables.
@@ -505,15 +507,15 @@ def _in_order(
     """
     columns = _columns(rows, names)
     name = ("in order", size, backwards, *map(identity, columns))
-    if name not in context.computed:
+    if name not in caches.computed:
         if not backwards:
             in_time = ordered(rows, groups, size)
         elif are_points(rows):
-            in_time = reversed_order(_in_order(rows, groups, size, names, context))
+            in_time = reversed_order(_in_order(rows, groups, size, names, caches))
         else:
             in_time = ordered(mirrored(rows), size - 1 - groups, size)
-        context.computed[name] = (in_time, columns)
-    known: Ordered = context.computed[name][0]
+        caches.computed[name] = (in_time, columns)
+    known: Ordered = caches.computed[name][0]
     return known
 
 
@@ -539,7 +541,7 @@ def _without(
                 True
             )
         else:
-            latest = _latest_start(step.absent, rows, gap_ends, others, context)
+            latest = _latest_start(step.absent, rows, gap_ends, others, context.caches)
             blocked |= latest > gap_starts
     return np.flatnonzero(~blocked)
 
@@ -550,7 +552,7 @@ def _blocked(
 ) -> Integers:  # fmt: skip
     """The rows in whose gap something lies that satisfies the conditions on what is absent."""
     shared = sorted(_outer(absent) & others.columns.keys() & rows.columns.keys())
-    other_groups, groups, size = shared_groups(others, rows, shared, context)
+    other_groups, groups, size = shared_groups(others, rows, shared, context.caches)
     in_time = ordered(others, other_groups, size)
     places, gaps = match.pairs(
         match.INSIDE, match.UNLIMITED, groups, _contiguous(gap_starts), _contiguous(gap_ends),

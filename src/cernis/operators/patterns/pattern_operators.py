@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.check.model import Boundary, Event, Pair, Relation
+from cernis.check.model import Boundary, Event, Pair
 from cernis.check.rewrites.validity import END, START
 from cernis.operators.column_arithmetic import compared
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.query_window import QueryWindow
 from cernis.operators.expressions import numeric_value
 from cernis.operators.occurrences import bound_rows, closed_intervals, occurrence_table
 from cernis.operators.patterns.matches import called, starts_of
 from cernis.operators.patterns.pairing import joined
 from cernis.operators.patterns.sliding_windows import slide_exec
-from cernis.operators.query_context import Context
 from cernis.operators.rule_pipeline import concatenated, run_steps
 from cernis.plan.pattern_steps import (
     Around,
@@ -30,6 +31,7 @@ from cernis.plan.pattern_steps import (
     Step,
     StepUse,
 )
+from cernis.plan.properties.pattern_needs import history_key
 from cernis.tables.columns import Column, Rows
 from cernis.tables.event_tables import EventTable, stacked
 
@@ -40,16 +42,16 @@ def matches(part: StepUse, context: Context) -> list[Rows]:
 
 
 def _evaluated(step: Step, context: Context) -> list[Rows]:
-    known = context.matched.get(id(step))
+    known = context.caches.matched.get(id(step))
     if known is None:
-        known = context.matched[id(step)] = _evaluate(step, context)
+        known = context.caches.matched[id(step)] = _evaluate(step, context)
     return known
 
 
 def _evaluate(step: Step, context: Context) -> list[Rows]:
-    if context.profile is None:
+    if context.measuring.profile is None:
         return _rows_of_step(step, context)
-    with context.profile.measured(type(step).__name__, step.span, 0) as cost:
+    with context.measuring.profile.measured(type(step).__name__, step.span, 0) as cost:
         found = _rows_of_step(step, context)
         cost.rows_out += sum(rows.length for rows in found)
     return found
@@ -59,7 +61,7 @@ def _rows_of_step(step: Step, context: Context) -> list[Rows]:
     if isinstance(step, Occurrences):
         return [_occurrences(step, context)]
     if isinstance(step, Instant):
-        return [_instant(step, context)]
+        return [_instant(step, context.window)]
     if isinstance(step, Choice):
         return _either(step, context)
     if isinstance(step, Refine):
@@ -106,7 +108,7 @@ def _of_table(step: Occurrences, table: EventTable, more: dict[str, Column]) -> 
 def known_occurrences(atom: Event | Boundary | Pair, context: Context) -> EventTable:
     """The occurrences of an atom that have ended by the query, those before the window included."""
     table = window_occurrences(atom, context)
-    before = context.history.get(history_key(atom))
+    before = context.relations.history.get(history_key(atom))
     return table if before is None or not len(before) else stacked([before, table])
 
 
@@ -114,21 +116,14 @@ def window_occurrences(atom: Event | Boundary | Pair, context: Context) -> Event
     """The occurrences of an atom that end inside of the window."""
     if isinstance(atom, Pair):
         return closed_intervals(atom, context)
-    if isinstance(atom, Event) and atom.relation in context.events:
-        return context.events[atom.relation]
+    if isinstance(atom, Event) and atom.relation in context.relations.events:
+        return context.relations.events[atom.relation]
     return occurrence_table(atom, context)[0]
 
 
-def history_key(atom: Event | Boundary | Pair) -> tuple[str, Relation]:
-    """What identifies the occurrences of an atom."""
-    if isinstance(atom, Boundary):
-        return atom.edge, atom.pair.relation
-    return ("event" if isinstance(atom, Event) else "fluent"), atom.relation
-
-
-def _instant(step: Instant, context: Context) -> Rows:
+def _instant(step: Instant, window: QueryWindow) -> Rows:
     """A time-point occurs once the query has come to it."""
-    has_come = step.time <= context.query
+    has_come = step.time <= window.query
     times = Column(np.full(int(has_come), step.time, np.int64))
     return Rows(int(has_come), {START: times}, times)
 
@@ -141,7 +136,7 @@ def _either(step: Choice, context: Context) -> list[Rows]:
     tables: dict[frozenset[str], list[Rows]] = {}
     for rows in found:
         tables.setdefault(frozenset(rows.columns), []).append(rows)
-    return [concatenated(alike, context) for alike in tables.values()]
+    return [concatenated(alike) for alike in tables.values()]
 
 
 def _refined(step: Refine, context: Context) -> list[Rows]:
@@ -149,7 +144,7 @@ def _refined(step: Refine, context: Context) -> list[Rows]:
     for around in step.around:
         if isinstance(around, Slide):
             names = step.part.names
-            parts = [slide_exec(around, concatenated(parts, context), names, context)]
+            parts = [slide_exec(around, concatenated(parts), names, context)]
         else:
             parts = [refined(around, rows, context) for rows in parts]
     return parts
@@ -171,13 +166,13 @@ def refined(around: Around, rows: Rows, context: Context) -> Rows:
 
 def _first_part(step: Join | Refine, part: StepUse, context: Context) -> list[Rows]:
     """The matches of a step's first part; where it is known what it needs, no others."""
-    if id(step) not in context.leftover:
+    if id(step) not in context.relations.leftover:
         return matches(part, context)
     below: Step = part.step
     while isinstance(below, Refine):
         below = below.part.step
     assert isinstance(below, Occurrences)
-    own = [context.leftover[id(step)], window_occurrences(below.atom, context)]
+    own = [context.relations.leftover[id(step)], window_occurrences(below.atom, context)]
     rows = side_rows(part, stacked([table for table in own if len(table)] or own[1:]), context)
     columns = {name: column for name, column in rows.columns.items() if name != USED}
     return [Rows(rows.length, columns, rows.times)]
@@ -185,7 +180,7 @@ def _first_part(step: Join | Refine, part: StepUse, context: Context) -> list[Ro
 
 def _joined(step: Join, context: Context) -> list[Rows]:
     left, right = _first_part(step, step.left, context), matches(step.right, context)
-    if id(step) in context.leftover:
-        right = [rows.where(rows.points > context.edge).settled() for rows in right]
+    if id(step) in context.relations.leftover:
+        right = [rows.where(rows.points > context.window.edge).settled() for rows in right]
     absent = [] if step.absent is None else matches(step.absent.part, context)
     return joined(step, left, right, absent, context, refined)

@@ -12,6 +12,7 @@ from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.slide import GREATEST, LEAST, SUM, lows_of_span, slide, turns
 from cernis.operators.collections import ROW
 from cernis.operators.column_arithmetic import Numeric, rows_at
+from cernis.operators.context.query_context import Context
 from cernis.operators.expressions import as_column, numbers_in, numeric_value, overflow
 from cernis.operators.patterns.matches import Ordered, arriving, shared_groups
 from cernis.operators.patterns.totals import (
@@ -21,7 +22,6 @@ from cernis.operators.patterns.totals import (
     one_by_one,
     with_values,
 )
-from cernis.operators.query_context import Context
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.pattern_steps import BOTH, ONE, OTHER, Slide
 from cernis.syntax.printer import show
@@ -43,7 +43,7 @@ def slide_exec(step: Slide, rows: Rows, names: Sequence[str], context: Context) 
         timed = rows.with_columns({END: rows.times})
         known, values = with_values(numeric_value(step.value, timed), rows.length)
         rows = rows if len(known) == rows.length else rows.take(known)
-    groups, _, size = shared_groups(rows, rows, step.key, context)
+    groups, _, size = shared_groups(rows, rows, step.key, context.caches)
     others = [name for name in names if name not in step.key]
     matches = arriving(rows, groups, size, others, unique=True)
     if matches.order is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from cernis.check.model import Relation
@@ -74,3 +74,17 @@ class Timing:
         yield
         took = time.perf_counter() - begun
         self.seconds[relations] = self.seconds.get(relations, 0.0) + took
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """What is measured during a query: nothing, unless it was asked for."""
+
+    profile: Profile | None = None
+    """Where the costs of operators are recorded."""
+    timing: Timing | None = None
+    """Where the times of strata are recorded."""
+
+    def timed(self, relations: tuple[Relation, ...]) -> AbstractContextManager[None]:
+        """Measure the evaluation of some relations, if their times were asked for."""
+        return nullcontext() if self.timing is None else self.timing.of(relations)
