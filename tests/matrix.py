@@ -115,12 +115,21 @@ def _fed(case: Answered, is_incremental: bool, is_restored: bool = False) -> str
     return feeds.difference(case.scenario, case.program, case.result, is_incremental, is_restored)
 
 
+def _walked(case: Answered, is_restored: bool = False) -> str:
+    """As sessions choose, where they walk lanes; otherwise they choose one of the other ways."""
+    if not case.program.plan.is_swept:
+        return ""
+    return feeds.difference(case.scenario, case.program, case.result, None, is_restored)
+
+
 WAYS: dict[str, Callable[[Answered], str]] = {
     "reference": _by_reference,
     "scratch": lambda case: _fed(case, False),
     "changes": lambda case: _fed(case, True),
     "restored scratch": lambda case: _fed(case, False, True),
     "restored changes": lambda case: _fed(case, True, True),
+    "walked": _walked,
+    "restored walked": lambda case: _walked(case, True),
     "stream": lambda case: stream_difference(case.scenario, case.program, case.result),
 }
 """How each way differs from a run; empty if it does not."""

@@ -58,5 +58,5 @@ def test_all_ways_equal_the_reference(seed: int, monkeypatch: pytest.MonkeyPatch
     for incremental in (True, False):
         found = feed_difference(own, program, result, incremental)
         assert not found, f"seed {seed}\n{own}\n{found}"
-    monkeypatch.setattr(cycles, "IN_ORDER", False)
+    monkeypatch.setattr(cycles, "try_walk", lambda *_: None)
     assert not difference(own, program), f"seed {seed}, in rounds\n{own}"

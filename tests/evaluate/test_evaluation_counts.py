@@ -9,7 +9,7 @@ import pytest
 
 import cernis
 from cernis.evaluate.run import Run
-from cernis.operators.measuring import Profile
+from cernis.operators.context.measuring import Profile
 from cernis.plan import Plan
 from cernis.plan.logical import Scan, Stratum, parts_of
 

@@ -113,7 +113,7 @@ def test_ids_are_forgotten_with_their_records(monkeypatch: pytest.MonkeyPatch) -
     for query in range(10, 400, 10):
         session.insert([("win", query, query - 5 + k % 2, "ann", f"{query} {k}") for k in range(6)])
         session.query(query)
-    (ledger,) = session.memory.ledgers.values()
+    (ledger,) = session.memory.by_id.values()
     assert len(ledger) == len(session) == 12
     assert len(ledger._numbers) <= 4 * 12 + 6
     session.insert([("win", 395, 394, "bob", "10 1")])

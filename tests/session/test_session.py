@@ -79,9 +79,9 @@ def test_what_was_found_stays_mended(name: str) -> None:
 
 
 def test_either_way_goes_on_from_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "FIXED", 3)
-    monkeypatch.setattr(session_module, "NEW", 1)
-    monkeypatch.setattr(session_module, "LATE", 1)
+    monkeypatch.setattr(session_module, "QUERY_COST", 3)
+    monkeypatch.setattr(session_module, "NEW_RECORD_COST", 1)
+    monkeypatch.setattr(session_module, "LATE_RECORD_COST", 1)
     ways = set()
     for seed in SEEDS[1::3]:
         for scenario, program in scenarios(seed, 2):
@@ -263,8 +263,8 @@ def test_the_window_knows_what_reaches_into_it() -> None:
 
 @pytest.mark.parametrize("incremental", [True, False], ids=["incremental", "scratch"])
 def test_new_codes_change_nothing(incremental: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "ROOM", 1)
-    monkeypatch.setattr(session_module, "GROWTH", 2)
+    monkeypatch.setattr(session_module, "LEAST_CODES", 1)
+    monkeypatch.setattr(session_module, "MOST_GROWTH", 2)
     for seed in SEEDS[::5]:
         for scenario, program in scenarios(seed, 2):
             result = by_engine(scenario, program, per_query=True)
@@ -276,7 +276,7 @@ def test_new_codes_change_nothing(incremental: bool, monkeypatch: pytest.MonkeyP
 def test_values_that_the_window_has_passed_are_forgotten(
     incremental: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module, "ROOM", 100)
+    monkeypatch.setattr(session_module, "LEAST_CODES", 100)
     session = Session(cernis.load(TOY).plan, 20, 10, 0, incremental=incremental)
     found = Sum()
     first = None

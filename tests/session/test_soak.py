@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import cernis
-from cernis.evaluate.domain_retention import are_anchored
 from cernis.session import session as session_module
 from cernis.session.saved.plain_trees import packed
-from cernis.session.saved.saved_state import left
+from cernis.session.saved.saved_state import saved_tree
 from cernis.session.saved.session_file import LAYOUT
 from cernis.session.session import Session
 
@@ -42,9 +41,9 @@ def _batch(number: int) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("incremental", [True, False], ids=["incremental", "scratch"])
 def test_memory_follows_the_window(incremental: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "ROOM", 64)
+    monkeypatch.setattr(session_module, "LEAST_CODES", 64)
     plan = cernis.load(RULES).plan
-    assert are_anchored(plan)
+    assert plan.may_forget_members
     session = Session(plan, 200, 50, 0, incremental=incremental)
     states, memory = [], []
     for number in range(60):
@@ -56,7 +55,7 @@ def test_memory_follows_the_window(incremental: bool, monkeypatch: pytest.Monkey
         if number % 10 == 9:
             gc.collect()
             memory.append(tracemalloc.get_traced_memory()[0])
-            states.append(len(packed(left(session), LAYOUT)[0]))
+            states.append(len(packed(saved_tree(session), LAYOUT)[0]))
     tracemalloc.stop()
     for title, sizes in (("state", states), ("memory", memory)):
         early, late = np.array(sizes[1:4]), np.array(sizes[4:])
@@ -77,7 +76,7 @@ def test_memory_follows_the_window(incremental: bool, monkeypatch: pytest.Monkey
 def test_members_are_kept_where_rules_may_speak_of_them(rule: str) -> None:
     """Rules that say something of members that nothing is heard of."""
     plan = cernis.load(RULES + rule + "\n").plan
-    assert not are_anchored(plan)
+    assert not plan.may_forget_members
     session = Session(plan, 20, 10, 0)
     session.insert([("enter", 1, 1, "old"), ("leave", 2, 2, "old")])
     for query in range(10, 100, 10):

@@ -342,8 +342,8 @@ def test_memory_is_bounded() -> None:
     for time in range(20, 2001, 20):
         session.insert(f"0.9::up|{time - 15}|{time - 15}|a\n0.9::down|{time - 9}|{time - 9}|a\n")
         session.query(time)
-        (tracks,) = session.evaluator.tracks.values()
-        sizes.append(len(tracks.memory.points) + len(tracks.found))
+        (tracks,) = session.evaluator.credible.tracks.values()
+        sizes.append(len(tracks.memory.points) + len(tracks.ended_intervals))
         assert len(tracks.memory.points) <= 5
     assert max(sizes) <= 12
     assert len(session) == 2

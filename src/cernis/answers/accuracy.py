@@ -14,8 +14,9 @@ from cernis.answers.answer_tables import INTERVALS
 from cernis.answers.scores import Score, Spans, by_interval, by_point
 from cernis.check.model import Relation
 from cernis.errors import DataError
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.probabilities.credible_tables import credible
 from cernis.evaluate.probabilities.durations import Durations, learned
-from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer, credible
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.syntax import parse
 from cernis.syntax.printer import show
@@ -35,9 +36,7 @@ class Accuracy:
     intervals: Score
 
 
-def learn_durations(
-    answer: UncertainAnswer, tick: int, end: int
-) -> dict[str, tuple[Durations, int]]:
+def learn_durations(answer: Answer, tick: int, end: int) -> dict[str, tuple[Durations, int]]:
     """Mean and deviation of the intervals of each uncertain fluent, and how many there are.
 
     Lengths are in points; an interval that reaches the end of the run is measured to it.
@@ -53,7 +52,7 @@ def learn_durations(
 
 
 def compare(
-    answer: UncertainAnswer, bounds: tuple[int, int, int], chosen: UncertainSettings,
+    answer: Answer, bounds: tuple[int, int, int], chosen: UncertainSettings,
     memories: Iterable[int], truth: pa.Table | None = None,
 ) -> list[Accuracy]:  # fmt: skip
     """The scores of each uncertain fluent, bounded by score range and with durations.
@@ -89,7 +88,7 @@ def compare(
 
 
 def _spans(
-    answer: UncertainAnswer, relation: Relation, bounds: tuple[int, int, int],
+    answer: Answer, relation: Relation, bounds: tuple[int, int, int],
     chosen: UncertainSettings, keys: dict[tuple[Any, ...], int],
 ) -> Spans:  # fmt: skip
     courses = answer.courses[relation]

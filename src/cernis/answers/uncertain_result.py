@@ -24,7 +24,6 @@ from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.probabilities.courses import Courses
-from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer
 from cernis.kernels.array_types import Floats, Integers
 from cernis.records.arrow_arrays import as_arrow, as_text, as_texts
 from cernis.tables.interval_tables import INFINITY, FluentTable
@@ -42,7 +41,7 @@ PROBABILITIES: Final = pa.schema([
 class UncertainResult:
     """Credible intervals of all fluents that rules define, and their probabilities over time."""
 
-    def __init__(self, answer: UncertainAnswer, catalogue: Catalogue, summary: Summary) -> None:
+    def __init__(self, answer: Answer, catalogue: Catalogue, summary: Summary) -> None:
         self.answer = answer
         self.summary = summary
         self._catalogue = catalogue

@@ -1,24 +1,30 @@
-"""Where the rule stands that could not be evaluated."""
+"""Adds to a fault of evaluation the rule that it happened in, and the place of that rule."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cernis.errors import OverflowFault
+from cernis.errors import OverflowFault, TooManyMatches
 from cernis.plan.builder import Plan
 from cernis.source import Span
 
 
 @contextmanager
-def told_where(plan: Plan) -> Iterator[None]:
-    """Lets faults of computing name the rule they are of, and the place of what it computes."""
+def naming_the_rule_at_fault(plan: Plan) -> Iterator[None]:
+    """Add the place in the program to a fault that happens within, and what stands there."""
     try:
         yield
     except OverflowFault as fault:
         if fault.rule:
             raise
         raise OverflowFault(fault.expression, fault.span, _rule_at(plan, fault.span)) from fault
+    except TooManyMatches as fault:
+        if fault.text:
+            raise
+        sources = plan.checked.sources
+        place, text = sources.place(fault.span), " ".join(sources.text(fault.span).split())
+        raise TooManyMatches(fault.pairs, fault.span, str(place or ""), text) from None
 
 
 def _rule_at(plan: Plan, span: Span) -> str:

@@ -1,17 +1,20 @@
-"""Who is in the domains that grow with the input, and who has joined or left since."""
+"""The members of the domains that grow with the input, and who has joined or left them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from cernis.check.model import Definitions, Event, Grounding, Pair, Relation
-from cernis.evaluate.changes.stores import Rows
+from cernis.check.model import Definitions, Event, Pair, Relation
+from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.query_loop import Admitted, Encoding, Predicate, WindowRecords
 from cernis.kernels.array_types import Array, Integers
+from cernis.operators.context.coded_columns import recoded
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.distinct import distinct
-from cernis.operators.query_context import Context, recoded
+from cernis.plan.properties.growing_predicates import domain_goals
 from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Column
 from cernis.tables.domains import Domain, numbers
@@ -21,7 +24,8 @@ from cernis.tables.registers import Register
 class _Goal:
     """One goal that says which arguments of input records are members of a domain.
 
-    A member stays one for as long as some record that named it was not taken back.
+    It counts how many records name each member. A member leaves the domain when all records that
+    named it have been retracted.
     """
 
     def __init__(self, entity: Event | Pair, goal: Compound) -> None:
@@ -36,7 +40,7 @@ class _Goal:
 
     @property
     def domains(self) -> list[Domain | None]:
-        """The domains that members are coded by; None for numbers, and nothing before the first."""
+        """The domains that members are coded by; None for numbers, and before the first member."""
         return self._domains or [None] * self.predicate[1]
 
     @property
@@ -44,65 +48,74 @@ class _Goal:
         """How many records name each member."""
         return self._counts[self._counts > 0]
 
-    def known(self) -> tuple[list[Array], list[Domain | None]]:
-        """The members as codes, and the domains of these."""
+    def members_with_domains(self) -> tuple[list[Array], list[Domain | None]]:
+        """The members as codes, and the domains of these codes."""
         if self._register is None:
             return [], []
         members = np.flatnonzero(self._counts > 0)
         return self._register.columns(members), self._register.domains
 
-    def begin(self, context: Context) -> list[Domain | None]:
-        """Begin to number members; gives the domains they are coded by."""
-        self._domains = context.slots_of(self.predicate)
-        # Numeric arguments have no codes; here they get some.
-        self._register = Register([own if own is not None else Domain() for own in self._domains])
+    def start_numbering(self, encoding: ValueEncoding) -> list[Domain | None]:
+        """Make the register that numbers members; gives the domains they are coded by."""
+        self._domains = encoding.predicate(*self.predicate)
+        # A register numbers codes. Numeric arguments have none, so they get some here.
+        self._register = Register(
+            [domain if domain is not None else Domain() for domain in self._domains]
+        )
         return self._register.domains
 
-    def enter(self, columns: list[Array], counts: Integers) -> None:
-        """Let those be known, each named by so many records."""
+    def restore(self, columns: list[Array], counts: Integers) -> None:
+        """Take members from a saved state, with the number of records that name each."""
         assert self._register is not None
         numbers, _ = self._register.enter(columns, len(counts))
         self._counts = np.zeros(int(numbers.max()) + 1 if len(numbers) else 0, np.int64)
         self._counts[numbers] = counts
 
-    def change(self, change: Admitted, encoding: Encoding, context: Context) -> list[Array]:
-        """Count what came and went; gives those who joined or left."""
-        came = self._numbers(change.come, encoding, context)
-        gone = self._numbers(change.gone, encoding, context)
-        top = max((int(own.max()) + 1 for own in (came, gone) if len(own)), default=0)
-        if top > len(self._counts):
-            more = np.zeros(max(top, 2 * len(self._counts)) - len(self._counts), np.int64)
+    def count_records(self, change: Admitted, encoding: Encoding, context: Context) -> list[Array]:
+        """Count the records that were added and removed; gives the members that joined or left."""
+        added = self._numbered(change.added, encoding, context)
+        removed = self._numbered(change.removed, encoding, context)
+        self._make_room(added, removed)
+        was_member = self._counts > 0
+        self._counts += np.bincount(added, minlength=len(self._counts))
+        self._counts -= np.bincount(removed, minlength=len(self._counts))
+        return self._member_columns(np.flatnonzero((self._counts > 0) != was_member))
+
+    def _make_room(self, *numbers: Integers) -> None:
+        """Let there be a count for each of some members."""
+        needed = max((int(part.max()) + 1 for part in numbers if len(part)), default=0)
+        if needed > len(self._counts):
+            more = np.zeros(max(needed, 2 * len(self._counts)) - len(self._counts), np.int64)
             self._counts = np.concatenate([self._counts, more])
-        more, less = (np.bincount(own, minlength=len(self._counts)) for own in (came, gone))
-        before = self._counts > 0
-        self._counts += more - less
-        return self._columns(np.flatnonzero((self._counts > 0) != before))
 
     def members(self) -> list[Array]:
-        """Who is a member by this goal."""
+        """The members that this goal names."""
         if self._register is None:
             return [np.empty(0, np.int64)] * self.predicate[1]
-        return self._columns(np.flatnonzero(self._counts > 0))
+        return self._member_columns(np.flatnonzero(self._counts > 0))
 
-    def _columns(self, chosen: Integers) -> list[Array]:
-        assert self._register is not None
-        found = zip(self._register.columns(chosen), self._register.domains, self._domains,
-                    strict=True)  # fmt: skip
+    def _member_columns(self, member_numbers: Integers) -> list[Array]:
+        """The arguments of some members: codes, or the values of numeric arguments."""
+        register = self._register
+        assert register is not None
+        columns = register.columns(member_numbers)
         return [
             column if domain is not None or coded is None else numbers(coded.decode(column))
-            for column, coded, domain in found
+            for column, coded, domain in zip(columns, register.domains, self._domains, strict=True)
         ]
 
-    def _numbers(self, rows: Rows, encoding: Encoding, context: Context) -> Integers:
+    def _numbered(self, rows: StoredRows, encoding: Encoding, context: Context) -> Integers:
+        """The number of the member that each record names."""
         if self._register is None:
-            self.begin(context)
+            self.start_numbering(context.encoding)
             assert self._register is not None
         if not len(rows):
             return np.empty(0, np.int64)
-        every, coding = [*rows.arguments, *rows.columns[2:3]], [*encoding[0], encoding[1]]
-        columns = [every[at] for at in self._positions]
-        domains = [coding[at] for at in self._positions]
-        # Records name few members many times.
+        # The arguments of a record, and the value if it is of a fluent.
+        terms, term_domains = [*rows.arguments, *rows.columns[2:3]], [*encoding[0], encoding[1]]
+        columns = [terms[position] for position in self._positions]
+        domains = [term_domains[position] for position in self._positions]
+        # Many records name the same few members, so each member is looked up once.
         first, which = distinct(columns, domains)
         members = [
             recoded(Column(column[first], domain), target, len(first))
@@ -118,7 +131,7 @@ class Population:
         keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
         self.goals = [
             _Goal(grounding.entity, goal)
-            for grounding in definitions.groundings
+            for grounding in (definitions.groundings if keys else ())
             for goal in domain_goals(grounding, keys)
         ]
         self._filled: dict[Predicate, tuple[list[Array], int]] = {
@@ -133,45 +146,39 @@ class Population:
     def update(
         self, admitted: Mapping[Relation, Admitted], memory: WindowRecords, context: Context
     ) -> dict[Predicate, list[list[Array]]]:
-        """Take note of records; gives for each domain who joined or left, and fills the context."""
-        changed: dict[Predicate, list[list[Array]]] = {}
+        """Count the members that records name, and tell the context; gives who joined or left."""
+        member_changes: dict[Predicate, list[list[Array]]] = {}
         for goal in self.goals:
             change = admitted.get(goal.relation)
             if change is None:
                 continue
-            columns = goal.change(change, memory.encoding(goal.relation), context)
+            columns = goal.count_records(change, memory.encoding(goal.relation), context)
             if len(columns[0]):
-                changed.setdefault(goal.predicate, []).append(columns)
-        self.fill(changed)
+                member_changes.setdefault(goal.predicate, []).append(columns)
+        self.list_members(member_changes)
         for key, (columns, filling) in self._filled.items():
-            context.filled[key], context.fillings[key] = columns, filling
-        return changed
+            context.background.filled[key], context.background.fillings[key] = columns, filling
+        return member_changes
 
-    def fill(self, keys: Iterable[Predicate] | None = None) -> None:
+    def list_members(self, keys: Iterable[Predicate] | None = None) -> None:
         """List the members of some domains, or of all, again."""
         for key in self._filled if keys is None else keys:
-            own = [goal.members() for goal in self.goals if goal.predicate == key]
-            if not own:
+            goals = [goal for goal in self.goals if goal.predicate == key]
+            if not goals:
                 continue
-            columns = [np.concatenate(each) for each in zip(*own, strict=True)]
-            if len(own) > 1:
-                first, _ = distinct(
-                    columns, next(g.domains for g in self.goals if g.predicate == key)
-                )
-                columns = [column[first] for column in columns]
+            columns = _distinct_members(goals)
             before, filling = self._filled[key]
-            # What a second goal names may be known by the first: then all that rests on it stands.
+            # A member that a goal names now may have been one before, by another goal. Where the
+            # members are the same, all that was computed from them stays valid.
             if not all(map(np.array_equal, before, columns)):
                 self._filled[key] = columns, filling + 1
 
 
-def domain_goals(grounding: Grounding, keys: set[tuple[str, int]]) -> Iterator[Compound]:
-    """The goals that say which domain the arguments of an input entity belong to."""
-    entity = grounding.entity
-    terms = entity.args if isinstance(entity, Event) else (*entity.args, entity.value)
-    names = {term.name for term in terms if isinstance(term, Variable)}
-    for goal in grounding.goals:
-        if isinstance(goal, Compound) and functor(goal) in keys:
-            args = [arg for arg in goal.args if isinstance(arg, Variable) and arg.name in names]
-            if len(args) == len(goal.args):
-                yield goal
+def _distinct_members(goals: list[_Goal]) -> list[Array]:
+    """The members that goals of one domain name, each once."""
+    parts = [goal.members() for goal in goals]
+    columns = [np.concatenate(column_parts) for column_parts in zip(*parts, strict=True)]
+    if len(goals) == 1:
+        return columns
+    first, _ = distinct(columns, goals[0].domains)
+    return [column[first] for column in columns]

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import Rows
+from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.query_loop import Admitted, Encoding
 from cernis.evaluate.windows import Window
-from cernis.kernels.array_types import Array, Integers
-from cernis.operators.intervals.pieces import Piece
+from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.records.encoded_input import EncodedInput, InputEvents, InputFluent
 from cernis.tables.event_tables import EventTable, by_entity
+from cernis.tables.interval_tables import Piece
 
 _NONE = np.empty(0, np.int64)
 
@@ -21,52 +21,81 @@ _NONE = np.empty(0, np.int64)
 class RecordedInput:
     """Records in the order of time, of which each query sees those that have arrived by then."""
 
-    def __init__(self, tick: int, in_time: frozenset[Relation], naming: Iterable[Relation]) -> None:
+    def __init__(
+        self, tick: int, in_order_of_time: frozenset[Relation], followed: Iterable[Relation]
+    ) -> None:
         self._tick = tick
-        self._in_time = in_time
-        self._naming = frozenset(naming)
-        self._given = EncodedInput({}, {}, {}, tick)
-        self._happened: dict[Relation, EventTable] = {}
-        self._named: dict[Relation, Array] = {}
+        self._in_order_of_time = in_order_of_time
+        self._followed = frozenset(followed)
+        """The relations whose changes are given to each query."""
+        self._input = EncodedInput({}, {}, {}, tick)
+        self._seen_tables: dict[Relation, EventTable] = {}
+        self._forget_progress()
 
-    def take(self, given: EncodedInput) -> None:
-        """Let these be the records from now on."""
-        self._given = given
-        self._named = {}
+    def _forget_progress(self) -> None:
+        """Let the next query be the first."""
+        self._is_known: dict[Relation, Booleans] = {}
+        self._on_time: dict[Relation, bool] = {}
+        self._next_row: dict[Relation, int] = {}
 
-    @property
-    def whole(self) -> EncodedInput:
-        """All records, whatever the window."""
-        return self._given
+    def use_records(self, records: EncodedInput) -> None:
+        """Use these records from now on."""
+        self._input = records
+        self._forget_progress()
 
     def forget(self, window: Window) -> None:
-        """Nothing is to be done: a window shows what it does not forget."""
+        """Do nothing: all records stay, and each query sees those of its window."""
 
     def admit(self, window: Window, start: int) -> Mapping[Relation, Admitted]:
-        """What came and went of the relations that name members of growing domains."""
-        found: dict[Relation, Admitted] = {}
-        for relation in self._naming:
-            records = self._given.events.get(relation) or self._given.fluents.get(relation)
-            if records is not None:
-                found[relation] = self._news(relation, records, window)
-        return found
+        """The changes of the relations that are followed.
 
-    def _news(
+        An evaluator from scratch reads all records of its window, so others need no changes.
+        """
+        changes: dict[Relation, Admitted] = {}
+        for relation in self._followed:
+            records = self._input.events.get(relation) or self._input.fluents.get(relation)
+            if records is not None:
+                changes[relation] = self._changes_of(relation, records, window)
+        return changes
+
+    def _changes_of(
         self, relation: Relation, records: InputEvents | InputFluent, window: Window
     ) -> Admitted:
-        rows, come = _rows_of(records), self._seen(records, window)
-        if records.gone is None:
-            # Where none is taken back, it does no harm to count one as often as it is seen.
-            return Admitted(_at(rows, come), rows.take(_NONE), _NONE, _NONE)
-        named = self._named.get(relation, np.zeros(len(records.arrivals), np.bool_))
-        gone = np.flatnonzero(named & (records.gone <= window.query))
-        named[gone] = False
-        come = come[~named[come]]
-        named[come] = True
-        self._named[relation] = named
-        return Admitted(_at(rows, come), rows.take(gone), _NONE, _NONE)
+        """The records that a query is the first to see, and those that were retracted."""
+        rows = _rows_of(records)
+        if self._is_on_time(relation, records):
+            return Admitted(self._next_rows(relation, rows, window), rows.take(_NONE), _NONE, _NONE)
+        is_known = self._is_known.get(relation, np.zeros(len(records.arrivals), np.bool_))
+        removed = _NONE
+        if records.gone is not None:
+            removed = np.flatnonzero(is_known & (records.gone <= window.query))
+            is_known[removed] = False
+        added = self._visible_rows(records, window)
+        added = added[~is_known[added]]
+        is_known[added] = True
+        self._is_known[relation] = is_known
+        return Admitted(_rows_at(rows, added), rows.take(removed), _NONE, _NONE)
 
-    def _seen(self, records: InputEvents | InputFluent, window: Window) -> Integers:
+    def _is_on_time(self, relation: Relation, records: InputEvents | InputFluent) -> bool:
+        """Are these events that all arrive when they happen, and of which none is retracted?"""
+        if relation not in self._on_time:
+            self._on_time[relation] = (
+                isinstance(records, InputEvents)
+                and records.gone is None
+                and bool((records.arrivals <= records.times).all())
+            )
+        return self._on_time[relation]
+
+    def _next_rows(self, relation: Relation, rows: StoredRows, window: Window) -> StoredRows:
+        """The events after those of the last query, up to this one, that are not forgotten."""
+        times = rows.columns[0]
+        first = self._next_row.get(relation, 0)
+        first = max(first, int(np.searchsorted(times, window.forgotten, "right")))
+        after = max(first, int(np.searchsorted(times, window.query, "right")))
+        self._next_row[relation] = after
+        return _slice(rows, first, after)
+
+    def _visible_rows(self, records: InputEvents | InputFluent, window: Window) -> Integers:
         """The records that a query sees."""
         low, times = 0, records.starts if isinstance(records, InputFluent) else records.times
         if isinstance(records, InputEvents):
@@ -80,50 +109,50 @@ class RecordedInput:
         return low + np.flatnonzero(seen)
 
     def encoding(self, relation: Relation) -> Encoding:
-        """How the arguments of a relation are encoded, and its value."""
-        if relation in self._given.events:
-            return self._given.events[relation].domains, None
-        fluent = self._given.fluents[relation]
+        """The domains of a relation's arguments and of its value."""
+        if relation in self._input.events:
+            return self._input.events[relation].domains, None
+        fluent = self._input.fluents[relation]
         return fluent.domains, fluent.value_domain
 
     @property
     def events(self) -> Iterable[Relation]:
         """The events of which there are records."""
-        return self._given.events
+        return self._input.events
 
     @property
     def fluents(self) -> Iterable[Relation]:
         """The input fluents of which there are records."""
-        return self._given.fluents
+        return self._input.fluents
 
     def happenings(self, relation: Relation, window: Window) -> EventTable:
-        """What a query sees of an event."""
-        events = self._given.events[relation]
+        """The happenings of an event that a query sees."""
+        events = self._input.events[relation]
         low = int(np.searchsorted(events.times, window.forgotten, "right"))
         high = int(np.searchsorted(events.times, window.query, "right"))
         times = events.times[low:high]
         arguments = [column[low:high] for column in events.arguments]
-        late = events.arrivals[low:high] > window.query
+        hidden = events.arrivals[low:high] > window.query
         if events.gone is not None:
-            late |= events.gone[low:high] <= window.query
-        if late.any():
-            arguments = [column[~late] for column in arguments]
-            times = times[~late]
+            hidden |= events.gone[low:high] <= window.query
+        if hidden.any():
+            arguments = [column[~hidden] for column in arguments]
+            times = times[~hidden]
         table = (
-            EventTable(arguments, events.domains, times) if relation in self._in_time
+            EventTable(arguments, events.domains, times) if relation in self._in_order_of_time
             else by_entity(arguments, events.domains, times)
         )  # fmt: skip
-        self._happened[relation] = table
+        self._seen_tables[relation] = table
         return table
 
-    def passed(self, relation: Relation, edge: int) -> EventTable | None:
+    def happenings_up_to(self, relation: Relation, edge: int) -> EventTable | None:
         """The happenings up to an edge that the last query has seen."""
-        table = self._happened.get(relation)
+        table = self._seen_tables.get(relation)
         return None if table is None else table.take(np.flatnonzero(table.times <= edge))
 
     def intervals(self, relation: Relation, window: Window) -> Piece:
-        """What a query sees of an input fluent."""
-        fluent = self._given.fluents[relation]
+        """The intervals of an input fluent that a query sees, without their forgotten parts."""
+        fluent = self._input.fluents[relation]
         bound = window.forgotten + self._tick
         high = int(np.searchsorted(fluent.starts, window.query, "right"))
         seen = (fluent.ends[:high] > bound) & (fluent.arrivals[:high] <= window.query)
@@ -136,8 +165,11 @@ class RecordedInput:
         )  # fmt: skip
 
     def open_at_query(self, relation: Relation, window: Window) -> list[Array] | None:
-        """Arguments and values that a record is about at the query: they may go on after it."""
-        fluent = self._given.fluents[relation]
+        """The arguments and values of which a record says that they hold at the query itself.
+
+        They may go on after the query. None says that no record is about a single point.
+        """
+        fluent = self._input.fluents[relation]
         if not fluent.from_points:
             return None
         low, high = (
@@ -151,16 +183,43 @@ class RecordedInput:
         rows = low + np.flatnonzero(seen)
         return [column[rows] for column in (*fluent.arguments, fluent.values)]
 
+    def uncertain_events(self, relation: Relation, window: Window) -> InputEvents:
+        """The records of an event that a query sees, in the order of time, with probabilities."""
+        events = self._input.events[relation]
+        assert events.chances is not None
+        seen = self._visible_rows(events, window)
+        return InputEvents(
+            [column[seen] for column in events.arguments], events.domains, events.times[seen],
+            events.arrivals[seen], chances=events.chances[seen],
+        )  # fmt: skip
 
-def _at(rows: Rows, places: Integers) -> Rows:
-    """The rows at some places, in order; without a copy where these lie side by side."""
+    def uncertain_fluent(self, relation: Relation, window: Window) -> InputFluent:
+        """The records of an input fluent that a query sees, without their forgotten parts."""
+        fluent = self._input.fluents[relation]
+        assert fluent.chances is not None
+        seen = self._visible_rows(fluent, window)
+        starts = np.maximum(fluent.starts[seen], window.forgotten + self._tick)
+        return InputFluent(
+            [column[seen] for column in fluent.arguments], fluent.values[seen], fluent.domains,
+            fluent.value_domain, starts, fluent.ends[seen], fluent.arrivals[seen],
+            fluent.from_points, chances=fluent.chances[seen],
+        )  # fmt: skip
+
+
+def _rows_at(rows: StoredRows, places: Integers) -> StoredRows:
+    """The rows at some places, which ascend; where these are adjacent, nothing is copied."""
     if not len(places) or places[-1] - places[0] + 1 != len(places):
         return rows.take(places)
-    first, after = int(places[0]), int(places[-1]) + 1
-    return Rows([c[first:after] for c in rows.arguments], [c[first:after] for c in rows.columns])
+    return _slice(rows, int(places[0]), int(places[-1]) + 1)
 
 
-def _rows_of(records: InputEvents | InputFluent) -> Rows:
+def _slice(rows: StoredRows, first: int, after: int) -> StoredRows:
+    """The rows from one place up to another, without a copy."""
+    arguments = [column[first:after] for column in rows.arguments]
+    return StoredRows(arguments, [column[first:after] for column in rows.columns])
+
+
+def _rows_of(records: InputEvents | InputFluent) -> StoredRows:
     if isinstance(records, InputEvents):
-        return Rows(records.arguments, [records.times])
-    return Rows(records.arguments, [records.starts, records.ends, records.values])
+        return StoredRows(records.arguments, [records.times])
+    return StoredRows(records.arguments, [records.starts, records.ends, records.values])

@@ -1,37 +1,56 @@
-"""A run: windows over input, one query after the other, and the answer joined over all."""
+"""A run: all queries over records that are known from the beginning, and their joined answer."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
+from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
+from cernis.evaluate.evaluator_choice import (
+    QueriesAhead,
+    UncertainInput,
+    evaluator_from_scratch,
+    ties_of,
+)
 from cernis.evaluate.population import Population
-from cernis.evaluate.query_loop import Changed, News, QueryLoop, undisturbed
+from cernis.evaluate.query_loop import (
+    AnswerChanges,
+    QueryInput,
+    QueryLoop,
+    garbage_collection_paused,
+)
 from cernis.evaluate.recorded_input import RecordedInput
 from cernis.evaluate.relation_layout import context_of
 from cernis.evaluate.windows import Window, windows
-from cernis.evaluate.workspace import Workspace, leave, workspace_for
-from cernis.operators.measuring import Profile
-from cernis.operators.query_context import Context
+from cernis.evaluate.workspace import Workspace, leave_workspace, workspace_for
+from cernis.operators.context.measuring import Measuring, Profile
+from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
+from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.records.encoded_input import EncodedInput, Encoder, read_tables
 from cernis.records.seen_forms import see_records
 from cernis.records.text_records import Records
 
+if TYPE_CHECKING:
+    from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+
 OnQuery: TypeAlias = Callable[[Window, Answer], None]
 
 _QUERIES_BETWEEN: Final = 100
-"""After so many queries what is young and unreachable is collected."""
+"""After this many queries, unreachable young objects are collected."""
 
 
 class Run(QueryLoop):
-    """Evaluates a plan over input, window by window: a session whose answers are kept."""
+    """Evaluates a plan over input, window by window: a session whose answers are kept.
+
+    With `uncertain_settings`, records may be uncertain.
+    """
 
     memory: RecordedInput
     population: Population
@@ -39,18 +58,20 @@ class Run(QueryLoop):
 
     def __init__(
         self, plan: Plan, tick: int | None = None, ties: str | None = None,
-        profile: Profile | None = None,
+        profile: Profile | None = None, uncertain_settings: UncertainSettings | None = None,
     ) -> None:  # fmt: skip
         self.profile = profile
+        self.uncertain_settings = uncertain_settings
+        self._uncertain: UncertainInput | None = None
         self.plan = plan
         self.checked = plan.checked
         self.tick = tick or self.checked.definitions.settings.tick
-        self.ties = ties or self.checked.definitions.settings.ties
+        self.ties = ties_of(plan, ties, uncertain_settings is not None)
         self.queries = 0
         self.conflicts = 0
 
     def over(
-        self, given: Mapping[str, pa.Table] | Records, start: int | None = None,
+        self, records_or_tables: Mapping[str, pa.Table] | Records, start: int | None = None,
         end: int | None = None, window: int | None = None, step: int | None = None,
         on_query: OnQuery | None = None,
     ) -> Answer:  # fmt: skip
@@ -58,59 +79,86 @@ class Run(QueryLoop):
 
         `on_query` is called with each query and with the answer as of then: all that stands.
         """
-        records = given if isinstance(given, Records) else read_tables(given, self.checked)
+        records = (
+            records_or_tables
+            if isinstance(records_or_tables, Records)
+            else read_tables(records_or_tables, self.checked)
+        )
         self.enter_workspace(self.forms_of(records))
-        return self._run(self.encoder.encode_records(records), start, end, window, step, on_query)
+        return self._run_queries(self.encoded(records), start, end, window, step, on_query)
 
-    def _run(
-        self, given: EncodedInput, start: int | None, end: int | None, window: int | None,
+    def _run_queries(
+        self, encoded: EncodedInput, start: int | None, end: int | None, window: int | None,
         step: int | None, on_query: OnQuery | None,
     ) -> Answer:  # fmt: skip
-        first = given.first if start is None else start + self.tick
-        last = given.last if end is None else end
+        first = encoded.first if start is None else start + self.tick
+        last = encoded.last if end is None else end
         start = (first if first is not None else 1) - self.tick
         last = last if last is not None else start
-        self.begin(start)
-        self.memory.take(given)
-        with undisturbed():
-            for each in windows(start, last, window, step):
-                self.query(each)
+        is_only_one = window is None and step is None
+        self.begin(start, QueriesAhead(is_only_one, keeps_answers=True, may_walk=self.may_walk))
+        self.memory.use_records(encoded)
+        with garbage_collection_paused():
+            for query_window in windows(start, last, window, step):
+                self.query(query_window)
                 if on_query is not None:
-                    on_query(each, self.evaluator.whole_answer())
+                    on_query(query_window, self.evaluator.whole_answer())
                 if self.queries % _QUERIES_BETWEEN == 0:
                     gc.collect(1)
         answer = self.answer()
-        answer.records, answer.ignored = given.records, given.ignored
+        answer.records, answer.ignored = encoded.records, encoded.ignored
         return answer
 
     def forms_of(self, records: Records) -> Forms:
-        """The forms of values as they are with some records."""
+        """The forms in which the values of the program and of some records are held."""
         forms = self.plan.forms.copy()
         see_records(forms, records.relations.values())
         return forms
 
+    def encoded(self, records: Records) -> EncodedInput:
+        """Encode the records of the run, and decide which relations may be uncertain."""
+        encoded = self.encoder.encode_records(records)
+        if self.uncertain_settings is not None:
+            self._uncertain = UncertainInput(
+                self.uncertain_settings, self.uncertain_relations(records)
+            )
+            self.encoder.give_chances(encoded, self._uncertain.relations)
+        return encoded
+
+    def uncertain_relations(self, records: Records) -> frozenset[Relation]:
+        """The relations whose records may be uncertain: those named, and those that have some."""
+        assert self.uncertain_settings is not None
+        named = uncertain_relations(self.plan, self.uncertain_settings.uncertain or ())
+        return named | records.uncertain
+
     def enter_workspace(self, forms: Forms) -> None:
-        """Hold values in some forms, with what an earlier run has worked out, if there was one."""
+        """Hold values in some forms; use the codes of an earlier run of the plan, if they fit."""
         self._workspace: Workspace = workspace_for(self.plan, forms)
         self.domains, self.memo = self._workspace.domains, self._workspace.memo
         self.encoder = Encoder(self.checked, self.domains, self.tick)
 
-    def begin(self, start: int) -> None:
-        """Begin at a point of time, with nothing known of what was before."""
+    def begin(self, start: int, ahead: QueriesAhead | None = None) -> None:
+        """Begin after a point of time; nothing is known of what was before."""
         self.start = start
-        self.population = self.membership()
-        self.memory = RecordedInput(self.tick, self.plan.roles.in_time, self.population.relations)
-        self.evaluator = self._evaluator()
+        self.population = self.make_population()
+        followed = self.population.relations.union(*(lane.events for lane in self.plan.lanes))
+        self.memory = RecordedInput(self.tick, self.plan.roles.in_time, followed)
+        self.evaluator = evaluator_from_scratch(
+            self.plan, self.memory, self.domains, self.tick, self.ties, self.stage_links(),
+            self._uncertain, ahead,
+        )  # fmt: skip
 
-    def membership(self) -> Population:
-        """Who is in the domains that grow with the input: nobody yet."""
+    def make_population(self) -> Population:
+        """The domains that grow with the input, still without members."""
         return Population(self.checked.definitions)
 
-    def _evaluator(self) -> FromScratch:
-        return FromScratch(self.plan, self.memory, self.domains, self.tick, self.links())
+    @property
+    def may_walk(self) -> bool:
+        """May the lanes of the plan be walked? With columns above them, that would cost more."""
+        return self.profile is None and self.plan.is_swept
 
-    def links(self) -> StageLinks | None:
-        """How the run is linked with runs of other stages, if it is of one stage."""
+    def stage_links(self) -> StageLinks | None:
+        """The links to the runs of other stages, if this run evaluates one stage only."""
         return None
 
     def query(self, window: Window) -> None:
@@ -119,21 +167,28 @@ class Run(QueryLoop):
         self.queries += 1
 
     def context(self, window: Window) -> Context:
-        """What operators can ask for during a query, without any tables yet."""
+        """The context of a query for operators, still without tables."""
         assert self.start is not None
         context = context_of(
             self.plan, self.domains, self.memo, self.tick, self.ties, window, self.start
         )
-        context.profile = self.profile
+        context.measuring = Measuring(profile=self.profile)
         return context
 
-    def tell(self, news: News) -> Changed:
+    def choose_evaluator(self, query_input: QueryInput) -> None:
+        """Nothing: all queries are evaluated from scratch."""
+
+    def changes_to_report(self, query_input: QueryInput) -> AnswerChanges:
         """Nothing: the answers of all queries are kept."""
         return {}
 
     def answer(self) -> Answer:
-        """What all queries since the beginning have found; it is the last that is asked."""
-        leave(self.plan, self._workspace)
+        """The answer of all queries since the beginning; the run ends with it."""
+        self.end()
         answer = self.evaluator.whole_answer()
         answer.queries, answer.conflicts = self.queries, self.conflicts
         return answer
+
+    def end(self) -> None:
+        """End the run: its codes, and what was worked out with them, serve the next one."""
+        leave_workspace(self.plan, self._workspace)

@@ -1,4 +1,4 @@
-"""Windows: what each query sees, and which queries a run has."""
+"""Windows: which points each query evaluates and sees records of, and which queries a run has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ MOST_QUERIES: Final = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One query: all after its edge is evaluated anew, what was derived up to it stands.
+    """The window of one query: all points after its edge are evaluated again.
+
+    What was derived up to the edge stands.
 
     Records up to the point `forgotten` are not seen any more. That is the edge, unless steps are
     longer than windows: then the edge is the query before, and the points up to `forgotten` are
@@ -25,7 +27,9 @@ class Window:
 
     @classmethod
     def after(cls, before: int, query: int, start: int, width: int | None) -> Window:
-        """The window of a query, after the query before, or the start; None reaches to the start.
+        """The window of a query; `before` is the query before it, or the start of the run.
+
+        A width of None lets the window reach back to the start.
 
         >>> Window.after(5, 20, 0, 5)
         Window(edge=5, query=20, forgotten=15)

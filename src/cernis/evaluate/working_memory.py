@@ -1,4 +1,4 @@
-"""Working memory: the records that a session was given, as far as its window reaches."""
+"""Working memory: the records of a session that lie in its window, or wait for their time."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.dirt import Dirt
-from cernis.evaluate.changes.stores import Places, Rows, Store, event_table, stacked
+from cernis.evaluate.changes.stores import Places, Store, StoredRows, event_table, stacked
 from cernis.evaluate.query_loop import Admitted, Encoding
-from cernis.evaluate.record_ids import Ledger
+from cernis.evaluate.record_ids import RecordsById, SortedRecords
 from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
-from cernis.operators.intervals.pieces import Piece
-from cernis.records.encoded_input import encoded
+from cernis.records.encoded_input import InputEvents, InputFluent, encoded
 from cernis.records.gathering import NO_RECORD
 from cernis.records.record_columns import (
     FUTURE,
@@ -32,12 +31,13 @@ from cernis.records.record_columns import (
 )
 from cernis.records.retractions import resolve
 from cernis.tables.event_tables import EventTable
+from cernis.tables.interval_tables import Piece
 
-BEHIND: Final = 1 << 62
-"""The bit of places that lie after those of all records of a query."""
+AFTER_ALL: Final = 1 << 62
+"""Retractions whose places have this bit are sorted after all other records of a query."""
 
 _LISTED: Final = 1000
-"""Records that were not used are listed up to that many."""
+"""At most this many of the records that were not used are listed."""
 
 
 @dataclass(slots=True)
@@ -48,20 +48,20 @@ class Counts:
     used: int = 0
     outside: int = 0
     duplicated: dict[str, int] = field(default_factory=dict)
-    """Records whose id was there already, by the relation that they are of."""
+    """How many records had an id that was present already, by relation."""
     ignored: dict[str, int] = field(default_factory=dict)
     set_aside: list[SetAside] = field(default_factory=list)
-    """Records that cannot be used, with the reason: the last thousand, and those of the last
+    """Records that cannot be used, each with the reason: the last thousand, and all of the last
     batch. `all_set_aside` counts all."""
     too_late: list[SetAside] = field(default_factory=list)
-    """Records whose time was forgotten when they came, likewise, of each relation and query at most
-    a thousand; `all_too_late` counts all."""
+    """Records whose time was forgotten already when they came: the last thousand, and at most a
+    thousand for each relation and query since. `all_too_late` counts all."""
     dropped_set_aside: int = 0
     dropped_too_late: int = 0
 
     @property
     def duplicates(self) -> int:
-        """How many records had an id that was there already."""
+        """How many records had an id that was present already."""
         return sum(self.duplicated.values())
 
     @property
@@ -82,7 +82,7 @@ class Counts:
         del self.set_aside[: more[0]], self.too_late[: more[1]]
 
 
-class Memory:
+class WorkingMemory:
     """Records by relation: those of the window, and those whose time has not come.
 
     A record counts at a query if it was given before, has arrived and occurred by then, and is not
@@ -95,16 +95,16 @@ class Memory:
         self._has_chances = has_chances
         self._tick = tick
         self.pending: dict[RecordForm, list[RecordColumns]] = {}
-        """What waits for its time, or for the next query."""
+        """The records that wait for their time, or for the next query."""
         self._records = Records()
         self.counts = Counts()
         self.has_points = False
         self.lists_all = False
-        """Are all records listed that are too late, and not only the last of a query?"""
+        """Are all records listed that are too late, and not only the last of each query?"""
         self.future: int | None = None
-        """How far after a query records may lie that wait; others are set aside."""
-        self.ledgers: dict[Relation, Ledger] = {}
-        """What is there by id, of relations whose records have ids."""
+        """How far after a query a waiting record may lie; records farther away are set aside."""
+        self.by_id: dict[Relation, RecordsById] = {}
+        """The records that are present by id, for relations whose records have ids."""
 
     def __len__(self) -> int:
         return sum(map(len, self.stores.values()))
@@ -115,8 +115,8 @@ class Memory:
         return sum(len(part) for parts in self.pending.values() for part in parts)
 
     @property
-    def first(self) -> int | None:
-        """The first occurrence of those that wait."""
+    def first_waiting(self) -> int | None:
+        """The time of the first occurrence among the records that wait."""
         firsts = [
             int(part.times[1].min()) for parts in self.pending.values() for part in parts
             if len(part)
@@ -126,7 +126,7 @@ class Memory:
     # -- what a query sees ------------------------------------------------------------------
 
     def encoding(self, relation: Relation) -> Encoding:
-        """How the arguments of a relation are encoded, and its value."""
+        """The domains of a relation's arguments and of its value."""
         return self.stores[relation].domains, self.stores[relation].value_domain
 
     @property
@@ -140,18 +140,18 @@ class Memory:
         return [relation for relation, store in self.stores.items() if store.has_intervals]
 
     def happenings(self, relation: Relation, window: Window) -> EventTable:
-        """What a query sees of an event."""
+        """The happenings of an event that a query sees."""
         return event_table(self.stores[relation], self.stores[relation].shelf.everything())
 
-    def passed(self, relation: Relation, edge: int) -> EventTable | None:
+    def happenings_up_to(self, relation: Relation, edge: int) -> EventTable | None:
         """The happenings up to an edge that the last query has seen."""
         store = self.stores[relation]
         table = event_table(store, store.shelf.everything())
         return table.take(np.flatnonzero(table.times <= edge))
 
     def intervals(self, relation: Relation, window: Window) -> Piece:
-        """What a query sees of an input fluent, cut at what is forgotten."""
-        rows = self._everything(relation)
+        """The intervals of an input fluent that a query sees, without their forgotten parts."""
+        rows = self._all_rows(relation)
         starts, ends, values = rows.columns[:3]
         bound = window.forgotten + self._tick
         seen = ends > bound
@@ -161,22 +161,46 @@ class Memory:
         )  # fmt: skip
 
     def open_at_query(self, relation: Relation, window: Window) -> list[Array] | None:
-        """Arguments and values that a record is about at the query: they may go on after it."""
+        """The arguments and values of which a record says that they hold at the query itself.
+
+        They may go on after the query. None says that no record is about a single point.
+        """
         if not self.has_points:
             return None
-        rows = self._everything(relation)
+        rows = self._all_rows(relation)
         starts, _, values, is_point = rows.columns[:4]
         last = np.flatnonzero((is_point == 1) & (starts == window.query))
         return [column[last] for column in (*rows.arguments, values)]
 
-    def _everything(self, relation: Relation) -> Rows:
+    def uncertain_events(self, relation: Relation, window: Window) -> InputEvents:
+        """The records of an event that a query sees, in the order of time, with probabilities."""
+        rows, store = self._in_order(relation), self.stores[relation]
+        times, chances = rows.columns[0], rows.columns[-1].astype(np.float64)
+        return InputEvents(rows.arguments, store.domains, times, times, chances=chances)
+
+    def uncertain_fluent(self, relation: Relation, window: Window) -> InputFluent:
+        """The records of an input fluent that a query sees, cut at what is forgotten."""
+        rows, store = self._in_order(relation), self.stores[relation]
+        bound = window.forgotten + self._tick
+        rows = rows.take(np.flatnonzero(rows.columns[1] > bound))
+        starts, ends, values = rows.columns[:3]
+        return InputFluent(
+            rows.arguments, values, store.domains, store.value_domain, np.maximum(starts, bound),
+            ends, starts, False, chances=rows.columns[-1].astype(np.float64),
+        )  # fmt: skip
+
+    def _in_order(self, relation: Relation) -> StoredRows:
+        rows = self._all_rows(relation)
+        return rows.take(np.argsort(rows.columns[0], kind="stable"))
+
+    def _all_rows(self, relation: Relation) -> StoredRows:
         store = self.stores[relation]
         return store.rows(store.shelf.everything())
 
     # -- what comes and goes ----------------------------------------------------------------
 
     def insert(self, records: Records, retracts: bool = False) -> None:
-        """Take records in, retractions among them; or all as retractions."""
+        """Take in records, some of which may be retractions; with `retracts`, all of them are."""
         counts = self.counts
         counts.shorten()
         counts.records += records.count
@@ -190,26 +214,26 @@ class Memory:
             self.pending.setdefault(form, []).append(part)
 
     def admit(self, window: Window, start: int) -> dict[Relation, Admitted]:
-        """Bring the memory up to a query; gives what came and what went, by relation."""
-        found: dict[Relation, Admitted] = {}
+        """Let in the records whose time has come; gives the changes of each relation."""
+        changes: dict[Relation, Admitted] = {}
         for form, parts in list(self.pending.items()):
-            part = as_given(parts)
+            part = in_given_order(parts)
             ready = (part.times[0] <= window.query) & (part.times[1] <= window.query)
             del self.pending[form]
             if not ready.all():
-                waiting = self._not_too_far(part.take(~ready), window.query)
+                waiting = self._without_far_future(part.take(~ready), window.query)
                 if len(waiting):
                     self.pending[form] = [waiting]
-            part = self._in_time(part if ready.all() else part.take(ready), window, start)
+            part = self._without_late(part if ready.all() else part.take(ready), window, start)
             if not len(part):
                 continue
-            change = self._changed(form, part)
-            before = found.get(form.relation)
-            found[form.relation] = change if before is None else _both(before, change)
-        return found
+            change = self._apply(form, part)
+            before = changes.get(form.relation)
+            changes[form.relation] = change if before is None else _joined(before, change)
+        return changes
 
-    def _not_too_far(self, part: RecordColumns, query: int) -> RecordColumns:
-        """The records that may come to count; those of a far future are set aside."""
+    def _without_far_future(self, part: RecordColumns, query: int) -> RecordColumns:
+        """The records that wait; those whose time is too far in the future are set aside."""
         if self.future is None:
             return part
         bound = query + self.future
@@ -219,15 +243,15 @@ class Memory:
         return part.take(~far) if far.any() else part
 
     def forget(self, window: Window) -> None:
-        """Forget what lies before the window."""
+        """Forget the records that lie before the window."""
         for store in self.stores.values():
             edge = window.forgotten + (self._tick if store.has_intervals else 0)
             store.shelf.forget(edge)
-            if store.relation in self.ledgers:
-                self.ledgers[store.relation].forget(edge)
+            if store.relation in self.by_id:
+                self.by_id[store.relation].forget(edge)
 
-    def _in_time(self, part: RecordColumns, window: Window, start: int) -> RecordColumns:
-        """The records that tell of something within the window."""
+    def _without_late(self, part: RecordColumns, window: Window, start: int) -> RecordColumns:
+        """The records about something within the window; the others are counted as too late."""
         last = part.last_points(self._tick)
         late = last <= window.forgotten
         if not late.any():
@@ -243,134 +267,147 @@ class Memory:
         self.counts.too_late += [_aside(part, row, TOO_LATE) for row in shown.tolist()]
         return part.take(~late)
 
-    def _changed(self, form: RecordForm, part: RecordColumns) -> Admitted:
-        """Enter records, and take back what is to be."""
+    def _apply(self, form: RecordForm, part: RecordColumns) -> Admitted:
+        """Add records to their store, and remove those that are retracted."""
         if part.ids is not None:
-            return self._changed_by_id(form, part)
-        store = self.stores[form.relation]
+            return self._apply_by_id(form, part)
         part, unmatched = resolve(part, np.arange(len(part)))
-        taken_back = self._rows(form, part.take(unmatched))
+        retractions = part.take(unmatched)
         if part.retracts is not None:
             assert part.gone is not None
-            asked, part = part.take(unmatched), part.take(~part.retracts & (part.gone == INFINITE))
-        else:
-            asked = part.take(unmatched)
-        come = self._rows(form, part)
-        self.counts.used += len(come)
-        places, missing = _found(store, taken_back)
+            part = part.take(~part.retracts & (part.gone == INFINITE))
+        added, to_remove = self._rows(form, part), self._rows(form, retractions)
+        removed_places, missing = _equal_rows(self.stores[form.relation], to_remove)
         for row in missing.tolist():
-            self.counts.set_aside.append(_aside(asked, row, NO_RECORD))
-        gone = store.rows(places)
-        groups, fresh = store.enter(come)
-        store.exchange(places, groups, come)
-        return Admitted(come, gone, groups, fresh)
+            self.counts.set_aside.append(_aside(retractions, row, NO_RECORD))
+        return self._exchange(form.relation, removed_places, added)
 
-    def _changed_by_id(self, form: RecordForm, part: RecordColumns) -> Admitted:
-        """Enter records that have ids, and take back what is to be."""
-        store = self.stores[form.relation]
-        ledger = self.ledgers.setdefault(form.relation, Ledger())
-        found, numbers = ledger.sort(part)
-        if found.duplicates:
-            known = self.counts.duplicated
-            known[str(form.relation)] = known.get(str(form.relation), 0) + found.duplicates
-        for row in found.unmatched.tolist():
+    def _apply_by_id(self, form: RecordForm, part: RecordColumns) -> Admitted:
+        """Add records that have ids, and remove those that are retracted."""
+        by_id = self.by_id.setdefault(form.relation, RecordsById())
+        sorted_records, numbers = by_id.sort_records(part)
+        self._count_unused(form.relation, part, sorted_records)
+        added = self._rows(form, part.take(sorted_records.added_rows))
+        retracted = sorted_records.retracted_numbers
+        to_remove = by_id.rows(retracted) if len(retracted) else added.take(retracted)
+        removed_places, _ = _equal_rows(self.stores[form.relation], to_remove)
+        by_id.remove(retracted)
+        by_id.insert(numbers[sorted_records.added_rows], added)
+        return self._exchange(form.relation, removed_places, added)
+
+    def _count_unused(
+        self, relation: Relation, part: RecordColumns, sorted_records: SortedRecords
+    ) -> None:
+        """Count the duplicates, and set aside the retractions of records that are not present."""
+        if sorted_records.duplicates:
+            duplicated, name = self.counts.duplicated, str(relation)
+            duplicated[name] = duplicated.get(name, 0) + sorted_records.duplicates
+        for row in sorted_records.unmatched_rows.tolist():
             self.counts.set_aside.append(_aside(part, row, NO_RECORD))
-        come = self._rows(form, part.take(found.come))
-        wanted = ledger.rows(found.gone) if len(found.gone) else come.take(found.gone)
-        places, _ = _found(store, wanted)
-        gone = store.rows(places)
-        ledger.take_out(found.gone)
-        self.counts.used += len(come)
-        ledger.put_in(numbers[found.come], come)
-        groups, fresh = store.enter(come)
-        store.exchange(places, groups, come)
-        return Admitted(come, gone, groups, fresh)
 
-    def _rows(self, form: RecordForm, part: RecordColumns) -> Rows:
+    def _exchange(self, relation: Relation, removed_places: Places, added: StoredRows) -> Admitted:
+        """Remove rows from a store and add others; gives this as a change."""
+        store = self.stores[relation]
+        self.counts.used += len(added)
+        removed = store.rows(removed_places)
+        added_keys, new_keys = store.enter(added)
+        store.exchange(removed_places, added_keys, added)
+        return Admitted(added, removed, added_keys, new_keys)
+
+    def _rows(self, form: RecordForm, part: RecordColumns) -> StoredRows:
+        """Records as the rows of their store, with encoded arguments."""
         store = self.stores[form.relation]
         if form.kind is RecordKind.EVENT:
             arguments = [encoded(*each) for each in zip(part.columns, store.domains, strict=True)]
-            return Rows(arguments, [part.times[1], *self._chances(part)])
+            return StoredRows(arguments, [part.times[1], *self._chance_column(part)])
         domains = [store.value_domain, *store.domains]
         values, *arguments = [encoded(*each) for each in zip(part.columns, domains, strict=True)]
         is_point = form.kind is RecordKind.POINT
         ends = part.times[1] + self._tick if is_point else part.times[2]
         columns = [part.times[1], ends, values, np.full(len(part), int(is_point))]
-        return Rows(arguments, [*columns, *self._chances(part)])
+        return StoredRows(arguments, [*columns, *self._chance_column(part)])
 
-    def _chances(self, part: RecordColumns) -> list[Array]:
+    def _chance_column(self, part: RecordColumns) -> list[Array]:
         if not self._has_chances:
             return []
         return [np.ones(len(part)) if part.chances is None else part.chances]
 
 
-def as_given(parts: Sequence[RecordColumns]) -> RecordColumns:
-    """Records of several batches in the order they were given, where that matters.
+def in_given_order(parts: Sequence[RecordColumns]) -> RecordColumns:
+    """Records of several batches in the order they were given, where that order matters.
 
-    Places after all others (with the bit of `BEHIND`) stay so, whichever batch they are of.
+    Retractions whose places have the bit `AFTER_ALL` come last, whichever batch they are of.
     """
     whole = one_below_the_other(parts)
     if whole.retracts is None and whole.ids is None:
         return whole
     turns = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    return whole.take(np.lexsort((whole.places, turns, whole.places & BEHIND)))
+    return whole.take(np.lexsort((whole.places, turns, whole.places & AFTER_ALL)))
 
 
 def _aside(part: RecordColumns, row: int, reason: str) -> SetAside:
     return SetAside(int(part.places[row]), reason, part.text(row))
 
 
-def _both(one: Admitted, other: Admitted) -> Admitted:
+def _joined(one: Admitted, other: Admitted) -> Admitted:
     return Admitted(
-        stacked(one.come, other.come), stacked(one.gone, other.gone),
-        np.concatenate([one.groups, other.groups]), np.concatenate([one.fresh, other.fresh]),
-    )  # fmt: skip
+        stacked(one.added, other.added),
+        stacked(one.removed, other.removed),
+        np.concatenate([one.added_keys, other.added_keys]),
+        np.concatenate([one.new_keys, other.new_keys]),
+    )
 
 
-def _found(store: Store, wanted: Rows) -> tuple[Places, Integers]:
-    """The places of rows equal to those wanted, each at most once; and which are not there."""
+def _equal_rows(store: Store, wanted: StoredRows) -> tuple[Places, Integers]:
+    """The places of stored rows equal to those wanted, and the wanted rows that have none.
+
+    Of several equal rows each is used once: the second of those wanted gets the second stored one.
+    """
     none = np.empty(0, np.int64)
     if not len(wanted):
         return (none, none), none
-    groups = store.groups(wanted)
-    times = wanted.columns[0]
-    dirt = Dirt.of(groups[groups >= 0], times[groups >= 0], times[groups >= 0] + 1)
-    places = store.within(dirt)
-    there = store.rows(places)
-    both = [
-        np.concatenate(own)
-        for own in zip(
-            [*there.arguments, *there.columns], [*wanted.arguments, *wanted.columns], strict=True
+    places = _places_at_times(store, wanted)
+    stored = store.rows(places)
+    keys = _numbered([
+        np.concatenate(columns) for columns in zip(
+            [*stored.arguments, *stored.columns], [*wanted.arguments, *wanted.columns], strict=True
         )
-    ]
-    keys = _numbered(both)
-    mine, asked = keys[: len(there)], keys[len(there) :]
-    ranked = Numbering()
-    mine_ranked = ranked.of(mine * (len(keys) + 1) + _ranks(mine))
-    asked_ranked = ranked.of(asked * (len(keys) + 1) + _ranks(asked))
-    row_of = np.full(len(ranked), -1, np.int64)
-    row_of[mine_ranked] = np.arange(len(mine))
-    rows = row_of[asked_ranked]
+    ])  # fmt: skip
+    stored_keys, wanted_keys = keys[: len(stored)], keys[len(stored) :]
+    # Two rows match if they are equal and as many of their equals come before each.
+    numbering = Numbering()
+    stored_numbers = numbering.of(stored_keys * (len(keys) + 1) + _ranks(stored_keys))
+    wanted_numbers = numbering.of(wanted_keys * (len(keys) + 1) + _ranks(wanted_keys))
+    stored_row_of = np.full(len(numbering), -1, np.int64)
+    stored_row_of[stored_numbers] = np.arange(len(stored_keys))
+    rows = stored_row_of[wanted_numbers]
     chosen = rows[rows >= 0]
     return (places[0][chosen], places[1][chosen]), np.flatnonzero(rows < 0)
 
 
+def _places_at_times(store: Store, wanted: StoredRows) -> Places:
+    """The places of the stored rows that have the key and the time of one that is wanted."""
+    keys, times = store.groups(wanted), wanted.columns[0]
+    is_known = keys >= 0
+    return store.within(Dirt.of(keys[is_known], times[is_known], times[is_known] + 1))
+
+
 def _numbered(columns: list[Array]) -> Integers:
-    """Equal numbers for equal rows."""
+    """A number for each row, the same for equal rows."""
     keys = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        own = np.unique(column, return_inverse=True)[1].ravel()
-        keys = np.unique(keys * (int(own.max()) + 1 if len(own) else 1) + own,
+        codes = np.unique(column, return_inverse=True)[1].ravel()
+        keys = np.unique(keys * (int(codes.max()) + 1 if len(codes) else 1) + codes,
                          return_inverse=True)[1].ravel()  # fmt: skip
     return keys
 
 
 def _ranks(keys: Integers) -> Integers:
-    """How many equal keys come before each."""
+    """How many equal keys come before each key."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(keys) else np.empty(0)
-    begins = np.flatnonzero(first)
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(keys) else np.empty(0)
+    begins = np.flatnonzero(is_first)
     ranks = np.empty(len(keys), np.int64)
     ranks[order] = np.arange(len(keys)) - np.repeat(begins, np.diff(np.append(begins, len(keys))))
     return ranks

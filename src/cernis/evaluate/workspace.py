@@ -1,4 +1,4 @@
-"""What is worked out about a plan and can be used again by its next run."""
+"""Codes of values, and results computed with them, for the next run or session of a plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from cernis.operators.query_context import Memo
+from cernis.operators.context.lasting_results import Memo
 from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
 from cernis.tables.domains import Domains
@@ -16,9 +16,10 @@ _MOST_VALUES: Final = 100_000
 
 @dataclass(slots=True)
 class Workspace:
-    """The codes of values, and what was worked out with them.
+    """The codes of values, and the results that operators have computed with these codes.
 
-    Codes are never given back. So a run that met many values of its own does not leave them.
+    A code is never taken from its value again. So a workspace that has met many values of its own
+    is not left to others, which would carry the codes of all these values along.
     """
 
     domains: Domains
@@ -26,30 +27,28 @@ class Workspace:
     size: int | None = None
 
     def is_worth_keeping(self) -> bool:
-        """Are there not too many values that only the last run has met?"""
+        """Have few enough values been added to those that its first user has met?"""
         if self.size is None:
             self.size = len(self.domains)
         return len(self.domains) <= self.size + _MOST_VALUES
 
 
 _LEFT: Final[WeakKeyDictionary[Plan, list[Workspace]]] = WeakKeyDictionary()
-"""What runs have left, for as long as their plans live."""
+"""The workspaces that runs and sessions have left, for as long as their plans live."""
 
 
 def workspace_for(plan: Plan, forms: Forms) -> Workspace:
-    """What another run has left, if there is such, and if it held values as this one does."""
+    """A workspace that was left and holds values in the same forms; if there is none, a new one."""
     arrays = forms.arrays()
-    try:
-        left = _LEFT[plan].pop()
-    except (KeyError, IndexError):
-        return Workspace(Domains(arrays))
-    if left.domains.arrays != arrays:
-        return Workspace(Domains(arrays))
-    left.memo.forget_filled()
-    return left
+    left = _LEFT.get(plan, [])
+    for place, workspace in enumerate(left):
+        if workspace.domains.arrays == arrays:
+            workspace.memo.forget_filled()
+            return left.pop(place)
+    return Workspace(Domains(arrays))
 
 
-def leave(plan: Plan, workspace: Workspace) -> None:
-    """Leave what was worked out to the next run of the plan."""
+def leave_workspace(plan: Plan, workspace: Workspace) -> None:
+    """Leave a workspace to the next run or session of the plan."""
     if workspace.is_worth_keeping():
         _LEFT.setdefault(plan, []).append(workspace)

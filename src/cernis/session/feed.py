@@ -1,4 +1,4 @@
-"""The change feed: intervals that a query has inserted and deleted; its sum is the answer."""
+"""The change feed: the intervals that queries insert and delete, whose sum is the answer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from cernis.answers.answer_tables import lists_of, texts_of
 from cernis.check.model import Relation
-from cernis.evaluate.changes.differences import told_apart
-from cernis.evaluate.changes.stores import Rows, stacked
-from cernis.evaluate.query_loop import Change, Changed
+from cernis.evaluate.changes.differences import only_in_one
+from cernis.evaluate.changes.stores import StoredRows, stacked
+from cernis.evaluate.query_loop import AnswerChanges, RelationChange
 from cernis.kernels.array_types import Array
 from cernis.records.arrow_arrays import as_arrow
 from cernis.tables.domains import Domain
@@ -35,7 +35,7 @@ HAPPENED: Final = pa.schema([
 when they happen."""
 
 Encoding: TypeAlias = Callable[[Relation], tuple[list[Domain | None], Domain | None]]
-"""Gives the encodings of a relation's arguments and of its value."""
+"""Gives the domains of a relation's arguments and of its value."""
 
 
 @dataclass(slots=True)
@@ -44,8 +44,8 @@ class Feed:
 
     query: int
     version: str
-    fluents: Changed
-    events: Changed
+    fluents: AnswerChanges
+    events: AnswerChanges
     encoding: Encoding
     conflicts: int = 0
     schema: ClassVar[pa.Schema] = FEED
@@ -55,54 +55,52 @@ class Feed:
 
     def table(self) -> pa.Table:
         """The changes of all fluents."""
-        parts = [self.schema.empty_table()]
-        for relation, change in sorted(self.fluents.items()):
-            domains, value_domain = self.encoding(relation)
-            for name, rows in (("delete", change.gone), ("insert", change.come)):
-                starts, ends, values = rows.columns[:3]
-                columns = [
-                    *self._head(name, relation, domains, rows), texts_of(values, value_domain),
-                    as_arrow(starts), as_arrow(ends, ends == INFINITY), *self._tail(rows),
-                    *self._more(rows),
-                ]  # fmt: skip
-                parts.append(pa.table(columns, self.schema))
-        return pa.concat_tables(parts)
+        parts = [self._intervals(relation, *_listed(change))
+                 for relation, change in sorted(self.fluents.items()) if len(change)]  # fmt: skip
+        return pa.concat_tables([self.schema.empty_table(), *parts])
 
     def happenings(self) -> pa.Table:
         """The changes of all derived events."""
         parts = [HAPPENED.empty_table()]
         for relation, change in sorted(self.events.items()):
-            domains, _ = self.encoding(relation)
-            for name, rows in (("delete", change.gone), ("insert", change.come)):
+            if len(change):
+                kinds, rows = _listed(change)
                 times, *starts = rows.columns
                 start = as_arrow(starts[0]) if starts else pa.nulls(len(rows), pa.int64())
-                columns = [
-                    *self._head(name, relation, domains, rows), start, as_arrow(times),
-                    *self._tail(rows),
-                ]  # fmt: skip
+                columns = self._columns(relation, kinds, rows, [start, as_arrow(times)])
                 parts.append(pa.table(columns, HAPPENED))
         return pa.concat_tables(parts)
 
-    def _head(
-        self, name: str, relation: Relation, domains: list[Domain | None], rows: Rows
+    def _intervals(self, relation: Relation, kinds: pa.Array, rows: StoredRows) -> pa.Table:
+        """Intervals as rows of the feed, each with the kind of its change."""
+        starts, ends, values = rows.columns[:3]
+        value = texts_of(values, self.encoding(relation)[1])
+        held = [value, as_arrow(starts), as_arrow(ends, ends == INFINITY)]
+        columns = self._columns(relation, kinds, rows, held)
+        return pa.table([*columns, *self._more(rows)], self.schema)
+
+    def _columns(
+        self, relation: Relation, kinds: pa.Array, rows: StoredRows, middle: list[pa.Array]
     ) -> list[pa.Array]:
-        arguments = list(zip(rows.arguments, domains, strict=True))
+        """The columns that all changes have, around those of their relation."""
+        arguments = list(zip(rows.arguments, self.encoding(relation)[0], strict=True))
         count = len(rows)
         return [
-            pa.repeat(pa.scalar(name), count), pa.repeat(pa.scalar(relation.name), count),
-            lists_of(arguments, count),
+            kinds, pa.repeat(pa.scalar(relation.name), count), lists_of(arguments, count), *middle,
+            pa.repeat(pa.scalar(self.query, pa.int64()), count),
+            pa.repeat(pa.scalar(self.version), count),
         ]  # fmt: skip
 
-    def _more(self, rows: Rows) -> list[pa.Array]:
+    def _more(self, rows: StoredRows) -> list[pa.Array]:
         """The columns after all others."""
         return []
 
-    def _tail(self, rows: Rows) -> list[pa.Array]:
-        count = len(rows)
-        return [
-            pa.repeat(pa.scalar(self.query, pa.int64()), count),
-            pa.repeat(pa.scalar(self.version), count),
-        ]
+
+def _listed(change: RelationChange) -> tuple[pa.Array, StoredRows]:
+    """What has changed as one list, deletions first, and what has become of each row."""
+    parts = {"delete": change.removed, "insert": change.added}
+    kinds = [pa.repeat(pa.scalar(kind), len(rows)) for kind, rows in parts.items()]
+    return pa.concat_arrays(kinds), stacked(*(rows for rows in parts.values() if len(rows)))
 
 
 POLICIES: Final = ("early", "partial", "final")
@@ -118,39 +116,42 @@ class Policy:
 
     name: str
     tick: int
-    known: dict[Relation, Rows] = field(default_factory=dict)
+    known: dict[Relation, StoredRows] = field(default_factory=dict)
     """The intervals that may still change."""
-    reported: dict[Relation, Rows] = field(default_factory=dict)
-    """Those that were reported and may still change."""
+    reported: dict[Relation, StoredRows] = field(default_factory=dict)
+    """The intervals that were reported and may still change."""
 
-    def filtered(self, changes: Changed, next_edge: int) -> Changed:
-        """What to report, given what has changed, and where the next window will begin."""
+    def filtered(self, changes: AnswerChanges, next_edge: int) -> AnswerChanges:
+        """The changes to report, given all changes and the edge of the next window."""
         if self.name == "early":
             return changes
-        found: Changed = {}
+        reported_changes: AnswerChanges = {}
         bound = next_edge + self.tick
         for relation in {*changes, *self.known}:
-            now = self._applied(relation, changes.get(relation))
+            now = self._known_after(relation, changes.get(relation))
             starts, ends = now.columns[:2]
-            # What ends where the next window begins may go on in it.
+            # An interval that ends where the next window begins may go on in it.
             eligible = now.take(starts <= bound if self.name == "partial" else ends < bound)
-            before = self.reported.get(relation, eligible.take(_NOTHING))
-            gone, come = told_apart(before, eligible)
-            if gone.any() or come.any():
-                found[relation] = Change(before.take(gone), eligible.take(come))
+            reported = self.reported.get(relation, eligible.take(_NOTHING))
+            is_removed, is_added = only_in_one(reported, eligible)
+            if is_removed.any() or is_added.any():
+                reported_changes[relation] = RelationChange(
+                    reported.take(is_removed), eligible.take(is_added)
+                )
             self.known[relation] = now.take(ends >= bound)
             self.reported[relation] = eligible.take(eligible.columns[1] >= bound)
-        return found
+        return reported_changes
 
-    def _applied(self, relation: Relation, change: Change | None) -> Rows:
+    def _known_after(self, relation: Relation, change: RelationChange | None) -> StoredRows:
+        """The known intervals of a relation after a change."""
         known = self.known.get(relation)
         if change is None:
             assert known is not None
             return known
         if known is None:
-            return change.come
-        kept, _ = told_apart(known, change.gone)
-        return stacked(known.take(kept), change.come)
+            return change.added
+        is_kept, _ = only_in_one(known, change.removed)
+        return stacked(known.take(is_kept), change.added)
 
 
 _NOTHING: Final[Array] = np.empty(0, np.int64)

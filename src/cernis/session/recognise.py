@@ -1,4 +1,4 @@
-"""From events to what was recognised: reads, runs, and accounts for every record."""
+"""Reads events, runs a plan over them, and accounts for every record in the result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cernis.errors import DataError
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.run import Run
 from cernis.evaluate.windows import MOST_QUERIES, Window, windows
-from cernis.operators.measuring import Profile
+from cernis.operators.context.measuring import Profile
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import (
     TOO_LATE,
@@ -29,10 +29,8 @@ from cernis.records.record_sources import (
     Events,
     Progress,
     read_events,
-    read_unresolved,
     refuse_set_aside,
 )
-from cernis.records.retractions import without_unmatched
 from cernis.session.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,8 +48,8 @@ def recognise(
     """Run a plan over events.
 
     Records that cannot be read are set aside; if `strict`, they are a DataError. `per_query` keeps
-    the answer as of each query. What operators cost is entered into `profile`, if one is given.
-    `on_read` is called when all is read.
+    the answer as of each query. The cost of operators is entered into `profile`, if one is given.
+    `on_read` is called when all records are read.
     """
     began = time.perf_counter()
     records = read_events(events, plan.checked, mapping, progress)
@@ -60,19 +58,13 @@ def recognise(
     on_read(records)
     run = Run(plan, chosen.tick, chosen.ties, profile)
     start, end = bounds(records, chosen, run.tick)
-    kept: list[tuple[int, Answer]] = []
+    answers: list[tuple[int, Answer]] = []
     answer = run.over(
         records, start, end, chosen.window, chosen.step,
-        (lambda window, answer: kept.append((window.query, answer))) if per_query else None,
+        (lambda window, answer: answers.append((window.query, answer))) if per_query else None,
     )  # fmt: skip
-    queries = list(windows(start, end, chosen.window, chosen.step))
-    too_late, outside = account(records, queries, run.tick)
-    summary = Summary(
-        records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
-        outside, tuple(remarks(records, plan)), start, end, answer.queries, answer.conflicts,
-        time.perf_counter() - began, tuple(records.warnings),
-    )  # fmt: skip
-    return Result(answer, plan.checked.catalogue, summary, tuple(kept))
+    summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
+    return Result(answer, plan.checked.catalogue, summary, tuple(answers))
 
 
 def bounds(records: Records, chosen: Settings, tick: int) -> tuple[int, int]:
@@ -110,43 +102,43 @@ def account(records: Records, queries: list[Window], tick: int) -> tuple[list[Se
     edges = np.array([window.forgotten for window in queries], np.int64)
     late: list[tuple[int, SetAside]] = []
     outside = 0
-    for own in [*records.relations.values(), *records.retractions]:
-        arrival, start = own.times[:2]
-        last = own.last_points(tick)
+    for part in [*records.relations.values(), *records.retractions]:
+        arrival, start = part.times[:2]
+        last = part.last_points(tick)
         if not len(start) or (
             max(arrival.max(), start.max()) <= times[-1] and last.min() > edges[-1]
         ):
-            # Nothing is so late, or so far out, that it must be looked at one by one.
+            # No record is too late or outside the run, so none need be looked at.
             continue
         first = np.searchsorted(times, arrival)
         beyond = (first == len(times)) | (last <= queries[0].edge) | (start > times[-1])
         outside += int(beyond.sum())
         forgotten = ~beyond & (last <= edges[np.minimum(first, len(times) - 1)])
         for row in np.flatnonzero(forgotten).tolist():
-            place = int(own.places[row])
-            late.append((place, records.aside(place, TOO_LATE, own.text(row))))
+            place = int(part.places[row])
+            late.append((place, records.aside(place, TOO_LATE, part.text(row))))
     return [aside for _, aside in sorted(late, key=lambda pair: pair[0])], outside
 
 
 def remarks(records: Records, plan: Plan) -> list[str]:
-    """Remarks on the input: where there is text in columns that rules compute with, and more."""
+    """Remarks on the input, such as text in columns that rules compute with."""
     shapes = Shapes(plan.checked)
-    found = missing_fluents(records.fluents, plan.checked.catalogue)
-    for form, own in records.relations.items():
+    notes = missing_fluents(records.fluents, plan.checked.catalogue)
+    for form, part in records.relations.items():
         names = [] if form.kind is RecordKind.EVENT else ["the value"]
-        names += [f"argument {at + 1}" for at in range(form.relation.arity)]
+        names += [f"argument {position + 1}" for position in range(form.relation.arity)]
         for name, column, is_numeric in zip(
-            names, own.columns, shapes.numeric_columns(form), strict=True
+            names, part.columns, shapes.numeric_columns(form), strict=True
         ):
             if is_numeric and isinstance(column, Coded):
                 is_text = np.array([not isinstance(v, int | float) for v in column.values])
                 count = int(is_text[column.codes].sum()) if len(is_text) else 0
                 if count:
-                    found.append(
-                        f"{name} of {form.relation} is text in {count} of {len(own)} records, "
+                    notes.append(
+                        f"{name} of {form.relation} is text in {count} of {len(part)} records, "
                         "where rules compare it as a number"
                     )
-    return found
+    return notes
 
 
 def recognise_uncertain(
@@ -160,48 +152,29 @@ def recognise_uncertain(
     Without a window, all is known at once, and intervals are those of whole courses.
     """
     from cernis.answers.uncertain_result import UncertainResult
-    from cernis.evaluate.probabilities.uncertain_run import UncertainRun
 
     uncertain.check_names(plan.checked.catalogue.fluents)
-    if chosen.window is not None or chosen.step is not None:
-        return _in_windows(plan, events, chosen, uncertain, mapping, strict, progress, on_read)
     began = time.perf_counter()
     records = read_events(events, plan.checked, mapping, progress, uncertain=True)
     if strict:
         refuse_set_aside(records)
     on_read(records)
-    run = UncertainRun(plan, uncertain, chosen.tick, chosen.ties, profile)
+    run = Run(plan, chosen.tick, chosen.ties, profile, uncertain)
     start, end = bounds(records, chosen, run.tick)
-    answer = run.over_uncertain(records, start, end)
-    too_late, outside = account(records, [Window(start, end, start)], run.tick)
-    summary = Summary(
+    answer = run.over(records, start, end, chosen.window, chosen.step)
+    summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
+    return UncertainResult(answer, plan.checked.catalogue, summary)
+
+
+def _summary(
+    plan: Plan, records: Records, answer: Answer, chosen: Settings, ends: tuple[int, int],
+    tick: int, began: float,
+) -> Summary:  # fmt: skip
+    """The summary of a run: what became of its records, and how many queries it had."""
+    queries = list(windows(*ends, chosen.window, chosen.step))
+    too_late, outside = account(records, queries, tick)
+    return Summary(
         records.count, records.used, records.ignored, tuple(records.set_aside), tuple(too_late),
-        outside, tuple(remarks(records, plan)), start, end, 1, 0, time.perf_counter() - began,
-        tuple(records.warnings),
+        outside, tuple(remarks(records, plan)), *ends, answer.queries, answer.conflicts,
+        time.perf_counter() - began, tuple(records.warnings),
     )  # fmt: skip
-    return UncertainResult(answer, plan.checked.catalogue, summary)
-
-
-def _in_windows(
-    plan: Plan, events: Events, chosen: Settings, uncertain: UncertainSettings,
-    mapping: str | Path | Mapping[str, Any] | None, strict: bool, progress: Progress,
-    on_read: Callable[[Records], None],
-) -> UncertainResult:  # fmt: skip
-    from cernis.answers.uncertain_result import UncertainResult
-    from cernis.session.uncertain_windows import WindowedRun, relations_in
-
-    began = time.perf_counter()
-    records = read_unresolved(events, plan.checked, mapping, progress=progress, uncertain=True)
-    if strict:
-        refuse_set_aside(records)
-    on_read(records)
-    run = WindowedRun(plan, chosen, uncertain.with_more(relations_in(records)))
-    start, end = bounds(without_unmatched(records), chosen, run.tick)
-    answer = run.over(records, start, end)
-    counts = run.counts
-    summary = Summary(
-        counts.records, counts.used, counts.ignored, tuple(counts.set_aside),
-        tuple(counts.too_late), counts.outside + run.waiting, tuple(remarks(records, plan)), start,
-        end, run.queries, run.conflicts, time.perf_counter() - began, tuple(records.warnings),
-    )  # fmt: skip
-    return UncertainResult(answer, plan.checked.catalogue, summary)

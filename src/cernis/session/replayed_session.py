@@ -1,4 +1,4 @@
-"""A session over records that are there already, asked as they arrive, and what each query cost."""
+"""Replays records in a session, as they arrived, and measures what each query costs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.query_loop import Changed
+from cernis.evaluate.query_loop import AnswerChanges
 from cernis.evaluate.windows import windows
-from cernis.operators.measuring import Timing
+from cernis.operators.context.measuring import Timing
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import Records
 from cernis.records.record_sources import Events, read_events, read_unresolved
 from cernis.session.recognise import bounds
-from cernis.session.session import Choice, Session
+from cernis.session.session import EvaluatorChoice, Session
 from cernis.session.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One query: what its way was chosen by, which it was, what it changed and how long it took."""
+class MeasuredQuery:
+    """One query: how its evaluator was chosen, how many rows it changed, how long it took."""
 
     query: int
-    choice: Choice
+    choice: EvaluatorChoice
     is_incremental: bool
     changes: int
     seconds: float
@@ -36,22 +36,22 @@ class Asked:
 
 @dataclass(slots=True)
 class Analysis:
-    """What a session has cost, query by query and stratum by stratum."""
+    """The cost of a session, query by query and stratum by stratum."""
 
-    queries: list[Asked] = field(default_factory=list)
+    queries: list[MeasuredQuery] = field(default_factory=list)
     timing: Timing = field(default_factory=Timing)
     changes: Counter[Relation] = field(default_factory=Counter)
-    """Rows that came or went, of each relation that rules define."""
-    held: Mapping[Relation, int] = field(default_factory=dict)
-    """Rows of each at the end, as far as the window reaches."""
+    """How many rows were added or removed, for each relation that rules define."""
+    rows_at_end: Mapping[Relation, int] = field(default_factory=dict)
+    """How many rows each relation has within the window at the end."""
     may_be_incremental: bool = True
 
     @property
     def seconds(self) -> float:
         """How long all queries took."""
-        return sum(asked.seconds for asked in self.queries)
+        return sum(query.seconds for query in self.queries)
 
-    def count(self, changed: Changed) -> int:
+    def count_changes(self, changed: AnswerChanges) -> int:
         """Count the rows that a query has changed."""
         for relation, change in changed.items():
             self.changes[relation] += len(change)
@@ -62,45 +62,47 @@ def analyze(
     plan: Plan, events: Events, chosen: Settings,
     mapping: str | Path | Mapping[str, Any] | None = None,
 ) -> Analysis:  # fmt: skip
-    """Let a session recognise over records as they arrive, and measure what it costs.
+    """Let a session recognise over records as they arrived, and measure its cost.
 
-    Queries are those of a run with the same settings. What kernels take to be compiled for the
-    first time is part of the first query, unless it was done before.
+    Its queries are those of a run with the same settings. Kernels that have never been compiled
+    are compiled in the first query, which takes longer then.
     """
     records = read_events(events, plan.checked, mapping)
     tick = chosen.tick or plan.checked.definitions.settings.tick
     start, end = bounds(records, chosen, tick)
     session = Session(plan, chosen.window, chosen.step, start, chosen.tick, chosen.ties)
     queries = [window.query for window in windows(start, end, chosen.window, chosen.step)]
-    given = by_arrival(read_unresolved(events, plan.checked, mapping), queries)
-    found = Analysis(may_be_incremental=session.may_be_incremental)
-    session.timing = found.timing
-    for query, arrived in zip(queries, given, strict=True):
+    arrivals = records_by_query(read_unresolved(events, plan.checked, mapping), queries)
+    analysis = Analysis(may_be_incremental=session.may_be_incremental)
+    session.timing = analysis.timing
+    # Costs are told by definition, and lanes evaluate all their definitions together.
+    session.stop_walking()
+    for query, arrived in zip(queries, arrivals, strict=True):
         session.insert(arrived)
         began = time.perf_counter()
         feed = session.query(query)
         took = time.perf_counter() - began
-        changes = found.count(feed.fluents) + found.count(feed.events)
-        asked = Asked(query, session.choice, session.is_incremental, changes, took)
-        found.queries.append(asked)
+        changes = analysis.count_changes(feed.fluents) + analysis.count_changes(feed.events)
+        measured = MeasuredQuery(query, session.choice, session.is_incremental, changes, took)
+        analysis.queries.append(measured)
     if session.last is not None:
-        standing = session.handed_over()
-        rows = {**standing.fluents, **standing.events}
-        found.held = {relation: len(rows[relation]) for relation in rows}
-    return found
+        handover = session.hand_over()
+        rows = {**handover.fluents, **handover.events}
+        analysis.rows_at_end = {relation: len(rows[relation]) for relation in rows}
+    return analysis
 
 
-def by_arrival(records: Records, queries: Sequence[int]) -> Iterator[Records]:
-    """Records in the order of queries: with each, those that arrive by then and not before."""
-    orders = {form: np.argsort(own.times[0], kind="stable")
-              for form, own in records.relations.items()}  # fmt: skip
+def records_by_query(records: Records, queries: Sequence[int]) -> Iterator[Records]:
+    """For each query, the records that arrived since the query before."""
+    orders = {form: np.argsort(part.times[0], kind="stable")
+              for form, part in records.relations.items()}  # fmt: skip
     last = dict.fromkeys(orders, 0)
     for query in queries:
-        found = Records()
+        arrived = Records()
         for form, order in orders.items():
-            own = records.relations[form]
-            until = int(np.searchsorted(own.times[0], query, "right", sorter=order))
-            found.relations[form] = own.take(order[last[form] : until])
-            found.count += until - last[form]
+            part = records.relations[form]
+            until = int(np.searchsorted(part.times[0], query, "right", sorter=order))
+            arrived.relations[form] = part.take(order[last[form] : until])
+            arrived.count += until - last[form]
             last[form] = until
-        yield found
+        yield arrived

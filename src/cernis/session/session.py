@@ -1,4 +1,4 @@
-"""A session: events come and go, and each query reports what has changed since the last."""
+"""A session: events are inserted and retracted, and each query reports what it has changed."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from cernis.check.model import FluentKind, Relation
+from cernis.check.model import Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import ValueForm
 from cernis.errors import DataError
 from cernis.evaluate.changes.from_changes import FromChanges
-from cernis.evaluate.columns.from_scratch import FromScratch
-from cernis.evaluate.domain_retention import are_anchored
+from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
+from cernis.evaluate.evaluator_choice import QueriesAhead, UncertainInput, evaluator_from_scratch
 from cernis.evaluate.population import Population
-from cernis.evaluate.query_loop import Changed, Evaluator, Handover, News, QueryLoop
-from cernis.evaluate.relation_layout import Spaces, context_of
+from cernis.evaluate.query_loop import AnswerChanges, Evaluator, Handover, QueryInput, QueryLoop
+from cernis.evaluate.relation_layout import RelationLayout, context_of
 from cernis.evaluate.windows import Window
-from cernis.evaluate.working_memory import Counts, Memory
-from cernis.operators.measuring import Timing
-from cernis.operators.query_context import Context, Memo
+from cernis.evaluate.working_memory import Counts, WorkingMemory
+from cernis.evaluate.workspace import Workspace, leave_workspace, workspace_for
+from cernis.operators.context.measuring import Measuring, Timing
+from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
-from cernis.plan.definition_diff import fingerprint
 from cernis.records.record_columns import Records
 from cernis.records.record_sources import Events, read_unresolved
 from cernis.records.seen_forms import see_records
@@ -36,59 +36,61 @@ from cernis.tables.interval_tables import ending_after
 
 if TYPE_CHECKING:
     from cernis.session.saved.plain_trees import Tree
-    from cernis.session.saved.saved_state import Incoming, Outgoing
+    from cernis.session.saved.saved_state import ColumnReader, ColumnWriter
 
-FIXED: Final = 250_000
-NEW: Final = 4
-LATE: Final = 20
-"""What it costs to evaluate from what has changed, in records evaluated from scratch: so many for
-a query, and again if any record came late; for a record after the last query; and for one before
-it (benchmarks/incremental.py)."""
-
-
-ROOM: Final = 1 << 14
-GROWTH: Final = 4
-"""Values get new codes when there are so many times as many codes as after the last time, or as
-there is room for anyway: then most are of values that the window has passed."""
+QUERY_COST: Final = 250_000
+NEW_RECORD_COST: Final = 4
+LATE_RECORD_COST: Final = 20
+"""What it costs to evaluate from changes, in records that could be evaluated from scratch instead:
+for a query, and again if any record came late; for a record after the last query; and for a record
+before it (measured by benchmarks/incremental.py)."""
 
 
-def pays(held: int, new: int, late: int, is_incremental: bool) -> bool:
-    """Is it likely to cost less to evaluate from what has changed than from scratch?
+LEAST_CODES: Final = 1 << 14
+MOST_GROWTH: Final = 4
+"""Values get new codes when there are `MOST_GROWTH` times as many codes as after the last time, or
+as `LEAST_CODES`: then most codes are of values that the window has passed."""
 
-    Given how many records the window holds, how many of them lie after the last query, and how
-    many others came or went. To change from one way to the other costs, too; so it takes a
-    difference of a third.
 
-    >>> pays(2_000_000, 125_000, 0, False), pays(100_000, 9_000, 0, False), pays(10**6, 0, 1, True)
-    (True, False, True)
+def are_changes_cheaper(held: int, new: int, late: int, is_incremental: bool) -> bool:
+    """Is it likely to cost less to evaluate from changes than from scratch?
+
+    `held` records are in the window, `new` ones of them lie after the last query, and `late` others
+    were added or removed. To change the evaluator has a cost, too. So it is changed only if the
+    other is cheaper by a third.
+
+    >>> are_changes_cheaper(2_000_000, 125_000, 0, False)
+    True
+    >>> are_changes_cheaper(100_000, 9_000, 0, False), are_changes_cheaper(10**6, 0, 1, True)
+    (False, True)
     """
     return held > cost_of_changes(new, late) * (2 / 3 if is_incremental else 4 / 3)
 
 
 def cost_of_changes(new: int, late: int) -> int:
-    """What it is estimated to cost to evaluate from what has changed, in records from scratch."""
-    return FIXED * (1 + (late > 0)) + NEW * new + LATE * late
+    """The estimated cost to evaluate from changes, in records that are evaluated from scratch."""
+    return QUERY_COST * (1 + (late > 0)) + NEW_RECORD_COST * new + LATE_RECORD_COST * late
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """What the way to evaluate a query was chosen by: numbers of records."""
+class EvaluatorChoice:
+    """The numbers of records by which the evaluator of a query was chosen."""
 
     held: int
-    """In the window."""
+    """Records in the window."""
     new: int
-    """That came and lie after the last query."""
+    """Records that were added and lie after the last query."""
     late: int
-    """Others that came or went."""
+    """Other records that were added or removed."""
 
     @property
     def estimate(self) -> int:
-        """What it is estimated to cost to evaluate from what has changed, in records held."""
+        """The estimated cost to evaluate from changes, to be compared with the records held."""
         return cost_of_changes(self.new, self.late)
 
 
 class Session(QueryLoop):
-    """Recognises in process, query by query, as events arrive, arrive late, or are taken back.
+    """Recognises in process, query by query, as events arrive, arrive late, or are retracted.
 
     A query at `q` sees what happened in `(q - window, q]` and was given before; without a window,
     it sees everything since the start. Without a start, the session starts one tick before the
@@ -97,7 +99,7 @@ class Session(QueryLoop):
     lie farther after a query than `future` are set aside; without it, all wait for their time.
     """
 
-    memory: Memory
+    memory: WorkingMemory
     population: Population
 
     def __init__(
@@ -113,50 +115,79 @@ class Session(QueryLoop):
         self.incremental = incremental
         self.ids = ids
         self.future = future
-        self.choice = Choice(0, 0, 0)
+        self.choice = EvaluatorChoice(0, 0, 0)
         self.timing: Timing | None = None
-        """Where the time of strata is entered, if someone wants to know it."""
+        """Where the time that strata take is entered, if it is to be measured."""
         self.revision: Feed | None = None
-        """What other rules have changed, if the session was restored under such; else None."""
+        """If the session was restored with other rules, what these have changed in the answer."""
         self.window = window
         self.step = step or window
         self.start = start
         self.tick = tick or settings.tick
         self.ties = ties or settings.ties
         self.last: int | None = None
-        self.version = fingerprint(plan.checked)[:12]
+        self.version = plan.fingerprint[:12]
         self.policy = Policy(policy, self.tick)
         self.forms = plan.forms.copy()
         self._begin()
 
-    def _begin(self) -> None:
-        """Begin with nothing known."""
+    def _begin(self, workspace: Workspace | None = None) -> None:
+        """Begin with nothing known, and with a workspace: a given one, or one that was left."""
+        workspace = workspace or workspace_for(self.plan, self.forms)
         self.policy = type(self.policy)(self.policy.name, self.tick)
-        self._domains, self._memo = Domains(self.forms.arrays()), Memo()
-        self._enough = GROWTH * ROOM
+        self._workspace, self._domains = workspace, workspace.domains
+        self._most_codes = MOST_GROWTH * max(len(self._domains), LEAST_CODES)
         template = self._context(Window(0, 0, 0), 0)
-        self.spaces = Spaces(self.plan, template, has_marks=self.incremental is not False)
+        self.layout = RelationLayout(self.plan, template, has_marks=self.incremental is not False)
         self.memory = self._working_memory()
         self.memory.future = self.future
         self.population = Population(self.plan.checked.definitions)
-        patterns = self.plan.checked.definitions.patterns
-        self.may_be_incremental = not patterns and FromChanges.fits(self.spaces)
-        self.evaluator = self._made(bool(self.incremental) and self.may_be_incremental)
+        self.may_walk = self._can_walk()
+        self.may_be_incremental = self.incremental is not False and FromChanges.fits(self.layout)
+        self.evaluator = self._make_evaluator(bool(self.incremental) and self.may_be_incremental)
 
-    def _made(self, is_incremental: bool) -> Evaluator:
-        """A way to evaluate that has seen no query yet."""
+    def _make_evaluator(self, is_incremental: bool) -> Evaluator:
+        """An evaluator that has seen no query yet."""
         if is_incremental:
-            return FromChanges(self.memory, self.spaces)
-        return self._from_scratch()
+            return FromChanges(self.memory, self.layout)
+        return self._make_from_scratch()
 
-    def _working_memory(self) -> Memory:
-        return self.spaces.memory()
+    def _can_walk(self) -> bool:
+        """Can all definitions be walked in lanes? Then nothing else costs less.
 
-    def _from_scratch(self) -> FromScratch:
-        return FromScratch(self.plan, self.memory, self._domains, self.tick)
+        Users who say whether to evaluate from changes get what they say.
+        """
+        return self.incremental is None and self.uncertain_input is None and self.plan.is_swept
 
-    def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
-        return Feed(time, self.version, fluents, events, self.spaces.encoding, conflicts)
+    def stop_walking(self) -> None:
+        """Evaluate by columns from now on; there must have been no query yet."""
+        self.may_walk = False
+        self.evaluator = self._make_evaluator(False)
+
+    def _working_memory(self) -> WorkingMemory:
+        return self.layout.working_memory()
+
+    def _make_from_scratch(self) -> FromScratch:
+        return evaluator_from_scratch(
+            self.plan, self.memory, self._domains, self.tick, self.ties, self.stage_links(),
+            self.uncertain_input, QueriesAhead(may_walk=self.may_walk),
+        )  # fmt: skip
+
+    @property
+    def uncertain_input(self) -> UncertainInput | None:
+        """Which records may be uncertain; None if all are certain."""
+        return None
+
+    def stage_links(self) -> StageLinks | None:
+        """The links to the sessions of other stages, if this session evaluates one stage only."""
+        return None
+
+    def _feed(
+        self, time: int, fluents: AnswerChanges, events: AnswerChanges, conflicts: int
+    ) -> Feed:
+        return Feed(
+            time, self.version, fluents, events, self.layout.context.encoding.relation, conflicts
+        )
 
     # -- events -----------------------------------------------------------------------------
 
@@ -170,9 +201,9 @@ class Session(QueryLoop):
     def retract(
         self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None
     ) -> None:
-        """Take events back that were given before, each equal in all but its arrival.
+        """Take back events that were inserted before, each equal in all but its arrival.
 
-        Where records have ids, the id alone says which one it is.
+        Where records have ids, the id alone decides which record is taken back.
         """
         self.memory.insert(self._read(events, mapping), retracts=True)
 
@@ -205,12 +236,12 @@ class Session(QueryLoop):
     @property
     def kept(self) -> int:
         """How many occurrences that ended before the window are kept for patterns."""
-        return self.evaluator.kept
+        return self.evaluator.kept_occurrences
 
     @property
     def dropped(self) -> int:
         """How many such occurrences were dropped, as no match could need them any more."""
-        return self.evaluator.dropped
+        return self.evaluator.dropped_occurrences
 
     # -- queries ----------------------------------------------------------------------------
 
@@ -219,133 +250,154 @@ class Session(QueryLoop):
         if self.last is not None and time < self.last:
             raise DataError(f"a query at {time} comes after one at {self.last}: time goes forward")
         if self.start is None:
-            first = self.memory.first
+            first = self.memory.first_waiting
             self.start = (first if first is not None else time) - self.tick
         window = self._window_of(time)
-        see_records(self.forms, (part for own in self.memory.pending.values() for part in own))
+        see_records(self.forms, (part for parts in self.memory.pending.values() for part in parts))
         if self.forms.arrays() != self._domains.arrays:
             self._recode()
         outcome = self.answer_query(window)
         self.last = time
-        fluents, events = self._shown(outcome.changes)
+        fluents, events = self._reported_changes(outcome.changes)
         next_edge = self._window_of(time + (self.step or 0)).edge
         fluents = self.policy.filtered(fluents, next_edge)
         feed = self._feed(time, fluents, events, outcome.conflicts)
-        if self.codes > self._enough:
+        if self.codes > self._most_codes:
             self._recode()
         return feed
 
     @property
     def codes(self) -> int:
         """How many values, and combinations of them, have codes."""
-        return len(self._domains) + sum(register.count for register in self.spaces.registers)
+        return len(self._domains) + sum(register.count for register in self.layout.registers)
 
     def take_forms(self, slots: Mapping[Slot, ValueForm]) -> None:
         """Begin with values of these forms; the session must be empty."""
         self.forms.see(slots)
         if self.forms.arrays() != self._domains.arrays:
+            self.leave_workspace()
             self._begin()
 
-    def _recode(self) -> None:
-        """Give codes to the values in use, and to no others: memory follows the window."""
-        from cernis.session.saved.saved_state import left, resume
+    def leave_workspace(self) -> None:
+        """Leave the codes of values to the next session of the plan; this one must have ended."""
+        leave_workspace(self.plan, self._workspace)
 
-        known = left(self)
-        self._begin()
-        resume(self, known)
-        self._enough = GROWTH * max(self.codes, ROOM)
+    def _recode(self) -> None:
+        """Give new codes to the values in use only, so that memory does not grow without end."""
+        from cernis.session.saved.saved_state import resume, saved_tree
+
+        state = saved_tree(self)
+        self._begin(Workspace(Domains(self.forms.arrays())))
+        resume(self, state)
+        self._most_codes = MOST_GROWTH * max(self.codes, LEAST_CODES)
 
     def context(self, window: Window) -> Context:
-        """What operators can ask for during a query, without any tables yet."""
+        """The context of a query for operators, still without tables."""
         assert self.start is not None
         context = self._context(window, self.start)
-        context.timing = self.timing
+        context.measuring = Measuring(timing=self.timing)
         return context
 
-    def choose_evaluator(self, news: News) -> None:
-        """Evaluate by the way that is likely to cost less, given what came and went.
+    def choose_evaluator(self, query_input: QueryInput) -> None:
+        """Change to the evaluator that is likely to cost less, given the changes of the input.
 
-        Where the window does not reach back to the query before, nothing that it sees was seen
-        before, and all is evaluated from scratch.
+        Where the window does not reach back to the query before, that query saw nothing of it, and
+        all is evaluated from scratch.
         """
-        admitted, window = news.admitted, news.window
-        changed = sum(len(own.come) + len(own.gone) for own in admitted.values())
+        admitted, window = query_input.admitted, query_input.window
+        changed = sum(len(change.added) + len(change.removed) for change in admitted.values())
         late = 0
         if self.last is not None:
-            times = [own.come.columns[0] for own in admitted.values()]
-            late = sum(int(np.count_nonzero(own <= self.last)) for own in times)
-            late += sum(len(own.gone) for own in admitted.values())
-        self.choice = Choice(len(self.memory), changed - late, late)
+            times = [change.added.columns[0] for change in admitted.values()]
+            late = sum(int(np.count_nonzero(part <= self.last)) for part in times)
+            late += sum(len(change.removed) for change in admitted.values())
+        self.choice = EvaluatorChoice(len(self.memory), changed - late, late)
         has_gap = window.forgotten > window.edge
-        wanted = self.may_be_incremental and not has_gap and self._wants_changes()
-        if wanted != self.is_incremental:
-            self.go_on(None if self.last is None else self.handed_over(), wanted)
+        may_use_changes = self.may_be_incremental and not has_gap and not self.may_walk
+        use_changes = may_use_changes and self._wants_changes()
+        if use_changes != self.is_incremental:
+            self.go_on(None if self.last is None else self.hand_over(), use_changes)
 
     def _wants_changes(self) -> bool:
-        """Is the next query to be evaluated from what has changed, if it can be?"""
+        """Is the next query to be evaluated from changes, if it can be?"""
         if self.incremental is not None:
             return self.incremental
         choice = self.choice
-        is_cheap = pays(choice.held, choice.new, choice.late, self.is_incremental)
+        is_cheap = are_changes_cheaper(choice.held, choice.new, choice.late, self.is_incremental)
         return is_cheap and not self.memory.has_points
 
-    def handed_over(self) -> Handover:
-        """What the last query has left; there must have been one."""
+    def hand_over(self) -> Handover:
+        """The state after the last query; there must have been one."""
         assert self.last is not None
-        return self.evaluator.handed_over(self.last)
+        return self.evaluator.hand_over(self.last)
 
-    def go_on(self, left: Handover | None, is_incremental: bool) -> None:
-        """Evaluate one way or the other from now on, from what the last query has left."""
-        self.evaluator = self._made(is_incremental)
-        if left is not None:
-            self.evaluator.take_over(left, self.spaces.context)
+    def go_on(self, handover: Handover | None, is_incremental: bool) -> None:
+        """Go on with one evaluator or the other, from the state after the last query."""
+        if is_incremental != self.is_incremental:
+            self.evaluator = self._make_evaluator(is_incremental)
+        if handover is not None:
+            self.evaluator.take_over(handover, self._context_of_last_query())
 
-    def more_left(self, out: Outgoing) -> Tree:
-        """What is to be left beside what all sessions leave, after a query."""
+    def _context_of_last_query(self) -> Context:
+        """What operators could ask for at the last query, without any tables."""
+        assert self.last is not None
+        edge = self.edge(self.last)
+        context = self.context(Window(edge, self.last, edge))
+        self.population.update({}, self.memory, context)
+        return context
+
+    def extra_state(self, writer: ColumnWriter) -> Tree:
+        """The state that only this kind of session has, to be saved with that of all sessions."""
         return None
 
-    def more_resumed(self, tree: Tree, given: Incoming) -> None:
-        """Go on from what was left so."""
+    def resume_extra_state(self, tree: Tree, reader: ColumnReader) -> None:
+        """Go on from the saved state that only this kind of session has."""
 
     @property
     def is_incremental(self) -> bool:
-        """Was the last query answered from what had changed?"""
+        """Was the last query answered from changes?"""
         return self.evaluator.is_incremental
 
     def edge(self, time: int) -> int:
-        """Up to where a query at some time has forgotten all records."""
+        """The last point whose records a query at some time has forgotten."""
         assert self.start is not None
         return Window.after(time, time, self.start, self.window).forgotten
 
     def _window_of(self, time: int) -> Window:
-        """The window of the next query, should it be at some time."""
+        """The window of the next query, if that is at some time."""
         assert self.start is not None
         before = self.start if self.last is None else self.last
         return Window.after(before, time, self.start, self.window)
 
     def _context(self, window: Window, start: int) -> Context:
-        return context_of(self.plan, self._domains, self._memo, self.tick, self.ties, window, start)
+        return context_of(
+            self.plan, self._domains, self._workspace.memo, self.tick, self.ties, window, start
+        )
 
-    def _shown(self, changes: Changed) -> tuple[Changed, Changed]:
-        """The changes of fluents and of events, without what phrases are made of."""
+    def _reported_changes(self, changes: AnswerChanges) -> tuple[AnswerChanges, AnswerChanges]:
+        """The changes of fluents and of events, without the relations that phrases are made of."""
         catalogue = self.plan.checked.catalogue
-        own = {relation: change for relation, change in changes.items() if relation in self.shown}
+        reported = {
+            relation: change
+            for relation, change in changes.items()
+            if relation in self.reported_relations
+        }
         return (
-            {r: change for r, change in own.items() if r in catalogue.fluents},
-            {r: change for r, change in own.items() if r in catalogue.events},
+            {r: change for r, change in reported.items() if r in catalogue.fluents},
+            {r: change for r, change in reported.items() if r in catalogue.events},
         )
 
     @cached_property
     def is_anchored(self) -> bool:
-        """May members of growing domains be forgotten that nothing is in the window of?"""
-        return are_anchored(self.plan)
+        """May members of growing domains be forgotten that no record in the window names?"""
+        return self.plan.may_forget_members
 
     @cached_property
-    def shown(self) -> frozenset[Relation]:
+    def reported_relations(self) -> frozenset[Relation]:
         """The relations whose changes are reported: those that rules define."""
-        catalogue = self.plan.checked.catalogue
-        fluents = {r for r, own in catalogue.fluents.items() if own.kind is not FluentKind.INPUT}
-        return frozenset(fluents | {*catalogue.events}) - self.plan.checked.definitions.auxiliary
+        checked = self.plan.checked
+        fluents = checked.catalogue.fluents.keys() - self.plan.roles.inputs
+        return frozenset(fluents | {*checked.catalogue.events}) - checked.definitions.auxiliary
 
     def intervals(self) -> pa.Table:
         """The intervals that reach into the window: `fluent, args, value, start, end, open`.
@@ -357,5 +409,5 @@ class Session(QueryLoop):
         answer = self.evaluator.answer()
         if self.last is not None:
             bound = self.edge(self.last) + self.tick
-            answer.fluents = {r: ending_after(own, bound) for r, own in answer.fluents.items()}
+            answer.fluents = {r: ending_after(table, bound) for r, table in answer.fluents.items()}
         return all_intervals(answer)

@@ -59,47 +59,49 @@ def settings(
     return chosen
 
 
-def length(given: Length, what: str) -> int:
+def length(value: Length, name: str) -> int:
     """A length of time as a positive whole number; with a unit, in seconds.
 
     >>> length("2h", "window"), length(90, "step")
     (7200, 90)
     """
-    found: float | None = None
-    if isinstance(given, timedelta):
-        found = given.total_seconds()
-    elif isinstance(given, str):
-        text = given.strip().replace(" ", "")
-        number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
-        factor = DURATION_UNITS.get(text[len(number) :], 1 if text == number else None)
+    number: float | None = None
+    if isinstance(value, timedelta):
+        number = value.total_seconds()
+    elif isinstance(value, str):
+        text = value.strip().replace(" ", "")
+        digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+        factor = DURATION_UNITS.get(text[len(digits) :], 1 if text == digits else None)
         if (
             factor is not None
-            and number.replace(".", "", 1).isdecimal()
-            and len(number) < _MOST_DIGITS
+            and digits.replace(".", "", 1).isdecimal()
+            and len(digits) < _MOST_DIGITS
         ):
-            found = float(number) * factor if "." in number else int(number) * factor
-    elif isinstance(given, int) and not isinstance(given, bool):
-        found = given
-    if found is None or not is_length(found, 1) or found != int(found):
-        raise DataError(f"{what} must be a positive whole number, or like 90s, 30min or 2h")
-    return int(found)
+            number = float(digits) * factor if "." in digits else int(digits) * factor
+    elif isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    if number is None or not is_length(number, 1) or number != int(number):
+        raise DataError(f"{name} must be a positive whole number, or like 90s, 30min or 2h")
+    return int(number)
 
 
-def point(given: Point, what: str) -> int:
+def point(value: Point, name: str) -> int:
     """A time-point as a whole number; a date or time in seconds since 1970.
 
     >>> point("17", "start"), point("1970-01-02", "end")
     (17, 86400)
     """
-    if isinstance(given, str):
-        text = given.strip()
+    if isinstance(value, str):
+        text = value.strip()
         digits = text.removeprefix("-")
-        found = int(text) if digits.isdecimal() and len(digits) < _MOST_DIGITS else seconds_of(text)
+        number = (
+            int(text) if digits.isdecimal() and len(digits) < _MOST_DIGITS else seconds_of(text)
+        )
     else:
         try:
-            found = time_point(given)
+            number = time_point(value)
         except Unusable:
-            found = None
-    if found is None or abs(found) > FARTHEST:
-        raise DataError(f"{what} must be a whole number, or a time like 2025-01-31T12:00:00")
-    return found
+            number = None
+    if number is None or abs(number) > FARTHEST:
+        raise DataError(f"{name} must be a whole number, or a time like 2025-01-31T12:00:00")
+    return number

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,28 +10,27 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import pyarrow as pa
 
-from cernis.answers.answer_tables import texts_of
 from cernis.answers.result import Summary
 from cernis.answers.uncertain_result import UncertainResult
 from cernis.check.model import Relation
-from cernis.evaluate.changes.differences import told_apart
-from cernis.evaluate.changes.stores import Rows
-from cernis.evaluate.probabilities.courses import Courses, certain_course
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.changes.differences import only_in_one
+from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.evaluator_choice import UncertainInput, ties_of
+from cernis.evaluate.probabilities.courses import Courses
 from cernis.evaluate.probabilities.tracked_probabilities import NO_PROBABILITY, TrackedProbabilities
-from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer, uncertain_relations
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.query_loop import Change, Changed, Handover
-from cernis.evaluate.working_memory import Memory
+from cernis.evaluate.query_loop import AnswerChanges, Handover, RelationChange
+from cernis.evaluate.working_memory import WorkingMemory
 from cernis.plan.builder import Plan
+from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.records.arrow_arrays import as_arrow
 from cernis.records.record_columns import Records
 from cernis.records.record_sources import Events, read_unresolved
-from cernis.records.seen_forms import see_records
 from cernis.session.feed import FEED, Feed, Policy
 from cernis.session.saved.plain_trees import Tree
-from cernis.session.saved.saved_state import Incoming, Outgoing
+from cernis.session.saved.saved_state import ColumnReader, ColumnWriter
 from cernis.session.session import Session
-from cernis.tables.interval_tables import FluentTable
 
 UNCERTAIN_FEED: Final = FEED.append(pa.field("probability", pa.float64()))
 """Changes of intervals, with the mean probability of each; null where a fluent has none."""
@@ -47,28 +45,22 @@ class UncertainFeed(Feed):
     """What one query has changed, with the probability of each interval."""
 
     schema: ClassVar[pa.Schema] = UNCERTAIN_FEED
-    settled: dict[Relation, Rows] = field(default_factory=dict)
-    """Where pairs had which probability, up to the window's edge: it can no longer change."""
+    settled: dict[Relation, StoredRows] = field(default_factory=dict)
+    """The probabilities of pairs up to the window's edge, which can no longer change."""
 
     def probabilities(self) -> pa.Table:
-        """What the query has settled, in the columns of changes; `change` is `probability`.
+        """The probabilities that the query has settled, as rows whose `change` is `probability`.
 
         The probability is the same at all points from start up to, not including, end. Each point
         is reported once, when the edge of the window passes it; where it is 0 there is no row.
         """
-        parts = [self.schema.empty_table()]
-        for relation, rows in sorted(self.settled.items()):
-            domains, value_domain = self.encoding(relation)
-            starts, ends, values, _ = rows.columns
-            columns = [
-                *self._head("probability", relation, domains, rows),
-                texts_of(values, value_domain), as_arrow(starts), as_arrow(ends),
-                *self._tail(rows), *self._more(rows),
-            ]  # fmt: skip
-            parts.append(pa.table(columns, self.schema))
-        return pa.concat_tables(parts)
+        parts = [
+            self._intervals(relation, pa.repeat(pa.scalar("probability"), len(rows)), rows)
+            for relation, rows in sorted(self.settled.items())
+        ]
+        return pa.concat_tables([self.schema.empty_table(), *parts])
 
-    def _more(self, rows: Rows) -> list[pa.Array]:
+    def _more(self, rows: StoredRows) -> list[pa.Array]:
         chances = rows.columns[3]
         return [as_arrow(chances, chances == NO_PROBABILITY)]
 
@@ -78,9 +70,10 @@ class UncertainSession(Session):
 
     As `Session`, with these differences. A record may have a probability if its relation is one
     that may be `uncertain`: all relations of the input, unless some are named. Each change of the
-    feed has the probability of its interval. The intervals as of a query are the most credible of
-    all courses so far: up to the window's edge as they stood when it passed them, after it as the
-    window says. So one that ended before the edge may be taken back for a longer one.
+    feed has the probability of its interval. The intervals as of a query are the most credible ones
+    of the whole courses so far: up to the window's edge the courses are as they stood when the edge
+    passed, and after it they are computed again. So an interval that ended before the edge may be
+    taken back for a longer one.
     """
 
     evaluator: TrackedProbabilities
@@ -92,56 +85,58 @@ class UncertainSession(Session):
     ) -> None:  # fmt: skip
         self.chosen = chosen
         self.uncertain = uncertain_relations(plan, chosen.uncertain)
-        said = plan.checked.definitions.settings
-        ties = ties or (said.ties if said.ties_said else "initiation")
+        ties = ties_of(plan, ties, is_uncertain=True)
         super().__init__(plan, window, step, start, tick, ties, policy, incremental=False)
-        self.policy = _UncertainPolicy(policy, self.tick, scratch=self.evaluator)
+        self.policy = _UncertainPolicy(policy, self.tick, evaluator=self.evaluator)
 
-    def _working_memory(self) -> Memory:
-        return self.spaces.memory(has_chances=True)
+    def _working_memory(self) -> WorkingMemory:
+        return self.layout.working_memory(has_chances=True)
 
-    def _from_scratch(self) -> TrackedProbabilities:
-        return TrackedProbabilities(
-            self.plan, self.memory, self._domains, self.tick, self.ties, self.chosen, self.uncertain
-        )
+    @property
+    def uncertain_input(self) -> UncertainInput:
+        """Which records may be uncertain, and how intervals are recognised."""
+        return UncertainInput(self.chosen, self.uncertain)
 
-    def go_on(self, left: Handover | None, is_incremental: bool) -> None:
-        """Evaluate from what the last query has left."""
-        super().go_on(left, is_incremental)
+    def go_on(self, handover: Handover | None, is_incremental: bool) -> None:
+        """Go on from the state after the last query."""
+        super().go_on(handover, is_incremental)
         assert isinstance(self.policy, _UncertainPolicy)
-        self.policy.scratch = self.evaluator
+        self.policy.evaluator = self.evaluator
 
-    def more_left(self, out: Outgoing) -> Tree:
-        """Courses and tracks."""
+    def extra_state(self, writer: ColumnWriter) -> Tree:
+        """The courses and tracks of uncertain fluents."""
         from cernis.session.saved.saved_courses import plain_uncertain
 
-        return plain_uncertain(self.evaluator, out)
+        return plain_uncertain(self.evaluator, writer)
 
-    def more_resumed(self, tree: Tree, given: Incoming) -> None:
-        """Go on from courses and tracks."""
+    def resume_extra_state(self, tree: Tree, reader: ColumnReader) -> None:
+        """Go on from saved courses and tracks."""
         from cernis.session.saved.saved_courses import fill_uncertain
 
-        fill_uncertain(self.evaluator, tree, given)
+        fill_uncertain(self.evaluator, tree, reader)
 
-    def _feed(self, time: int, fluents: Changed, events: Changed, conflicts: int) -> Feed:
+    def _feed(
+        self, time: int, fluents: AnswerChanges, events: AnswerChanges, conflicts: int
+    ) -> Feed:
         settled = {r: rows for r, rows in self._settled_rows().items() if len(rows)}
+        encoding = self.layout.context.encoding.relation
         return UncertainFeed(
-            time, self.version, fluents, events, self.spaces.encoding, conflicts, settled=settled
+            time, self.version, fluents, events, encoding, conflicts, settled=settled
         )
 
-    def _settled_rows(self) -> dict[Relation, Rows]:
+    def _settled_rows(self) -> dict[Relation, StoredRows]:
         """Stretches of equal probability that the last query has settled."""
         assert self.last is not None
         bound = self.edge(self.last) + self.tick
         hidden = self.plan.checked.definitions.auxiliary
-        found = {}
+        rows_by_relation = {}
         for relation, courses in self.settled.items():
             if relation not in hidden:
                 owner, starts, ends, chances = courses.stretches(bound)
                 arguments = [column[owner] for column in courses.pairs.arguments]
                 values = courses.pairs.values[owner]
-                found[relation] = Rows(arguments, [starts, ends, values, chances])
-        return found
+                rows_by_relation[relation] = StoredRows(arguments, [starts, ends, values, chances])
+        return rows_by_relation
 
     def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
         records = read_unresolved(events, self.plan.checked, mapping, uncertain=True)
@@ -154,36 +149,27 @@ class UncertainSession(Session):
                 records.relations[form] = part.take(~doubtful)
         return records
 
-    def keep_all(self, records: Records) -> None:
-        """Keep what certain fluents said before the window, for an answer over all queries.
-
-        Codes of values stay as they are then; so all records must be known.
-        """
-        see_records(self.forms, records.relations.values())
-        self._begin()
-        self.evaluator.keeps = True
-        self._enough = sys.maxsize
-
     @property
-    def let_go(self) -> dict[Relation, Rows]:
-        """The intervals of uncertain fluents that the last query has found to be final."""
-        return self.evaluator.let_go
+    def final_intervals(self) -> dict[Relation, StoredRows]:
+        """The intervals of uncertain fluents that have become final at the last query."""
+        return self.evaluator.final_intervals
 
     @property
     def settled(self) -> dict[Relation, Courses]:
-        """What the last query has settled of the courses of uncertain fluents."""
+        """The parts of the courses of uncertain fluents that the last query has settled."""
         return self.evaluator.settled
 
-    def likely(self) -> dict[Relation, Rows]:
-        """The intervals of uncertain fluents as of the last query, but for those let go before."""
+    def likely(self) -> dict[Relation, StoredRows]:
+        """The intervals of uncertain fluents as of the last query, without those final before."""
         return self.evaluator.likely()
 
     # -- what is known ----------------------------------------------------------------------
 
     def intervals(self) -> pa.Table:
-        """What may still change: `fluent, args, value, start, end, open, probability`.
+        """The intervals that may change: `fluent, args, value, start, end, open, probability`.
 
-        Of certain fluents, what the window knows of. All else is in the feed of earlier queries.
+        For certain fluents these are the intervals within the window. All others are in the feed
+        of earlier queries.
         """
         return self._result().intervals
 
@@ -199,76 +185,43 @@ class UncertainSession(Session):
         answer = self.answer()
         return UncertainResult(answer, self.plan.checked.catalogue, Summary(0, 0))
 
-    def answer(self) -> UncertainAnswer:
-        """What the last query knows of, as tables."""
-        found = UncertainAnswer()
-        if self.last is None:
-            return found
-        for relation, rows in self.evaluator.likely().items():
-            table, means = fluent_table(rows, *self.spaces.encoding(relation))
-            found.fluents[relation], found.means[relation] = table, means
-        found.courses = self.evaluator.courses()
-        for relation, table in self.evaluator.certain().items():
-            found.fluents[relation] = table
-            if relation not in self.evaluator.thresholded:
-                found.means[relation] = np.ones(len(table.starts))
-                found.courses[relation] = certain_course(table)
-        return found
+    def answer(self) -> Answer:
+        """The answer of the last query, as tables."""
+        return Answer() if self.last is None else self.evaluator.answer()
 
 
 @dataclass(slots=True)
 class _UncertainPolicy(Policy):
     """When intervals are reported.
 
-    Those of uncertain fluents are final when no later point can change them, which needs a memory
-    that forgets old starts; `partial` ones begin up to where the next window does.
+    Intervals of uncertain fluents are final when no later point can change them; for that the
+    memory must forget old starts. They are partial if they start up to the edge of the next window.
     """
 
-    scratch: TrackedProbabilities | None = None
+    evaluator: TrackedProbabilities | None = None
 
-    def filtered(self, changes: Changed, next_edge: int) -> Changed:
+    def filtered(self, changes: AnswerChanges, next_edge: int) -> AnswerChanges:
         if self.name == "early":
             return changes
-        assert self.scratch is not None
-        likely = self.scratch.likely()
+        assert self.evaluator is not None
+        likely = self.evaluator.likely()
         certain = {r: change for r, change in changes.items() if r not in likely}
-        found = Policy.filtered(self, certain, next_edge)
+        reported_changes = Policy.filtered(self, certain, next_edge)
         for relation, rows in likely.items():
-            change = self._likely(relation, rows, next_edge + self.tick)
+            change = self._likely_change(relation, rows, next_edge + self.tick)
             if len(change):
-                found[relation] = change
-        return found
+                reported_changes[relation] = change
+        return reported_changes
 
-    def _likely(self, relation: Relation, rows: Rows, bound: int) -> Change:
-        assert self.scratch is not None
+    def _likely_change(self, relation: Relation, rows: StoredRows, bound: int) -> RelationChange:
+        assert self.evaluator is not None
         none = rows.take(np.empty(0, np.int64))
-        passed = self.scratch.let_go.get(relation, none)
+        final = self.evaluator.final_intervals.get(relation, none)
         if self.name == "final":
-            return Change(none, passed)
+            return RelationChange(none, final)
         eligible = rows.take(rows.columns[0] <= bound)
-        before = self.reported.get(relation, none)
-        gone, come = told_apart(before, eligible)
-        stays, _ = told_apart(eligible, passed)
-        self.reported[relation] = eligible.take(stays)
-        return Change(before.take(gone), eligible.take(come))
-
-
-def fluent_table(
-    rows: Rows, domains: list[Any], value_domain: Any
-) -> tuple[FluentTable, np.ndarray[Any, np.dtype[np.float64]]]:
-    """Rows of start, end, value and mean as a table, and the means in its order."""
-    starts, ends, values, means = rows.columns
-    order = np.lexsort((starts, values, *reversed(rows.arguments)))
-    rows = rows.take(order)
-    starts, ends, values, means = rows.columns
-    new = np.ones(len(starts), np.bool_)
-    new[1:] = False
-    for column in (*rows.arguments, values):
-        new[1:] |= column[1:] != column[:-1]
-    first = np.flatnonzero(new)
-    table = FluentTable(
-        [column[first] for column in rows.arguments], values[first], domains, value_domain,
-        np.append(first, len(starts)).astype(np.int64), np.ascontiguousarray(starts),
-        np.ascontiguousarray(ends),
-    )  # fmt: skip
-    return table, means
+        reported = self.reported.get(relation, none)
+        is_removed, is_added = only_in_one(reported, eligible)
+        may_change, _ = only_in_one(eligible, final)
+        self.reported[relation] = eligible.take(may_change)
+        return RelationChange(reported.take(is_removed), eligible.take(is_added))

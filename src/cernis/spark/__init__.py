@@ -3,9 +3,8 @@
 >>> from cernis.spark import recognise, stream
 """
 
-from cernis.spark.batch.batch_run import recognise
-from cernis.spark.batch.spark_results import Recognised
-from cernis.spark.batch.uncertain_batch import UncertainRecognised, recognise_uncertain
+from cernis.spark.batch.batch_run import recognise, recognise_uncertain
+from cernis.spark.batch.spark_results import Recognised, UncertainRecognised
 from cernis.spark.sinks import fold
 from cernis.spark.streaming.file_source import files
 from cernis.spark.streaming.stream_query import Stream, stream

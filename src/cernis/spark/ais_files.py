@@ -31,11 +31,12 @@ _COLUMNS: Final = {
 
 @dataclass(frozen=True)
 class AisFrames:
-    """What AIS files say, as DataFrames with the columns of `cernis.geo.ais.Sentences`.
+    """The messages of AIS files, as DataFrames with the columns of `cernis.geo.ais.Sentences`.
 
-    `set_aside` has the file besides, and `others` the number of other messages of each file. All
-    are cut out of `packed`, a DataFrame of blobs, which is kept when it has been made.
-    `positions_to_events` takes this as it is, which is quicker than its `positions`.
+    `set_aside` has a column more, the file, and `others` has the number of other messages of each
+    file. All are cut out of `packed`, a DataFrame of blobs, which Spark keeps once it is computed.
+    `positions_to_events` takes an `AisFrames` as it is, which is quicker than to pass its
+    `positions`.
     """
 
     packed: DataFrame
@@ -73,33 +74,37 @@ def read_ais(
     A message in several parts is put together if its parts are in one file. A folder stands for all
     files in it. Raises DataError if there is no such file.
     """
-    found = _files([files] if isinstance(files, str | Path) else files)
+    paths = _files([files] if isinstance(files, str | Path) else files)
 
     def run(batches: Batches) -> Batches:
         numbers = [int(number) for batch in batches for number in batch.column(0).to_pylist()]
-        return rows_of(piece for number in numbers for piece in _decoded(found[number], time))
+        return rows_of(piece for number in numbers for piece in _decoded(paths[number], time))
 
-    numbers = (spark or session()).range(0, len(found), 1, len(found))
+    numbers = (spark or session()).range(0, len(paths), 1, len(paths))
     return AisFrames(numbers.mapInArrow(run, DDL).persist())
 
 
 def _files(paths: Iterable[str | Path]) -> list[str]:
-    found: list[Path] = []
+    files: list[Path] = []
     for path in map(Path, paths):
-        inside = sorted(own for own in path.rglob("*") if own.is_file()) if path.is_dir() else []
-        found += inside or [path]
-    missing = [str(file) for file in found if not file.is_file()]
-    if missing or not found:
+        inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else []
+        files += inside or [path]
+    missing = [str(file) for file in files if not file.is_file()]
+    if missing or not files:
         raise DataError(f"no AIS file: {', '.join(missing) or 'none is given'}")
-    return [str(file.absolute()) for file in found]
+    return [str(file.absolute()) for file in files]
 
 
 def _decoded(file: str, time: int | None) -> Iterator[Piece]:
     from cernis.geo import ais
 
-    said = ais.read_ais(Path(file), time=time)
-    named = pa.array([file] * len(said.set_aside), pa.string())
-    yield 0, POSITIONS, said.positions
-    yield 0, "vessels", said.vessels
-    yield 0, "set_aside", said.set_aside.add_column(0, "file", named)
-    yield 0, "others", pa.table({"file": [file], "messages": pa.array([said.others], pa.int64())})
+    sentences = ais.read_ais(Path(file), time=time)
+    file_names = pa.array([file] * len(sentences.set_aside), pa.string())
+    yield 0, POSITIONS, sentences.positions
+    yield 0, "vessels", sentences.vessels
+    yield 0, "set_aside", sentences.set_aside.add_column(0, "file", file_names)
+    yield (
+        0,
+        "others",
+        pa.table({"file": [file], "messages": pa.array([sentences.others], pa.int64())}),
+    )

@@ -1,4 +1,4 @@
-"""A stream in figures: for a status line, for Prometheus, and from Spark's own events."""
+"""The figures of a stream, which a status line and Prometheus show; some are Spark's own."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _HELP: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 GAUGES: Final = ("clock", "query_time", "held", "kept", "open_intervals", "state_bytes")
-"""Figures of the state of a stream: what they were when it ended holds when it goes on."""
+"""Figures of the state of a stream; a stream that goes on begins with those it ended with."""
 
 
 @dataclass
@@ -84,18 +84,18 @@ class Metrics:
     _seen: list[tuple[float, int]] = field(default_factory=list, repr=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def add(self, told: Mapping[str, float | None], seconds: float) -> None:
-        """Take over what came of a micro-batch: totals grow, states are replaced."""
+    def add(self, figures: Mapping[str, float | None], seconds: float) -> None:
+        """Take over the figures of a micro-batch: counters are added up, gauges replaced."""
         with self._guard:
             self.batches += 1
             self.batch_seconds = seconds
-            for name, value in told.items():
+            for name, value in figures.items():
                 if _HELP[name][0] == "counter" and value is not None:
                     value += getattr(self, name)
                 setattr(self, name, value)
             now = time.monotonic()
-            self._seen.append((now, int(told.get("events") or 0)))
-            self._seen = [(at, count) for at, count in self._seen if at > now - _RECENT]
+            self._seen.append((now, int(figures.get("events") or 0)))
+            self._seen = [(moment, count) for moment, count in self._seen if moment > now - _RECENT]
 
     def resume(self, gauges: Mapping[str, int | None]) -> None:
         """Take over the figures of the state that a stream goes on from."""
@@ -105,7 +105,7 @@ class Metrics:
 
     @property
     def events_per_second(self) -> float:
-        """Records a second, over the last ten seconds, or the last batch if it took longer."""
+        """Records a second over the last ten seconds, or over the last batch if it took longer."""
         with self._guard:
             if not self._seen:
                 return 0.0
@@ -124,23 +124,23 @@ class Metrics:
         return {name: getattr(self, name) for name in _HELP}
 
     def prometheus(self, labels: Mapping[str, str] | None = None) -> str:
-        """The figures as Prometheus reads them; what is not known yet is left out."""
-        own = ",".join(f'{key}="{_quoted(value)}"' for key, value in (labels or {}).items())
+        """The figures in Prometheus's text format; those that are not known yet are left out."""
+        label_text = ",".join(f'{key}="{_quoted(value)}"' for key, value in (labels or {}).items())
         lines = []
-        for name, (kind, what) in _HELP.items():
+        for name, (kind, explanation) in _HELP.items():
             value = getattr(self, name)
             if value is None:
                 continue
             title = f"cernis_{name}{'_total' if kind == 'counter' else ''}"
-            lines += [f"# HELP {title} {what}.", f"# TYPE {title} {kind}"]
-            lines.append(f"{title}{{{own}}} {value}" if own else f"{title} {value}")
+            lines += [f"# HELP {title} {explanation}.", f"# TYPE {title} {kind}"]
+            lines.append(f"{title}{{{label_text}}} {value}" if label_text else f"{title} {value}")
         return "\n".join(lines) + "\n"
 
     def line(self) -> str:
         """The figures that matter most, in a line."""
         parts = [f"{self.events:,} events", f"{self.events_per_second:,.0f}/s"]
         if self.query_time is not None:
-            parts.append(f"query {self.query_time}, {self.lag} behind")
+            parts.append(f"query {self.query_time}, lag {self.lag}")
         parts.append(f"{self.held:,} in the window, {self.open_intervals:,} intervals open")
         for name, words in (
             ("too_late", "too late"), ("set_aside", "set aside"),
@@ -162,17 +162,17 @@ class MetricsListener(StreamingQueryListener):
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
         self.run: str | None = None
-        """The run whose events are meant; None for those of any stream."""
+        """The run whose figures are taken over; None for those of any stream."""
 
     def onQueryStarted(self, event: Any) -> None:  # noqa: N802 - Spark's names
         """Nothing to count yet."""
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-        """A micro-batch is done, or a trigger found nothing."""
-        told = event.progress
-        if self.run in (None, str(told.runId)):
-            self.metrics.spark_input_rows = told.numInputRows
-            self.metrics.spark_batch_seconds = told.durationMs.get("triggerExecution", 0) / 1000
+        """A micro-batch is done, or there was no input for one."""
+        progress = event.progress
+        if self.run in (None, str(progress.runId)):
+            self.metrics.spark_input_rows = progress.numInputRows
+            self.metrics.spark_batch_seconds = progress.durationMs.get("triggerExecution", 0) / 1000
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
         """No new input."""

@@ -1,9 +1,9 @@
-"""`spark.readStream.format("cernis_mqtt")`: messages of an MQTT broker, each delivered for good.
+"""`spark.readStream.format("cernis_mqtt")`: the messages of an MQTT broker, without loss.
 
-One process beside the driver listens and puts what comes into a *spool* on disk; the broker hears
-that a message was taken when it is there. Spark reads from the spool, and again after a failure.
-While nobody listens, the broker keeps the messages for the client of that name. A broker that goes
-away is tried again until it is back.
+One process beside the driver listens and writes the messages to a *spool* on disk; a message is
+acknowledged to the broker once it is there. Spark reads from the spool, and again after a failure.
+While nobody listens, the broker keeps the messages for the client of that name. If the broker
+cannot be reached, the listener tries again until it can.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _KNOWN: Final = frozenset({
     "maxmessagespertrigger", "partitions",
 })  # fmt: skip
 _LONGEST_WAIT: Final = 15
-"""Seconds between two tries to reach a broker that is away, at most."""
+"""Seconds between two tries to reach a broker, at most."""
 
 
 def register(spark: SparkSession) -> None:
@@ -46,7 +46,7 @@ def register(spark: SparkSession) -> None:
 
 @dataclass(frozen=True)
 class Options:
-    """What to listen to, and where to keep it."""
+    """Which topics of which broker to listen to, and where to keep the messages."""
 
     host: str
     port: int
@@ -62,29 +62,40 @@ class Options:
     partitions: int
 
 
-def options_of(given: dict[str, str]) -> Options:
-    """The options of a source; what is missing, unknown or no number is a DataError."""
-    given = {key.lower(): value for key, value in given.items()}
-    unknown = sorted(set(given) - _KNOWN - {"path"})
+def options_of(options: dict[str, str]) -> Options:
+    """The options of a source.
+
+    An option that is missing, unknown or not the number that it has to be is a DataError.
+    """
+    options = {key.lower(): value for key, value in options.items()}
+    unknown = sorted(set(options) - _KNOWN - {"path"})
     if unknown:
         raise DataError(f"{NAME} has no option {unknown[0]}; there are {', '.join(sorted(_KNOWN))}")
     for key in ("topic", "spool"):
-        if not given.get(key):
+        if not options.get(key):
             raise DataError(f'{NAME} needs the option {key}: .option("{key}", ...)')
-    topics = tuple(each.strip() for each in given["topic"].split(",") if each.strip())
-    spool = Path(given["spool"]).absolute()
-    own = f"cernis-{crc32(str(spool).encode()):08x}"
-    most = _number(given, "maxmessagespertrigger", 0, 1 << 40)
+    topics = tuple(each.strip() for each in options["topic"].split(",") if each.strip())
+    spool = Path(options["spool"]).absolute()
+    default_client = f"cernis-{crc32(str(spool).encode()):08x}"
+    most = _number(options, "maxmessagespertrigger", 0, 1 << 40)
     return Options(
-        given.get("host") or "localhost", _number(given, "port", 1883, 65535), topics,
-        _number(given, "qos", 1, 2), given.get("client_id") or own, spool, given.get("username"),
-        given.get("password"), given.get("tls", "false").lower() == "true", given.get("ca_file"),
-        most or None, max(_number(given, "partitions", 2, 1 << 16), 1),
-    )  # fmt: skip
+        host=options.get("host") or "localhost",
+        port=_number(options, "port", 1883, 65535),
+        topics=topics,
+        qos=_number(options, "qos", 1, 2),
+        client=options.get("client_id") or default_client,
+        spool=spool,
+        username=options.get("username"),
+        password=options.get("password"),
+        tls=options.get("tls", "false").lower() == "true",
+        ca_file=options.get("ca_file"),
+        at_most=most or None,
+        partitions=max(_number(options, "partitions", 2, 1 << 16), 1),
+    )
 
 
-def _number(given: dict[str, str], key: str, otherwise: int, most: int) -> int:
-    text = given.get(key, str(otherwise))
+def _number(options: dict[str, str], key: str, otherwise: int, most: int) -> int:
+    text = options.get(key, str(otherwise))
     if not text.isdecimal() or len(text) > 15 or int(text) > most:
         raise DataError(f"{NAME}: {key} must be a whole number up to {most}, not {text}")
     return int(text)
@@ -95,7 +106,7 @@ class MqttSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What it is called in `format`."""
+        """The name by which `format` knows the source."""
         return NAME
 
     def schema(self) -> str:
@@ -103,7 +114,7 @@ class MqttSource(DataSource):
         return spools.DDL
 
     def streamReader(self, schema: Any) -> MqttReader:  # noqa: N802 - Spark's name
-        """What reads the spool."""
+        """The reader of the spool."""
         return MqttReader(options_of(dict(self.options)))
 
 
@@ -116,7 +127,7 @@ class Stretch(InputPartition):
 
 
 class MqttReader(DataSourceStreamReader):
-    """Reads the spool; on the driver's side, it also has it filled."""
+    """Reads the spool; on the driver, it also starts the listener that fills it."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -147,7 +158,11 @@ class MqttReader(DataSourceStreamReader):
         """The messages in parts of about the same number."""
         low, high = start["message"], end["message"]
         count = min(self._options.partitions, high - low)
-        cuts = [low + (high - low) * at // count for at in range(count + 1)] if count > 0 else []
+        cuts = (
+            [low + (high - low) * number // count for number in range(count + 1)]
+            if count > 0
+            else []
+        )
         return [Stretch(*each) for each in pairwise(cuts)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -156,11 +171,11 @@ class MqttReader(DataSourceStreamReader):
         yield from spools.read(self._options.spool, partition.low, partition.high)
 
     def commit(self, end: dict[str, int]) -> None:
-        """What Spark has done with for good is removed, a segment at a time."""
+        """Remove the segments whose messages Spark will not ask for again."""
         spools.forget(self._options.spool, end["message"])
 
     def stop(self) -> None:
-        """Stop to listen."""
+        """Stop listening."""
         if self._listener is not None:
             self._listener.stop()
             self._listener = None
@@ -195,20 +210,20 @@ class Listener:
             raise DataError(
                 f"{NAME} needs paho-mqtt: pip install 'cernis[mqtt]' (on the driver)"
             ) from None
-        given = self._options
+        options = self._options
         client = Client(
-            CallbackAPIVersion.VERSION2, given.client, clean_session=False, manual_ack=True
+            CallbackAPIVersion.VERSION2, options.client, clean_session=False, manual_ack=True
         )
-        if given.username is not None:
-            client.username_pw_set(given.username, given.password)
-        if given.tls:
-            client.tls_set(given.ca_file)
+        if options.username is not None:
+            client.username_pw_set(options.username, options.password)
+        if options.tls:
+            client.tls_set(options.ca_file)
         client.reconnect_delay_set(1, _LONGEST_WAIT)
         client.on_connect = self._on_connect
         client.on_disconnect = self._on_disconnect
         client.on_message = self._on_message
         client.on_subscribe = self._on_subscribe
-        client.connect_async(given.host, given.port)
+        client.connect_async(options.host, options.port)
         client.loop_start()
         return client
 
@@ -243,7 +258,7 @@ class Listener:
         return self.spool.next
 
     def _write(self) -> None:
-        """Write what has come, together, while more is coming."""
+        """Write the messages that have come, all at once, while more are coming."""
         while not self._stopped.is_set():
             self._news.wait()
             self._news.clear()
@@ -263,7 +278,7 @@ class Listener:
                 self._client.ack(number, qos)
 
     def stop(self) -> None:
-        """Write what has come, and leave the broker."""
+        """Write the messages that have come, and leave the broker."""
         self._stopped.set()
         self._news.set()
         self._writer.join()

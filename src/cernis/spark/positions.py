@@ -27,7 +27,7 @@ from cernis.geo.parameters import Parameters
 from cernis.geo.tracks import POSITION_COLUMNS
 from cernis.spark.ais_files import POSITIONS, AisFrames
 from cernis.spark.geo.geo_blobs import DDL, pieces_of, unpacked
-from cernis.spark.geo.geo_files import Split, commit, read_splits, splits_of, started
+from cernis.spark.geo.geo_files import RowGroups, commit, read_splits, splits_of, started
 from cernis.spark.geo.geo_steps import (
     ASIDE,
     FILES,
@@ -66,7 +66,7 @@ class PositionFrames:
     packed: DataFrame
 
     def release(self) -> None:
-        """Forget what is kept; it is made again if it is needed again."""
+        """Forget what Spark keeps; it is computed again if it is needed again."""
         self.packed.unpersist()
 
 
@@ -96,7 +96,7 @@ def positions_to_events(
 
 
 def _in_order(relation: DataFrame) -> DataFrame:
-    """A relation that says of itself that its columns are in the order of the arguments."""
+    """A relation whose metadata say that its columns are in the order of the arguments."""
     return relation.withMetadata(relation.columns[-1], IN_ORDER)
 
 
@@ -122,7 +122,7 @@ def write_events(
     try:
         packed, _ = _pipeline(positions, work, partitions, spark)
         written = [
-            own for _, name, own in pieces_of(packed.toArrow().to_batches()) if name == FILES
+            table for _, name, table in pieces_of(packed.toArrow().to_batches()) if name == FILES
         ]
         return commit(draft, target, written)
     except BaseException:
@@ -148,11 +148,11 @@ def _pipeline(
 ) -> tuple[DataFrame, str]:
     """The rows of all pieces of all relations, and the type of vessels."""
     packed, vessel, work = _spread(positions, work, partitions, spark)
-    # The grid of the areas is made here, once, and goes to those who need it only.
+    # The grid of the areas is made here, once; only the step that needs it gets the areas.
     work.areas.index  # noqa: B018
     light = _light(work)
-    for step, own in ((follow, work), (find_near, light), (join_pairs, light)):
-        packed = _mapped(packed.repartitionById(work.buckets, packed["bucket"]), step, own)
+    for step, step_work in ((follow, work), (find_near, light), (join_pairs, light)):
+        packed = _mapped(packed.repartitionById(work.buckets, packed["bucket"]), step, step_work)
     return packed, vessel
 
 
@@ -171,13 +171,13 @@ def _spread(
         work = replace(work, buckets=partitions or cores_of(positions.sparkSession))
         chosen = positions.select(*_columns(types))
         return _mapped(chosen, spread, _light(work)), _vessel_type(types["vessel"]), work
-    own = spark or session()
+    active = spark or session()
     splits, types = splits_of(positions)
-    cores, rows = cores_of(own), sum(split.rows for split in splits)
-    # As many for each core, so that none is idle while another has one left.
+    cores, rows = cores_of(active), sum(split.rows for split in splits)
+    # Each core gets the same number of tasks, so that none is idle while another has one left.
     tasks = cores * max(1, -(-rows // (cores * TASK_ROWS)))
     work = replace(work, buckets=partitions or tasks)
-    packed = _read(own, splits, _columns(types), min(tasks, len(splits)), work)
+    packed = _read(active, splits, _columns(types), min(tasks, len(splits)), work)
     return packed, _vessel_type(types["vessel"]), work
 
 
@@ -196,7 +196,7 @@ def _mapped(frame: DataFrame, step: Step, work: Work) -> DataFrame:
 
 
 def _read(
-    spark: SparkSession, splits: list[Split], columns: list[str], tasks: int, work: Work
+    spark: SparkSession, splits: list[RowGroups], columns: list[str], tasks: int, work: Work
 ) -> DataFrame:
     """Workers read the files, each task some of the splits."""
     light = _light(work)

@@ -27,10 +27,13 @@ _PASSED: Final = "spark:"
 
 @runtime_checkable
 class Sink(Protocol):
-    """Takes the changes of micro-batches, one after the other."""
+    """Takes the changes of each micro-batch, in the order of the micro-batches."""
 
     def write(self, batch: int, changes: pa.Table) -> None:
-        """Take the changes of a micro-batch; the same number may come again, as the last."""
+        """Take the changes of a micro-batch.
+
+        The number of the last micro-batch may come once more, if the stream was interrupted.
+        """
 
 
 @dataclass
@@ -59,14 +62,17 @@ class ParquetSink:
 
 @dataclass
 class DeltaSink:
-    """A Delta table, by `deltalake`. Its log knows the last batch of the stream, by its name."""
+    """A Delta table, written by `deltalake`.
+
+    The log of the table has the number of the last micro-batch, under the name of the stream.
+    """
 
     folder: str
     stream: str
     options: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, batch: int, changes: pa.Table) -> None:
-        """Append the changes, unless the log says that it has them."""
+        """Append the changes, unless the log has the number of this micro-batch already."""
         try:
             from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
         except ImportError:
@@ -86,7 +92,10 @@ class DeltaSink:
 
 @dataclass
 class MemorySink:
-    """A list of tables in this process, for tests and notebooks. A restart begins with none."""
+    """Keeps the tables of changes in this process, for tests and notebooks.
+
+    After a restart it is empty.
+    """
 
     batches: dict[int, pa.Table] = field(default_factory=dict)
 
@@ -104,7 +113,10 @@ class MemorySink:
 
 @dataclass
 class ConsoleSink:
-    """Lines of text: `+ happy(chris)=true [14,22)`. A batch done again is printed again."""
+    """Prints lines of text such as `+ happy(chris)=true [14,22)`.
+
+    The changes of a micro-batch that is done again are printed again.
+    """
 
     stream: TextIO | None = None
 
@@ -133,16 +145,16 @@ def line_of(row: Mapping[str, Any]) -> str:
         when = start if end is None else f"[{start},{end}]"
         return f"{sign} {row['fluent']}{args} {when} at {row['query_time']}"
     end = "inf" if row["end"] is None else row["end"]
-    what = f"{row['fluent']}{args}={row['value']}"
+    pair = f"{row['fluent']}{args}={row['value']}"
     chance = row.get("probability")
     sure = "" if chance is None else f" {chance:.3f}"
-    return f"{sign} {what} [{row['start']},{end}){sure} at {row['query_time']}"
+    return f"{sign} {pair} [{row['start']},{end}){sure} at {row['query_time']}"
 
 
 def fold(changes: pa.Table) -> pa.Table:
-    """The answer that changes come to: what was inserted and not deleted.
+    """The answer that changes sum up to: what was inserted and not deleted.
 
-    With a column `probability`, intervals have the one they were inserted with last.
+    If there is a column `probability`, an interval has the probability of its last insertion.
 
     >>> rows = {"fluent": ["f", "f"], "args": [["a"], ["a"]], "value": ["true", "true"],
     ...     "start": [1, 1], "end": [None, None], "change": ["insert", "delete"]}
@@ -154,34 +166,37 @@ def fold(changes: pa.Table) -> pa.Table:
     has_chances = "probability" in changes.column_names
     chances = changes["probability"].to_pylist() if has_chances else [None] * len(changes)
     count: dict[tuple[Any, ...], int] = {}
-    told: dict[tuple[Any, ...], float | None] = {}
+    last_chances: dict[tuple[Any, ...], float | None] = {}
     for change, chance, fluent, args, *rest in zip(
         changes["change"].to_pylist(), chances, *columns, strict=True
     ):
         key = (fluent, tuple(args), *rest)
         count[key] = count.get(key, 0) + {"insert": 1, "delete": -1}.get(change, 0)
         if change == "insert":
-            told[key] = chance
-    kept = [(*key, told[key]) for key, number in count.items() if number > 0]
+            last_chances[key] = chance
+    kept = [(*key, last_chances[key]) for key, number in count.items() if number > 0]
     kinds = [pa.string(), pa.list_(pa.string()), pa.string(), pa.int64(), pa.int64(), pa.float64()]
     titles.append("probability")
     values = list(zip(*kept, strict=True)) if kept else [()] * len(titles)
-    found = pa.table({
-        title: pa.array(list(own), kind)
-        for title, own, kind in zip(titles, values, kinds, strict=True)
+    answer = pa.table({
+        title: pa.array(list(column), kind)
+        for title, column, kind in zip(titles, values, kinds, strict=True)
     })  # fmt: skip
-    return found if has_chances else found.drop_columns(["probability"])
+    return answer if has_chances else answer.drop_columns(["probability"])
 
 
 @dataclass
 class SparkSink:
-    """Any format that Spark can append to, as Kafka's. Whether that is once depends on it."""
+    """Any format that Spark can append to, such as Kafka's.
+
+    Whether a micro-batch that is done again is written twice depends on the format.
+    """
 
     spark: SparkSession | None
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[Any], Any] = lambda frame: frame
-    """What makes the columns that the format wants out of those of changes."""
+    """Turns the columns of changes into those that the format needs."""
 
     def write(self, batch: int, changes: pa.Table) -> None:
         """Append the changes."""
@@ -192,47 +207,49 @@ class SparkSink:
 
 @dataclass
 class CallSink:
-    """A function of the number of a batch and its changes."""
+    """Calls a function with the number of each micro-batch and its changes."""
 
     call: Callable[[int, pa.Table], object]
 
     def write(self, batch: int, changes: pa.Table) -> None:
-        """Call it."""
+        """Call the function."""
         self.call(batch, changes)
 
 
-def sink_of(given: object, stream: str, spark: SparkSession | None) -> Sink:
-    """The sink that is meant.
+def sink_of(sink: object, stream: str, spark: SparkSession | None) -> Sink:
+    """The sink that a user names or passes.
 
-    A sink, or a function of batch number and table; `memory`, `console`, `parquet:FOLDER`,
-    `delta:FOLDER`, or `spark:FORMAT?key=value&key=value` for whatever Spark writes.
+    It may be a sink, a function of batch number and table, or one of the names `memory`,
+    `console`, `parquet:FOLDER`, `delta:FOLDER`, and `spark:FORMAT?key=value&key=value` for all
+    formats that Spark writes. Anything else is a DataError.
     """
-    if isinstance(given, str):
-        return _named(given, stream, spark)
-    if isinstance(given, Path):
-        return ParquetSink(given)
-    if isinstance(given, Sink):
-        return given
-    if callable(given):
-        return CallSink(given)
+    if isinstance(sink, str):
+        return _named(sink, stream, spark)
+    if isinstance(sink, Path):
+        return ParquetSink(sink)
+    if isinstance(sink, Sink):
+        return sink
+    if callable(sink):
+        return CallSink(sink)
     raise DataError("a sink is a name such as parquet:FOLDER, a function, or has a method write")
 
 
-def _named(given: str, stream: str, spark: SparkSession | None) -> Sink:
-    kind, _, rest = given.partition(":")
-    if given == "memory":
+def _named(name: str, stream: str, spark: SparkSession | None) -> Sink:
+    kind, _, rest = name.partition(":")
+    if name == "memory":
         return MemorySink()
-    if given == "console":
+    if name == "console":
         return ConsoleSink()
     if kind == "parquet" and rest:
         return ParquetSink(Path(rest))
     if kind == "delta" and rest:
         return DeltaSink(rest, stream)
-    if given.startswith(_PASSED) and rest:
-        name, _, options = rest.partition("?")
-        return SparkSink(spark, name, _options(options), _for_kafka if name == "kafka" else _same)
+    if name.startswith(_PASSED) and rest:
+        format_name, _, options = rest.partition("?")
+        prepare = _for_kafka if format_name == "kafka" else _same
+        return SparkSink(spark, format_name, _options(options), prepare)
     raise DataError(
-        f"there is no sink {given}: say memory, console, parquet:FOLDER, delta:FOLDER, or "
+        f"there is no sink {name}: say memory, console, parquet:FOLDER, delta:FOLDER, or "
         "spark:FORMAT?key=value&key=value"
     )
 

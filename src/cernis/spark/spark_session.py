@@ -1,4 +1,4 @@
-"""Sessions: one to work with, and words for what keeps Spark from starting."""
+"""Spark sessions: the active or a new one, and clear errors if Spark does not start."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.python.worker.reuse": "true",
 }
-"""What a session of our own is set to, unless it is said otherwise."""
+"""The settings of a session that cernis starts, unless others are passed."""
 
 
 _NO_ANSWER: Final = ("stopped SparkContext", "masters are unresponsive", "UnknownHostException")
-"""What Spark says, after a minute, if no master answers."""
+"""Parts of the messages of Spark, after a minute, if no master answers."""
 
 
 class SparkError(CernisError):
-    """Spark that does not start, or does not answer."""
+    """Spark does not start, or does not answer."""
 
 
 def session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
     """The session that is active, or a new one.
 
-    Without Java of version 17 or newer, or with a master that does not answer, it is a SparkError.
+    If there is no Java of version 17 or newer, or if the master does not answer, it raises a
+    SparkError.
     """
     from pyspark.sql import SparkSession
 
@@ -67,13 +68,13 @@ def _why_not(error: Exception, master: str) -> str:
             f"Spark does not start on {master}: nobody answers there. Is the address right, and up?"
         )
     lines = [line.strip(": ") for line in str(error).splitlines() if line.strip()]
-    told = next((line for line in lines if "Exception" in line or "Error" in line), "")
-    told = told or (lines[0] if lines else type(error).__name__)
-    return f"Spark does not start on {master}: {told}"
+    reason = next((line for line in lines if "Exception" in line or "Error" in line), "")
+    reason = reason or (lines[0] if lines else type(error).__name__)
+    return f"Spark does not start on {master}: {reason}"
 
 
 def need_java() -> None:
-    """See that there is a Java that Spark can use; if not, a SparkError says what to do."""
+    """Check that there is a Java that Spark can use; if not, a SparkError says what to do."""
     command = _java()
     if command is None:
         raise SparkError(
@@ -81,11 +82,11 @@ def need_java() -> None:
             "one (Debian, Ubuntu: apt-get install default-jre-headless; macOS: brew install "
             "openjdk), or set JAVA_HOME, or run with --engine local"
         )
-    found = java_version(command)
-    if found is not None and found < OLDEST_JAVA:
+    version = java_version(command)
+    if version is not None and version < OLDEST_JAVA:
         raise SparkError(
-            f"Spark needs Java {OLDEST_JAVA} or newer; {command} is Java {found}. Install a newer "
-            "one, or set JAVA_HOME to it, or run with --engine local"
+            f"Spark needs Java {OLDEST_JAVA} or newer; {command} is Java {version}. Install a "
+            "newer one, or set JAVA_HOME to it, or run with --engine local"
         )
 
 
@@ -103,14 +104,14 @@ def java_version(command: str) -> int | None:
         done = subprocess.run([command, "-version"], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    return int(found[1]) if found else None
+    match = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(match[1]) if match else None
 
 
 def cores_of(session: SparkSession) -> int:
-    """How many tasks may run at once, as far as a session says: one of Connect may not."""
+    """How many tasks may run at once; a default where the session does not say, as with Connect."""
     context = getattr(session, "_sc", None)
     if context is not None:
         return max(int(context.defaultParallelism), 1)
-    told = session.conf.get("spark.default.parallelism", None)
-    return int(told) if told else _DEFAULT_CORES
+    parallelism = session.conf.get("spark.default.parallelism", None)
+    return int(parallelism) if parallelism else _DEFAULT_CORES

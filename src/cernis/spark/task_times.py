@@ -1,4 +1,4 @@
-"""What a task spends its processor time on, so that a run can show where its time goes."""
+"""The processor time of a task by kind of work, so that a run can show where its time goes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Clock:
+class TaskTimes:
     """Processor seconds of this process by kind of work.
 
-    Kinds may be nested: what is spent inside counts for the inner one only. What is spent outside
-    of all is not known here: Arrow, sockets, Spark's own worker.
+    Kinds may be nested: time that is spent inside counts for the inner kind only. Time that is
+    spent outside of all kinds, by Arrow, sockets and Spark's own worker, is not counted.
     """
 
     spent: dict[str, float] = field(default_factory=dict)
@@ -26,8 +26,8 @@ class Clock:
     _since: float = 0.0
 
     @contextmanager
-    def at(self, kind: str) -> Iterator[None]:
-        """Count what is spent within for a kind of work."""
+    def spent_on(self, kind: str) -> Iterator[None]:
+        """A context whose processor time counts for a kind of work."""
         self._credit()
         self._open.append(kind)
         try:
@@ -37,10 +37,10 @@ class Clock:
             self._open.pop()
 
     def over(self, kind: str, items: Iterable[T]) -> Iterator[T]:
-        """The items, with what it takes to make them counted; not what is done with them."""
+        """The items; the time that making them takes counts, that of using them does not."""
         iterator = iter(items)
         while True:
-            with self.at(kind):
+            with self.spent_on(kind):
                 try:
                     item = next(iterator)
                 except StopIteration:
@@ -48,7 +48,7 @@ class Clock:
             yield item
 
     def row(self) -> Row:
-        """A report of what was spent."""
+        """A report of the seconds by kind of work."""
         return Row(0, LAST, Kind.REPORT, {"seconds": dict(self.spent)})
 
     def _credit(self) -> None:

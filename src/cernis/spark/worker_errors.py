@@ -12,7 +12,7 @@ from cernis.errors import CernisError, DataError
 from cernis.spark.spark_session import SparkError
 
 _OURS: Final = re.compile(
-    r"cernis\.(?:errors|spark\.session)\.(\w+): (.+?)"
+    r"cernis\.errors\.(\w+): (.+?)"
     r"(?=\n\s*\n|\n\tat |\s+SQLSTATE: |\n=== |\Z)",
     re.S,
 )
@@ -22,16 +22,16 @@ _SYSTEM: Final = re.compile(r"OSError: \[Errno \d+\] (.+)")
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Turn what Spark says of a failed job into the error a worker raised."""
+    """Raise the error that a worker raised, in place of Spark's error about the failed job."""
     try:
         yield
     except CernisError:
         raise
     except Exception as error:  # Spark's errors are of many classes
-        found = explanation(str(error))
-        if found is None:
+        explained_error = explanation(str(error))
+        if explained_error is None:
             raise
-        raise found from error
+        raise explained_error from error
 
 
 def explanation(text: str) -> CernisError | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from cernis.tables.domains import Domain
 
 INFINITY = int(np.iinfo(np.int64).max)
 """The end of an interval that is open."""
+
+Piece: TypeAlias = tuple[list[Array], Array, Integers, Integers]
+"""Arguments, value, start and end of intervals, one interval in each row."""
 
 _DIRECT = 1 << 22
 """A key range up to this size is looked up through a table, a larger one by bisection."""

@@ -14,12 +14,12 @@ from cernis.answers.result import as_text
 from cernis.check.model import Relation
 from cernis.errors import CernisError
 from cernis.evaluate.columns import cycle_rounds as cycles
-from cernis.evaluate.columns.cycle_instances import Instances
-from cernis.evaluate.columns.time_walk import in_order
+from cernis.evaluate.columns.cycle_instances import CycleInstances
+from cernis.evaluate.columns.time_walk import walk_cycle
+from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.simple_fluents import Carried
-from cernis.operators.query_context import Context
-from cernis.plan.cycle_causes import UnfitError
 from cernis.plan.logical import Stratum
+from cernis.plan.properties.cycle_causes import UnfitError
 from cernis.program import Program
 from cernis.tables.domains import Domain
 from tests.agreement.backend import FEATURES, engine_text
@@ -38,20 +38,20 @@ class Ways:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counts: Counter[str] = Counter()
         self._patch = monkeypatch
-        monkeypatch.setattr(cycles, "in_order", self._counted)
+        self.by_walk()
 
     def _counted(
         self, stratum: Stratum, context: Context, carried: dict[Relation, Carried]
     ) -> int | None:
-        found = in_order(stratum, context, carried)
+        found = walk_cycle(stratum, context, carried)
         self.counts["rounds" if found is None else "walk"] += 1
         return found
 
     def by_rounds(self) -> None:
-        self._patch.setattr(cycles, "IN_ORDER", False)
+        self._patch.setattr(cycles, "try_walk", lambda *_: None)
 
     def by_walk(self) -> None:
-        self._patch.setattr(cycles, "IN_ORDER", True)
+        self._patch.setattr(cycles, "try_walk", self._counted)
 
 
 @pytest.fixture
@@ -241,10 +241,10 @@ def test_random_cycles_against_the_reference(first: int, kind: type[Drawn]) -> N
 
 
 def test_instances_of_numbers_are_numbered_as_they_are_met() -> None:
-    instances = Instances([None, Domain(["a", "b"]), None])
+    instances = CycleInstances([None, Domain(["a", "b"]), None])
     whole, codes = np.array([7, -3, 7]), np.array([1, 0, 1])
     broken = np.array([0.5, -0.0, 0.5])
-    assert instances.of([whole, codes, broken], 3).tolist() == [0, 1, 0]
+    assert instances.enter([whole, codes, broken], 3).tolist() == [0, 1, 0]
     assert [column.tolist() for column in instances.arguments(np.array([1, 0]))] == [
         [-3, 7], [0, 1], [0.0, 0.5],
     ]  # fmt: skip
@@ -253,7 +253,7 @@ def test_instances_of_numbers_are_numbered_as_they_are_met() -> None:
 
 
 def test_numbers_of_two_kinds_in_one_argument_do_not_fit() -> None:
-    instances = Instances([None])
-    instances.of([np.array([3])], 1)
+    instances = CycleInstances([None])
+    instances.enter([np.array([3])], 1)
     with pytest.raises(UnfitError):
-        instances.of([np.array([3.0])], 1)
+        instances.enter([np.array([3.0])], 1)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cernis.evaluate.probabilities.credible_intervals import (
     Intervals,
-    Memory,
+    SupportSets,
     longest,
     maximal_intervals,
     most_credible,
@@ -53,7 +53,7 @@ def online(
     durations: Durations | None = None, draws: Sequence[float] = (), seed: int = 0,
 ) -> tuple[list[Intervals], list[list[tuple[int, float]]]]:  # fmt: skip
     """Batch after batch: what was found in each, and what was remembered after it."""
-    memory = Memory.empty(1, seed)
+    memory = SupportSets.empty(1, seed)
     found, remembered = [], []
     numbers = list(draws)
     for batch in batches:
@@ -233,7 +233,7 @@ def test_bounded_online_is_as_defined(
     has_durations: bool,
 ) -> None:  # fmt: skip
     _, batches = stream
-    state = int(Memory.empty(1, seed).states[0])
+    state = int(SupportSets.empty(1, seed).states[0])
     known = (2.3, 1.4) if has_durations else None
     expected = plain.online(
         batches, threshold, limit=limit, draw=generator(state),
@@ -283,7 +283,7 @@ def test_chance_is_seeded_and_entities_do_not_meet() -> None:
         series, offsets = np.tile(stream, copies), np.arange(copies + 1) * len(stream)
         _, after = recognise(
             series, offsets, 0.5, limit=10, durations=known, batch=1,
-            memory=Memory.empty(copies, np.array(seeds)),
+            memory=SupportSets.empty(copies, np.array(seeds)),
         )  # fmt: skip
         return [after.starts(entity) for entity in range(copies)]
 

@@ -11,7 +11,7 @@ import pytest
 
 import cernis
 from cernis.errors import DataError
-from cernis.plan.definition_diff import digests, fact_digests, fingerprint
+from cernis.plan.properties.definition_diff import digests, fact_digests, fingerprint
 from cernis.program import Program
 from cernis.session.feed import Feed
 from cernis.session.saved import session_file

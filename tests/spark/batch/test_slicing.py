@@ -15,8 +15,9 @@ from cernis.program import Program
 from cernis.records.record_columns import Records
 from cernis.session.settings import Settings
 from cernis.spark import recognise
-from cernis.spark.batch.bucket_runs import FoundParts, SlicedRun, WindowedRun
+from cernis.spark.batch.bucket_runs import SlicedRun, WindowedRun
 from cernis.spark.exchange.batch_job import Loaded
+from cernis.spark.exchange.stage_links import OutputParts
 from tests.agreement.compare import scenarios
 from tests.spark.batch.without_spark import run
 from tests.spark.keyed import PROGRAMS as KEYED
@@ -99,7 +100,7 @@ def test_keyed_programs(name: str, slices: Counter[int]) -> None:
         found = difference(program, lines, dict(random.choice(BOUNDS)), random)
         assert not found, f"seed {name} {seed}\n{found}\n" + "\n".join(lines)
     loaded = Loaded(program.plan)
-    can = any(map(loaded.sliced, loaded.routes.owned)) and name != "points"
+    can = any(loaded.plan.slices.values()) and name != "points"
     assert (slices.total() > 5) == can
 
 
@@ -114,7 +115,7 @@ def test_windows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: Counter[int] = Counter()
     take = WindowedRun.take
 
-    def counting(self: WindowedRun, records: Records, found: FoundParts, query: int) -> None:
+    def counting(self: WindowedRun, records: Records, found: OutputParts, query: int) -> None:
         counted[query] += 1
         take(self, records, found, query)
 
@@ -168,7 +169,7 @@ def test_boundaries_of_intervals_that_records_bring(seed: int) -> None:
 
 def test_what_needs_whole_intervals_waits_for_them() -> None:
     plan = cernis.load(PROGRAMS["two parts"].rules).plan
-    parts = Loaded(plan).sliced(1)
+    parts = plan.slices[1]
     assert parts is not None
     assert {str(relation) for relation in parts.relations} == {"rich/1", "happy/1", "owns/1"}
     assert {"win/1", "go/2", "in/1"} <= {str(relation) for relation in parts.kept}

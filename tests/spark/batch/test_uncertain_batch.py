@@ -10,7 +10,7 @@ import pytest
 
 import cernis
 from cernis.errors import DataError
-from cernis.spark.batch.uncertain_batch import recognise_uncertain
+from cernis.spark import recognise_uncertain
 from tests.cli.command import run
 
 if TYPE_CHECKING:
@@ -70,14 +70,13 @@ def test_files(spark: SparkSession, tmp_path: Path) -> None:
     given = {"memory": 5, "durations": {"on": (6.0, 3.0)}, "seed": 3}
     files = [tmp_path / "one.txt", tmp_path / "two.txt"]
     found = recognise_uncertain(RULES, files, partitions=3, spark=spark, **given)  # type: ignore[arg-type]
-    assert (found.records, found.set_aside) == (len(every) + 1, 1)
-    # Both kinds by one job.
-    every_row = found.found.collect()
+    found.persist()
+    summary = found.summary()
+    assert (summary.records, len(summary.set_aside)) == (len(every) + 1, 1)
     wanted = expected(RULES, files, **given)
-    told = [row[1:] for row in every_row if row.kind == "intervals"]
-    assert rows(told) == wanted[0]
-    told = [(*row[1:6], row.probability) for row in every_row if row.kind == "probabilities"]
-    assert rows(told) == wanted[1]
+    assert rows(found.intervals.collect()) == wanted[0]
+    assert rows(found.probabilities.collect()) == wanted[1]
+    found.unpersist()
 
 
 def test_frames_and_rules_of_several_stages(spark: SparkSession) -> None:
@@ -93,8 +92,9 @@ def test_frames_and_rules_of_several_stages(spark: SparkSession) -> None:
     local = {name: frame.toArrow() for name, frame in frames.items()}
     found = recognise_uncertain(RULES, frames, partitions=2)
     assert rows(found.probabilities.collect()) == expected(RULES, local)[1]
-    pairs = recognise_uncertain(PAIRS, frames, partitions=2)
-    assert len(pairs.job.steps) == 2
+    with pytest.warns(UserWarning, match="no partition key fits both/2"):
+        pairs = recognise_uncertain(PAIRS, frames, partitions=2)
+    assert len(pairs.job.loaded.plan.routes.owned) == 2
     assert rows(pairs.intervals.collect()) == expected(PAIRS, local)[0]
 
 

@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 from zlib import crc32
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 import cernis
 from cernis.answers.uncertain_result import UncertainResult
 from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
+from cernis.plan.builder import in_one_stage
 from cernis.program import Program
 from cernis.records.record_sources import read_unresolved
-from cernis.session.recognise import chosen_bounds
 from cernis.session.settings import settings
-from cernis.session.uncertain_windows import relations_in
-from cernis.spark.batch.uncertain_job import UncertainJob
-from cernis.spark.batch.uncertain_parts import LAST, SCHEMA, batch_of, row, united
-from cernis.spark.exchange.blobs import loads, packed_records
+from cernis.spark.batch.uncertain_stages import may_be_apart
+from cernis.spark.exchange.batch_job import Job, job_of
+from cernis.spark.exchange.record_places import Places
 from examples.maritime.simulate import simulate
 from examples.maritime.uncertain import days_in_turn
 from tests.cli.command import MARITIME
+from tests.reference.cases import PENDING, Case, read_cases
+from tests.spark.batch.without_spark import Outcome, run_job, run_parts
 from tests.spark.keyed import PROGRAMS, stream
 
-NAMES = ("one", "pairs", "only pairs", "open head", "conflicts", "derived driver", "points")
+CASES = [
+    case for case in read_cases(Path(__file__).parents[2] / "cases")
+    if "uncertain" in case.needs and not case.needs & PENDING
+]  # fmt: skip
+NAMES = (
+    "one", "pairs", "only pairs", "open head", "negated driver", "conflicts", "derived driver",
+    "own domain", "foreign domain", "looking back", "points",
+)  # fmt: skip
 SPREAD = {*NAMES} - {"derived driver"}
 """Of the other a later stage would have to know a formula."""
 
@@ -42,59 +47,57 @@ def doubted(line: str, every: bool = False) -> str:
     return f"{(0.3, 0.7, 0.9, 0.5 if every else 1.0)[number]}::{line}"
 
 
-def job_of(program: Program, lines: Sequence[str], buckets: int, **more: Any) -> Any:
-    """The job of some records, as it is when readers have told of them; and its first rows."""
+def job_for(program: Program, lines: Sequence[str], buckets: int, **more: Any) -> Job:
+    """The job of some records; in one stage if a stage would need formulas of another."""
     records = read_unresolved("\n".join(lines) + "\n", program.checked, uncertain=True)
-    likely = uncertain_settings(**more).with_more(relations_in(records))
-    job = UncertainJob(program.plan, settings(), likely, buckets)
-    resolved = program.run_uncertain("\n".join(lines) + "\n").summary
-    bounds = chosen_bounds(None, None, settings(start=resolved.start, end=resolved.end), job.tick)
-    parts = [packed_records(part) for part in records.relations.values()]
-    return replace(job, bounds=bounds), batch_of([row(0, 0, content=parts)])
+    plan, settings_given = program.plan, more.pop("settings", settings())
+    if not may_be_apart(plan, plan.routes, records.uncertain):
+        plan, buckets = in_one_stage(plan), 1
+    likely = uncertain_settings(**more)
+    return job_of(plan, settings_given, buckets, likely=likely)
 
 
-def by_hand(job: UncertainJob, first: pa.RecordBatch) -> UncertainResult:
-    """All steps, with the exchanges done by hand."""
-    rows = list(job.addressing()(iter([first])))
-    rows.append(batch_of(row(b, step) for step in job.steps for b in range(job.buckets)))
-    for step in job.steps:
-        table = pa.Table.from_batches(rows, SCHEMA)
-        rows = [
-            out
-            for bucket in range(job.buckets)
-            for out in job.evaluation(step)(
-                iter(table.filter(pc.equal(table["bucket"], bucket)).to_batches())
-            )
-        ]
-    table = pa.Table.from_batches(rows, SCHEMA)
-    assert set(table["step"].to_pylist()) == {LAST}
-    answer = united([loads(blob.as_buffer()) for blob in table["blob"]])
-    return UncertainResult(answer, job.plan.checked.catalogue, None)  # type: ignore[arg-type]
+def in_text(outcome: Outcome, program: Program) -> tuple[str, str]:
+    """Intervals and probabilities as text."""
+    result = UncertainResult(outcome.answer, program.checked.catalogue, outcome.summary)
+    return result.text(), result.probability_text()
 
 
+@pytest.mark.parametrize("windows", [(None, None), (20, 7), (5, 9)])
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
-def test_stages_and_buckets_make_no_difference(name: str, seed: int) -> None:
+def test_stages_and_buckets_make_no_difference(
+    name: str, seed: int, windows: tuple[int | None, int | None]
+) -> None:
     print(f"seed {seed}")
     random = Random(f"{name} {seed}")
     program = cernis.load(PROGRAMS[name].rules)
     lines = [doubted(line) for line in stream(PROGRAMS[name], random, 60, retractions=seed == 2)]
-    whole = program.run_uncertain("\n".join(lines) + "\n", memory=4)
-    job, first = job_of(program, lines, 3, memory=4)
-    if not job.can_be_spread():
-        job = replace(job, buckets=1)
-    found = by_hand(job, first)
-    assert found.probability_text() == whole.probability_text()
-    assert found.text() == whole.text()
+    window, step = windows
+    whole = program.run_uncertain("\n".join(lines) + "\n", memory=4, window=window, step=step)
+    job = job_for(program, lines, 3, memory=4, settings=settings(window, step))
+    outcome = run_job(job, lines, seed=seed)
+    assert in_text(outcome, program) == (whole.text(), whole.probability_text())
+    for figure in ("records", "used", "ignored", "outside", "start", "end", "queries"):
+        assert getattr(outcome.summary, figure) == getattr(whole.summary, figure), figure
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_cases_in_buckets(case: Case) -> None:
+    """Among them are facts and initial facts with probabilities, and open heads."""
+    program, chosen = cernis.load(case.rules), settings(**case.settings)
+    whole = program.run_uncertain(case.events, **case.settings)
+    outcome = run_job(job_for(program, case.events.splitlines(), 3, settings=chosen),
+                      case.events.splitlines())  # fmt: skip
+    assert in_text(outcome, program) == (whole.text(), whole.probability_text())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_can_be_spread(name: str) -> None:
     program = cernis.load(PROGRAMS[name].rules)
     lines = [doubted(line, True) for line in stream(PROGRAMS[name], Random(1), 60)]
-    job, _ = job_of(program, lines, 3)
-    assert job.can_be_spread() == (name in SPREAD)
-    assert not replace(job, settings=settings(9, 3)).can_be_spread() or len(job.steps) == 1
+    job = job_for(program, lines, 3)
+    assert (job.buckets == 3) == (name in SPREAD)
 
 
 def test_vessels_and_pairs() -> None:
@@ -107,12 +110,9 @@ def test_vessels_and_pairs() -> None:
     tables = days_in_turn([day], 10_000.0)
     records = read_unresolved(tables, program.checked, uncertain=True)
     whole = program.run_uncertain(tables)
-    likely = uncertain_settings().with_more(relations_in(records))
-    ends = (whole.summary.start, whole.summary.end)
-    job = UncertainJob(program.plan, settings(), likely, 3, ends)
-    assert len(job.steps) == 2
-    assert job.can_be_spread()
-    parts = [packed_records(part) for part in records.relations.values()]
-    found = by_hand(job, batch_of([row(0, 0, content=parts)]))
-    assert found.text() == whole.text()
-    assert "holdsFor(rendezVous(" in found.text()
+    job = job_of(program.plan, settings(), 3, likely=uncertain_settings())
+    assert len(job.loaded.plan.routes.owned) == 2
+    assert may_be_apart(program.plan, job.loaded.plan.routes, records.uncertain)
+    outcome = run_parts(job, [records], Places())
+    assert in_text(outcome, program)[0] == whole.text()
+    assert "holdsFor(rendezVous(" in whole.text()

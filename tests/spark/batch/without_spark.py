@@ -13,6 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.answers.result import Summary, as_text
+from cernis.check.catalogue import Catalogue
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+from cernis.plan.properties.foreign_domains import foreign_domains
 from cernis.program import Program
 from cernis.records.gathering import Gathering
 from cernis.records.record_columns import Records
@@ -27,7 +31,6 @@ from cernis.spark.exchange.exchange_rows import LAST, SCHEMA, Kind, batches
 from cernis.spark.exchange.pack import pack, pack_links
 from cernis.spark.exchange.packed_answers import answer_of
 from cernis.spark.exchange.record_places import Places, sources_of
-from cernis.spark.input.bucket_domains import foreign_domains
 from cernis.spark.input.survey import survey_step, together, with_components
 
 Batches = list[pa.RecordBatch]
@@ -37,6 +40,7 @@ Batches = list[pa.RecordBatch]
 class Outcome:
     text: str
     summary: Summary
+    answer: Answer
 
 
 def exchange(rows: Batches, buckets: int, random: Random, sort: bool = False) -> list[Batches]:
@@ -59,7 +63,8 @@ def parts_of(lines: Sequence[str], count: int, job: Job) -> list[Records]:
     found = []
     for number in range(count):
         text = "\n".join(lines[number * size : (number + 1) * size])
-        gathering = Gathering(job.loaded.shapes, sources_of(number, "events", number * size))
+        places = sources_of(number, "events", number * size)
+        gathering = Gathering(job.loaded.shapes, places, uncertain=job.may_be_uncertain)
         read_stream(io.BytesIO(text.encode()), "events", gathering)
         found.append(gathering.unresolved())
     return found
@@ -68,24 +73,33 @@ def parts_of(lines: Sequence[str], count: int, job: Job) -> list[Records]:
 def run(
     program: Program, lines: Sequence[str], settings: Settings, buckets: int, splits: int = 2,
     seed: int = 0, at_once: int | None = None,
-    spreads: Mapping[int, Spread] | None = None,
+    spreads: Mapping[int, Spread] | None = None, likely: UncertainSettings | None = None,
 ) -> Outcome:  # fmt: skip
     """The answer that the steps of a job give."""
-    random = Random(seed)
-    job = replace(job_of(program.plan, settings, buckets, at_once), spreads=spreads or {})
-    parts = parts_of(lines, splits, job)
-    job = linked(surveyed(job, parts, random), parts)
-    rows = packed(parts, job, True)
+    job = job_of(program.plan, settings, buckets, at_once, likely)
+    return run_job(replace(job, spreads=spreads or {}), lines, splits, seed)
+
+
+def run_job(job: Job, lines: Sequence[str], splits: int = 2, seed: int = 0) -> Outcome:
+    """The answer that the steps of a job give to lines of text."""
     size = -(-len(lines) // splits) or 1
     places = Places(names=lambda split: ("events", split * size))
-    for step in job.loaded.routes.steps:
+    return run_parts(job, parts_of(lines, splits, job), places, seed)
+
+
+def run_parts(job: Job, parts: list[Records], places: Places, seed: int = 0) -> Outcome:
+    """The answer that the steps of a job give to records of several splits."""
+    random, buckets = Random(seed), job.buckets
+    job = linked(surveyed(job, parts, random), parts)
+    rows = packed(parts, job, True)
+    for step in job.loaded.plan.routes.steps:
         arrived = exchange(rows, buckets, random, job.at_once is not None)
         rows = [
             batch
             for bucket in range(buckets)
             for batch in evaluate(arrived[bucket], job, step, places)
         ]
-    return outcome(rows, program)
+    return outcome(rows, job.loaded.plan.checked.catalogue)
 
 
 def packed(parts: Iterable[Records], job: Job, home: bool) -> Batches:
@@ -93,7 +107,7 @@ def packed(parts: Iterable[Records], job: Job, home: bool) -> Batches:
 
 
 def surveyed(job: Job, parts: list[Records], random: Random) -> Job:
-    keys = foreign_domains(job.loaded.plan, job.loaded.routes)
+    keys = foreign_domains(job.loaded.plan, job.loaded.plan.routes)
     retracts = any(part.retracts is not None for own in parts for part in own.relations.values())
     if not keys and not retracts:
         return job
@@ -108,7 +122,7 @@ def surveyed(job: Job, parts: list[Records], random: Random) -> Job:
 
 
 def linked(job: Job, parts: list[Records]) -> Job:
-    if job.buckets == 1 or not job.loaded.routes.linked:
+    if job.buckets == 1 or not job.loaded.plan.routes.linked:
         return job
     rows = [row for part in parts for row in pack_links(part, job)]
     with warnings.catch_warnings():
@@ -116,12 +130,13 @@ def linked(job: Job, parts: list[Records]) -> Job:
         return with_components(job, ((row.step, row.content) for row in rows))
 
 
-def outcome(rows: Batches, program: Program) -> Outcome:
+def outcome(rows: Batches, catalogue: Catalogue) -> Outcome:
     answers, reports = [], []
     for row in pa.Table.from_batches(rows, SCHEMA).to_pylist():
         assert row["step"] == LAST
         (answers if row["kind"] == Kind.ANSWER else reports).append(loads(row["blob"]))
-    return Outcome(as_text(answer_of(answers)), summary_of(reports, program.checked.catalogue))
+    answer = answer_of(answers)
+    return Outcome(as_text(answer), summary_of(reports, catalogue), answer)
 
 
 Runner = Callable[[Program, Sequence[str], Settings], str]

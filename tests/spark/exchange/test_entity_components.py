@@ -12,7 +12,7 @@ import pytest
 
 import cernis
 from cernis.check.model import Relation
-from cernis.plan.routes import Way
+from cernis.plan.properties.routes import Way
 from cernis.records.record_columns import Coded
 from cernis.session.settings import Settings
 from cernis.spark import recognise
@@ -73,7 +73,7 @@ def test_linked_entities_share_a_bucket_and_others_are_spread() -> None:
     lines += [f"lends|1|1|a{n}|a{n + 3}" for n in range(0, 40, 10)]
     made = job(4, lines)
     people = [f"a{n}" for n in range(42)]
-    kinds = made.loaded.routes.homes[Relation("lends", 2)].kinds
+    kinds = made.loaded.plan.routes.homes[Relation("lends", 2)].kinds
     where = made.placed(2, [Coded(people, np.arange(42))], 42, kinds).tolist()
     for line in lines:
         one, other = (people.index(name) for name in line.split("|")[3:])
@@ -83,11 +83,11 @@ def test_linked_entities_share_a_bucket_and_others_are_spread() -> None:
 
 def test_routes_of_a_cycle_across_keys() -> None:
     routes = job_of(cernis.load(PROGRAMS["cycle across keys"].rules).plan, Settings(), 3)
-    ways = {str(r): home.way for r, home in routes.loaded.routes.homes.items()}
+    ways = {str(r): home.way for r, home in routes.loaded.plan.routes.homes.items()}
     assert ways["lends/2"] is Way.LINKED
     assert ways["near/2"] is Way.KEYED
     # What is linked is asked for by those who need it, as keyed relations are.
-    onward = routes.loaded.routes.onward
+    onward = routes.loaded.plan.routes.onward
     assert {str(r): [d.way for d in own] for r, own in onward.items()} == {
         "win/1": [Way.LINKED], "rich/1": [Way.LINKED], "knows/2": [Way.LINKED],
         "broke/1": [Way.DEMANDED],

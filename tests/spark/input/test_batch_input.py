@@ -11,8 +11,7 @@ import pytest
 
 import cernis
 from cernis.errors import DataError, InputWarning
-from cernis.spark import recognise
-from cernis.spark.batch.uncertain_batch import recognise_uncertain
+from cernis.spark import recognise, recognise_uncertain
 from cernis.spark.worker_errors import explained
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import pytest
 
 import cernis
 from cernis.errors import DataError
+from cernis.plan.properties.foreign_domains import foreign_domains
 from cernis.program import Program
 from cernis.records.record_columns import Records, cell
 from cernis.session.settings import Settings
@@ -23,8 +24,7 @@ from cernis.spark.exchange.batch_job import Job, job_of
 from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.pack import arguments_at
 from cernis.spark.exchange.record_places import Places
-from cernis.spark.input.bucket_domains import foreign_domains
-from cernis.spark.input.partition_layout import found_layout, said_layout
+from cernis.spark.input.partition_layout import declared_layout, proven_layout
 from cernis.spark.input.partitioned_input import (
     can_be_partitioned,
     evaluated_part,
@@ -33,7 +33,7 @@ from cernis.spark.input.partitioned_input import (
     put_together,
 )
 from cernis.spark.input.splits import splits_of
-from cernis.spark.task_times import Clock
+from cernis.spark.task_times import TaskTimes
 from tests.spark.batch.without_spark import Batches, Outcome, exchange, linked, outcome, parts_of
 from tests.spark.keyed import PROGRAMS, settings, stream
 
@@ -48,7 +48,7 @@ pytestmark = [
 
 def parted(records: Records, job: Job, count: int, random: Random) -> list[Records]:
     """Records in parts: what is at home at the first step by its key, the rest anywhere."""
-    routes = job.loaded.routes
+    routes = job.loaded.plan.routes
     where: dict[Any, int] = {}
     found = [Records(set_aside=records.set_aside if not at else []) for at in range(count)]
     found[0].ignored, found[0].count = records.ignored, records.count
@@ -72,7 +72,7 @@ def parted(records: Records, job: Job, count: int, random: Random) -> list[Recor
 def run(program: Program, lines: list[str], chosen: Settings, random: Random) -> Outcome | None:
     """What the steps give if the input lies in parts; None if it cannot."""
     job = job_of(program.plan, chosen, random.randint(1, 4))
-    if not can_be_partitioned(job) or foreign_domains(program.plan, job.loaded.routes):
+    if not can_be_partitioned(job) or foreign_domains(program.plan, job.loaded.plan.routes):
         return None
     (records,) = parts_of(lines, 1, job)
     parts = parted(records, job, random.randint(1, 4), random)
@@ -83,15 +83,15 @@ def run(program: Program, lines: list[str], chosen: Settings, random: Random) ->
     job = linked(replace(job, survey=survey), parts)
     places = Places(names=lambda split: ("events", 0))
     rows: Batches = [
-        row for own in parts for row in evaluated_part(own, job, held, places, Clock())
+        row for own in parts for row in evaluated_part(own, job, held, places, TaskTimes())
     ]
-    for number in job.loaded.routes.steps[1:]:
-        if number == job.loaded.routes.steps[1]:
+    for number in job.loaded.plan.routes.steps[1:]:
+        if number == job.loaded.plan.routes.steps[1]:
             arrived = exchange(rows, job.buckets, random)
             rows = [row for own in arrived for row in forward(own, job)]
         arrived = exchange(rows, job.buckets, random)
         rows = [row for own in arrived for row in evaluate(own, job, number, places)]
-    return outcome(rows, program)
+    return outcome(rows, program.checked.catalogue)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -145,12 +145,13 @@ def test_statistics_prove_parts(tmp_path: Path) -> None:
     write(tmp_path / "apart", 5)
     write(tmp_path / "not", 5, overlap=True)
     job = job_of(cernis.load(RULES).plan, Settings(), 3)
-    layout = found_layout(splits_of(sorted((tmp_path / "apart").rglob("*.parquet")), None)[0], job)
+    layout = proven_layout(splits_of(sorted((tmp_path / "apart").rglob("*.parquet")), None)[0], job)
     assert layout is not None
     assert len(layout.parts) == 3
     assert sorted(at for part in layout.parts for at in part) == list(range(11))
     assert (
-        found_layout(splits_of(sorted((tmp_path / "not").rglob("*.parquet")), None)[0], job) is None
+        proven_layout(splits_of(sorted((tmp_path / "not").rglob("*.parquet")), None)[0], job)
+        is None
     )
 
 
@@ -159,7 +160,7 @@ def test_what_may_retract_is_not_partitioned(tmp_path: Path) -> None:
     splits, _ = splits_of([tmp_path / "a.txt"], None)
     job = job_of(cernis.load(RULES).plan, Settings(), 3)
     with pytest.raises(DataError, match="must be Parquet without a column retracts"):
-        said_layout(splits, job)
+        declared_layout(splits, job)
 
 
 def test_on_spark(spark: SparkSession, tmp_path: Path) -> None:

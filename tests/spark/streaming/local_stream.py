@@ -17,7 +17,7 @@ from cernis.session.settings import settings
 from cernis.spark.exchange.batch_job import Job, job_of
 from cernis.spark.exchange.exchange_rows import SCHEMA, batches
 from cernis.spark.streaming.bucket_store import Checkpoint
-from cernis.spark.streaming.stream_input import Input, Rows, read
+from cernis.spark.streaming.stream_input import Input, RowKind, read
 from cernis.spark.streaming.stream_job import StreamJob, packed
 from cernis.spark.streaming.stream_query import outcome_of
 from cernis.spark.streaming.stream_stage import evaluate
@@ -48,15 +48,15 @@ class LocalStream:
     @cached_property
     def batch_job(self) -> Job:
         chosen = settings(self.window, self.step, self.start, None, self.tick, self.ties)
-        return job_of(self.program.plan, chosen, self.buckets)
+        return job_of(self.program.plan, chosen, self.buckets, likely=self.likely)
 
     @property
     def job(self) -> StreamJob:
         return StreamJob(
             self.batch_job,
-            Input(Rows.TEXT, uncertain=self.likely is not None, ids=self.ids),
+            Input(RowKind.TEXT, uncertain=self.likely is not None, ids=self.ids),
             Checkpoint(self.folder), self.window, self.step, self.lateness, self.policy,
-            self.start, self.future, self.batch, self.state, self.clock, self.likely,
+            self.start, self.future, self.batch, self.state, self.clock,
         )  # fmt: skip
 
     def take(self, lines: Sequence[str], readers: int = 2) -> list[dict[str, Any]]:

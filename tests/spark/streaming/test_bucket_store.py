@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from cernis.errors import DataError
-from cernis.spark.streaming.bucket_store import Checkpoint, Part, Shelf
+from cernis.spark.streaming.bucket_store import BucketStore, Checkpoint, Part
 
 
-def shelf(folder: Path) -> Shelf:
-    return Checkpoint(folder).shelf(1, 3)
+def shelf(folder: Path) -> BucketStore:
+    return Checkpoint(folder).store(1, 3)
 
 
-def content(own: Shelf, version: int) -> dict[str, bytes]:
+def content(own: BucketStore, version: int) -> dict[str, bytes]:
     return {name: bytes(part) for name, part in own.read(own.places(version)).items()}
 
 
-def files(own: Shelf) -> list[str]:
-    return sorted(file.name for file in own._own.iterdir())
+def files(own: BucketStore) -> list[str]:
+    return sorted(file.name for file in own._bucket_folder.iterdir())
 
 
 def test_only_what_is_new_is_written(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
     own.write(1, {"seg1": Part(b"y" * 10, True), "live": Part(b"two")}, kept)
     assert content(own, 1) == {"seg0": b"x" * 1000, "seg1": b"y" * 10, "live": b"two"}
     assert content(own, 0)["live"] == b"one"
-    assert (own._own / "000000000001.parts").stat().st_size == 10
+    assert (own._bucket_folder / "000000000001.parts").stat().st_size == 10
 
 
 def test_files_are_removed_when_nothing_needs_them(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_version_is_written_again(tmp_path: Path) -> None:
 def test_damage_names_the_bucket(tmp_path: Path, where: str) -> None:
     own = shelf(tmp_path)
     own.write(7, {"live": Part(b"precious")}, {})
-    file = own._own / "000000000007.state"
+    file = own._bucket_folder / "000000000007.state"
     whole = file.read_bytes()
     damaged = {
         "part": whole.replace(b"precious", b"prec1ous"),

@@ -13,7 +13,7 @@ import cernis
 from cernis.evaluate.windows import MOST_QUERIES
 from cernis.records.record_shapes import Shapes
 from cernis.spark.streaming.folder import Entry, address
-from cernis.spark.streaming.stream_input import Input, Rows, read
+from cernis.spark.streaming.stream_input import Input, RowKind, read
 from tests.records.support import TOY
 from tests.spark.keyed import PROGRAMS, stream
 from tests.spark.streaming.local_stream import LocalStream, stream_of
@@ -93,7 +93,7 @@ def test_rows_of_files_and_tables_tell_the_time(tmp_path: Path) -> None:
     (tmp_path / "bad.clock").write_text("eleven\n")
     paths = [str(tmp_path / name) for name in ("some.jsonl", "some.txt", "some.clock", "bad.clock")]
     entries = [Entry(address(path)).line() for path in paths]
-    found = read([pa.record_batch({"value": entries})], Input(Rows.FILES), 5, shapes)
+    found = read([pa.record_batch({"value": entries})], Input(RowKind.FILES), 5, shapes)
     assert found.clock is not None
     assert sorted(found.clock.times.tolist()) == [7, 8, 9, 11]
     assert found.used == 2
@@ -104,7 +104,7 @@ def test_rows_of_files_and_tables_tell_the_time(tmp_path: Path) -> None:
         "name": ["$clock", "win_lottery", "$clock"], "occurrence": [5, 6, None],
         "args": [[], ["kim"], []],
     })  # fmt: skip
-    found = read([table], Input(Rows.RECORDS), 0, shapes)
+    found = read([table], Input(RowKind.RECORDS), 0, shapes)
     assert found.clock is not None
     assert found.clock.times.tolist() == [5]
     assert (found.used, len(found.set_aside)) == (1, 1)

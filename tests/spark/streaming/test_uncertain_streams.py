@@ -73,7 +73,7 @@ def test_the_feed_of_a_session(seed: int, tmp_path: Path) -> None:
     """However it is cut, over any number of buckets; each micro-batch begins from what is kept."""
     random = Random(seed)
     print(f"seed {seed}")
-    rules, buckets = random.choice([(KEYED, 1), (KEYED, 3), (TOGETHER, 1)])
+    rules, buckets = random.choice([(KEYED, 1), (KEYED, 3), (TOGETHER, 1), (TOGETHER, 3)])
     memory = random.choice([{}, {"memory": 4}, {"memory": 4, "durations": {"on": (5, 2)}}])
     own = stream_of(
         rules, tmp_path, random.choice((8, 15, 60)), random.choice((3, 8)), buckets=buckets,

@@ -25,7 +25,7 @@ class Dirt:
 
     @classmethod
     def of(cls, groups: Integers, starts: Integers, ends: Integers) -> Dirt:
-        """Stretches in any order, overlapping or not."""
+        """The dirt of some stretches, which may overlap and need not be sorted."""
         groups, starts, ends = map(np.ascontiguousarray, (groups, starts, ends))
         if are_apart(groups, starts, ends):
             return cls(groups, starts, ends)
@@ -42,10 +42,10 @@ class Dirt:
 
     @classmethod
     def all(cls) -> Dirt:
-        """Everything, of groups that are not known yet, too."""
-        found = cls.nothing()
-        found.everything = True
-        return found
+        """Everything, including groups that are not known yet."""
+        dirt = cls.nothing()
+        dirt.everything = True
+        return dirt
 
     @classmethod
     def whole(cls, groups: Integers, edge: int) -> Dirt:
@@ -64,22 +64,22 @@ class Dirt:
         return np.asarray(self.groups[is_first])
 
     def longer(self, by: int) -> Dirt:
-        """The same with stretches that end later; they may overlap no longer."""
+        """The same stretches, each with a later end; those that overlap then are joined."""
         ends = np.where(self.ends > INFINITY - by, INFINITY, self.ends + by)
         return Dirt.of(self.groups, self.starts, ends)
 
 
 def joined(parts: Iterable[Dirt]) -> Dirt:
-    """All stretches of several."""
-    # The same dirt is often given several times.
-    some = list({id(part): part for part in parts if part}.values())
-    if any(part.everything for part in some):
+    """All stretches of several parts, as one."""
+    # The same part is often given several times.
+    different = list({id(part): part for part in parts if part}.values())
+    if any(part.everything for part in different):
         return Dirt.all()
-    if len(some) <= 1:
-        return some[0] if some else Dirt.nothing()
-    some.sort(key=lambda part: len(part.groups))
-    found = some[0]
-    for part in some[1:]:
+    if len(different) <= 1:
+        return different[0] if different else Dirt.nothing()
+    different.sort(key=lambda part: len(part.groups))
+    whole = different[0]
+    for part in different[1:]:
         stretches = part.groups, part.starts, part.ends
-        found = Dirt(*unite(found.groups, found.starts, found.ends, *stretches))
-    return found
+        whole = Dirt(*unite(whole.groups, whole.starts, whole.ends, *stretches))
+    return whole

@@ -1,4 +1,4 @@
-"""What is known of some relations at once: taken, cut down, and put together."""
+"""Snapshots: the tables of some relations at one moment, which can be restricted and joined."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.affected import EVENT, FLUENT, INITIATIONS, TERMINATIONS, Instances
+from cernis.evaluate.changes.affected import AffectedInstances
 from cernis.kernels.array_types import Array, Booleans, Integers
+from cernis.operators.context.fluent_points import Attempts, Points
+from cernis.operators.context.query_relations import QueryRelations
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.distinct import distinct
 from cernis.operators.intervals.pieces import pieces
-from cernis.operators.query_context import Attempts, Context, Points
+from cernis.plan.properties.rule_reads import EVENT, FLUENT, INITIATIONS, TERMINATIONS
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import Finder, FluentTable
@@ -24,18 +26,18 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Keys:
-    """The arguments by which the rules of a cycle fall apart."""
+    """The arguments that are the key of each relation of a cycle."""
 
     positions: dict[Relation, tuple[int, ...]]
 
     def of(self, relation: Relation, arguments: list[Array]) -> list[Array] | None:
         """The key columns of a relation's rows; None if it has no key."""
         positions = self.positions.get(relation)
-        return None if positions is None else [arguments[at] for at in positions]
+        return None if positions is None else [arguments[position] for position in positions]
 
 
 class Entities:
-    """A set of keys."""
+    """A set of keys, by which rows of relations can be selected."""
 
     def __init__(self, keys: Keys, columns: list[Array], domains: list[Domain | None]) -> None:
         self._keys = keys
@@ -46,15 +48,15 @@ class Entities:
         self._finder = Finder(list(zip(different, domains, strict=True)), self.count)
 
     def mask(self, relation: Relation, arguments: list[Array]) -> Booleans | None:
-        """For each row of a relation: is its key in the set? None if the relation has no key."""
+        """For each row of a relation, whether its key is in the set; None if it has no key."""
         columns = self._keys.of(relation, arguments)
         if columns is None:
             return None
         return np.asarray(self._finder.one(columns, len(columns[0])) >= 0)
 
 
-Some: TypeAlias = Entities | Instances
-"""What a table can be cut down to."""
+Selection: TypeAlias = Entities | AffectedInstances
+"""The rows to which a table can be restricted."""
 
 
 # -- tables ----------------------------------------------------------------------------------
@@ -62,38 +64,38 @@ Some: TypeAlias = Entities | Instances
 
 @dataclass(slots=True)
 class Snapshot:
-    """What a round has found out about the relations of a cycle."""
+    """The tables of the relations of a cycle after a round."""
 
     fluents: dict[Relation, FluentTable] = field(default_factory=dict)
     events: dict[Relation, EventTable] = field(default_factory=dict)
     initiations: dict[Relation, Points] = field(default_factory=dict)
     terminations: dict[Relation, Points] = field(default_factory=dict)
-    begun: dict[Relation, Attempts] = field(default_factory=dict)
+    effect_origins: dict[Relation, Attempts] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, context: Context, relations: list[Relation]) -> Snapshot:
-        """The state of a context."""
+    def of(cls, state: QueryRelations, relations: list[Relation]) -> Snapshot:
+        """The tables that a query has of some relations."""
 
-        def own(tables: Mapping[Relation, T]) -> dict[Relation, T]:
+        def chosen(tables: Mapping[Relation, T]) -> dict[Relation, T]:
             return {relation: tables[relation] for relation in relations if relation in tables}
 
         return cls(
-            own(context.fluents), own(context.events), own(context.initiations),
-            own(context.terminations), own(context.effect_origins),
+            chosen(state.fluents), chosen(state.events), chosen(state.initiations),
+            chosen(state.terminations), chosen(state.effect_origins),
         )  # fmt: skip
 
-    def enter(self, context: Context) -> None:
-        """Make it the state of a context."""
-        context.fluents.update(self.fluents)
-        context.events.update(self.events)
-        context.initiations.update(self.initiations)
-        context.terminations.update(self.terminations)
-        context.effect_origins.update(self.begun)
+    def enter(self, state: QueryRelations) -> None:
+        """Let a query have these tables."""
+        state.fluents.update(self.fluents)
+        state.events.update(self.events)
+        state.initiations.update(self.initiations)
+        state.terminations.update(self.terminations)
+        state.effect_origins.update(self.effect_origins)
 
     def pairs(
         self, other: Snapshot, relation: Relation
     ) -> Iterator[tuple[str, list[Array], list[Array]]]:
-        """What two say of a relation: rows with arguments, value and times, by kind."""
+        """The tables of two snapshots for a relation, by kind: rows of arguments, value, times."""
         if relation in self.events:
             yield EVENT, _event_rows(self.events[relation]), _event_rows(other.events[relation])
         if relation in self.fluents:
@@ -107,7 +109,7 @@ class Snapshot:
                 yield kind, _point_rows(mine[relation]), _point_rows(theirs[relation])
 
     def rows(self) -> Iterator[tuple[Relation, list[Array], list[Array]]]:
-        """Each table as the arguments of its rows, and all columns."""
+        """Each table as the arguments of its rows, and as all its columns."""
         for relation, fluent in self.fluents.items():
             columns = _fluent_rows(fluent)
             yield relation, columns[: relation.arity], columns
@@ -118,23 +120,26 @@ class Snapshot:
                 yield relation, points.arguments, _point_rows(points)
 
     def up_to(self, time: int) -> Snapshot:
-        """What it says of happenings and changes up to a time; fluents stay as they are."""
+        """Happenings, initiations and terminations up to a time only; fluents stay as they are."""
         return Snapshot(
             self.fluents,
-            {r: between(own, None, time) for r, own in self.events.items()},
-            {r: _points_up_to(own, time) for r, own in self.initiations.items()},
-            {r: _points_up_to(own, time) for r, own in self.terminations.items()},
-            self.begun,
+            {r: between(table, None, time) for r, table in self.events.items()},
+            {r: _points_up_to(points, time) for r, points in self.initiations.items()},
+            {r: _points_up_to(points, time) for r, points in self.terminations.items()},
+            self.effect_origins,
         )
 
-    def only(self, entities: Some, inside: bool = True) -> Snapshot:
-        """What it says of some entities, or of all others."""
+    def only(self, entities: Selection, inside: bool = True) -> Snapshot:
+        """The rows about some entities, or about all others."""
         return Snapshot(
-            {r: groups_of(r, own, entities, inside) for r, own in self.fluents.items()},
-            {r: rows_of(r, own, entities, inside) for r, own in self.events.items()},
-            {r: _points_of(r, own, entities, inside) for r, own in self.initiations.items()},
-            {r: _points_of(r, own, entities, inside) for r, own in self.terminations.items()},
-            {r: _attempts_of(r, own, entities, inside) for r, own in self.begun.items()},
+            {r: groups_of(r, table, entities, inside) for r, table in self.fluents.items()},
+            {r: rows_of(r, table, entities, inside) for r, table in self.events.items()},
+            {r: _points_of(r, points, entities, inside) for r, points in self.initiations.items()},
+            {r: _points_of(r, points, entities, inside) for r, points in self.terminations.items()},
+            {
+                r: _attempts_of(r, attempts, entities, inside)
+                for r, attempts in self.effect_origins.items()
+            },
         )
 
 
@@ -157,38 +162,42 @@ def _chosen(mask: Booleans | None, inside: bool, length: int) -> Integers:
     return np.flatnonzero(mask if inside else ~mask)
 
 
-def groups_of(relation: Relation, table: FluentTable, entities: Some, inside: bool) -> FluentTable:
+def groups_of(
+    relation: Relation, table: FluentTable, entities: Selection, inside: bool
+) -> FluentTable:
     """The groups of a fluent that are about some entities, or about others."""
     mask = entities.mask(relation, table.arguments)
     return table.take(_chosen(mask, inside, len(table)))
 
 
-def rows_of(relation: Relation, table: EventTable, entities: Some, inside: bool) -> EventTable:
+def rows_of(relation: Relation, table: EventTable, entities: Selection, inside: bool) -> EventTable:
     """The happenings of an event that are about some entities, or about others."""
     mask = entities.mask(relation, table.arguments)
     return table.take(_chosen(mask, inside, len(table)))
 
 
-def _points_of(relation: Relation, points: Points, entities: Some, inside: bool) -> Points:
+def _points_of(relation: Relation, points: Points, entities: Selection, inside: bool) -> Points:
     mask = entities.mask(relation, points.arguments)
     rows = _chosen(mask, inside, len(points.times))
     return Points([c[rows] for c in points.arguments], points.values[rows], points.times[rows])
 
 
-def _attempts_of(relation: Relation, own: Attempts, entities: Some, inside: bool) -> Attempts:
-    mask = entities.mask(relation, own.arguments)
-    return own.take(_chosen(mask, inside, len(own.times)))
+def _attempts_of(
+    relation: Relation, attempts: Attempts, entities: Selection, inside: bool
+) -> Attempts:
+    mask = entities.mask(relation, attempts.arguments)
+    return attempts.take(_chosen(mask, inside, len(attempts.times)))
 
 
-def together(parts: list[Snapshot]) -> Snapshot:
-    """What several say, each of entities of its own."""
+def joined_snapshots(parts: list[Snapshot]) -> Snapshot:
+    """One snapshot of several that are about different entities."""
     first = parts[0]
     return Snapshot(
         {r: _all_groups([part.fluents[r] for part in parts]) for r in first.fluents},
         {r: all_rows([part.events[r] for part in parts]) for r in first.events},
         {r: all_points([part.initiations[r] for part in parts]) for r in first.initiations},
         {r: all_points([part.terminations[r] for part in parts]) for r in first.terminations},
-        {r: all_attempts([part.begun[r] for part in parts]) for r in first.begun},
+        {r: all_attempts([part.effect_origins[r] for part in parts]) for r in first.effect_origins},
     )
 
 
@@ -196,7 +205,7 @@ def _all_groups(tables: list[FluentTable]) -> FluentTable:
     lengths = np.concatenate([np.diff(table.offsets) for table in tables])
     columns = zip(*(table.arguments for table in tables), strict=True)
     return FluentTable(
-        [np.concatenate(own) for own in columns],
+        [np.concatenate(column_parts) for column_parts in columns],
         np.concatenate([table.values for table in tables]),
         tables[0].domains,
         tables[0].value_domain,
@@ -210,7 +219,7 @@ def all_rows(tables: list[EventTable]) -> EventTable:
     """The rows of several tables of one event."""
     columns = zip(*(table.arguments for table in tables), strict=True)
     return EventTable(
-        [np.concatenate(own) for own in columns],
+        [np.concatenate(column_parts) for column_parts in columns],
         tables[0].domains,
         np.concatenate([table.times for table in tables]),
     )
@@ -220,7 +229,7 @@ def all_points(parts: list[Points]) -> Points:
     """The points of several lists of one fluent."""
     columns = zip(*(part.arguments for part in parts), strict=True)
     return Points(
-        [np.concatenate(own) for own in columns],
+        [np.concatenate(column_parts) for column_parts in columns],
         np.concatenate([part.values for part in parts]),
         np.concatenate([part.times for part in parts]),
     )
@@ -230,7 +239,7 @@ def all_attempts(parts: list[Attempts]) -> Attempts:
     """The attempts of several lists of one fluent."""
     columns = zip(*(part.arguments for part in parts), strict=True)
     return Attempts(
-        [np.concatenate(own) for own in columns],
+        [np.concatenate(column_parts) for column_parts in columns],
         np.concatenate([part.values for part in parts]),
         np.concatenate([part.times for part in parts]),
         np.concatenate([part.ends for part in parts]),
@@ -248,8 +257,8 @@ def _points_up_to(points: Points, time: int) -> Points:
     return Points([c[rows] for c in points.arguments], points.values[rows], points.times[rows])
 
 
-def carried_of(relation: Relation, carried: Carried, entities: Some) -> Carried:
-    """What is carried of some entities."""
+def carried_of(relation: Relation, carried: Carried, entities: Selection) -> Carried:
+    """The part of what is carried over that is about some entities."""
     mask = entities.mask(relation, carried.arguments)
     rows = _chosen(mask, True, len(carried.starts))
     since = None if carried.since is None else carried.since[rows]

@@ -1,13 +1,13 @@
-"""Parts of lists of intervals exchanged: where there is dirt what is new, elsewhere what was."""
+"""Replaces parts of stored lists of intervals: new intervals where there is dirt, old elsewhere."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cernis.evaluate.changes.differences import hashed, told_apart
+from cernis.evaluate.changes.differences import hashed, only_in_one
 from cernis.evaluate.changes.dirt import Dirt
-from cernis.evaluate.changes.stores import Places, Rows, Store, stacked
-from cernis.evaluate.query_loop import Change
+from cernis.evaluate.changes.stores import Places, Store, StoredRows, stacked
+from cernis.evaluate.query_loop import RelationChange
 from cernis.kernels.array_types import Integers
 from cernis.kernels.hashing import RowTable
 from cernis.kernels.intervals.list_operations import maximal
@@ -17,9 +17,9 @@ from cernis.kernels.order import in_order, order_by
 
 
 def splice(
-    store: Store, dirt: Dirt, found: Rows, groups: Integers, bound: int
-) -> tuple[Change, Dirt]:
-    """Let intervals, which lie in the dirt, take the place of what was there.
+    store: Store, dirt: Dirt, intervals: StoredRows, groups: Integers, bound: int
+) -> tuple[RelationChange, Dirt]:
+    """Replace what was stored in the dirt by intervals, which must lie in it.
 
     What was derived before the bound stands, even if everything is dirt. Gives how the maximal
     intervals have changed, and on which stretches.
@@ -36,82 +36,92 @@ def splice(
         rows, starts, ends = cut(places[1], starts, ends, *stretches, inside=False)
         kept, owners = old.take(rows), places[1][rows]
         kept.columns[:2] = [starts, ends]
-    new, owners = joined_up(store, stacked(kept, found), np.concatenate([owners, groups]))
-    return exchanged(store, places, old, new, owners)
+    new, owners = as_maximal(store, stacked(kept, intervals), np.concatenate([owners, groups]))
+    return exchange_rows(store, places, old, new, owners)
 
 
-def splice_one(store: Store, dirt: Dirt, found: Rows, value: int) -> tuple[Change, Dirt]:
-    """As `splice`, where a key has one list: no other arguments, and one value."""
-    groups, starts, ends = store.groups(found), *map(np.ascontiguousarray, found.columns[:2])
+def splice_one(
+    store: Store, dirt: Dirt, intervals: StoredRows, value: int
+) -> tuple[RelationChange, Dirt]:
+    """As `splice`, for a fluent of which each key has one list: no other arguments, one value."""
+    groups, starts, ends = (
+        store.groups(intervals),
+        *map(np.ascontiguousarray, intervals.columns[:2]),
+    )
     if not in_order(groups, starts):
         order = order_by(groups, starts)
         groups, starts, ends = groups[order], starts[order], ends[order]
-    gone, come, stretches = splice_lists(
+    removed, added, stretches = splice_lists(
         dirt.groups, dirt.starts, dirt.ends, groups, starts, ends, value, store.shelf.raw
     )
-    return exchanged_at(store, gone, come, stretches)
+    return exchange_at(store, removed, added, stretches)
 
 
-def exchanged_at(
-    store: Store, gone: Integers, come: Integers, stretches: Integers
-) -> tuple[Change, Dirt]:
-    """Exchange intervals, given by places and keys, for others, by key, start, end and value."""
-    columns = store.register.columns(come[0])
+def exchange_at(
+    store: Store, removed: Integers, added: Integers, stretches: Integers
+) -> tuple[RelationChange, Dirt]:
+    """Remove intervals, given by place and key, and add others: key, start, end and value."""
+    columns = store.register.columns(added[0])
     keys = dict(zip(store.positions, columns, strict=True))
-    new = Rows([keys[at] for at in range(store.relation.arity)], list(come[1:]))
-    change = Change(store.rows((gone[0], gone[1])), new)
+    new = StoredRows([keys[position] for position in range(store.relation.arity)], list(added[1:]))
+    change = RelationChange(store.rows((removed[0], removed[1])), new)
     if len(change):
-        store.exchange((gone[0], gone[1]), come[0], new)
+        store.exchange((removed[0], removed[1]), added[0], new)
     return change, Dirt(*stretches)
 
 
-def inside(dirt: Dirt, found: Rows, groups: Integers) -> tuple[Rows, Integers]:
-    """What of intervals lies in the dirt, and their groups."""
+def within_dirt(dirt: Dirt, intervals: StoredRows, groups: Integers) -> tuple[StoredRows, Integers]:
+    """The parts of intervals that lie in the dirt, and their keys."""
     if dirt.everything:
-        return found, groups
+        return intervals, groups
     stretches = dirt.groups, dirt.starts, dirt.ends
-    starts, ends = found.columns[:2]
+    starts, ends = intervals.columns[:2]
     rows, starts, ends = cut(groups, starts, ends, *stretches, inside=True)
-    parts = found.take(rows)
+    parts = intervals.take(rows)
     parts.columns[:2] = [starts, ends]
     return parts, groups[rows]
 
 
-def exchanged(
-    store: Store, places: Places, old: Rows, new: Rows, groups: Integers
-) -> tuple[Change, Dirt]:
-    """Let rows take the place of others; gives what differs, and on which stretches."""
-    gone, come = told_apart(old, new)
-    change = Change(old.take(gone), new.take(come))
+def exchange_rows(
+    store: Store, places: Places, old: StoredRows, new: StoredRows, groups: Integers
+) -> tuple[RelationChange, Dirt]:
+    """Replace rows by others; gives how they differ, and on which stretches."""
+    is_removed, is_added = only_in_one(old, new)
+    change = RelationChange(old.take(is_removed), new.take(is_added))
     if not len(change):
         return change, Dirt.nothing()
-    gone_groups, come_groups = places[1][gone], groups[come]
-    store.exchange((places[0][gone], gone_groups), come_groups, change.come)
+    removed_keys, added_keys = places[1][is_removed], groups[is_added]
+    store.exchange((places[0][is_removed], removed_keys), added_keys, change.added)
     if store.width == 1:
-        points = np.concatenate([change.gone.columns[0], change.come.columns[0]])
-        return change, Dirt.of(np.concatenate([gone_groups, come_groups]), points, points + 1)
-    return change, _stretches(change, gone_groups, come_groups)
+        points = np.concatenate([change.removed.columns[0], change.added.columns[0]])
+        return change, Dirt.of(np.concatenate([removed_keys, added_keys]), points, points + 1)
+    return change, _stretches(change, removed_keys, added_keys)
 
 
-def _stretches(change: Change, gone_groups: Integers, come_groups: Integers) -> Dirt:
-    """Where intervals differ: those that begin together where only one of them goes on."""
-    starts = np.concatenate([change.gone.columns[0], change.come.columns[0]])
-    ends = np.concatenate([change.gone.columns[1], change.come.columns[1]])
-    count = len(change.gone)
-    if count and len(change.come):
-        one, two = ([*own.arguments, *own.columns[::2]] for own in (change.gone, change.come))
-        found = RowTable(hashed(one)).find(hashed(two))
-        pairs = np.flatnonzero(found >= 0)
-        same = [a[found[pairs]] == b[pairs] for a, b in zip(one, two, strict=True)]
+def _stretches(change: RelationChange, removed_keys: Integers, added_keys: Integers) -> Dirt:
+    """The stretches on which intervals differ.
+
+    Two intervals that start together differ only where one of them goes on and the other does not.
+    """
+    starts = np.concatenate([change.removed.columns[0], change.added.columns[0]])
+    ends = np.concatenate([change.removed.columns[1], change.added.columns[1]])
+    count = len(change.removed)
+    if count and len(change.added):
+        one, two = (
+            [*rows.arguments, *rows.columns[::2]] for rows in (change.removed, change.added)
+        )
+        removed_rows = RowTable(hashed(one)).find(hashed(two))
+        pairs = np.flatnonzero(removed_rows >= 0)
+        same = [a[removed_rows[pairs]] == b[pairs] for a, b in zip(one, two, strict=True)]
         pairs = pairs[np.logical_and.reduce(same)]
-        mine, theirs = ends[found[pairs]], ends[count + pairs]
-        starts[found[pairs]] = starts[count + pairs] = np.minimum(mine, theirs)
-        ends[found[pairs]] = ends[count + pairs] = np.maximum(mine, theirs)
-    return Dirt.of(np.concatenate([gone_groups, come_groups]), starts, ends)
+        removed_ends, added_ends = ends[removed_rows[pairs]], ends[count + pairs]
+        starts[removed_rows[pairs]] = starts[count + pairs] = np.minimum(removed_ends, added_ends)
+        ends[removed_rows[pairs]] = ends[count + pairs] = np.maximum(removed_ends, added_ends)
+    return Dirt.of(np.concatenate([removed_keys, added_keys]), starts, ends)
 
 
-def joined_up(store: Store, rows: Rows, groups: Integers) -> tuple[Rows, Integers]:
-    """Intervals in any order, overlapping or not, as maximal ones, with their groups."""
+def as_maximal(store: Store, rows: StoredRows, groups: Integers) -> tuple[StoredRows, Integers]:
+    """Maximal intervals made of intervals in any order, which may overlap; and their keys."""
     if not len(rows):
         return rows, groups
     identity = [column for column in store.identity(rows) if (column != column[0]).any()]
@@ -124,18 +134,18 @@ def joined_up(store: Store, rows: Rows, groups: Integers) -> tuple[Rows, Integer
         new[1:] |= column[order][1:] != column[order][:-1]
     heads = np.flatnonzero(new)
     owners, starts, ends = maximal(np.cumsum(new) - 1, *map(np.ascontiguousarray, rows.columns[:2]))
-    found = rows.take(heads[owners])
-    found.columns[:2] = [starts, ends]
-    return found, groups[heads[owners]]
+    intervals = rows.take(heads[owners])
+    intervals.columns[:2] = [starts, ends]
+    return intervals, groups[heads[owners]]
 
 
 def widened(dirt: Dirt, tick: int) -> Dirt:
-    """The stretches with the points at which what begins or ends in them does so."""
+    """The stretches with the point before each, at which what begins or ends in it is caused."""
     return Dirt.of(dirt.groups, dirt.starts - tick, dirt.ends) if len(dirt.groups) else dirt
 
 
-def behind(dirt: Dirt, bound: int) -> Dirt:
-    """What of the stretches lies at a point or after it."""
+def at_or_after(dirt: Dirt, bound: int) -> Dirt:
+    """The parts of the stretches that lie at a point or after it."""
     if dirt.everything or not len(dirt.groups) or int(dirt.starts.min()) >= bound:
         return dirt
     keep = dirt.ends > bound

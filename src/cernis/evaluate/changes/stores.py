@@ -1,4 +1,4 @@
-"""Relations as a session keeps them: rows by key and time, of which a few change at a time."""
+"""Stores: relations as a session keeps them, as rows sorted by key and time."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MOST = 1 << 62
 
 
 @dataclass(slots=True)
-class Rows:
-    """Rows of a relation: arguments, and the other columns, times first."""
+class StoredRows:
+    """Rows of a relation: its arguments, and the other columns, with times first."""
 
     arguments: list[Array]
     columns: list[Array]
@@ -33,18 +33,24 @@ class Rows:
     def __len__(self) -> int:
         return len(self.columns[0])
 
-    def take(self, rows: Array) -> Rows:
-        """Some of them."""
-        return Rows([c[rows] for c in self.arguments], [c[rows] for c in self.columns])
+    def take(self, rows: Array) -> StoredRows:
+        """Some of the rows, by their numbers or a mask."""
+        return StoredRows([c[rows] for c in self.arguments], [c[rows] for c in self.columns])
 
 
-def stacked(*parts: Rows) -> Rows:
+def stacked(*parts: StoredRows) -> StoredRows:
     """Rows of several parts, one below the other."""
     if len(parts) == 1:
         return parts[0]
-    return Rows(
-        [np.concatenate(own) for own in zip(*(part.arguments for part in parts), strict=True)],
-        [np.concatenate(own) for own in zip(*(part.columns for part in parts), strict=True)],
+    return StoredRows(
+        [
+            np.concatenate(columns)
+            for columns in zip(*(part.arguments for part in parts), strict=True)
+        ],
+        [
+            np.concatenate(columns)
+            for columns in zip(*(part.columns for part in parts), strict=True)
+        ],
     )
 
 
@@ -67,7 +73,7 @@ class Store:
         self.value_domain = value_domain
         self.width = width
         self.has_intervals = has_intervals
-        self._others = [at for at in range(relation.arity) if at not in positions]
+        self._others = [position for position in range(relation.arity) if position not in positions]
         self.marked = marked
         self.shelf = GroupedRows(width + len(self._others) + marked, has_intervals)
 
@@ -92,68 +98,75 @@ class Store:
 
     def arguments(self, places: Places, positions: Iterable[int]) -> list[Array]:
         """Some arguments of the rows at some places."""
-        keys: dict[int, Array] = {}
-        found = []
-        for at in positions:
-            if at in self.positions:
-                if not keys:
-                    columns = self.register.columns(places[1])
-                    keys = dict(zip(self.positions, columns, strict=True))
-                found.append(keys[at])
+        key_columns: dict[int, Array] = {}
+        columns = []
+        for position in positions:
+            if position in self.positions:
+                if not key_columns:
+                    key = self.register.columns(places[1])
+                    key_columns = dict(zip(self.positions, key, strict=True))
+                columns.append(key_columns[position])
             else:
-                column = self.width + self._others.index(at)
-                found.append(self.shelf.column(column, places[0]))
-        return found
+                column = self.width + self._others.index(position)
+                columns.append(self.shelf.column(column, places[0]))
+        return columns
 
-    def rows(self, places: Places) -> Rows:
+    def rows(self, places: Places) -> StoredRows:
         """The rows at some places."""
         shown = self.shelf.width - self.marked
-        columns = [self.shelf.column(at, places[0]) for at in range(shown)]
-        return Rows(self._arguments(places[1], columns), columns[: self.width])
+        columns = [self.shelf.column(column, places[0]) for column in range(shown)]
+        return StoredRows(self._arguments(places[1], columns), columns[: self.width])
 
     def _arguments(self, owners: Integers, columns: list[Array]) -> list[Array]:
         keys = dict(zip(self.positions, self.register.columns(owners), strict=True))
         others = dict(zip(self._others, columns[self.width :], strict=True))
-        return [keys[at] if at in keys else others[at] for at in range(self.relation.arity)]
+        return [
+            keys[position] if position in keys else others[position]
+            for position in range(self.relation.arity)
+        ]
 
-    def identity(self, rows: Rows) -> list[Array]:
-        """What identifies a list of intervals within a key: the other arguments, and the value."""
-        return [*(rows.arguments[at] for at in self._others), *rows.columns[2:3]]
+    def identity(self, rows: StoredRows) -> list[Array]:
+        """The columns that tell the lists of one key apart: the other arguments, and the value."""
+        return [*(rows.arguments[position] for position in self._others), *rows.columns[2:3]]
 
-    def groups(self, rows: Rows) -> Integers:
-        """The key of each row; -1 if it was never entered."""
-        return self.register.find([rows.arguments[at] for at in self.positions], len(rows))
+    def groups(self, rows: StoredRows) -> Integers:
+        """The number of the key of each row; -1 if the key was never entered."""
+        return self.register.find(
+            [rows.arguments[position] for position in self.positions], len(rows)
+        )
 
-    def enter(self, rows: Rows) -> tuple[Integers, Integers]:
-        """The key of each row, and the keys that are new."""
-        return self.register.enter([rows.arguments[at] for at in self.positions], len(rows))
+    def enter(self, rows: StoredRows) -> tuple[Integers, Integers]:
+        """The number of the key of each row, and the keys that are new."""
+        return self.register.enter(
+            [rows.arguments[position] for position in self.positions], len(rows)
+        )
 
-    def exchange(self, gone: Places, groups: Integers, come: Rows) -> None:
-        """Take rows out, and put others in, given with their keys."""
-        columns = [*come.columns, *(come.arguments[at] for at in self._others)]
-        columns += [np.zeros(len(come), np.int64)] * self.marked
-        self.shelf.exchange(gone, groups, columns)
+    def exchange(self, removed_places: Places, groups: Integers, added: StoredRows) -> None:
+        """Remove the rows at some places, and add others, whose keys are given."""
+        columns = [*added.columns, *(added.arguments[position] for position in self._others)]
+        columns += [np.zeros(len(added), np.int64)] * self.marked
+        self.shelf.exchange(removed_places, groups, columns)
 
     # -- marks ------------------------------------------------------------------------------
 
     def marks(self, number: int, places: Integers) -> Bytes:
-        """The marks of a definition on rows: eight bits each."""
+        """The marks of a definition on some rows, with eight bits for each row."""
         column = self.shelf.column(self.mark_column(number), places)
         return np.ascontiguousarray(column).view(np.uint8)[number % 8 :: 8]
 
     def mark_column(self, number: int) -> int:
-        """The column in which the marks of a definition are, with those of seven others."""
+        """The column that has the marks of a definition, together with those of seven others."""
         return self.shelf.width - self.marked + number // 8
 
 
 def event_table(store: Store, places: Places) -> EventTable:
-    """Happenings as operators want them."""
+    """Happenings as a table for operators."""
     rows = store.rows(places)
     return EventTable(rows.arguments, store.domains, rows.columns[0])
 
 
 def fluent_table(store: Store, places: Places) -> FluentTable:
-    """Intervals as operators want them: lists by arguments and value."""
+    """Intervals as a table for operators: one list for each instance and value."""
     rows = store.rows(places)
     starts, ends, values = rows.columns
     identity = store.identity(rows)
@@ -178,11 +191,11 @@ def fluent_table(store: Store, places: Places) -> FluentTable:
 
 
 def _list_order(owners: Integers, identity: list[Array]) -> Integers | None:
-    """The order by key and identity of rows in the order of keys and starts; None if they are so.
+    """How to sort rows by key and identity that are sorted by key and start; None if they are so.
 
-    Rows of one list stay as they are.
+    Rows of one list keep their order.
     """
-    columns = [own for own in identity if len(own) and (own != own[0]).any()]
+    columns = [column for column in identity if len(column) and (column != column[0]).any()]
     if not columns:
         return None
     key, size = owners, int(owners[-1]) + 1

@@ -1,31 +1,34 @@
-"""Patterns that build upon themselves: rounds until nothing changes.
+"""Patterns that depend on themselves: rounds until nothing changes.
 
-What ends at a point depends on what ended before it, or on what ends there and is shorter: each
-step of a recursion extends the interval. So each round makes right at least one more length of
-every chain, keeps right what is, and a state that no round changes is the answer.
+An occurrence depends on occurrences that end earlier, or that end at the same point and are
+shorter, because each step of a recursion extends the interval. So each round makes the occurrences
+of at least one more length right, and leaves the right ones as they are. A state that no round
+changes is the answer.
 
-Where rounds can only add (unrestricted consumption, nothing absent that is being defined) and each
-rule looks at one such occurrence at a time, only what the last round has added is combined with
-the rest. The work is then that of the occurrences there are, and not of the rounds.
+In some strata rounds can only add occurrences: consumption is unrestricted, and no pattern asks for
+the absence of what is being defined. If moreover each rule uses one occurrence of the recursion at
+a time, a round combines only what the last round has added with the rest. Then the work depends on
+the number of occurrences, and not on the number of rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 
-from cernis.check.model import Boundary, Event, Relation
+from cernis.check.model import Relation
 from cernis.errors import KnowledgeError
 from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.hashing import Numbering
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.query_relations import QueryRelations
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.patterns.derived_events import evaluate_event
-from cernis.operators.patterns.pattern_operators import history_key, known_occurrences
-from cernis.operators.query_context import Context
-from cernis.plan.logical import Definition, Match, Stratum
-from cernis.plan.pattern_steps import Join, Occurrences, Refine, Slide, Step, steps_of
+from cernis.operators.patterns.pattern_operators import known_occurrences
+from cernis.plan.logical import Definition, Stratum
+from cernis.plan.properties.recursion_plans import RecursionPlan
 from cernis.tables.event_tables import EventTable, stacked
 
 CarriedOver: TypeAlias = dict[Relation, Carried]
@@ -35,22 +38,26 @@ MOST_ROUNDS = 20_000
 """More rounds than this are taken for a recursion without end."""
 
 
-def has_patterns(stratum: Stratum) -> bool:
-    """Is some relation of a stratum defined by a pattern?"""
-    return any(True for _ in _matches(stratum))
-
-
-def settle(stratum: Stratum, evaluate: Evaluate, context: Context, carried: CarriedOver) -> int:
-    """Leave what no round changes in the context; gives the conflicts between values."""
-    recursion = Recursion(stratum, context)
-    if recursion.only_adds:
-        recursion.add_up()
+def settle_recursion(
+    stratum: Stratum, plan: RecursionPlan, evaluate: Evaluate, context: Context,
+    carried: CarriedOver,
+) -> int:  # fmt: skip
+    """Leave the state that no round changes in the context; gives the conflicts between values."""
+    recursion = PatternRecursion(stratum, plan, context)
+    if plan.only_adds:
+        recursion.add_rounds()
         return 0
     before: list[Array] = []
     for _ in range(MOST_ROUNDS):
-        recursion.forget()
-        conflicts = sum(evaluate(own, context, carried) for own in stratum.definitions)
-        now = [column for relation in stratum.relations for column in _state(relation, context)]
+        recursion.forget_matches()
+        conflicts = sum(
+            evaluate(definition, context, carried) for definition in stratum.definitions
+        )
+        now = [
+            column
+            for relation in stratum.relations
+            for column in _state(relation, context.relations)
+        ]
         if len(now) == len(before) and all(map(np.array_equal, now, before)):
             return conflicts
         before = now
@@ -64,109 +71,67 @@ def _endless(stratum: Stratum) -> KnowledgeError:
     )
 
 
-def _matches(stratum: Stratum) -> Iterator[Match]:
-    return (rule for own in stratum.definitions for rule in own.rules if isinstance(rule, Match))
-
-
-class Recursion:
+class PatternRecursion:
     """A stratum whose patterns depend on one another."""
 
-    def __init__(self, stratum: Stratum, context: Context) -> None:
+    def __init__(self, stratum: Stratum, plan: RecursionPlan, context: Context) -> None:
         self._stratum = stratum
-        self._own = frozenset(stratum.relations)
+        self._plan = plan
         self._context = context
-        steps = [step for rule in _matches(stratum) for step in steps_of(rule.part.step)]
-        self._resting = [id(step) for step in steps if self._rests(step)]
 
-    def _rests(self, step: Step) -> bool:
-        return any(self._is_own(below) for below in steps_of(step))
-
-    def _is_own(self, step: Step) -> bool:
-        return isinstance(step, Occurrences) and _relation(step) in self._own
-
-    def forget(self) -> None:
-        """Forget what was matched with what the last round had."""
-        for step in self._resting:
-            self._context.matched.pop(step, None)
+    def forget_matches(self) -> None:
+        """Forget the matches that depend on the state of the last round."""
+        for step in self._plan.dependent_steps:
+            self._context.caches.matched.pop(id(step), None)
 
     # -- where rounds only add --------------------------------------------------------------
 
-    @property
-    def only_adds(self) -> bool:
-        """Is all defined by patterns that only add, each with one look at what is defined?"""
-        rules = [rule for own in self._stratum.definitions for rule in own.rules]
-        return all(isinstance(rule, Match) and self._is_linear(rule) for rule in rules)
-
-    def _is_linear(self, rule: Match) -> bool:
-        steps = list(steps_of(rule.part.step))
-        absent = [step.absent.part.step for step in steps if isinstance(step, Join) and step.absent]
-        return (
-            rule.consumption == "unrestricted"
-            and sum(map(self._is_own, steps)) <= 1
-            and not any(map(self._rests, absent))
-            and not any(_slides(step) and self._rests(step) for step in steps)
-        )
-
-    def add_up(self) -> None:
-        """Combine, round by round, what is new with the rest."""
+    def add_rounds(self) -> None:
+        """Combine, round by round, the occurrences that are new with the rest."""
         context = self._context
-        definitions = {own.relation: own for own in self._stratum.definitions}
-        found: dict[Relation, list[EventTable]] = {relation: [] for relation in definitions}
-        seen = {relation: Seen() for relation in definitions}
+        definitions = {definition.relation: definition for definition in self._stratum.definitions}
+        tables: dict[Relation, list[EventTable]] = {relation: [] for relation in definitions}
+        seen = {relation: SeenOccurrences() for relation in definitions}
         for relation in definitions:
-            context.events.pop(relation, None)
-        history = dict(context.history)
-        for at in range(self._most_rounds()):
-            self.forget()
+            context.relations.events.pop(relation, None)
+        history = dict(context.relations.history)
+        for round_number in range(self._most_rounds()):
+            self.forget_matches()
             new = {
-                relation: seen[relation].new_of(evaluate_event(relation, own, context))
-                for relation, own in definitions.items()
+                relation: seen[relation].new_of(evaluate_event(relation, definition, context))
+                for relation, definition in definitions.items()
             }
             for relation, table in new.items():
-                found[relation].append(table)
-                context.events[relation] = table
-                context.history.pop(("event", relation), None)
+                tables[relation].append(table)
+                context.relations.events[relation] = table
+                context.relations.history.pop(("event", relation), None)
             if not any(map(len, new.values())):
                 break
-            if at == 0:
-                definitions = self._recursive(definitions)
+            if round_number == 0:
+                definitions = {each.relation: each for each in self._plan.recursive}
         else:
             raise _endless(self._stratum)
-        context.history.update(history)
-        context.events.update({relation: stacked(own) for relation, own in found.items()})
-        self.forget()
+        context.relations.history.update(history)
+        context.relations.events.update(
+            {relation: stacked(parts) for relation, parts in tables.items()}
+        )
+        self.forget_matches()
 
     def _most_rounds(self) -> int:
-        """Each round extends intervals by an edge of something that is not being defined."""
-        atoms = {
-            history_key(step.atom): step.atom
-            for rule in _matches(self._stratum)
-            for step in steps_of(rule.part.step)
-            if isinstance(step, Occurrences) and not self._is_own(step)
-        }
-        edges = sum(2 * len(known_occurrences(atom, self._context)) for atom in atoms.values())
-        # A rule that gives an event another name extends nothing.
+        """A bound on rounds: each extends intervals by an edge of something defined before."""
+        edges = sum(2 * len(known_occurrences(atom, self._context)) for atom in self._plan.atoms)
+        # A rule that only gives an event another name extends nothing, so there are some more.
         return min(len(self._stratum.definitions) * (edges + 10), MOST_ROUNDS)
 
-    def _recursive(self, definitions: dict[Relation, Definition]) -> dict[Relation, Definition]:
-        """The rules that can still give something new once the others have been evaluated."""
-        return {
-            relation: Definition(
-                relation, own.kind, own.values,
-                tuple(r for r in own.rules if isinstance(r, Match) and self._rests(r.part.step)),
-            )
-            for relation, own in definitions.items()
-        }  # fmt: skip
 
-
-class Seen:
-    """The occurrences that there have been, by numbers for their arguments, start and end."""
+class SeenOccurrences:
+    """Knows which occurrences have been added, by their arguments, start and end."""
 
     def __init__(self) -> None:
         self._numberings: list[Numbering] = []
 
     def new_of(self, table: EventTable) -> EventTable:
-        """The rows that have not been there before, each once."""
+        """The rows that were in no table before, each once."""
         assert table.starts is not None
         columns = [table.starts, table.times, *table.arguments]
         if not self._numberings:
@@ -184,34 +149,24 @@ class Seen:
             for numbering, column in zip(self._numberings, columns, strict=False)
         ]
         which = codes[0]
-        for numbering, own in zip(self._numberings[len(columns) :], codes[1:], strict=True):
-            which = numbering.of((which << 31) | own)
+        for numbering, column_codes in zip(
+            self._numberings[len(columns) :], codes[1:], strict=True
+        ):
+            which = numbering.of((which << 31) | column_codes)
         return which
-
-
-def _slides(step: Step) -> bool:
-    """Is there a window over matches, in which each depends on those before?"""
-    return isinstance(step, Refine) and any(isinstance(own, Slide) for own in step.around)
 
 
 def _bits(column: Array) -> Integers:
     """A column as integers that differ where its values do."""
     if column.dtype.kind == "f":
-        # There are two zeros among floats; to add one makes them the same.
+        # 0.0 and -0.0 have different bits; to add 0.0 makes them the same.
         return np.ascontiguousarray(column + 0.0).view(np.int64)
     return np.ascontiguousarray(column, dtype=np.int64)
 
 
-def _relation(step: Occurrences) -> Relation:
-    atom = step.atom
-    if isinstance(atom, Event):
-        return atom.relation
-    return atom.pair.relation if isinstance(atom, Boundary) else atom.relation
-
-
-def _state(relation: Relation, context: Context) -> list[Array]:
-    """What a round has found, in one order."""
-    event, fluent = context.events.get(relation), context.fluents.get(relation)
+def _state(relation: Relation, relations: QueryRelations) -> list[Array]:
+    """The rows of a relation after a round, sorted."""
+    event, fluent = relations.events.get(relation), relations.fluents.get(relation)
     columns: list[Array] = []
     if event is not None:
         starts = event.times if event.starts is None else event.starts

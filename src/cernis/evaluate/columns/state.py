@@ -1,76 +1,77 @@
-"""What one query leaves to the next."""
+"""The state that one query carries over to the next."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cernis.check.checker import Checked
-from cernis.check.model import FluentKind, Relation
+from cernis.check.model import Relation
 from cernis.evaluate.columns.window_carry import cut_at
+from cernis.operators.context.fluent_points import Attempts
+from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.simple_fluents import Carried
-from cernis.operators.intervals.pieces import Piece, chosen, pieces, united
-from cernis.operators.query_context import Attempts, Context
+from cernis.operators.intervals.pieces import chosen, pieces, united
+from cernis.plan.builder import Plan
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable, by_time, stacked
-from cernis.tables.interval_tables import FluentTable
+from cernis.tables.interval_tables import FluentTable, Piece
 
 
-class State:
-    """What one query leaves to the next.
+class CarriedState:
+    """The state that one query carries over to the next.
 
-    `live` are the tables of the last query. Before the next, `advance` moves what lies wholly
-    before the new edge to the archive, keeps what reaches the edge, and forgets the rest, which
-    the next query derives again.
+    Its `live` tables are those of the last query. Before the next query, `advance` moves the
+    intervals that lie wholly before the new edge to the archive, and keeps those that reach the
+    edge. It forgets the others, since the next query derives them again. What a sweep has found is
+    not its concern.
     """
 
     def __init__(
-        self, checked: Checked, domains: Domains, tick: int, looked_back_at: frozenset[Relation]
+        self, plan: Plan, domains: Domains, tick: int, swept: frozenset[Relation] = frozenset()
     ) -> None:
-        self._checked = checked
+        self._plan = plan
+        self._swept = swept
         self._domains = domains
         self._tick = tick
         self._archive: dict[Relation, list[Piece]] = {}
-        self._lately: dict[Relation, list[Piece]] = {}
+        self._newly_archived: dict[Relation, list[Piece]] = {}
         self._live: dict[Relation, FluentTable] = {}
-        self._before: dict[Relation, list[Piece]] = {}
+        self._reaching_edge: dict[Relation, list[Piece]] = {}
         self._carried: dict[Relation, Carried] = {}
-        self._past: dict[Relation, list[EventTable]] = {}
-        self._happened: dict[Relation, EventTable] = {}
-        self._begun: dict[Relation, Attempts] = {}
-        self._memory = checked.definitions.settings.memory
-        self._wanted = looked_back_at
+        self._archived_events: dict[Relation, list[EventTable]] = {}
+        self._live_events: dict[Relation, EventTable] = {}
+        self._effect_origins: dict[Relation, Attempts] = {}
+        self._memory = plan.checked.definitions.settings.memory
         self._seen: dict[Relation, FluentTable] = {}
         self._remembered: dict[Relation, FluentTable] = {}
         self._context: Context | None = None
 
     def advance(self, edge: int, forgotten: int) -> None:
-        """Forget what the next query derives again: all after its edge.
+        """Forget all that lies after the edge of the next query, which derives it again.
 
-        `forgotten` is the edge of its window, which memories reach back from. It comes after the
-        edge of what is derived again where steps are longer than windows.
+        `forgotten` is the last point whose records that query does not see. The declared memory
+        reaches back from there. It is later than the edge where steps are longer than windows.
         """
         bound = edge + self._tick
-        self._before, self._carried, self._lately = {}, {}, {}
+        self._reaching_edge, self._carried, self._newly_archived = {}, {}, {}
         for relation, table in self._seen.items():
             self._remember(relation, table, edge, forgotten)
         for relation, table in self._live.items():
-            simple = self._checked.catalogue.fluents[relation].kind is FluentKind.SIMPLE
-            if simple:
+            if relation in self._plan.roles.simple:
                 over, self._carried[relation] = cut_at(
-                    relation, table, self._begun.get(relation), edge, self._tick,
+                    relation, table, self._effect_origins.get(relation), edge, self._tick,
                     self._domains,
                 )  # fmt: skip
-                self._put_by(relation, over)
+                self._add_to_archive(relation, over)
             else:
                 (piece,) = pieces(table)
                 cut = chosen(piece, piece[2] < bound)
                 cut = (cut[0], cut[1], cut[2], np.minimum(cut[3], bound))
-                self._put_by(relation, chosen(cut, cut[3] < bound))
-                self._before[relation] = [chosen(cut, cut[3] == bound)]
-        for happened, events in self._happened.items():
+                self._add_to_archive(relation, chosen(cut, cut[3] < bound))
+                self._reaching_edge[relation] = [chosen(cut, cut[3] == bound)]
+        for happened, events in self._live_events.items():
             past = np.flatnonzero(events.times <= edge)
-            self._past.setdefault(happened, []).append(events.take(past))
-        self._live, self._happened = {}, {}
+            self._archived_events.setdefault(happened, []).append(events.take(past))
+        self._live, self._live_events = {}, {}
 
     def _remember(self, relation: Relation, table: FluentTable, edge: int, forgotten: int) -> None:
         """Keep the intervals of a table up to an edge that did not end too long before it.
@@ -85,20 +86,20 @@ class State:
         if self._memory is not None:
             least = forgotten + self._tick - self._memory
             parts = [chosen(part, part[3] > least) for part in parts]
-        self._remembered[relation] = united(parts, relation, self._context)
+        self._remembered[relation] = united(parts, relation, self._context.encoding)
 
     def remembered(self) -> dict[Relation, FluentTable]:
-        """What ended before the edge, and rules look back at."""
+        """The intervals that ended before the edge and that rules look back at."""
         return self._remembered
 
-    def _put_by(self, relation: Relation, piece: Piece) -> None:
+    def _add_to_archive(self, relation: Relation, piece: Piece) -> None:
         if len(piece[2]):
             self._archive.setdefault(relation, []).append(piece)
-            self._lately.setdefault(relation, []).append(piece)
+            self._newly_archived.setdefault(relation, []).append(piece)
 
-    def before(self, relation: Relation) -> list[Piece]:
-        """What was derived up to the edge and reaches it."""
-        return self._before.get(relation, [])
+    def reaching_edge(self, relation: Relation) -> list[Piece]:
+        """The intervals of a fluent that were derived up to the edge and reach it."""
+        return self._reaching_edge.get(relation, [])
 
     def carried(self) -> dict[Relation, Carried]:
         """The simple fluents that hold right after the edge, from what was derived up to it."""
@@ -106,67 +107,68 @@ class State:
 
     def settle(self, context: Context) -> None:
         """Take over the result of a query."""
-        self._context = context
-        self._live = dict(context.fluents)
-        self._seen = {r: context.seen[r] for r in self._wanted if r in context.seen}
-        self._begun = dict(context.effect_origins)
-        for relation, past in context.past.items():
+        self._context, relations = context, context.relations
+        catalogue = context.encoding.catalogue
+        self._live = {r: table for r, table in relations.fluents.items() if r not in self._swept}
+        self._seen = {r: relations.seen[r] for r in self._plan.roles.looked_back_at
+                      if r in relations.seen}  # fmt: skip
+        self._effect_origins = dict(relations.effect_origins)
+        for relation, past in relations.past.items():
             for piece in past:
-                self._put_by(relation, piece)
-        for relation, table in context.events.items():
-            entry = self._checked.catalogue.events.get(relation)
-            if entry is not None and not entry.is_input:
-                self._happened[relation] = table
+                self._add_to_archive(relation, piece)
+        for relation, table in relations.events.items():
+            is_defined = relation in catalogue.events and relation not in self._plan.roles.inputs
+            if is_defined and relation not in self._swept:
+                self._live_events[relation] = table
 
     def resume(
-        self, live: dict[Relation, FluentTable], begun: dict[Relation, Attempts],
+        self, live: dict[Relation, FluentTable], effect_origins: dict[Relation, Attempts],
         remembered: dict[Relation, FluentTable], seen: dict[Relation, FluentTable],
         context: Context,
     ) -> None:  # fmt: skip
-        """Go on from what a query elsewhere has left."""
-        self._live, self._begun, self._context = live, begun, context
+        """Go on from the state that another evaluator has handed over."""
+        self._live, self._effect_origins, self._context = live, effect_origins, context
         self._remembered, self._seen = remembered, seen
 
     def looked_back_at(self) -> tuple[dict[Relation, FluentTable], dict[Relation, FluentTable]]:
-        """What is remembered from before the edge, and what the last query saw of the same."""
+        """The fluents that rules look back at: remembered intervals, and those seen last."""
         return self._remembered, self._seen
 
-    def left(self) -> tuple[dict[Relation, FluentTable], dict[Relation, Attempts]]:
-        """What the last query has left, to go on from elsewhere."""
-        return self._live, self._begun
+    def live_state(self) -> tuple[dict[Relation, FluentTable], dict[Relation, Attempts]]:
+        """The tables of the last query, and the initiations that delayed effects count from."""
+        return self._live, self._effect_origins
 
     def live(self, relation: Relation) -> list[Piece]:
-        """The intervals of a fluent as the last query has them, put by or not."""
-        return [*self._lately.get(relation, []), *pieces(self._live.get(relation))]
+        """The intervals of a fluent as of the last query, including those newly archived."""
+        return [*self._newly_archived.get(relation, []), *pieces(self._live.get(relation))]
 
     def forget_archive(self) -> None:
         """Forget the archive: what is in it has been reported."""
-        self._archive, self._past = {}, {}
+        self._archive, self._archived_events = {}, {}
 
     def fluents(self) -> dict[Relation, FluentTable]:
         """The answer over the run: all defined fluents but those that phrases are made of."""
-        hidden = self._checked.definitions.auxiliary
-        vertices = self._checked.dependencies.vertices
+        hidden = self._plan.checked.definitions.auxiliary
         assert self._context is not None
         answer: dict[Relation, FluentTable] = {}
-        for relation in dict.fromkeys(v.relation for v in vertices if v.value is not None):
-            if relation in hidden:
+        for relation in self._plan.roles.defined:
+            if relation in hidden or relation in self._swept:
                 continue
             live, past = self._live.get(relation), self._archive.get(relation, [])
             if live is not None and not past:
                 answer[relation] = live
             else:
-                answer[relation] = united([*past, *pieces(live)], relation, self._context)
+                answer[relation] = united([*past, *pieces(live)], relation, self._context.encoding)
         return answer
 
     def events(self) -> dict[Relation, EventTable]:
         """The happenings of all derived events over the run."""
         answer = {}
-        hidden = self._checked.definitions.auxiliary
-        for relation, table in self._happened.items():
+        hidden = self._plan.checked.definitions.auxiliary
+        for relation, table in self._live_events.items():
             if relation in hidden:
                 continue
-            whole = stacked([*self._past.get(relation, []), table])
+            whole = stacked([*self._archived_events.get(relation, []), table])
             answer[relation] = (
                 whole
                 if whole.starts is not None

@@ -1,4 +1,4 @@
-"""One query: brings all strata up to a query time, bottom-up."""
+"""Evaluates all strata of a plan at one query time, bottom-up."""
 
 from __future__ import annotations
 
@@ -6,49 +6,50 @@ import numpy as np
 
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import UnsupportedError
-from cernis.evaluate.columns.cycle_rounds import Cycle
-from cernis.evaluate.columns.pattern_rounds import has_patterns, settle
+from cernis.evaluate.columns.cycle_rounds import CycleRounds
+from cernis.evaluate.columns.pattern_rounds import settle_recursion
 from cernis.kernels.array_types import Array
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.query_relations import QueryRelations
 from cernis.operators.definitions.simple_fluents import Carried, SimpleFluent
 from cernis.operators.intervals.gap_edges import Clipped
 from cernis.operators.intervals.pieces import pieces, reaching, united
 from cernis.operators.intervals.static_fluents import evaluate_static
 from cernis.operators.patterns.derived_events import evaluate_event
-from cernis.operators.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, InitialPoints, Match, Stratum
 
 
 def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> int:
-    """Evaluate every stratum of a plan, from what the context has; gives the conflicts."""
+    """Evaluate every stratum of a plan from the tables of the context; gives the conflicts."""
     conflicts = 0
     for stage in plan.stages:
         for stratum in stage.strata:
-            with context.timed(stratum.relations):
+            with context.measuring.timed(stratum.relations):
                 conflicts += evaluate_stratum(stratum, context, carried)
-    context.seen = dict(context.fluents)
+    context.relations.seen = dict(context.relations.fluents)
     return conflicts
 
 
 def evaluate_stratum(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
     """Evaluate the definitions of a stratum; gives the conflicts."""
-    refuse(stratum)
-    if stratum.immediate and has_patterns(stratum):
-        return settle(stratum, evaluate_definition, context, carried)
+    refuse_unsupported(stratum)
+    if stratum.immediate and stratum.recursion is not None:
+        return settle_recursion(stratum, stratum.recursion, evaluate_definition, context, carried)
     if stratum.immediate:
-        return Cycle(stratum, evaluate_definition, context).settle(carried)
-    return _once(stratum, context, carried)
+        return CycleRounds(stratum, evaluate_definition, context).settle(carried)
+    return _evaluate_in_order(stratum, context, carried)
 
 
-def _once(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
+def _evaluate_in_order(stratum: Stratum, context: Context, carried: dict[Relation, Carried]) -> int:
     """Evaluate the definitions of a stratum in order; gives the conflicts."""
     return sum(
         evaluate_definition(definition, context, carried) for definition in stratum.definitions
     )
 
 
-def refuse(stratum: Stratum, uncertain: bool = False) -> None:
-    """Say what a run over certain records cannot evaluate."""
+def refuse_unsupported(stratum: Stratum, uncertain: bool = False) -> None:
+    """Raise an error if a stratum has what cannot be evaluated over such records."""
     for definition in stratum.definitions:
         for rule in definition.rules:
             if isinstance(rule, InitialPoints) and rule.probability is not None and not uncertain:
@@ -69,39 +70,38 @@ def evaluate_definition(
     """Evaluate one definition; gives the number of conflicts between its values."""
     relation = definition.relation
     if definition.kind == "event":
-        context.events[relation] = evaluate_event(relation, definition, context)
+        context.relations.events[relation] = evaluate_event(relation, definition, context)
     elif definition.kind == FluentKind.SIMPLE:
         fluent = SimpleFluent(relation, definition, context)
-        context.fluents[relation] = fluent.evaluate(carried.get(relation))
+        context.relations.fluents[relation] = fluent.evaluate(carried.get(relation))
         return fluent.conflicts
     else:
         table, unsure = evaluate_static(relation, definition, context)
         clipped = Clipped.of(definition, context)
-        # What reaches the window's edge, and what other components say of other values.
-        before = context.fluents.get(relation)
-        unsure = _both(_left_open(relation, context), unsure)
-        context.fluents[relation] = (
-            table if before is None
-            else reaching(
-                united([*pieces(before), *pieces(table)], relation, context), relation, context
-            )
-        )  # fmt: skip
+        # The context has the intervals that reach the window's edge, and those of other values.
+        before = context.relations.fluents.get(relation)
+        unsure = _joined(_left_open(relation, context.relations), unsure)
+        if before is not None:
+            whole = united([*pieces(before), *pieces(table)], relation, context.encoding)
+            table = reaching(whole, relation, context)
+        context.relations.fluents[relation] = table
         if unsure is not None:
-            context.leave_open(relation, unsure)
+            context.relations.leave_open(relation, unsure)
         if clipped is not None:
             clipped.mark(context)
     return 0
 
 
-def _left_open(relation: Relation, context: Context) -> list[Array] | None:
-    """The instances so far that may go on after the query."""
-    if relation not in context.unsure:
+def _left_open(relation: Relation, relations: QueryRelations) -> list[Array] | None:
+    """The instances of the table so far that may go on after the query."""
+    mask = relations.open_at_query.get(relation)
+    if mask is None:
         return None
-    table, mask = context.fluents[relation], context.unsure_groups[relation]
+    table = relations.fluents[relation]
     return [column[mask] for column in (*table.arguments, table.values)]
 
 
-def _both(first: list[Array] | None, second: list[Array] | None) -> list[Array] | None:
+def _joined(first: list[Array] | None, second: list[Array] | None) -> list[Array] | None:
     if first is None or second is None:
         return second if first is None else first
-    return [np.concatenate(own) for own in zip(first, second, strict=True)]
+    return [np.concatenate(columns) for columns in zip(first, second, strict=True)]

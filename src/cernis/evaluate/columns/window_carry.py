@@ -1,4 +1,4 @@
-"""What simple fluents carry over the edge of a window, or of a slice of time."""
+"""The state that simple fluents carry over the edge of a window, or of a stretch of time."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.kernels.array_types import Array, Integers
+from cernis.operators.context.fluent_points import Attempts, Points
 from cernis.operators.definitions.simple_fluents import Carried
-from cernis.operators.intervals.pieces import Piece, chosen, pieces
-from cernis.operators.query_context import Attempts, Points
+from cernis.operators.intervals.pieces import chosen, pieces
 from cernis.tables.domains import Domains
-from cernis.tables.interval_tables import Finder, FluentTable
+from cernis.tables.interval_tables import Finder, FluentTable, Piece
 
 UNKNOWN: Final = int(np.iinfo(np.int64).min)
-"""The end of an attempt of which it was not kept; it counts as long as its value holds."""
+"""The end of an attempt whose end was not saved; it counts for as long as its value holds."""
 
 
 def cut_at(
-    relation: Relation, table: FluentTable, begun: Attempts | None, edge: int, tick: int,
+    relation: Relation, table: FluentTable, effect_origins: Attempts | None, edge: int, tick: int,
     domains: Domains,
 ) -> tuple[Piece, Carried]:  # fmt: skip
     """The intervals of a simple fluent that are over at an edge, and what is carried over it.
 
-    That is what holds right after it, and what has effects still to come. What only begins later
-    is neither: it is derived again from what happens after the edge.
+    Carried over are the values that hold right after the edge, and the initiations whose effects
+    are still to come. Intervals that start later are neither: they are derived again from what
+    happens after the edge.
     """
     bound = edge + tick
     (piece,) = pieces(table)
@@ -34,27 +35,31 @@ def cut_at(
     values = held[1]
     if table.value_domain is None:
         values = domains.value_domain(relation).encode_numbers(values)
-    carried = carried_at(begun, held[0], values, held[2], edge, tick)
+    carried = carried_at(effect_origins, held[0], values, held[2], edge, tick)
     return chosen(piece, ends <= bound), carried
 
 
 def carried_at(
-    begun: Attempts | None, arguments: list[Array], values: Integers, starts: Integers, edge: int,
-    tick: int,
+    effect_origins: Attempts | None, arguments: list[Array], values: Integers, starts: Integers,
+    edge: int, tick: int,
 ) -> Carried:  # fmt: skip
-    """What holds at an edge, with the initiations that are under way there."""
-    if begun is None:
+    """The values that hold at an edge, with the initiations that are under way there."""
+    if effect_origins is None:
         return Carried(arguments, values, starts)
-    is_unknown = begun.ends == UNKNOWN
-    early = np.flatnonzero((begun.times <= edge) & (is_unknown | (begun.ends > edge)))
+    is_unknown = effect_origins.ends == UNKNOWN
+    early = np.flatnonzero(
+        (effect_origins.times <= edge) & (is_unknown | (effect_origins.ends > edge))
+    )
     finder = Finder([(c, None) for c in (*arguments, values)], len(values))
-    columns = [column[early] for column in (*begun.arguments, begun.values)]
-    found = finder.one(columns, len(early))
+    columns = [column[early] for column in (*effect_origins.arguments, effect_origins.values)]
+    places = finder.one(columns, len(early))
     last = np.full(len(values), UNKNOWN)
-    np.maximum.at(last, found[found >= 0], begun.times[early][found >= 0])
-    rest = early[(found < 0) & ~is_unknown[early]]
+    np.maximum.at(last, places[places >= 0], effect_origins.times[early][places >= 0])
+    rest = early[(places < 0) & ~is_unknown[early]]
     waiting = Points(
-        [column[rest] for column in begun.arguments], begun.values[rest], begun.times[rest]
+        [column[rest] for column in effect_origins.arguments],
+        effect_origins.values[rest],
+        effect_origins.times[rest],
     )
     since = np.where(last == UNKNOWN, starts - tick, last)
     return Carried(arguments, values, starts, since, waiting)

@@ -1,7 +1,7 @@
-"""Formulas as circuits: one shape after the other compiled to a decision diagram, once.
+"""Compiles formulas to circuits: each shape once, as a decision diagram.
 
-A decision diagram tests one fact at a time, so the probability of its formula is one sum of two
-products a node, whatever facts its initiations and breaks share.
+A decision diagram tests one fact at a time. So the probability of its formula is computed with one
+sum of two products for each node, whichever facts its initiations and breaks share.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Arrays: TypeAlias = tuple[Integers, Integers, Integers, Integers, Integers, Inte
 Formula: TypeAlias = tuple["BDDFunction", "BDDFunction"]
 
 MOST_TESTS: Final = 50_000
-"""A circuit may have so many tests."""
+"""A circuit may have this many tests."""
 
 _ROOM: Final = 1 << 18
-"""Nodes of diagrams under construction."""
+"""The number of nodes for diagrams under construction."""
 
 
 class TooLarge(Exception):
@@ -44,10 +44,10 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Circuit:
-    """Tests in an order in which each comes after those it uses, and what they are for.
+    """Tests, each after those that it uses, and which of them give the result.
 
-    Values 0 and 1 are false and true, value k is test k-2. `held` is the value that says whether a
-    pair holds next if it does now, `fresh` if it does not.
+    Values 0 and 1 are false and true, and value k is test k-2. `held` is the value for whether a
+    pair holds at the next point if it holds now, and `fresh` if it does not.
     """
 
     variables: tuple[int, ...]
@@ -59,7 +59,7 @@ class Circuit:
 
 @dataclass(slots=True)
 class Circuits:
-    """The circuits of all shapes met so far, in the order in which they were met."""
+    """The circuits of all shapes so far, in the order in which they were compiled."""
 
     ties: str
     most: int = MOST_TESTS
@@ -69,9 +69,9 @@ class Circuits:
     _manager: BDDManager | None = field(default=None, repr=False)
 
     def number(self, tokens: Integers, facts: int) -> int:
-        """The number of a shape, whose circuit is compiled when it is first asked for.
+        """The number of a shape, whose circuit is compiled if it is new.
 
-        A circuit that grows too large is a TooLarge.
+        Raises `TooLarge` if the circuit grows too large.
         """
         name = tokens.tobytes()
         known = self._numbers.get(name)
@@ -83,19 +83,19 @@ class Circuits:
         return known
 
     def _compiled(self, tokens: list[int], facts: int) -> Circuit:
-        self._manager = _managing(facts, self._manager)
+        self._manager = _manager_of(facts, self._manager)
         try:
             return compiled(tokens, self._manager, self.ties, self.most)
         except TooLarge:
-            # What is left of other shapes may have taken the room.
-            self._manager = _managing(facts, None)
+            # Nodes of earlier shapes may have taken the room, so it is tried again without them.
+            self._manager = _manager_of(facts, None)
             return compiled(tokens, self._manager, self.ties, self.most)
 
     def __len__(self) -> int:
         return len(self._circuits)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What is compiled can be kept; diagrams under construction belong to a process."""
+        """Compiled circuits can be pickled; diagrams under construction belong to a process."""
         return Circuits, (self.ties, self.most, self._numbers, self._circuits)
 
     @property
@@ -105,7 +105,7 @@ class Circuits:
 
     @property
     def arrays(self) -> Arrays:
-        """All circuits as the kernel wants them: tests, variables, lows, highs, held, fresh."""
+        """All circuits as arrays for the kernel: tests, variables, lows, highs, held, fresh."""
         if self._arrays is None:
             sizes = [len(circuit.variables) for circuit in self._circuits]
             columns = [
@@ -114,13 +114,13 @@ class Circuits:
             ]
             ends = [[getattr(c, name) for c in self._circuits] for name in ("held", "fresh")]
             every = ([0, *np.cumsum(sizes)], *columns, *ends)
-            self._arrays = tuple(np.array(own, np.int64) for own in every)  # type: ignore[assignment]
+            self._arrays = tuple(np.array(column, np.int64) for column in every)  # type: ignore[assignment]
         assert self._arrays is not None
         return self._arrays
 
 
 def compiled(tokens: list[int], manager: BDDManager, ties: str, most: int) -> Circuit:
-    """The circuit of a shape; a TooLarge if it has more tests than it may have.
+    """The circuit of a shape; raises `TooLarge` if it has more tests than it may have.
 
     With ties on `initiation`, a pair holds next if it is initiated, or holds and is not broken;
     with ties on `break`, if it holds or is initiated, and is not broken.
@@ -134,8 +134,8 @@ def compiled(tokens: list[int], manager: BDDManager, ties: str, most: int) -> Ci
     return _flattened(held, fresh, most)
 
 
-def _managing(facts: int, manager: BDDManager | None) -> BDDManager:
-    """The manager of diagrams over so many facts or more."""
+def _manager_of(facts: int, manager: BDDManager | None) -> BDDManager:
+    """A manager of diagrams over at least so many facts."""
     if manager is None:
         try:
             from oxidd.bdd import BDDManager
@@ -156,22 +156,22 @@ def _next(initiated: BDDFunction, broken: BDDFunction, holds: bool, ties: str) -
 
 
 def _parsed(tokens: list[int], manager: BDDManager, holds: bool) -> Formula:
-    """When is the pair initiated, and when broken? `holds` says if it holds itself."""
+    """The formulas for the pair's initiation and break; `holds` says whether it holds now."""
     none, every = manager.false(), manager.true()
-    found: dict[int, list[BDDFunction]] = {INITIATES: [], BREAKS: []}
+    rows_by_kind: dict[int, list[BDDFunction]] = {INITIATES: [], BREAKS: []}
     kind, row = INITIATES, none
-    own = {OWN: holds, NOT_OWN: not holds}
-    # For each composite that is open: the row outside, its alternatives so far, is it negated?
+    value_of_itself = {OWN: holds, NOT_OWN: not holds}
+    # For each open composite: the row outside, its alternatives so far, and whether it is negated.
     stack: list[tuple[BDDFunction, list[BDDFunction], bool]] = []
     for token in tokens:
         if token >= FACTS:
             variable = (token - FACTS) >> 1
             row = row & (manager.not_var(variable) if token & 1 else manager.var(variable))
-        elif token in found:
-            found[kind].append(row)
+        elif token in rows_by_kind:
+            rows_by_kind[kind].append(row)
             kind, row = token, every
-        elif token in own:
-            row = row if own[token] else none
+        elif token in value_of_itself:
+            row = row if value_of_itself[token] else none
         elif token == NEXT:
             stack[-1][1].append(row)
             row = every
@@ -182,12 +182,12 @@ def _parsed(tokens: list[int], manager: BDDManager, holds: bool) -> Formula:
         else:
             stack.append((row, [], token == OPEN_NOT))
             row = every
-    found[kind].append(row)
-    return _any(found[INITIATES], none), _any(found[BREAKS], none)
+    rows_by_kind[kind].append(row)
+    return _any(rows_by_kind[INITIATES], none), _any(rows_by_kind[BREAKS], none)
 
 
 def _any(rows: list[BDDFunction], none: BDDFunction) -> BDDFunction:
-    """The disjunction of rows, two by two: one by one, each would go through all before it."""
+    """The disjunction of rows, joined in pairs; one by one, each step would visit all before."""
     while len(rows) > 1:
         pairs = zip(rows[::2], [*rows[1::2], none], strict=False)
         rows = [one | other for one, other in pairs]
@@ -214,7 +214,7 @@ def _flattened(held: BDDFunction, fresh: BDDFunction, most: int) -> Circuit:
 def _bottom_up(
     roots: tuple[BDDFunction, ...], numbers: dict[BDDFunction, int]
 ) -> Iterator[tuple[BDDFunction, BDDFunction, BDDFunction]]:
-    """Each node with its two successors, after these; those without are numbered here."""
+    """Each node with its two successors, after both; nodes without are numbered here."""
     waiting = list(roots)
     while waiting:
         node = waiting[-1]
@@ -234,10 +234,10 @@ def _bottom_up(
             waiting.pop()
 
 
-def too_large(what: str, facts: int, most: int = MOST_TESTS) -> UnsupportedError:
+def too_large(name: str, facts: int, most: int = MOST_TESTS) -> UnsupportedError:
     """The error that names the rules whose circuit grows too large."""
     return UnsupportedError(
-        f"{what}: at one point its rules rest on {facts} uncertain records or fluents, and the "
+        f"{name}: at one point its rules rest on {facts} uncertain records or fluents, and the "
         f"circuit for their probability has more than {most:,} tests; let the rules join fewer "
         "records, or make some of them certain"
     )

@@ -1,13 +1,14 @@
-"""The courses of a fluent's pairs as they go on: what is settled, remembered, and found.
+"""The courses of a fluent's pairs from query to query, and the intervals that follow from them.
 
 A query computes the course of each pair from the edge of its window to one tick after the query.
 Points before that are *settled*: they have gone into the memory of possible starts, and the maximal
-intervals that end there are kept. Those that end after are found from the memory at each query,
-and forgotten at the next.
+intervals that end there are kept. Intervals that end later are computed from the memory at each
+query, and forgotten at the next.
 
-A pair whose course stays at 0 takes no part until it rises again: points at which it was 0 are
-made up for then. That changes nothing, as long as no interval reaches so far into them, and none is
-to become final; a pair of which that may be is *restless*, and takes part.
+A pair whose course stays at 0 takes no part until it rises again, and then the points at which it
+was 0 are caught up on. That changes nothing as long as no interval reaches into these points, and
+none would become final at them. A pair for which one of these is possible is *restless*, and takes
+part.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from cernis.evaluate.probabilities.courses import (
 )
 from cernis.evaluate.probabilities.credible_intervals import (
     Intervals,
-    Memory,
+    SupportSets,
     longest,
     lowered,
     most_credible,
@@ -42,26 +43,26 @@ from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.operators.distinct import distinct
 
 Seeds: TypeAlias = Callable[[Pairs], Integers]
-"""Gives the seeds of pairs, each by its name alone."""
+"""Gives the seeds of pairs, which depend on the name of each pair alone."""
 
 _NONE: Final = np.empty(0, np.int64)
 
 
 @dataclass(slots=True)
 class Tracks:
-    """What is known of the pairs of one fluent, all in one structure.
+    """The memory and the intervals of all pairs of one fluent, in arrays.
 
-    Points are counted from 1, which is at the time `first`; the next is a tick later. Pairs have
-    the numbers in which they came up.
+    Points are counted from 1, which is at the time `first`; the next is a tick later. Pairs are
+    numbered in the order in which they came.
     """
 
     first: int
     tick: int
-    how: Recognition
+    recognition: Recognition
     seeds: Seeds | None = None
     pairs: Pairs | None = None
-    memory: Memory = field(default_factory=lambda: Memory.empty(0))
-    found: Intervals = field(default_factory=lambda: _intervals(0, 0.0))
+    memory: SupportSets = field(default_factory=lambda: SupportSets.empty(0))
+    ended_intervals: Intervals = field(default_factory=lambda: _intervals(0, 0.0))
     """The maximal intervals that end at settled points and may still change."""
     settled: int = 0
     """How many points are settled."""
@@ -77,17 +78,19 @@ class Tracks:
         """How many points there are up to a time."""
         return max((time - self.first) // self.tick + 1, 0)
 
-    def put(self, courses: Courses) -> None:
-        """Take the courses of a query, which replace what is not settled."""
+    def take_courses(self, courses: Courses) -> None:
+        """Take the courses of a query, which replace those that are not settled."""
         if self.pairs is None:
             self.pairs = _without_rows(courses.pairs)
         self.numbers, new = _numbered(self.pairs, courses.pairs)
         self.courses = courses
         if len(new.values):
             seeds = np.zeros(len(new), np.int64) if self.seeds is None else self.seeds(new)
-            self.memory = self.memory.with_more(Memory.empty(len(new), seeds))
+            self.memory = self.memory.with_more(SupportSets.empty(len(new), seeds))
             self.pairs = _stacked(self.pairs, new)
-            self.found = _intervals(len(self), self.how.threshold, self.found)
+            self.ended_intervals = _intervals(
+                len(self), self.recognition.threshold, self.ended_intervals
+            )
 
     def settle(self, before: int) -> Credible:
         """Settle all points before a time; gives the intervals that can no longer change.
@@ -97,31 +100,31 @@ class Tracks:
         count = max(self.points(before - 1), self.settled)
         if self.courses is not None:
             series = self._series(count)
-            self._go_on(series)
+            self._remember(series)
         self.settled = count
-        return self._let_go()
+        return self._take_final()
 
     def answer(self, last: int) -> Credible:
-        """The most credible intervals of all courses up to a time, but for those let go."""
+        """The most credible intervals of all courses up to a time, without those that are final."""
         count = self.points(last)
         series = self._series(count)
         late = _owners(series)
         late = late[self.memory.seen[late] < self.settled]
         if len(late):
-            self._go_on(_zeros(late, self.memory.seen[late], self.settled))
+            self._remember(_zeros(late, self.memory.seen[late], self.settled))
             series = self._series(count)
-        every = [self._found_of(part)[0] for part in chunks(series)]
-        found = _joined(self.found, every, len(self))
-        return self._shown(self._most_credible(longest(found)))
+        every = [self._recognised(part)[0] for part in chunks(series)]
+        intervals = _joined(self.ended_intervals, every, len(self))
+        return self._in_time(self._most_credible(longest(intervals)))
 
-    def _most_credible(self, found: Intervals) -> Intervals:
-        """The most credible intervals; in bounded memory, those that touch are one."""
-        return most_credible(found if self.how.limit is None else united(found))
+    def _most_credible(self, intervals: Intervals) -> Intervals:
+        """The most credible intervals; in bounded memory, those that touch are joined first."""
+        return most_credible(intervals if self.recognition.limit is None else united(intervals))
 
-    def _found_of(self, part: Series) -> tuple[Intervals, Memory]:
+    def _recognised(self, part: Series) -> tuple[Intervals, SupportSets]:
         """The intervals that end at further points of some pairs, and the memory after these.
 
-        The intervals are by the numbers of all pairs, the memory is that of the series.
+        The intervals have the numbers of all pairs; the memory is that of the series only.
         """
         lengths = np.append(0, np.cumsum(part.lengths))
         offsets = lengths[part.offsets].astype(np.int64)
@@ -130,21 +133,24 @@ class Tracks:
                 f"a course of {int(offsets[-1]):,} points is too long to be looked at point by "
                 "point; choose a longer tick"
             )
-        own = part.owner[part.offsets[:-1]]
-        found, memory = recognise(
-            np.repeat(part.chances, part.lengths), offsets, self.how.threshold,
-            memory=self.memory.take(own), limit=self.how.limit, durations=self.how.durations,
-            batch=None if self.how.limit is None else 1,
+        pairs = part.owner[part.offsets[:-1]]
+        intervals, memory = recognise(
+            np.repeat(part.chances, part.lengths), offsets, self.recognition.threshold,
+            memory=self.memory.take(pairs), limit=self.recognition.limit,
+            durations=self.recognition.durations,
+            batch=None if self.recognition.limit is None else 1,
         )  # fmt: skip
         counts = np.zeros(len(self), np.int64)
-        counts[own] = np.diff(found.offsets)
+        counts[pairs] = np.diff(intervals.offsets)
         offsets = np.append(0, np.cumsum(counts)).astype(np.int64)
-        return Intervals(offsets, found.starts, found.ends, found.sums, found.threshold), memory
+        return Intervals(
+            offsets, intervals.starts, intervals.ends, intervals.sums, intervals.threshold
+        ), memory
 
     # -- points -----------------------------------------------------------------------------
 
     def _series(self, count: int) -> Series:
-        """The points of pairs that take part, from the first each has not seen to the last."""
+        """The points of pairs that take part, from the first that each has not seen to the last."""
         assert self.courses is not None
         courses, seen = self.courses, np.minimum(self.memory.seen, count)
         owner = np.repeat(self.numbers, np.diff(courses.offsets))
@@ -164,53 +170,56 @@ class Tracks:
         return _series(owner, begin, ends - begin, chances[filled])
 
     def _restless(self) -> Booleans:
-        """The pairs of which something may change at further points at which they are 0."""
-        memory, threshold = self.memory, lowered(self.how.threshold)
+        """The pairs whose intervals may change at further points at which they are 0."""
+        memory, threshold = self.memory, lowered(self.recognition.threshold)
         if threshold <= 0:
             return np.ones(len(self), np.bool_)
-        found = np.zeros(len(self), np.bool_)
+        is_restless = np.zeros(len(self), np.bool_)
         some = np.flatnonzero(np.diff(memory.offsets))
         # Scores descend: the last start has the lowest.
         lowest = memory.scores[memory.offsets[some + 1] - 1]
-        found[some] = lowest <= memory.score[some] - threshold
-        if self.how.limit is not None:
-            # Old starts are forgotten in time, and nothing touches what was found any more: it
+        is_restless[some] = lowest <= memory.score[some] - threshold
+        if self.recognition.limit is not None:
+            # Old starts are forgotten in time; then nothing touches an interval any more, and it
             # becomes final.
-            found[self.found.entities] = True
-        return found
+            is_restless[self.ended_intervals.entities] = True
+        return is_restless
 
-    def _go_on(self, series: Series) -> None:
-        """Let the memory see points for good."""
+    def _remember(self, series: Series) -> None:
+        """Let the memory see points, which are settled from now on."""
         parts = []
         for part in chunks(series):
-            found, memory = self._found_of(part)
-            parts.append(found)
+            intervals, memory = self._recognised(part)
+            parts.append(intervals)
             self.memory = self.memory.with_new(part.owner[part.offsets[:-1]], memory)
-        self.found = longest(_joined(self.found, parts, len(self)))
+        self.ended_intervals = longest(_joined(self.ended_intervals, parts, len(self)))
 
-    def _let_go(self) -> Credible:
+    def _take_final(self) -> Credible:
         """Take out the intervals that can no longer change."""
-        found, memory = self.found, self.memory
-        if not len(found):
-            return self._shown(found)
+        intervals, memory = self.ended_intervals, self.memory
+        if not len(intervals):
+            return self._in_time(intervals)
         oldest = memory.seen + 1
         some = np.flatnonzero(np.diff(memory.offsets))
         oldest[some] = memory.points[memory.offsets[some]]
-        owner = found.entities
-        # In bounded memory, what begins right after an interval belongs to it.
-        reach = found.ends if self.how.limit is None else found.ends + 1
-        new = np.append(True, (owner[1:] != owner[:-1]) | (found.starts[1:] > reach[:-1]))
+        owner = intervals.entities
+        # In bounded memory, an interval that starts right after another belongs to it.
+        reach = intervals.ends if self.recognition.limit is None else intervals.ends + 1
+        new = np.append(True, (owner[1:] != owner[:-1]) | (intervals.starts[1:] > reach[:-1]))
         group = np.cumsum(new) - 1
         last = np.append(np.flatnonzero(new)[1:], len(owner)) - 1
         over = (reach[last] < oldest[owner[last]])[group]
-        self.found = selected(found, ~over)
-        return self._shown(self._most_credible(selected(found, over)))
+        self.ended_intervals = selected(intervals, ~over)
+        return self._in_time(self._most_credible(selected(intervals, over)))
 
-    def _shown(self, found: Intervals) -> Credible:
-        """Intervals of pairs by their numbers, in time."""
+    def _in_time(self, intervals: Intervals) -> Credible:
+        """Intervals of pairs with time-points in place of the numbers of points."""
         before = self.first - self.tick
-        starts, ends = before + self.tick * found.starts, self.first + self.tick * found.ends
-        return Credible(found.entities, starts, ends, found.means)
+        starts, ends = (
+            before + self.tick * intervals.starts,
+            self.first + self.tick * intervals.ends,
+        )
+        return Credible(intervals.entities, starts, ends, intervals.means)
 
 
 def _series(owner: Integers, begin: Integers, lengths: Integers, chances: Floats) -> Series:
@@ -228,7 +237,7 @@ def _owners(series: Series) -> Integers:
 
 
 def _intervals(entities: int, threshold: float, known: Intervals | None = None) -> Intervals:
-    """Those that are known, of so many entities."""
+    """The known intervals, for so many entities."""
     if known is None or not len(known):
         return Intervals(np.zeros(entities + 1, np.int64), _NONE, _NONE, _NONE, threshold)
     more = np.full(entities + 1 - len(known.offsets), known.offsets[-1])
@@ -237,20 +246,22 @@ def _intervals(entities: int, threshold: float, known: Intervals | None = None) 
 
 
 def _joined(first: Intervals, parts: list[Intervals], entities: int) -> Intervals:
-    """Intervals of several calls, by entity, those of the first call first."""
+    """The intervals of several calls, sorted by entity, and for each in the order of calls."""
     every = [first, *parts]
     owner = np.concatenate([part.entities for part in every])
     order = np.argsort(owner, kind="stable")
     starts, ends, sums = (
-        np.concatenate(own)[order]
-        for own in zip(*((part.starts, part.ends, part.sums) for part in every), strict=True)
+        np.concatenate(column_parts)[order]
+        for column_parts in zip(
+            *((part.starts, part.ends, part.sums) for part in every), strict=True
+        )
     )
     offsets = np.searchsorted(owner[order], np.arange(entities + 1)).astype(np.int64)
     return Intervals(offsets, starts, ends, sums, first.threshold)
 
 
 def joined_courses(parts: Sequence[Courses]) -> Courses:
-    """Courses of one fluent that follow one another in time, one part at the least."""
+    """The joined course of one fluent, from parts that follow one another in time."""
     pairs = _without_rows(parts[0].pairs)
     owners = []
     for part in parts:
@@ -261,8 +272,8 @@ def joined_courses(parts: Sequence[Courses]) -> Courses:
     order = np.argsort(owner, kind="stable")
     owner = owner[order]
     times, chances = (
-        np.concatenate(own)[order]
-        for own in zip(*((part.times, part.chances) for part in parts), strict=True)
+        np.concatenate(column_parts)[order]
+        for column_parts in zip(*((part.times, part.chances) for part in parts), strict=True)
     )
     before = np.append(0.0, chances[:-1])[: len(chances)]
     before[np.append(True, owner[1:] != owner[:-1])[: len(owner)]] = 0.0
@@ -281,22 +292,22 @@ def _without_rows(pairs: Pairs) -> Pairs:
 
 def _stacked(one: Pairs, other: Pairs) -> Pairs:
     columns = zip([*one.arguments, one.values], [*other.arguments, other.values], strict=True)
-    *arguments, values = (np.concatenate(own) for own in columns)
+    *arguments, values = (np.concatenate(column_parts) for column_parts in columns)
     initial = np.concatenate([one.initial, other.initial])
     return Pairs(arguments, values, one.domains, one.value_domain, initial)
 
 
 def _numbered(known: Pairs, pairs: Pairs) -> tuple[Integers, Pairs]:
-    """The number of each pair, those that are new after the known; and the new ones."""
+    """The number of each pair, where new pairs come after the known ones; and the new pairs."""
     both = _stacked(known, pairs)
     _, which = distinct([*both.arguments, both.values], [*both.domains, both.value_domain])
     numbers = np.full(int(which.max(initial=-1)) + 1, -1, np.int64)
     numbers[which[: len(known)]] = np.arange(len(known))
-    own = which[len(known) :]
-    new = np.flatnonzero(numbers[own] < 0)
-    numbers[own[new]] = len(known) + np.arange(len(new))
+    which_pairs = which[len(known) :]
+    new = np.flatnonzero(numbers[which_pairs] < 0)
+    numbers[which_pairs[new]] = len(known) + np.arange(len(new))
     arguments = [column[new] for column in pairs.arguments]
     more = Pairs(
         arguments, pairs.values[new], pairs.domains, pairs.value_domain, pairs.initial[new]
     )
-    return numbers[own], more
+    return numbers[which_pairs], more

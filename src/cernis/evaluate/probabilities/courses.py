@@ -1,4 +1,4 @@
-"""The probability of pairs over time, as steps; and from these the intervals of high mean."""
+"""Courses: the probability of pairs over time, as steps; and the credible intervals of courses."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import numpy as np
 from cernis.errors import DataError
 from cernis.evaluate.probabilities.credible_intervals import (
     Intervals,
-    Memory,
+    SupportSets,
     most_credible,
     recognise,
     united,
 )
 from cernis.evaluate.probabilities.durations import Durations
-from cernis.evaluate.probabilities.proof_groups import Groups
+from cernis.evaluate.probabilities.proof_groups import ProofGroups
 from cernis.evaluate.probabilities.uncertain_facts import Facts
 from cernis.kernels.array_types import Array, Booleans, Floats, Integers
 from cernis.tables.domains import Domain
-from cernis.tables.interval_tables import INFINITY, FluentTable
+from cernis.tables.interval_tables import INFINITY, FluentTable, expanded
 
 _POINTS: Final = 1 << 23
-"""So many points are looked at together."""
+"""About this many points are processed together."""
 MOST_POINTS: Final = 1 << 28
-"""No more points than this are written out at once."""
+"""No more points than this are processed together, even if they are of one series."""
 _TOLERANCE: Final = 1e-9
 
 
 @dataclass(slots=True)
 class Pairs:
-    """Pairs of a fluent: arguments and value of each, and what it begins with."""
+    """Pairs of a fluent: the arguments, value and initial probability of each."""
 
     arguments: list[Array]
     values: Array
@@ -43,21 +43,24 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.values)
 
-    def likely(self, chances: Floats) -> Pairs:
-        """Those that hold with some probability, which they begin with."""
-        some = np.flatnonzero(chances > 0)
+    def take(self, rows: Integers, initial: Floats | None = None) -> Pairs:
+        """Some of the pairs, with other initial probabilities if these are given for all pairs."""
         return Pairs(
-            [column[some] for column in self.arguments], self.values[some], self.domains,
-            self.value_domain, chances[some],
+            [column[rows] for column in self.arguments], self.values[rows], self.domains,
+            self.value_domain, (self.initial if initial is None else initial)[rows],
         )  # fmt: skip
+
+    def likely(self, chances: Floats) -> Pairs:
+        """The pairs whose probability is above 0, which becomes their initial one."""
+        return self.take(np.flatnonzero(chances > 0), chances)
 
 
 @dataclass(slots=True)
 class Courses:
     """The probability of each pair over time: `chances[k]` from `times[k]` to the next step.
 
-    The steps of pair p are `offsets[p]:offsets[p+1]`, in the order of time, each another
-    probability than before. Before the first it is 0.
+    The steps of pair p are `offsets[p]:offsets[p+1]`, in the order of time, and each changes the
+    probability. Before the first step it is 0.
     """
 
     pairs: Pairs
@@ -65,24 +68,31 @@ class Courses:
     times: Integers
     chances: Floats
 
-    def at(self, time: int) -> Floats:
+    def take(self, rows: Integers) -> Courses:
+        """The courses of some of the pairs."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.append(0, np.cumsum(lengths)).astype(np.int64)
+        steps = expanded(self.offsets[rows], lengths)
+        return Courses(self.pairs.take(rows), offsets, self.times[steps], self.chances[steps])
+
+    def probabilities_at(self, time: int) -> Floats:
         """The probability of each pair at a time."""
-        behind = np.append(0, np.cumsum(self.times <= time))[self.offsets]
-        last = self.offsets[:-1] + np.diff(behind) - 1
-        known = np.flatnonzero(np.diff(behind))
-        found = np.zeros(len(self.pairs))
-        found[known] = self.chances[last[known]]
-        return found
+        steps_up_to = np.append(0, np.cumsum(self.times <= time))[self.offsets]
+        last = self.offsets[:-1] + np.diff(steps_up_to) - 1
+        has_step = np.flatnonzero(np.diff(steps_up_to))
+        probabilities = np.zeros(len(self.pairs))
+        probabilities[has_step] = self.chances[last[has_step]]
+        return probabilities
 
     def up_to(self, last: int) -> Courses:
-        """The steps up to a time, and at it."""
+        """The steps up to a time, including those at it."""
         kept = self.times <= last
         offsets = np.append(0, np.cumsum(kept))[self.offsets].astype(np.int64)
         return Courses(self.pairs, offsets, self.times[kept], self.chances[kept])
 
     def since(self, first: int) -> Courses:
-        """The steps from a time on; what a pair has at it is a step."""
-        chances = self.at(first)
+        """The steps from a time on; the probability of a pair at that time is a step."""
+        chances = self.probabilities_at(first)
         some = np.flatnonzero(chances > 0)
         owner = np.repeat(np.arange(len(self.pairs)), np.diff(self.offsets))
         later = self.times > first
@@ -95,9 +105,9 @@ class Courses:
         )
 
     def stretches(self, bound: int) -> tuple[Integers, Integers, Integers, Floats]:
-        """Where pairs have which probability above 0 before a time: pair, start, end, probability.
+        """The stretches of equal probability above 0 before a time: pair, start, end, probability.
 
-        The last end of each is the bound, at the latest.
+        No stretch ends after the bound.
         """
         owner = np.repeat(np.arange(len(self.pairs)), np.diff(self.offsets))
         ends = np.append(self.times[1:], bound)[: len(owner)]
@@ -109,7 +119,7 @@ class Courses:
     def segments(self) -> tuple[FluentTable, Floats]:
         """The intervals in which a pair may hold, each with its probability."""
         ends = np.append(self.times[1:], INFINITY)
-        # A pair without steps has no last one.
+        # Only pairs that have steps have a last one.
         last = self.offsets[1:][np.diff(self.offsets) > 0] - 1
         ends[last] = INFINITY
         ends = ends[: len(self.times)]
@@ -123,10 +133,10 @@ class Courses:
         return table, self.chances[some]
 
 
-def courses_of(groups: Groups, after: Floats, pairs: Pairs, since: int, tick: int) -> Courses:
-    """The steps that groups, in the order of pairs and time, make in the course of pairs.
+def courses_of(groups: ProofGroups, after: Floats, pairs: Pairs, since: int, tick: int) -> Courses:
+    """The courses of pairs from the probabilities after groups, which are sorted by pair and time.
 
-    What pairs begin with they have from `since` on.
+    Pairs have their initial probabilities from `since` on.
     """
     first = np.ones(len(after), np.bool_)
     first[1:] = groups.pairs[1:] != groups.pairs[:-1]
@@ -148,7 +158,7 @@ def courses_of(groups: Groups, after: Floats, pairs: Pairs, since: int, tick: in
 def course_of_segments(
     pairs: Pairs, group: Integers, starts: Integers, ends: Integers, chances: Floats
 ) -> Courses:
-    """Disjoint segments of pairs, sorted, as steps: up at each start, down at each end."""
+    """The courses of pairs from disjoint, sorted segments: a step up at a start, down at an end."""
     follows = np.append((group[1:] == group[:-1]) & (ends[:-1] == starts[1:]), False)
     down = np.flatnonzero(~follows[: len(group)] & (ends != INFINITY))
     owner = np.concatenate([group, group[down]])
@@ -163,7 +173,7 @@ def course_of_segments(
 
 
 def certain_course(table: FluentTable) -> Courses:
-    """The course of a fluent that is certain: 1 while it holds."""
+    """The course of a certain fluent: its probability is 1 while it holds."""
     pairs = Pairs(
         table.arguments, table.values, table.domains, table.value_domain, np.zeros(len(table))
     )
@@ -173,9 +183,9 @@ def certain_course(table: FluentTable) -> Courses:
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """How intervals are recognised: threshold, limit of the memory, durations, seed of chance.
+    """How intervals are recognised: threshold, limit of the memory, durations, random seed.
 
-    Without a limit the whole course is looked at. With one, it is looked at point by point.
+    Without a limit the whole course is processed at once. With one, it is processed point by point.
     """
 
     threshold: float = 0.5
@@ -221,16 +231,20 @@ def credible_intervals(
     series = _runs(courses, first, count, tick)
     series = _cut(series, count, chosen.threshold) if chosen.limit is None else series
     for part in chunks(series):
-        found = _recognised(part, chosen, seeds)
-        own = found.entities
-        runs = part.offsets[own]
+        intervals = _recognised(part, chosen, seeds)
+        entities = intervals.entities
+        runs = part.offsets[entities]
         begin = first + tick * part.first[runs]
         parts.append(
-            (part.owner[runs], begin + tick * (found.starts - 1), begin + tick * found.ends,
-             found.means)
+            (part.owner[runs], begin + tick * (intervals.starts - 1), begin + tick * intervals.ends,
+             intervals.means)
         )  # fmt: skip
     none = np.empty(0, np.int64)
-    columns = [np.concatenate(own) for own in zip(*parts, strict=True)] if parts else None
+    columns = (
+        [np.concatenate(column_parts) for column_parts in zip(*parts, strict=True)]
+        if parts
+        else None
+    )
     return Credible(*columns) if columns else Credible(none, none, none, np.empty(0))
 
 
@@ -245,12 +259,12 @@ def _recognised(part: Series, chosen: Recognition, seeds: Integers | None) -> In
     points = np.repeat(part.chances, part.lengths)
     memory = None
     if seeds is not None:
-        memory = Memory.empty(len(offsets) - 1, seeds[part.owner[part.offsets[:-1]]])
-    found, _ = recognise(
+        memory = SupportSets.empty(len(offsets) - 1, seeds[part.owner[part.offsets[:-1]]])
+    intervals, _ = recognise(
         points, offsets, chosen.threshold, memory=memory, limit=chosen.limit,
         durations=chosen.durations, batch=None if chosen.limit is None else 1,
     )  # fmt: skip
-    return most_credible(found if chosen.limit is None else united(found))
+    return most_credible(intervals if chosen.limit is None else united(intervals))
 
 
 def _runs(courses: Courses, first: int, count: int, tick: int) -> Series:
@@ -275,8 +289,9 @@ def _runs(courses: Courses, first: int, count: int, tick: int) -> Series:
 def _cut(series: Series, count: int, threshold: float) -> Series:
     """The series without points that no interval can reach.
 
-    All that is above the threshold in a series cannot make up for a run that is longer below it
-    than that. So no interval spans such a run, and none reaches farther into it.
+    Points below the threshold must be balanced by points above it. If a run below the threshold
+    lacks more than all points of the series above it can give, no interval spans the run, and none
+    reaches farther into it than can be balanced.
     """
     pair = np.cumsum(np.isin(np.arange(len(series.owner)), series.offsets[:-1])) - 1
     excess = series.chances - (threshold - _TOLERANCE)
@@ -285,11 +300,11 @@ def _cut(series: Series, count: int, threshold: float) -> Series:
     with np.errstate(divide="ignore"):
         reach = np.where(low, gain[pair] / np.where(low, -excess, 1.0), np.inf)
     reach = np.minimum(reach + 1, count).astype(np.int64)
-    before = np.append(False, pair[1:] == pair[:-1])[: len(pair)]
-    behind = np.append(pair[1:] == pair[:-1], False)[: len(pair)]
-    # What is left of a run: a piece that belongs to what is before it, and one to what is after.
-    left = np.where(before, np.minimum(reach, series.lengths), 0)
-    right = np.where(behind, np.minimum(reach, series.lengths), 0)
+    has_previous = np.append(False, pair[1:] == pair[:-1])[: len(pair)]
+    has_next = np.append(pair[1:] == pair[:-1], False)[: len(pair)]
+    # A run leaves two pieces: one that intervals before it can reach, and one for those after it.
+    left = np.where(has_previous, np.minimum(reach, series.lengths), 0)
+    right = np.where(has_next, np.minimum(reach, series.lengths), 0)
     whole = ~low | (left + right >= series.lengths)
     left = np.where(whole, series.lengths, left)
     right = np.where(whole, 0, right)
@@ -301,7 +316,7 @@ def _pieces(
     series: Series, pair: Integers, left: Integers, right: Integers,
     whole: Booleans,
 ) -> Series:  # fmt: skip
-    """Series of the pieces that are left of runs; a new one begins after each cut."""
+    """Series of the pieces that are left of runs; a new series begins after each cut."""
     lengths = np.stack([left, right], axis=1).ravel()
     begin = np.stack([series.first, series.first + series.lengths - right], axis=1).ravel()
     cut = np.stack([np.append(True, pair[1:] != pair[:-1])[: len(pair)], ~whole], axis=1).ravel()
@@ -315,21 +330,21 @@ def _pieces(
 
 
 def chunks(series: Series) -> Iterator[Series]:
-    """The series in parts of not too many points; one series is never parted."""
+    """The series in parts of not too many points; one series is never divided."""
     points = np.append(0, np.cumsum(series.lengths))[series.offsets]
     low = 0
     while low < len(series.offsets) - 1:
         high = int(np.searchsorted(points, points[low] + _POINTS, "right")) - 1
         high = min(max(high, low + 1), len(series.offsets) - 1)
-        own = slice(series.offsets[low], series.offsets[high])
+        runs = slice(series.offsets[low], series.offsets[high])
         yield Series(
-            series.owner[own], series.first[own], series.lengths[own], series.chances[own],
+            series.owner[runs], series.first[runs], series.lengths[runs], series.chances[runs],
             series.offsets[low : high + 1] - series.offsets[low],
         )  # fmt: skip
         low = high
 
 
 def with_facts(courses: Courses, facts: Facts) -> tuple[FluentTable, Integers]:
-    """The segments of courses, each an independent fact."""
+    """The segments of courses, with a new independent fact for each."""
     table, chances = courses.segments()
     return table, facts.add(chances)

@@ -28,7 +28,7 @@ class Intervals:
     starts: Integers
     ends: Integers
     sums: Integers
-    """Of probabilities less the threshold, in the kernel's units."""
+    """For each interval the sum of its probabilities less the threshold, in the kernel's units."""
     threshold: float
 
     def __len__(self) -> int:
@@ -38,8 +38,8 @@ class Intervals:
     def means(self) -> Floats:
         """The mean probability of each interval, to ten digits."""
         lengths = self.ends - self.starts + 1
-        found = (self.sums / lengths + lowered(self.threshold)) / SCALE
-        return np.asarray(np.clip(found, 0.0, 1.0))
+        means = (self.sums / lengths + lowered(self.threshold)) / SCALE
+        return np.asarray(np.clip(means, 0.0, 1.0))
 
     @property
     def entities(self) -> Integers:
@@ -48,8 +48,8 @@ class Intervals:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """What is remembered of the series of entities, in one structure: the support sets of all.
+class SupportSets:
+    """The support sets of entities: what is remembered of the series of each.
 
     The possible starts of entity k are `offsets[k]:offsets[k+1]`, in the order of time. For each
     entity there are also how many points it has seen, its score after them, the lowest score so
@@ -65,51 +65,53 @@ class Memory:
     states: Integers
 
     @staticmethod
-    def empty(entities: int, seeds: int | Integers = 0) -> Memory:
-        """Nothing seen yet. Seeds of entities may be given one by one; else they follow from one.
+    def empty(entities: int, seeds: int | Integers = 0) -> SupportSets:
+        """Support sets before the first point. Seeds are given by entity, or follow from one.
 
-        Entities of equal seeds and series have equal results, whoever is beside them.
+        Entities of equal seeds and series have equal results, whichever other entities there are.
         """
         none = np.empty(0, np.int64)
         zero = np.zeros(entities, np.int64)
         if isinstance(seeds, int):
             first = np.uint64(seeds * _GOLDEN % (1 << 64))
             seeds = (np.arange(entities, dtype=np.uint64) + first).view(np.int64)
-        return Memory(
+        return SupportSets(
             np.zeros(entities + 1, np.int64), none, none, zero.copy(), zero.copy(),
             np.full(entities, HIGHEST), np.array(seeds, np.int64),
         )  # fmt: skip
 
     def __len__(self) -> int:
-        """Of how many entities it is."""
+        """The number of entities."""
         return len(self.seen)
 
-    def take(self, entities: Integers) -> Memory:
-        """What is remembered of some entities, in this order."""
+    def take(self, entities: Integers) -> SupportSets:
+        """The support sets of some entities, in this order."""
         offsets, points = picked(self.offsets, self.points, entities)
         _, scores = picked(self.offsets, self.scores, entities)
         kept = (self.seen, self.score, self.lowest, self.states)
-        return Memory(offsets, points, scores, *(own[entities] for own in kept))
+        return SupportSets(offsets, points, scores, *(column[entities] for column in kept))
 
-    def with_more(self, other: Memory) -> Memory:
-        """The entities of another after these."""
+    def with_more(self, other: SupportSets) -> SupportSets:
+        """These support sets, followed by others."""
         mine = (self.points, self.scores, self.seen, self.score, self.lowest, self.states)
         more = (other.points, other.scores, other.seen, other.score, other.lowest, other.states)
-        points, scores, *kept = (np.concatenate(own) for own in zip(mine, more, strict=True))
+        points, scores, *kept = (
+            np.concatenate(columns) for columns in zip(mine, more, strict=True)
+        )
         offsets = np.concatenate([self.offsets, other.offsets[1:] + self.offsets[-1]])
-        return Memory(offsets, points, scores, *kept)
+        return SupportSets(offsets, points, scores, *kept)
 
-    def with_new(self, entities: Integers, other: Memory) -> Memory:
-        """The memory with that of some entities replaced."""
+    def with_new(self, entities: Integers, other: SupportSets) -> SupportSets:
+        """These support sets, with those of some entities replaced."""
         rows = np.arange(len(self))
         rows[entities] = len(self) + np.arange(len(entities))
         return self.with_more(other).take(rows)
 
     def starts(self, entity: int) -> list[tuple[int, float]]:
-        """What an entity remembers: possible starts and their scores."""
-        own = slice(self.offsets[entity], self.offsets[entity + 1])
-        points = self.points[own]
-        scores = (self.scores[own] - TOLERANCE * (points - 1)) / SCALE
+        """The possible starts of an entity, and their scores."""
+        rows = slice(self.offsets[entity], self.offsets[entity + 1])
+        points = self.points[rows]
+        scores = (self.scores[rows] - TOLERANCE * (points - 1)) / SCALE
         return list(zip(points.tolist(), scores.tolist(), strict=True))
 
 
@@ -119,32 +121,32 @@ def maximal_intervals(probabilities: Floats, offsets: Integers, threshold: float
     The series of entity k is `probabilities[offsets[k]:offsets[k+1]]`. They may overlap. A series
     without points has none.
     """
-    found, _ = recognise(probabilities, offsets, threshold)
-    return found
+    intervals, _ = recognise(probabilities, offsets, threshold)
+    return intervals
 
 
 def recognise(
-    probabilities: Floats, offsets: Integers, threshold: float, *, memory: Memory | None = None,
-    limit: int | None = None, durations: Durations | None = None, batch: int | None = None,
-    draws: Floats | None = None,
-) -> tuple[Intervals, Memory]:  # fmt: skip
+    probabilities: Floats, offsets: Integers, threshold: float, *,
+    memory: SupportSets | None = None, limit: int | None = None,
+    durations: Durations | None = None, batch: int | None = None, draws: Floats | None = None,
+) -> tuple[Intervals, SupportSets]:  # fmt: skip
     """Maximal intervals that end in further points of the series of entities; and the new memory.
 
-    Points come in batches of the given size, else in one. After each batch only possible starts
-    are remembered. With a limit the memory is bounded: what is too much is forgotten by score
-    range; with durations first by chance, of which numbers to be drawn before all others may be
-    given. In the result, what a later batch of this call extends has been replaced.
+    Points come in batches of a size, or all in one. After each batch only possible starts are
+    remembered. With a limit the memory is bounded: starts beyond it are forgotten by score range.
+    With durations, starts are forgotten at random first; the numbers to be drawn may be given. An
+    interval that a later batch of this call extends is replaced in the result.
     """
     _check(threshold, limit, batch)
     entities = len(offsets) - 1
-    memory = memory or Memory.empty(entities)
+    memory = memory or SupportSets.empty(entities)
     lengths = np.diff(offsets)
     remembered = np.diff(memory.offsets)
     most = int((lengths + remembered).max(initial=0))
     bounded = lengths + remembered if limit is None else np.minimum(lengths + remembered, limit)
     room = int(bounded.sum())
     seen, score, lowest, states = (
-        own.copy() for own in (memory.seen, memory.score, memory.lowest, memory.states)
+        column.copy() for column in (memory.seen, memory.score, memory.lowest, memory.states)
     )
     offsets_after, points, scores = _room(entities, room, 2)
     found_offsets, starts, ends, sums = _room(entities, len(probabilities), 3)
@@ -159,16 +161,16 @@ def recognise(
         np.empty(2 * most if limit is not None else 0, np.int64),
         offsets_after, points, scores, found_offsets, starts, ends, sums,
     )  # fmt: skip
-    starts, ends, sums = (shortened(own, found_offsets[-1]) for own in (starts, ends, sums))
-    points, scores = (shortened(own, offsets_after[-1]) for own in (points, scores))
+    starts, ends, sums = (shortened(column, found_offsets[-1]) for column in (starts, ends, sums))
+    points, scores = (shortened(column, offsets_after[-1]) for column in (points, scores))
     return (
         Intervals(found_offsets, starts, ends, sums, threshold),
-        Memory(offsets_after, points, scores, seen, score, lowest, states),
+        SupportSets(offsets_after, points, scores, seen, score, lowest, states),
     )
 
 
 def _room(entities: int, length: int, columns: int) -> list[Integers]:
-    """Offsets, and columns to be written."""
+    """Arrays for offsets and for columns, which a kernel fills."""
     offsets = np.zeros(entities + 1, np.int64)
     return [offsets, *(np.empty(length, np.int64) for _ in range(columns))]
 
@@ -185,9 +187,9 @@ def most_credible(intervals: Intervals) -> Intervals:
 
 
 def longest(intervals: Intervals) -> Intervals:
-    """Those of intervals, sorted by their ends, that lie in no later one.
+    """The intervals, of those sorted by their ends, that lie in no later one.
 
-    Joins what several calls of `recognise` have found for an entity, one after the other.
+    So the intervals of several calls of `recognise` for an entity can be joined.
     """
     # An entity's starts are moved above those of all entities before it, so that one pass serves.
     keys = intervals.starts + intervals.entities * (int(intervals.starts.max(initial=0)) + 1)
@@ -217,7 +219,7 @@ def united(intervals: Intervals) -> Intervals:
 
 
 def _chains(intervals: Intervals) -> tuple[Integers, Integers]:
-    """For each interval the first and the last of those that touch one another with it.
+    """For each interval the first and the last of the chain of touching intervals it is in.
 
     Starts and ends ascend, so that at most one interval begins where another has ended.
     """
@@ -225,10 +227,10 @@ def _chains(intervals: Intervals) -> tuple[Integers, Integers]:
     width = int(intervals.ends.max(initial=0)) + 2
     keys = intervals.entities * width + intervals.starts
     wanted = intervals.entities * width + intervals.ends + 1
-    found = np.minimum(np.searchsorted(keys, wanted), max(len(places) - 1, 0))
+    next_places = np.minimum(np.searchsorted(keys, wanted), max(len(places) - 1, 0))
     heads, lasts = places.copy(), places.copy()
-    touching = np.flatnonzero(keys[found] == wanted) if len(places) else places
-    heads[found[touching]], lasts[touching] = touching, found[touching]
+    touching = np.flatnonzero(keys[next_places] == wanted) if len(places) else places
+    heads[next_places[touching]], lasts[touching] = touching, next_places[touching]
     for pointers in (heads, lasts):
         # Each step doubles how far pointers lead along a chain.
         while not np.array_equal(pointers, pointers[pointers]):
@@ -245,7 +247,7 @@ def _by_end(intervals: Intervals) -> Intervals:
 
 
 def selected(intervals: Intervals, chosen: Booleans) -> Intervals:
-    """Those of intervals that a mask marks."""
+    """The intervals that a mask selects."""
     counts = np.concatenate(([0], np.cumsum(chosen)))
     return Intervals(
         counts[intervals.offsets].astype(np.int64), intervals.starts[chosen],

@@ -1,4 +1,4 @@
-"""What is known of how long intervals last, and what that says of starts to forget."""
+"""How long intervals last, and how likely a start is to be forgotten because of that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from cernis.kernels.array_types import Floats, Integers
 
 _SURE: Final = 8.5
-"""So many deviations above the mean, a start is forgotten for sure: the rest is below 1e-16."""
+"""This many deviations above the mean, a start is certainly forgotten: the rest is below 1e-16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Durations:
 
 
 def deletion_probability(least: float, durations: Durations) -> float:
-    """Chance to forget a start whose intervals will last at least so many points.
+    """The probability to forget a start whose intervals will last at least so many points.
 
-    The mass of the normal distribution of durations within `least - mean` of its mean; 0 up to the
-    mean; without deviation 1 above it.
+    It is the mass of the normal distribution of durations within `least - mean` of its mean. Up to
+    the mean it is 0. Without deviation it is 1 above the mean.
     """
     excess = least - durations.mean
     if excess <= 0:
@@ -44,7 +44,7 @@ def deletion_probability(least: float, durations: Durations) -> float:
 
 
 def deletion_probabilities(durations: Durations) -> Floats:
-    """The deletion probability of each whole duration from 0 on, as far as it is not just 1."""
+    """The deletion probability of each whole duration from 0 on, up to where it is always 1."""
     last = max(math.ceil(durations.mean + _SURE * durations.deviation), 0)
     return np.array([deletion_probability(least, durations) for least in range(last + 1)])
 
@@ -52,8 +52,8 @@ def deletion_probabilities(durations: Durations) -> Floats:
 def learned(lengths: Integers) -> Durations | None:
     """The durations of a training set; None if it has no intervals.
 
-    Each interval counts as often as it has points: what is forgotten too early costs points, and
-    the many short flickers of a noisy stream would else outnumber what is to be recognised.
+    Each interval counts as often as it has points, because a start that is forgotten too early
+    costs points. Otherwise the many short intervals of a noisy stream would outnumber the others.
     """
     if not len(lengths):
         return None

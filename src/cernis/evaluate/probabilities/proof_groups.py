@@ -1,4 +1,4 @@
-"""What happens to each pair at each point: groups of proofs, and what they are worth."""
+"""Groups of proofs: all initiations and breaks of a pair at a point, and their probabilities."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from cernis.kernels.circuit_values import (
 from cernis.kernels.hashing import Numbering
 from cernis.kernels.order import in_order, stable_order
 
-Own: TypeAlias = Callable[[Integers, Integers], Integers]
+HoldingFacts: TypeAlias = Callable[[Integers, Integers], Integers]
 
 _MOST_TOKENS: Final = 1 << 20
-"""No formula at one point is longer, written out."""
+"""A formula at one point that has more tokens than this is refused."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Actions:
 
 
 @dataclass(slots=True)
-class Groups:
+class ProofGroups:
     """The actions of each pair at each point, sorted by pair and time.
 
     Group g is of `pairs[g]` at `times[g]`. Its shape is one of the circuits'; its facts are
@@ -54,13 +54,17 @@ class Groups:
     facts: Integers
 
 
-def grouped(
-    actions: Actions, facts: Facts, circuits: Circuits, what: str, own: Own | None = None
-) -> Groups:
-    """The groups of actions; circuits of shapes not met before are compiled.
+def group_actions(
+    actions: Actions,
+    facts: Facts,
+    circuits: Circuits,
+    name: str,
+    holding_facts: HoldingFacts | None = None,
+) -> ProofGroups:
+    """The groups of actions; circuits of shapes that are new are compiled.
 
-    `own` gives for pairs and times the node that the pair itself holds then, or -1; without it,
-    no rule asks for that. `what` is what an error names.
+    `holding_facts` gives for pairs and times the facts that the pairs themselves hold then, or -1;
+    without it, no rule asks for that. `name` is for errors.
     """
     order, first = _order(actions)
     pairs, times = actions.pairs[order[first]], actions.times[order[first]]
@@ -71,8 +75,10 @@ def grouped(
     room = int(row_sizes.sum())
     group_sizes = np.add.reduceat(row_sizes[order], first) if len(first) else row_sizes
     if int(group_sizes.max(initial=0)) > _MOST_TOKENS:
-        raise too_large(what, int(group_sizes.max()))
-    holds = np.full(len(pairs), -1, np.int64) if own is None else own(pairs, times)
+        raise too_large(name, int(group_sizes.max()))
+    holds = (
+        np.full(len(pairs), -1, np.int64) if holding_facts is None else holding_facts(pairs, times)
+    )
     written = [
         np.empty(len(pairs), np.int64), np.zeros(len(pairs) + 1, np.int64),
         np.empty(room, np.int64), np.zeros(len(pairs) + 1, np.int64), np.empty(room, np.int64),
@@ -83,10 +89,10 @@ def grouped(
         *written,
     )  # fmt: skip
     if deep >= 0:
-        raise UnsupportedError(f"{what}: derived events are nested more than {DEEPEST} deep")
-    keys, token_offsets, tokens, fact_offsets, own_facts = written
-    shape = _compiled(keys, token_offsets, tokens, fact_offsets, circuits, what)
-    return Groups(pairs, times, shape, fact_offsets, own_facts)
+        raise UnsupportedError(f"{name}: derived events are nested more than {DEEPEST} deep")
+    keys, token_offsets, tokens, fact_offsets, group_facts = written
+    shape = _compiled(keys, token_offsets, tokens, fact_offsets, circuits, name)
+    return ProofGroups(pairs, times, shape, fact_offsets, group_facts)
 
 
 def _order(actions: Actions) -> tuple[Integers, Integers]:
@@ -110,7 +116,7 @@ def _order(actions: Actions) -> tuple[Integers, Integers]:
 
 def _compiled(
     keys: Integers, token_offsets: Integers, tokens: Integers, fact_offsets: Integers,
-    circuits: Circuits, what: str,
+    circuits: Circuits, name: str,
 ) -> Integers:  # fmt: skip
     """The number of the circuit of each group."""
     numbering = Numbering()
@@ -118,37 +124,42 @@ def _compiled(
     samples = np.empty(len(numbering), np.int64)
     samples[which[::-1]] = np.arange(len(which))[::-1]
     if first_unlike(which, samples, token_offsets, tokens) >= 0:
-        # Two shapes have one key: tell them apart by their tokens, one by one.
+        # Two different shapes have the same key, so each group is compared by its tokens.
         samples = which = np.arange(len(keys))
     numbers = np.empty(len(samples), np.int64)
-    for at, sample in enumerate(samples.tolist()):
-        own = tokens[token_offsets[sample] : token_offsets[sample + 1]]
+    for number, sample in enumerate(samples.tolist()):
+        shape_tokens = tokens[token_offsets[sample] : token_offsets[sample + 1]]
         count = int(fact_offsets[sample + 1] - fact_offsets[sample])
         try:
-            numbers[at] = circuits.number(own, count)
+            numbers[number] = circuits.number(shape_tokens, count)
         except TooLarge as error:
-            raise too_large(what, count, circuits.most) from error
+            raise too_large(name, count, circuits.most) from error
     return numbers[which]
 
 
-def carried(groups: Groups, initial: Floats, facts: Facts, circuits: Circuits) -> Floats:
-    """The probability of the group's pair after each group, from what pairs begin with."""
-    kept, begun = np.empty(len(groups.pairs)), np.empty(len(groups.pairs))
+def probabilities_after(
+    groups: ProofGroups, initial: Floats, facts: Facts, circuits: Circuits
+) -> Floats:
+    """The probability of the pair after each of its groups, from the initial probabilities."""
+    if_held, if_not_held = np.empty(len(groups.pairs)), np.empty(len(groups.pairs))
     evaluate(
         groups.shape, groups.fact_offsets, groups.facts, facts.chances, *circuits.arrays,
-        np.empty(circuits.largest + 2), kept, begun,
+        np.empty(circuits.largest + 2), if_held, if_not_held,
     )  # fmt: skip
     offsets = np.searchsorted(groups.pairs, np.arange(len(initial) + 1)).astype(np.int64)
     after = np.empty(len(groups.pairs))
-    carry(offsets, initial, kept, begun, after)
+    carry(offsets, initial, if_held, if_not_held, after)
     return after
 
 
-def carried_together(
-    groups: Groups, initial: Floats, facts: Facts, circuits: Circuits,
+def joint_probabilities_after(
+    groups: ProofGroups, initial: Floats, facts: Facts, circuits: Circuits,
     awaited: tuple[Integers, Integers, Integers],
 ) -> Floats:  # fmt: skip
-    """As `carried`, of pairs that depend on one another; awaited are times, nodes and pairs."""
+    """As `probabilities_after`, for pairs that depend on one another.
+
+    `awaited` are the times, nodes and pairs of the facts that pairs hold.
+    """
     order = np.argsort(groups.times, kind="stable")
     by_time = np.argsort(awaited[0], kind="stable")
     after = np.empty(len(groups.pairs))

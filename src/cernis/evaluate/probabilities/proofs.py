@@ -23,16 +23,20 @@ from cernis.evaluate.probabilities.uncertain_facts import (
     Facts,
     conjunctions,
 )
-from cernis.evaluate.probabilities.uncertain_terminations import asked, of_value, of_whatever
+from cernis.evaluate.probabilities.uncertain_terminations import (
+    step_of_any_value,
+    step_of_value,
+    termination_step,
+)
 from cernis.evaluate.probabilities.worlds import Worlds
 from cernis.kernels.array_types import Integers
 from cernis.kernels.circuit_values import locate
 from cernis.kernels.hashing import Numbering
 from cernis.operators.collections import ROW
+from cernis.operators.context.lasting_results import Memo
+from cernis.operators.context.query_context import Context
 from cernis.operators.fluent_lookups import bind_groups, candidates
-from cernis.operators.query_context import Context
 from cernis.operators.rule_pipeline import aggregated, concatenated, run_steps
-from cernis.plan.derived import Derived
 from cernis.plan.logical import (
     Aggregate,
     AntiStab,
@@ -46,8 +50,8 @@ from cernis.plan.logical import (
     PointOperator,
     Scan,
     Stab,
-    parts_of,
 )
+from cernis.plan.properties.spoken_relations import SpokenRelations
 from cernis.syntax.tree import Compound, Variable, functor
 from cernis.tables.columns import Column, Rows
 from cernis.tables.event_tables import EventTable
@@ -66,10 +70,10 @@ _MOST_DOUBTFUL = 12
 
 @dataclass(slots=True)
 class Segments:
-    """An uncertain fluent: for each arguments and value, disjoint intervals that have a literal.
+    """An uncertain fluent: for each instance and value, disjoint intervals that have a literal.
 
-    What is awaited has intervals without literals: each point that is asked for is a fact of its
-    own, whose probability is to come.
+    Where probabilities are awaited, intervals have no literals: each point at which a rule asks for
+    the pair is a fact, whose probability becomes known later.
     """
 
     table: FluentTable
@@ -79,14 +83,14 @@ class Segments:
 
 @dataclass(slots=True)
 class Awaited:
-    """Facts "the pair holds at the time" that have been asked for, numbered as they come."""
+    """Facts "the pair holds at the time" that rules have asked for, in the order of asking."""
 
     nodes: Integers = field(default_factory=lambda: np.empty(0, np.int64))
     _times: Numbering = field(default_factory=Numbering)
     _facts: Numbering = field(default_factory=Numbering)
 
     def literals(self, pairs: Integers, times: Integers, facts: Facts) -> Integers:
-        """The facts that pairs hold at times; each is one fact however often it is asked for."""
+        """The facts that pairs hold at times; for the same pair and time it is the same fact."""
         numbers = self._facts.of((pairs << _HALF) | self._times.of(times))
         more = len(self._facts) - len(self.nodes)
         if more:
@@ -113,42 +117,23 @@ class Uncertainty:
     events: set[Relation] = field(default_factory=set)
     fluents: dict[Relation, Segments] = field(default_factory=dict)
     predicates: dict[tuple[str, int], Segments] = field(default_factory=dict)
-    """Background predicates whose facts have probabilities; as of a fluent that always holds."""
+    """Background predicates whose facts have probabilities, as fluents that always hold."""
     watched: set[Relation] = field(default_factory=set)
-    """Uncertain fluents whose initiations and terminations are tables of their own."""
+    """Uncertain fluents whose initiations and terminations are tables."""
     ended: set[Relation] = field(default_factory=set)
-    """Those of them some rule of which ends any value."""
+    """The watched fluents that have a rule which ends any value."""
     held: Mapping[Relation, Pairs] | None = None
-    """What held right after the edge of the window, by what was derived before; None at first."""
-    derived: Derived = field(default_factory=Derived)
+    """The pairs that held right after the edge of the window; None at the first query."""
+    memo: Memo = field(default_factory=Memo)
+    """Results about parts of the plan that can be used again."""
 
-    def is_about(self, what: object) -> bool:
-        """Does a part of a plan, which lives as long as that, speak of an uncertain relation?"""
-        spoken: Spoken = self.derived.once("spoken", what, lambda: Spoken.of(what))
+    def is_about(self, part: object) -> bool:
+        """Does a part of a plan, which lives as long as the plan, read an uncertain relation?"""
+        spoken: SpokenRelations = self.memo.once("spoken", part, lambda: SpokenRelations.of(part))
         return not (
             self.events.isdisjoint(spoken.events)
             and self.fluents.keys().isdisjoint(spoken.fluents)
             and self.predicates.keys().isdisjoint(spoken.predicates)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Spoken:
-    """What a part of a plan speaks of."""
-
-    events: frozenset[Relation]
-    fluents: frozenset[Relation]
-    predicates: frozenset[tuple[str, int]]
-
-    @staticmethod
-    def of(what: object) -> Spoken:
-        """All that some part of it speaks of."""
-        parts = list(parts_of(what))
-        goals = [part.goal for part in parts if isinstance(part, Lookup | Exclude)]
-        return Spoken(
-            frozenset(part.relation for part in parts if isinstance(part, Event)),
-            frozenset(part.relation for part in parts if isinstance(part, Pair)),
-            frozenset(map(functor, goals)),
         )
 
 
@@ -164,15 +149,15 @@ def changes_relation(relation: Relation, initiates: bool) -> Relation:
 
 
 def literal_table(table: EventTable, literals: Integers) -> EventTable:
-    """The table of an uncertain event with its literals; what is never true is left out."""
-    found = EventTable([*table.arguments, literals], [*table.domains, None], table.times)
+    """The table of an uncertain event with its literals, without happenings that are false."""
+    whole = EventTable([*table.arguments, literals], [*table.domains, None], table.times)
     possible = literals != FALSE
-    return found if possible.all() else found.take(np.flatnonzero(possible))
+    return whole if possible.all() else whole.take(np.flatnonzero(possible))
 
 
 @dataclass(slots=True)
 class Proofs:
-    """Rows, and the columns of them that are literals."""
+    """Rows, and the names of those columns that are literals."""
 
     rows: Rows
     names: tuple[str, ...]
@@ -184,7 +169,7 @@ class Proofs:
 
 
 class Prover:
-    """Runs steps, and names the literals that they bring."""
+    """Runs the steps of a rule, and names the columns of the literals that they add."""
 
     def __init__(self, uncertainty: Uncertainty, context: Context) -> None:
         self._uncertainty = uncertainty
@@ -193,7 +178,7 @@ class Prover:
         self._last = 0
 
     def run(self, steps: Sequence[PointOperator], rows: Rows | None = None) -> Proofs:
-        """The proofs that come out of a pipeline; without rows to begin with, it makes its own."""
+        """The proofs that a pipeline gives, from some rows or, without any, from its first step."""
         before = len(self._names)
         rows = self._run(steps, rows).settled()
         names = tuple(self._names[before:])
@@ -203,11 +188,11 @@ class Prover:
     def _run(self, steps: Sequence[PointOperator], rows: Rows | None) -> Rows:
         plain: list[PointOperator] = []
         for step in steps:
-            step = self._asked(step)
+            step = self._with_terminations(step)
             if not self._uncertainty.is_about(step):
                 plain.append(step)
             elif isinstance(step, Scan | EventJoin):
-                plain.append(replace(step, occurrence=self._told(step.occurrence)))
+                plain.append(replace(step, occurrence=self._with_literal(step.occurrence)))
             else:
                 rows = run_steps(plain, rows, self._context) if plain else rows
                 plain = []
@@ -216,52 +201,60 @@ class Prover:
             rows = run_steps(plain, rows, self._context)
         return rows
 
-    def _asked(self, step: PointOperator) -> PointOperator:
-        """A step that asks for terminations, among which are some of any value, as it is meant."""
-        if not isinstance(step, Scan | EventJoin) or not self._asks_for_ended(step.occurrence):
+    def _with_terminations(self, step: PointOperator) -> PointOperator:
+        """A step that reads terminations, some of which are of any value, reads their tables."""
+        if not isinstance(step, Scan | EventJoin) or not self._reads_open_terminations(
+            step.occurrence
+        ):
             return step
-        found: PointOperator = self._uncertainty.derived.once("ended", step, lambda: asked(step))
-        return found
+        terminations: PointOperator = self._uncertainty.memo.once(
+            "ended", step, lambda: termination_step(step)
+        )
+        return terminations
 
-    def _asks_for_ended(self, occurrence: Occurrence) -> bool:
+    def _reads_open_terminations(self, occurrence: Occurrence) -> bool:
         if not isinstance(occurrence, Changes) or occurrence.initiates:
             return False
         return occurrence.pair.relation in self._uncertainty.ended
 
-    def _denied(self, step: EventAntiJoin, rows: Rows) -> PointOperator:
-        """The step that a negation is about."""
+    def _negated_step(self, step: EventAntiJoin, rows: Rows) -> PointOperator:
+        """The step that a negation negates."""
         positive = EventJoin(step.occurrence, (), step.span)
-        if not self._asks_for_ended(step.occurrence):
+        if not self._reads_open_terminations(step.occurrence):
             return positive
         assert isinstance(step.occurrence, Changes)
         value = step.occurrence.pair.value
         is_known = not isinstance(value, Variable) or value.name in rows.columns
-        return of_value(positive) if is_known else of_whatever(positive)
+        return step_of_value(positive) if is_known else step_of_any_value(positive)
 
     def _step(self, step: PointOperator, rows: Rows) -> Rows:
         if isinstance(step, Stab):
             return self._stab(step, rows)
         if isinstance(step, AntiStab):
-            return self._unless(self._once(step, Stab(step.pair, (), step.span)), rows)
+            return self._unless(self._negated_body(step, Stab(step.pair, (), step.span)), rows)
         if isinstance(step, EventAntiJoin):
-            return self._unless(self._once(step, self._denied(step, rows)), rows)
+            return self._unless(self._negated_body(step, self._negated_step(step, rows)), rows)
         if isinstance(step, Except):
             return self._unless(step.body, rows)
         if isinstance(step, Lookup):
             return self._look_up(step, rows)
         if isinstance(step, Exclude):
-            return self._unless(self._once(step, Lookup(step.goal, (), (), step.span)), rows)
+            return self._unless(
+                self._negated_body(step, Lookup(step.goal, (), (), step.span)), rows
+            )
         if isinstance(step, Branches):
             return self._branches(step, rows)
         assert isinstance(step, Aggregate)
         return self._aggregate(step, rows)
 
-    def _once(self, step: PointOperator, positive: PointOperator) -> tuple[PointOperator, ...]:
-        """The body of what a step negates: one and the same at every query."""
-        found: tuple[PointOperator, ...] = self._uncertainty.derived.once(
+    def _negated_body(
+        self, step: PointOperator, positive: PointOperator
+    ) -> tuple[PointOperator, ...]:
+        """The steps that a step negates: the same object at every query, to be used as a key."""
+        body: tuple[PointOperator, ...] = self._uncertainty.memo.once(
             "negated", step, lambda: (positive,)
         )
-        return found
+        return body
 
     def _name(self) -> str:
         self._last += 1
@@ -269,11 +262,11 @@ class Prover:
         self._names.append(name)
         return name
 
-    def _told(self, occurrence: Occurrence) -> Event:
-        """An occurrence as an event with its literal as a further argument."""
-        told = Variable(self._name())
+    def _with_literal(self, occurrence: Occurrence) -> Event:
+        """An occurrence as an event with its literal as one more argument."""
+        literal = Variable(self._name())
         if isinstance(occurrence, Event):
-            return Event(with_literals(occurrence.relation), (*occurrence.args, told))
+            return Event(with_literals(occurrence.relation), (*occurrence.args, literal))
         pair = occurrence.pair
         if isinstance(occurrence, Boundary):
             raise UnsupportedError(
@@ -283,17 +276,17 @@ class Prover:
             )
         assert isinstance(occurrence, Changes)
         relation = changes_relation(pair.relation, occurrence.initiates)
-        return Event(relation, (*pair.args, pair.value, told))
+        return Event(relation, (*pair.args, pair.value, literal))
 
     def _stab(self, step: Stab, rows: Rows) -> Rows:
         """Rows at whose time the pair may hold, with the literal that it does."""
-        own = self._uncertainty.fluents[step.pair.relation]
-        chosen, groups, is_whole = candidates(step.pair, rows, own.table)
+        segments = self._uncertainty.fluents[step.pair.relation]
+        chosen, groups, is_whole = candidates(step.pair, rows, segments.table)
         times = rows.points if is_whole else rows.points[chosen]
-        table = own.table
-        found = locate(groups, times, table.offsets, table.starts, table.ends)
-        kept = np.flatnonzero(found >= 0)
-        literals = self._literals(own, groups[kept], times[kept], found[kept])
+        table = segments.table
+        places = locate(groups, times, table.offsets, table.starts, table.ends)
+        kept = np.flatnonzero(places >= 0)
+        literals = self._literals(segments, groups[kept], times[kept], places[kept])
         rows = rows.take(kept if is_whole else chosen[kept])
         rows = rows.with_columns({self._name(): Column(literals)})
         return rows if is_whole else bind_groups(step.pair, rows, table, groups[kept])
@@ -301,77 +294,79 @@ class Prover:
     def _look_up(self, step: Lookup, rows: Rows) -> Rows:
         """Rows joined with uncertain facts, with the literal of each."""
         key = functor(step.goal)
-        own = self._uncertainty.predicates[key]
+        segments = self._uncertainty.predicates[key]
         args = step.goal.args if isinstance(step.goal, Compound) else ()
         pair = Pair(Relation(*key), args, Variable("_"))
-        chosen, groups, _ = candidates(pair, rows, own.table)
-        rows = rows.take(chosen).with_columns({self._name(): Column(own.literals[groups])})
-        return bind_groups(pair, rows, own.table, groups)
+        chosen, groups, _ = candidates(pair, rows, segments.table)
+        rows = rows.take(chosen).with_columns({self._name(): Column(segments.literals[groups])})
+        return bind_groups(pair, rows, segments.table, groups)
 
     def _literals(
-        self, own: Segments, groups: Integers, times: Integers, found: Integers
+        self, segments: Segments, groups: Integers, times: Integers, places: Integers
     ) -> Integers:
-        if own.awaited is None:
-            return own.literals[found]
-        return own.awaited.literals(groups, times, self._uncertainty.facts)
+        if segments.awaited is None:
+            return segments.literals[places]
+        return segments.awaited.literals(groups, times, self._uncertainty.facts)
 
-    def _inner(
+    def _proofs_by_row(
         self, body: Sequence[PointOperator], rows: Rows
     ) -> tuple[Rows, Integers, Conjunctions]:
-        """What comes out of a body for each row, in the order of rows; the row, and the proof."""
+        """The rows that a body gives for each row, in their order; these rows, and the proofs."""
         inner = self.run(body, rows.with_columns({ROW: Column(np.arange(rows.length))}))
-        own = inner.rows.columns[ROW].expanded(inner.rows.length)
+        row_numbers = inner.rows.columns[ROW].expanded(inner.rows.length)
         proofs = inner.conjunctions()
-        if not len(own) or np.all(own[1:] >= own[:-1]):
-            return inner.rows, own, proofs
-        order = np.argsort(own, kind="stable")
-        return inner.rows.take(order), own[order], proofs.take(order)
+        if not len(row_numbers) or np.all(row_numbers[1:] >= row_numbers[:-1]):
+            return inner.rows, row_numbers, proofs
+        order = np.argsort(row_numbers, kind="stable")
+        return inner.rows.take(order), row_numbers[order], proofs.take(order)
 
     def _aggregate(self, step: Aggregate, rows: Rows) -> Rows:
-        """Each row once for each possible world of what is aggregated for it.
+        """Repeat each row once for each possible world of the proofs that are aggregated for it.
 
-        A world says of every uncertain proof of the body whether it is true. Each row gets the
-        aggregate over those that are, and the literals of its world.
+        In a world, each uncertain proof of the body is either true or false. The row gets the
+        aggregate over the true ones, and the literals of its world.
         """
-        inner, own, proofs = self._inner(step.body, rows)
-        literals = self._uncertainty.facts.any_of(np.arange(len(own)), proofs, len(own))
+        inner, row_numbers, proofs = self._proofs_by_row(step.body, rows)
+        literals = self._uncertainty.facts.any_of(
+            np.arange(len(row_numbers)), proofs, len(row_numbers)
+        )
         doubtful = np.flatnonzero(literals != TRUE)
-        counts = np.bincount(own[doubtful], minlength=rows.length)
+        counts = np.bincount(row_numbers[doubtful], minlength=rows.length)
         if int(counts.max(initial=0)) > _MOST_DOUBTFUL:
             raise UnsupportedError(
                 f"{step.kind} over {int(counts.max())} uncertain events or fluents at one point is "
                 f"too much: with more than {_MOST_DOUBTFUL} there are too many possible worlds"
             )
         worlds = Worlds(counts)
-        ranks = np.full(len(own), -1, np.int64)
-        ranks[doubtful] = np.arange(len(doubtful)) - worlds.first[own[doubtful]]
-        chosen, told = worlds.members(own, ranks)
+        ranks = np.full(len(row_numbers), -1, np.int64)
+        ranks[doubtful] = np.arange(len(doubtful)) - worlds.first[row_numbers[doubtful]]
+        chosen, world_rows = worlds.members(row_numbers, ranks)
         some = rows.take(worlds.rows).with_columns(
             {self._name(): Column(column) for column in worlds.literals(literals[doubtful])}
         )
-        return aggregated(step, some, inner.take(chosen).with_columns({ROW: Column(told)}))
+        return aggregated(step, some, inner.take(chosen).with_columns({ROW: Column(world_rows)}))
 
     def _unless(self, body: Sequence[PointOperator], rows: Rows) -> Rows:
-        """Rows with the literal that nothing comes out of the body for them."""
-        _, own, proofs = self._inner(body, rows)
-        literals = self._uncertainty.facts.any_of(own, proofs, rows.length) ^ 1
+        """Rows with the literal that the body gives nothing for them."""
+        _, row_numbers, proofs = self._proofs_by_row(body, rows)
+        literals = self._uncertainty.facts.any_of(row_numbers, proofs, rows.length) ^ 1
         rows = rows.with_columns({self._name(): Column(literals)})
         return rows.where(literals != FALSE).settled()
 
     def _branches(self, step: Branches, rows: Rows) -> Rows:
-        """What comes out of any branch; a literal of another branch is true."""
+        """The rows of all branches; literals of other branches are true in a row."""
         outcomes, names = [], []
         for branch in step.branches:
             starts = bool(branch) and isinstance(branch[0], Scan)
             before = len(self._names)
             outcomes.append(self._run(branch, None if starts else rows).settled())
             names.append(self._names[before:])
-        every = [name for own in names for name in own]
+        every = [name for branch_names in names for name in branch_names]
         padded = [
-            part.with_columns({n: _true(part.length) for n in every if n not in own})
-            for part, own in zip(outcomes, names, strict=True)
+            part.with_columns({n: _true(part.length) for n in every if n not in branch_names})
+            for part, branch_names in zip(outcomes, names, strict=True)
         ]
-        return concatenated(padded, self._context)
+        return concatenated(padded)
 
 
 def _true(length: int) -> Column:

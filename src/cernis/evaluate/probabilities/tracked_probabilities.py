@@ -1,313 +1,270 @@
-"""Probabilities query by query: what the window says, and what stands before it.
+"""Evaluates uncertain records query by query, with the probabilities of earlier queries.
 
-At a query the probability of each pair right after the edge of the window is what the query before
-said of that point; from there on it follows from the records of the window. Intervals are those of
-the whole course so far: of what stands up to the edge, and what the window says after it.
+At a query, the probability of each pair right after the edge of the window is the one that the
+query before has computed for that point. From there on it follows from the records of the window.
+Intervals are those of the whole course so far: the course that stands up to the edge, and the one
+that the window gives after it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
-from cernis.evaluate.changes.stores import Rows, stacked
-from cernis.evaluate.columns.from_scratch import FromScratch
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.changes.stores import StoredRows, stacked
+from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.course_tracks import Tracks, joined_courses
-from cernis.evaluate.probabilities.courses import Courses, Credible, Pairs
-from cernis.evaluate.probabilities.uncertain_run import Evaluation, PairSeeds, credible_table
+from cernis.evaluate.probabilities.courses import Courses, Pairs
+from cernis.evaluate.probabilities.credible_tables import table_of_rows
+from cernis.evaluate.probabilities.credible_tracks import CredibleTracks
+from cernis.evaluate.probabilities.uncertain_query import UncertainQuery
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.query_loop import Change, Changed, Handover, News
-from cernis.evaluate.windows import Window
-from cernis.evaluate.working_memory import Memory
-from cernis.kernels.array_types import Floats
-from cernis.operators.query_context import Context
+from cernis.evaluate.probabilities.whole_probabilities import definitions_of, enter_certain
+from cernis.evaluate.query_loop import (
+    AnswerChanges,
+    Handover,
+    QueryInput,
+    RelationChange,
+    WindowRecords,
+)
+from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
-from cernis.records.encoded_input import EncodedInput, InputEvents, InputFluent
 from cernis.tables.domains import Domains
-from cernis.tables.interval_tables import INFINITY, FluentTable
 
 NO_PROBABILITY: Final = -1.0
-"""Stands where a fluent is made of credible intervals, and has no probability of its own."""
+"""The column has this where a fluent is made of credible intervals and has no probability."""
 
 
 class TrackedProbabilities(FromScratch):
-    """Evaluates a plan over uncertain records anew at each query.
+    """Evaluates a plan over uncertain records again at each query.
 
     `uncertain` are the relations of the input whose records may be uncertain. The rows of a fluent
-    have the mean probability as their last column.
+    have the mean probability as their last column. If it `keeps_all`, the answers of all queries
+    are kept, as a run needs them; a session reports what has changed instead.
     """
 
     def __init__(
-        self, plan: Plan, memory: Memory, domains: Domains, tick: int, ties: str,
-        chosen: UncertainSettings, uncertain: frozenset[Relation],
+        self, plan: Plan, memory: WindowRecords, domains: Domains, tick: int, ties: str,
+        settings: UncertainSettings, uncertain: frozenset[Relation],
+        links: StageLinks | None = None, keeps_all: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(plan, memory, domains, tick)
-        self._stores = memory.stores
-        self._chosen = chosen
+        super().__init__(plan, memory, domains, tick, links)
         self._uncertain = uncertain
-        self._hidden = plan.checked.definitions.auxiliary
         self._circuits = Circuits(ties)
         self._tick = tick
+        self._keeps_all = keeps_all
+        self._hidden = plan.checked.definitions.auxiliary
+        self._derived = frozenset(definitions_of(plan))
+        self.credible = CredibleTracks(settings, tick, self._hidden)
+        """The intervals of uncertain fluents."""
         self._courses: dict[Relation, Courses] = {}
-        self.keeps = False
-        """Is what certain fluents said before the window kept, too?"""
-        self._asked = False
+        self._is_first = True
         self.thresholded: frozenset[Relation] = frozenset()
         """Fluents that are made of credible intervals."""
-        self.tracks: dict[Relation, Tracks] = {}
-        self.let_go: dict[Relation, Rows] = {}
-        """The intervals of uncertain fluents that no later query can change any more."""
-        self._evaluation: _WindowEvaluation
         self.settled: dict[Relation, Courses] = {}
-        """What the last query has settled of the courses, up to its edge."""
+        """The parts of courses that the last query has settled, up to its edge."""
+        self._query: UncertainQuery
+        self._kept_intervals: dict[Relation, list[StoredRows]] = {}
+        self._kept_courses: dict[Relation, list[Courses]] = {}
 
-    def _evaluate(self, news: News) -> int:
-        held = self._settle_before(news.window.edge + self._tick)
-        self._evaluation = _WindowEvaluation(self, news.window, news.context, held)
-        self._evaluation.run(self._input_of(news.context))
-        return self._evaluation.conflicts
+    @property
+    def final_intervals(self) -> dict[Relation, StoredRows]:
+        """The intervals of uncertain fluents that no later query can change any more."""
+        return self.credible.final_intervals
 
-    def settle(self, news: News) -> None:
-        """Let the next query begin from what this one has found."""
-        window, evaluation = news.window, self._evaluation
-        self._asked = True
-        self.thresholded = frozenset(evaluation.thresholded)
-        self._courses = self._simple(evaluation.courses)
-        if window.forgotten > window.edge:
-            self._settle_between(window.forgotten + self._tick)
-        self._leave(news.context)
+    # -- one query --------------------------------------------------------------------------
 
-    def changes(self, news: News) -> Changed:
-        """How the answer differs from the one of the query before."""
-        changes = self._certain_changes(news)
-        for relation in self._shown_tracks():
-            self._compare_uncertain(relation, changes)
-        if not self.keeps:
-            self.state.forget_archive()
-        return changes
-
-    # -- before the window ------------------------------------------------------------------
+    def _evaluate(self, query_input: QueryInput, courses: dict[Relation, Courses]) -> int:
+        window, context, credible = query_input.window, query_input.context, self.credible
+        credible.begin(window, context.window.start)
+        held = self._settle_before(window.edge + self._tick)
+        self._query = UncertainQuery(
+            self._plan, context, self._circuits, courses, credible.intervals, held,
+            self.state.carried(),
+        )  # fmt: skip
+        conflicts = self._query.run(self._memory, self._uncertain, window)
+        for relation in self._reported_fluents():
+            credible.rows(relation, courses[relation])
+        # Rules may look back at certain fluents of earlier stages, too.
+        tables = context.relations.fluents.items()
+        context.relations.seen = {r: table for r, table in tables if r not in courses}
+        return conflicts
 
     def _settle_before(self, bound: int) -> dict[Relation, Pairs] | None:
-        """Settle all before the bound; gives what held there, None at the first query."""
-        self.let_go, self.settled = {}, {}
-        if not self._asked:
+        """Settle all points before the bound; gives what held at it, None at the first query."""
+        self.settled = {}
+        if self._is_first:
             return None
-        for relation, tracks in self.tracks.items():
-            assert tracks.pairs is not None
-            found = tracks.settle(bound)
-            if relation not in self._hidden:
-                self.let_go[relation] = _rows(tracks.pairs, found, INFINITY)
         held = {}
         for relation, courses in self._courses.items():
             self.settled[relation] = courses.up_to(bound)
-            held[relation] = courses.pairs.likely(courses.at(bound))
+            held[relation] = courses.pairs.likely(courses.probabilities_at(bound))
         return held
 
-    def let_go_between(self, relation: Relation, bound: int) -> None:
-        """Settle the tracks of a fluent between two windows."""
-        tracks = self.tracks[relation]
-        found = tracks.settle(bound)
-        assert tracks.pairs is not None
-        if relation not in self._hidden:
-            rows = _rows(tracks.pairs, found, INFINITY)
-            before = self.let_go.get(relation)
-            self.let_go[relation] = rows if before is None else stacked(before, rows)
+    def _certain_relations(self, relations: Iterable[Relation]) -> Iterable[Relation]:
+        return [relation for relation in relations if relation not in self._uncertain]
+
+    def _reported_fluents(self) -> list[Relation]:
+        """The uncertain fluents that the strata define, without hidden ones."""
+        return [r for r in self._query.courses if r in self._derived and r not in self._hidden]
+
+    def settle(self, query_input: QueryInput) -> None:
+        """Let the next query begin from what this one has found."""
+        window, query = query_input.window, self._query
+        self._is_first = False
+        self.thresholded = frozenset(query.thresholded)
+        self._courses = self._carried_on(query.courses)
+        if window.forgotten > window.edge:
+            self._settle_between(window.forgotten + self._tick)
+        if self._keeps_all:
+            self._keep_answers()
+        self._settle_certain(query_input.context)
+
+    def _carried_on(self, courses: Mapping[Relation, Courses]) -> dict[Relation, Courses]:
+        """The courses that the next query goes on from: those of simple fluents of the strata."""
+        known = self._plan.checked.catalogue.fluents
+        return {
+            relation: course
+            for relation, course in courses.items()
+            if relation in self._derived and known[relation].kind is FluentKind.SIMPLE
+        }
 
     def _settle_between(self, bound: int) -> None:
-        """Settle what lies between two windows: no record will change it."""
+        """Settle the points between two windows, which no record will change."""
         for relation, courses in self._courses.items():
             parts = [self.settled[relation]] if relation in self.settled else []
             self.settled[relation] = joined_courses([*parts, courses.up_to(bound)])
             self._courses[relation] = courses.since(bound)
 
-    def _simple(self, courses: Mapping[Relation, Courses]) -> dict[Relation, Courses]:
-        """The courses of fluents that rules define: they are carried on."""
-        known = self._plan.checked.catalogue.fluents
-        return {r: own for r, own in courses.items() if known[r].kind is FluentKind.SIMPLE}
+    def _keep_answers(self) -> None:
+        """Keep what the query has settled, for the answer over all queries."""
+        for relation, rows in self.final_intervals.items():
+            self._kept_intervals.setdefault(relation, []).append(rows)
+        for relation, courses in self.settled.items():
+            self._kept_courses.setdefault(relation, []).append(courses)
 
-    # -- the window -------------------------------------------------------------------------
-
-    def _input_of(self, context: Context) -> EncodedInput:
-        """The records of the window that may be uncertain."""
-        found = EncodedInput({}, {}, {}, context.tick)
-        for relation in sorted(self._uncertain):
-            store = self._stores[relation]
-            rows = store.rows(store.shelf.everything())
-            rows = rows.take(np.argsort(rows.columns[0], kind="stable"))
-            times, chances = rows.columns[0], rows.columns[-1].astype(np.float64)
-            if store.has_intervals:
-                found.fluents[relation] = InputFluent(
-                    rows.arguments, rows.columns[2], store.domains, store.value_domain, times,
-                    rows.columns[1], times, False, chances=chances,
-                )  # fmt: skip
-            else:
-                found.events[relation] = InputEvents(
-                    rows.arguments, store.domains, times, times, chances=chances
-                )
-        return found
-
-    def _certain(self, relations: Iterable[Relation]) -> Iterable[Relation]:
-        return [relation for relation in relations if relation not in self._uncertain]
-
-    def _leave(self, context: Context) -> None:
-        """Let the state carry over what is certain, and nothing else."""
-        for relation in self._evaluation.courses:
-            context.fluents.pop(relation, None)
-        catalogue = self._plan.checked.catalogue.events
-        context.events = {r: own for r, own in context.events.items() if r in catalogue}
-        context.seen = dict(context.fluents)
+    def _settle_certain(self, context: Context) -> None:
+        """Let the state carry over the certain relations only."""
+        relations, catalogue = context.relations, self._plan.checked.catalogue.events
+        for relation in self._query.courses:
+            relations.fluents.pop(relation, None)
+        relations.events = {r: table for r, table in relations.events.items() if r in catalogue}
         self.state.settle(context)
 
-    # -- the answer -------------------------------------------------------------------------
+    # -- what has changed -------------------------------------------------------------------
 
-    def _shown_tracks(self) -> list[Relation]:
-        defined = set(self._defined)
-        return [r for r in self.tracks if r in defined and r not in self._hidden]
-
-    def _certain_changes(self, news: News) -> Changed:
-        plain: Changed = {}
-        for relation in self._defined:
-            if relation not in self._evaluation.courses:
-                self._compare(relation, self._joined(relation, news.context), self._rows, plain)
-        changes: Changed = {}
-        for relation, change in plain.items():
-            chance = NO_PROBABILITY if relation in self.thresholded else 1.0
-            changes[relation] = Change(_with(change.gone, chance), _with(change.come, chance))
-        self._compare_events(news, changes)
+    def changes(self, query_input: QueryInput) -> AnswerChanges:
+        """How the answer differs from the one of the query before."""
+        changes = self._certain_changes(query_input)
+        for relation in self._reported_fluents():
+            self._compare_uncertain(relation, changes)
+        self.state.forget_archive()
         return changes
 
-    def _compare_uncertain(self, relation: Relation, changes: Changed) -> None:
-        now = self._evaluation.rows(relation)
-        passed = self.let_go.get(relation)
+    def _certain_changes(self, query_input: QueryInput) -> AnswerChanges:
+        plain: AnswerChanges = {}
+        for relation in self._defined:
+            if relation not in self._query.courses:
+                self._compare(
+                    relation,
+                    self._standing_and_new(relation, query_input.context),
+                    self._reported_intervals,
+                    plain,
+                )
+        changes: AnswerChanges = {}
+        for relation, change in plain.items():
+            chance = NO_PROBABILITY if relation in self.thresholded else 1.0
+            changes[relation] = RelationChange(
+                _with_chance(change.removed, chance), _with_chance(change.added, chance)
+            )
+        self._compare_events(query_input, changes)
+        return changes
+
+    def _compare_uncertain(self, relation: Relation, changes: AnswerChanges) -> None:
+        now = self.credible.rows(relation, self._query.courses[relation])
+        passed = self.final_intervals.get(relation)
         whole = now if passed is None else stacked(passed, now)
-        self._compare(relation, whole, self._rows, changes)
-        self._rows[relation] = now
+        self._compare(relation, whole, self._reported_intervals, changes)
+        self._reported_intervals[relation] = now
+
+    # -- what is known ----------------------------------------------------------------------
+
+    def answer(self) -> Answer:
+        """The answer of the last query."""
+        answer = Answer(courses=self.courses(), circuits=len(self._circuits))
+        for relation, rows in self.likely().items():
+            self._enter_rows(relation, rows, answer)
+        self._enter_certain(answer)
+        return answer
+
+    def whole_answer(self) -> Answer:
+        """The joined answer of all queries so far, where their answers are kept."""
+        answer = Answer(events=self.state.events(), circuits=len(self._circuits))
+        for relation, courses in self.courses().items():
+            past = self._kept_courses.get(relation)
+            answer.courses[relation] = joined_courses([*past, courses]) if past else courses
+        for relation in self._reported_fluents():
+            rows = self.credible.rows(relation, self._query.courses[relation])
+            passed = self._kept_intervals.get(relation, [])
+            self._enter_rows(relation, stacked(*passed, rows) if passed else rows, answer)
+        self._enter_certain(answer)
+        return answer
+
+    def _enter_rows(self, relation: Relation, rows: StoredRows, answer: Answer) -> None:
+        pairs = self.credible.tracks[relation].pairs
+        assert pairs is not None
+        table, means = table_of_rows(rows, pairs.domains, pairs.value_domain)
+        answer.fluents[relation], answer.means[relation] = table, means
+
+    def _enter_certain(self, answer: Answer) -> None:
+        for relation, table in self.state.fluents().items():
+            if relation not in self._courses:
+                enter_certain(relation, table, self.thresholded, answer)
+
+    def likely(self) -> dict[Relation, StoredRows]:
+        """The intervals of uncertain fluents, including those that the last query made final."""
+        return {
+            relation: stacked(self.final_intervals[relation], self._reported_intervals[relation])
+            if relation in self.final_intervals
+            else self._reported_intervals[relation]
+            for relation in self.credible.tracks
+            if relation in self._derived and relation not in self._hidden
+        }
+
+    def courses(self) -> dict[Relation, Courses]:
+        """The courses of uncertain fluents as of the last query, from its edge on."""
+        return {r: courses for r, courses in self._courses.items() if r not in self._hidden}
 
     # -- from one to another ------------------------------------------------------------------
 
     @property
     def carried_courses(self) -> Mapping[Relation, Courses]:
-        """The courses of fluents that rules define, hidden ones among them."""
+        """The courses of fluents that rules define, including hidden ones."""
         return self._courses
 
     def go_on_from(
         self, courses: dict[Relation, Courses], thresholded: frozenset[Relation],
-        tracks: dict[Relation, Tracks], let_go: dict[Relation, Rows],
+        tracks: dict[Relation, Tracks], final_intervals: dict[Relation, StoredRows],
     ) -> None:  # fmt: skip
-        """Know what another has left of uncertain fluents."""
-        self._courses, self.thresholded, self.tracks, self.let_go = (
-            courses, thresholded, tracks, let_go
-        )  # fmt: skip
-        self._asked = True
+        """Go on from the courses and tracks of another evaluator."""
+        self._courses, self.thresholded = courses, thresholded
+        self.credible.tracks, self.credible.final_intervals = tracks, final_intervals
+        self._is_first = False
 
-    def take_over(self, left: Handover, context: Context) -> None:
-        """Go on from where another has stopped; rows of uncertain fluents have means."""
-        certain = {r: own for r, own in left.fluents.items() if len(own.columns) == 3}
-        super().take_over(replace(left, fluents=certain), context)
-        self._rows |= {r: own for r, own in left.fluents.items() if r not in certain}
-
-    def new_tracks(self, relation: Relation, first: int) -> Tracks:
-        """The tracks of a fluent with nothing in them."""
-        how = self._chosen.of(relation)
-        seeds = None if how.durations is None else PairSeeds(relation, how.seed)
-        return Tracks(first, self._tick, how, seeds)
-
-    def likely(self) -> dict[Relation, Rows]:
-        """The intervals of uncertain fluents, those let go by the last query among them."""
-        return {
-            relation: stacked(self.let_go[relation], self._rows[relation])
-            if relation in self.let_go
-            else self._rows[relation]
-            for relation in self._shown_tracks()
+    def take_over(self, handover: Handover, context: Context) -> None:
+        """Go on from where another evaluator has stopped; uncertain fluents have means."""
+        certain = {r: rows for r, rows in handover.fluents.items() if len(rows.columns) == 3}
+        super().take_over(replace(handover, fluents=certain), context)
+        self._reported_intervals |= {
+            r: rows for r, rows in handover.fluents.items() if r not in certain
         }
 
-    def certain(self) -> dict[Relation, FluentTable]:
-        """The intervals of all other fluents, as far as the window reaches."""
-        return {r: own for r, own in self.state.fluents().items() if r not in self._courses}
 
-    def courses(self) -> dict[Relation, Courses]:
-        """The courses of uncertain fluents as of the last query, from its edge on."""
-        return {r: own for r, own in self._courses.items() if r not in self._hidden}
-
-
-@dataclass(slots=True)
-class _Tracked:
-    """The intervals of a fluent as of a query: as rows, and as a table with means."""
-
-    rows: Rows
-    table: tuple[FluentTable, Floats] = field()
-
-
-class _WindowEvaluation(Evaluation):
-    """One query of a session."""
-
-    def __init__(
-        self, tracked: TrackedProbabilities, window: Window, context: Context,
-        held: Mapping[Relation, Pairs] | None,
-    ) -> None:  # fmt: skip
-        super().__init__(tracked._plan, tracked._chosen, context, window, tracked._circuits)
-        self._tracking = tracked
-        self._uncertainty.held = held
-        self._carried = tracked.state.carried()
-        self._tracked: dict[Relation, _Tracked] = {}
-
-    def run(self, given: EncodedInput) -> None:
-        """All strata, and the intervals of all fluents that are shown."""
-        super().run(given)
-        hidden = self._plan.checked.definitions.auxiliary
-        for relation in self.defined:
-            if relation in self.courses and relation not in hidden:
-                self._track(relation)
-
-    def rows(self, relation: Relation) -> Rows:
-        """The intervals of a fluent; what reaches the last point is open."""
-        return self._track(relation).rows
-
-    def _intervals(self, relation: Relation) -> tuple[FluentTable, Floats]:
-        return self._track(relation).table
-
-    def _track(self, relation: Relation) -> _Tracked:
-        if relation not in self._tracked:
-            self._tracked[relation] = self._answered(relation)
-        return self._tracked[relation]
-
-    def _answered(self, relation: Relation) -> _Tracked:
-        context, tracks = self._context, self._tracks(relation)
-        tracks.put(self.courses[relation])
-        assert tracks.pairs is not None
-        if self._window.forgotten > self._window.edge:
-            self._tracking.let_go_between(relation, self._window.forgotten + context.tick)
-        found = tracks.answer(self._window.query + context.tick)
-        last = tracks.first + context.tick * tracks.points(self._window.query + context.tick)
-        rows = _rows(tracks.pairs, found, last)
-        if context.edge > context.start:
-            # What ended before the edge is nothing that the window knows of.
-            behind = found.ends > context.edge + context.tick
-            found = Credible(
-                found.owner[behind], found.starts[behind], found.ends[behind], found.means[behind]
-            )
-        return _Tracked(rows, credible_table(tracks.pairs, found, last))
-
-    def _tracks(self, relation: Relation) -> Tracks:
-        known = self._tracking.tracks
-        if relation not in known:
-            first = self._context.start + self._context.tick
-            known[relation] = self._tracking.new_tracks(relation, first)
-        return known[relation]
-
-
-def _rows(pairs: Pairs, found: Credible, last: int) -> Rows:
-    """Intervals as rows: start, end, value, mean; what ends at the last is open."""
-    ends = np.where(found.ends == last, INFINITY, found.ends)
-    arguments = [column[found.owner] for column in pairs.arguments]
-    return Rows(arguments, [found.starts, ends, pairs.values[found.owner], found.means])
-
-
-def _with(rows: Rows, chance: float) -> Rows:
-    return Rows(rows.arguments, [*rows.columns, np.full(len(rows), chance)])
+def _with_chance(rows: StoredRows, chance: float) -> StoredRows:
+    return StoredRows(rows.arguments, [*rows.columns, np.full(len(rows), chance)])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.check.model import Event, Relation
+from cernis.check.model import Relation
 from cernis.evaluate.probabilities.proofs import Prover, Uncertainty, literal_table, with_literals
 from cernis.evaluate.probabilities.uncertain_facts import Conjunctions, stacked
 from cernis.kernels.array_types import Array, Integers
 from cernis.kernels.order import stable_order
-from cernis.operators.definitions.rule_heads import head_column
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.query_relations import QueryRelations
+from cernis.operators.definitions.rule_heads import head_columns
 from cernis.operators.distinct import distinct
-from cernis.operators.query_context import Context
 from cernis.plan.logical import Definition, PointRule
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
@@ -20,28 +21,27 @@ from cernis.tables.event_tables import EventTable
 def evaluate_event(definition: Definition, context: Context, uncertainty: Uncertainty) -> None:
     """Put the happenings of a derived event, with their literals, into the context."""
     relation = definition.relation
-    domains = [context.domain("event", relation, at) for at in range(relation.arity)]
-    columns: list[list[Array]] = [[] for _ in domains]
+    domains = context.encoding.event(relation)
+    arguments: list[list[Array]] = []
     times: list[Integers] = []
-    proofs: list[Conjunctions] = []
+    conjunctions: list[Conjunctions] = []
     for rule in definition.rules:
         assert isinstance(rule, PointRule)
-        assert isinstance(rule.head, Event)
-        found = Prover(uncertainty, context).run(rule.steps)
-        times.append(found.rows.points)
-        proofs.append(found.conjunctions())
-        for at, (arg, domain) in enumerate(zip(rule.head.args, domains, strict=True)):
-            columns[at].append(head_column(arg, found.rows, domain))
+        proofs = Prover(uncertainty, context).run(rule.steps)
+        arguments.append(head_columns(rule.head.args, proofs.rows, domains))
+        times.append(proofs.rows.points)
+        conjunctions.append(proofs.conjunctions())
+    columns = [np.concatenate(column) for column in zip(*arguments, strict=True)]
     put_happenings(
-        with_literals(relation), [np.concatenate(own) for own in columns], domains,
-        np.concatenate(times), stacked(proofs), context, uncertainty,
+        with_literals(relation), columns, domains, np.concatenate(times), stacked(conjunctions),
+        context.relations, uncertainty,
     )  # fmt: skip
     uncertainty.events.add(relation)
 
 
 def put_happenings(
     relation: Relation, columns: list[Array], domains: list[Domain | None], times: Integers,
-    proofs: Conjunctions, context: Context, uncertainty: Uncertainty,
+    proofs: Conjunctions, relations: QueryRelations, uncertainty: Uncertainty,
 ) -> None:  # fmt: skip
     """Put a table of happenings, each once, into the context; its last argument is the literal."""
     first, which = distinct([*columns, times], [*domains, None])
@@ -52,4 +52,5 @@ def put_happenings(
         literals = uncertainty.facts.any_of(which[order], proofs.take(order), len(first))
     if len(first) < len(times):
         columns, times = [column[first] for column in columns], times[first]
-    context.events[relation] = literal_table(EventTable(columns, domains, times), literals)
+    table = literal_table(EventTable(columns, domains, times), literals)
+    relations.events[relation] = table

@@ -40,14 +40,14 @@ class Conjunctions:
 
 
 def conjunctions(columns: list[Integers], length: int) -> Conjunctions:
-    """The literals of each row, from columns in which some are true and say nothing."""
+    """The literals of each row, from columns; literals that are `TRUE` are left out."""
     if not columns:
         return Conjunctions(np.zeros(length + 1, np.int64), np.empty(0, np.int64))
     return Conjunctions(*saying(np.ascontiguousarray(np.stack(columns, axis=1))))
 
 
 def stacked(parts: list[Conjunctions]) -> Conjunctions:
-    """Conjunctions one below the other."""
+    """The conjunctions of several parts, one part after the other."""
     lengths = [part.lengths for part in parts]
     offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]) if parts else np.zeros(1)
     literals = [part.literals for part in parts]
@@ -58,7 +58,7 @@ def stacked(parts: list[Conjunctions]) -> Conjunctions:
 
 @dataclass(slots=True)
 class _Column:
-    """Numbers that are added in pieces and looked at as one array."""
+    """A column that is extended in pieces and read as one array."""
 
     pieces: list[Array]
 
@@ -74,7 +74,7 @@ def _integers(*first: int) -> _Column:
 
 @dataclass(slots=True)
 class Facts:
-    """All nodes there are. They are only added, in pieces, and numbered as they come."""
+    """All nodes. Nodes are only added, and are numbered in the order in which they are added."""
 
     count: int = 1
     _chances: _Column = field(default_factory=lambda: _Column([np.ones(1)]))
@@ -89,22 +89,22 @@ class Facts:
 
     @property
     def chances(self) -> Floats:
-        """The probability of each fact; that of a composite says nothing."""
+        """The probability of each fact; for a composite it has no meaning."""
         return self._chances.whole()
 
     @property
     def sizes(self) -> Integers:
-        """How many tokens a literal of each node takes at most, written out."""
+        """How many tokens a literal of each node takes at most in a formula."""
         return self._sizes.whole()
 
     @property
     def structure(self) -> tuple[Integers, Integers, Integers, Integers]:
-        """Composites, alternatives, conjunctions and definitions, as the kernel wants them."""
+        """Composites, alternatives, conjunctions and definitions, as arrays for the kernel."""
         parts = (self._composite, self._alternatives, self._conjunctions, self._definitions)
         return tuple(part.whole() for part in parts)  # type: ignore[return-value]
 
     def add(self, chances: Floats) -> Integers:
-        """New facts of these probabilities; gives their literals. What is certain is no fact."""
+        """Add facts with these probabilities; gives their literals. A certain one is no fact."""
         uncertain = np.flatnonzero((chances > 0) & (chances < 1))
         literals = np.where(chances > 0, TRUE, FALSE).astype(np.int64)
         literals[uncertain] = 2 * self.await_(len(uncertain))
@@ -112,7 +112,7 @@ class Facts:
         return literals
 
     def await_(self, count: int) -> Integers:
-        """New facts whose probabilities are to come; gives their nodes."""
+        """Add facts whose probabilities become known later; gives their nodes."""
         nodes = np.arange(self.count, self.count + count)
         self._chances.pieces.append(np.full(count, np.nan))
         self._composite.pieces.append(np.full(count, -1))
@@ -121,35 +121,35 @@ class Facts:
         return nodes
 
     def any_of(self, groups: Integers, rows: Conjunctions, count: int) -> Integers:
-        """For each of so many groups a literal: one of its rows is true.
+        """For each of so many groups, the literal that at least one of its rows is true.
 
-        `groups` are those of the rows, ascending. A group without rows is false, one with a row
-        without literals true.
+        `groups` has the group of each row, ascending. A group without rows is false, and one that
+        has a row without literals is true.
         """
-        found = np.full(count, FALSE, np.int64)
+        literals = np.full(count, FALSE, np.int64)
         sizes = np.bincount(groups, minlength=count)
         lengths = rows.lengths
         alone = (sizes[groups] == 1) & (lengths == 1)
-        found[groups[alone]] = rows.literals[rows.offsets[:-1][alone]]
+        literals[groups[alone]] = rows.literals[rows.offsets[:-1][alone]]
         if not alone.all():
-            self._compose(groups, rows, np.flatnonzero(~alone), found)
+            self._compose(groups, rows, np.flatnonzero(~alone), literals)
         certain = groups[lengths == 0]
-        found[certain] = TRUE
-        return found
+        literals[certain] = TRUE
+        return literals
 
     def _compose(
-        self, groups: Integers, rows: Conjunctions, chosen: Integers, found: Integers
+        self, groups: Integers, rows: Conjunctions, chosen: Integers, literals: Integers
     ) -> None:
-        """Make composites of the chosen rows, and let `found` name them."""
-        certain = np.zeros(len(found), np.bool_)
+        """Make composites of the chosen rows, and let `literals` name them."""
+        certain = np.zeros(len(literals), np.bool_)
         certain[groups[rows.lengths == 0]] = True
         chosen = chosen[~certain[groups[chosen]]]
         if not len(chosen):
             return
-        own = groups[chosen]
-        first = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
+        chosen_groups = groups[chosen]
+        first = np.flatnonzero(np.append(True, chosen_groups[1:] != chosen_groups[:-1]))
         rows = rows.take(chosen)
-        found[own[first]] = 2 * np.arange(self.count, self.count + len(first))
+        literals[chosen_groups[first]] = 2 * np.arange(self.count, self.count + len(first))
         literal_sizes = np.append(0, np.cumsum(self.sizes[rows.literals >> 1]))
         row_sizes = np.diff(literal_sizes[rows.offsets]) + 1
         sizes = np.add.reduceat(row_sizes, first) + 1

@@ -1,8 +1,6 @@
-"""Uncertain input: each record a fact."""
+"""Enters uncertain records into a query: each record is an independent fact."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,45 +9,48 @@ from cernis.evaluate.probabilities.courses import Courses, Pairs, course_of_segm
 from cernis.evaluate.probabilities.proofs import Segments, Uncertainty, literal_table, with_literals
 from cernis.evaluate.probabilities.uncertain_events import put_happenings
 from cernis.evaluate.probabilities.uncertain_facts import FALSE, Conjunctions, conjunctions
-from cernis.kernels.array_types import Array, Floats, Integers
+from cernis.kernels.array_types import Floats, Integers
 from cernis.kernels.order import stable_order
+from cernis.operators.context.background_tables import BackgroundTables
+from cernis.operators.context.query_relations import QueryRelations
 from cernis.operators.distinct import distinct
-from cernis.operators.query_context import Context
-from cernis.tables.domains import Domain
+from cernis.records.encoded_input import InputEvents, InputFluent
 from cernis.tables.event_tables import by_entity
 from cernis.tables.interval_tables import INFINITY, FluentTable
 
 
 def add_events(
-    relation: Relation, arguments: list[Array], domains: list[Domain | None], times: Integers,
-    chances: Floats, context: Context, uncertainty: Uncertainty, once: bool = False,
+    relation: Relation, records: InputEvents, relations: QueryRelations, uncertainty: Uncertainty,
+    once: bool = False,
 ) -> None:  # fmt: skip
-    """Uncertain records of an event, in the order of time.
+    """Enter the uncertain records of an event, which are in the order of time.
 
-    If `once`, equal records are one happening, which is true if one of them is: for those that
-    count happenings.
+    With `once`, equal records are one happening, which is true if one of them is; rules that count
+    happenings need that.
     """
-    literals = uncertainty.facts.add(chances)
+    assert records.chances is not None
+    arguments, domains, times = records.arguments, records.domains, records.times
+    literals = uncertainty.facts.add(records.chances)
     uncertainty.events.add(relation)
     if once:
         some = literals != FALSE
         columns = [column[some] for column in arguments]
         proofs = conjunctions([literals[some]], int(some.sum()))
         put_happenings(
-            with_literals(relation), columns, domains, times[some], proofs, context, uncertainty
+            with_literals(relation), columns, domains, times[some], proofs, relations, uncertainty
         )
         return
     table = by_entity([*arguments, literals], [*domains, None], times)
-    *columns, told = table.arguments
+    *columns, literal_column = table.arguments
     plain = type(table)(columns, table.domains[:-1], table.times)
-    context.events[with_literals(relation)] = literal_table(plain, told)
+    relations.events[with_literals(relation)] = literal_table(plain, literal_column)
 
 
-def add_predicates(context: Context, uncertainty: Uncertainty) -> None:
-    """The background predicates whose facts have probabilities, each fact a fact of its own."""
-    for key, predicate in context.knowledge.predicates.items():
+def add_predicates(background: BackgroundTables, uncertainty: Uncertainty) -> None:
+    """Enter the background predicates that have probabilities, with a fact for each row."""
+    for key, predicate in background.knowledge.predicates.items():
         if predicate.chances is not None:
-            known = context.background(*key)
+            known = background.table(*key)
             chances = np.ones(known.length)
             chances[: len(predicate.chances)] = predicate.chances
             some = np.flatnonzero(chances > 0)
@@ -62,24 +63,12 @@ def add_predicates(context: Context, uncertainty: Uncertainty) -> None:
             uncertainty.predicates[key] = Segments(table, literals)
 
 
-@dataclass(slots=True)
-class FluentRecords:
-    """Records of an input fluent: it has the value in `[start, end)`, with a probability."""
-
-    arguments: list[Array]
-    values: Array
-    domains: list[Domain | None]
-    value_domain: Domain | None
-    starts: Integers
-    ends: Integers
-    chances: Floats
-
-
-def add_fluent(relation: Relation, records: FluentRecords, uncertainty: Uncertainty) -> Courses:
-    """Uncertain records of an input fluent; gives the probability of each pair over time.
+def add_fluent(relation: Relation, records: InputFluent, uncertainty: Uncertainty) -> Courses:
+    """Enter the uncertain records of an input fluent; gives the probability of each pair over time.
 
     Where records of a pair overlap, it holds if one of them is true.
     """
+    assert records.chances is not None
     possible = np.flatnonzero(records.chances > 0)
     columns = [column[possible] for column in (*records.arguments, records.values)]
     starts, ends = records.starts[possible], records.ends[possible]
@@ -91,7 +80,7 @@ def add_fluent(relation: Relation, records: FluentRecords, uncertainty: Uncertai
     literals = uncertainty.facts.add(chances)
     inside = np.append(group[1:] == group[:-1], False)[: len(group)]
     if np.any(inside[:-1] & (ends[:-1] > starts[1:])):
-        group, starts, ends, chances, literals = _parted(
+        group, starts, ends, chances, literals = _disjoint_pieces(
             group, starts, ends, chances, literals, uncertainty
         )
     offsets = np.searchsorted(group, np.arange(len(first) + 1)).astype(np.int64)
@@ -104,7 +93,7 @@ def add_fluent(relation: Relation, records: FluentRecords, uncertainty: Uncertai
     return course_of_segments(pairs, group, starts, ends, chances)
 
 
-def _parted(
+def _disjoint_pieces(
     group: Integers, starts: Integers, ends: Integers, chances: Floats, literals: Integers,
     uncertainty: Uncertainty,
 ) -> tuple[Integers, Integers, Integers, Floats, Integers]:  # fmt: skip
@@ -116,22 +105,28 @@ def _parted(
     new = np.append(True, (owners[1:] != owners[:-1]) | (edges[1:] != edges[:-1]))
     owners, edges = owners[new], edges[new]
     bounds = np.searchsorted(owners, np.arange(int(owners[-1]) + 2))
-    low, high = (_among(owners, edges, bounds, group, own) for own in (starts, ends))
+    low, high = (_among(owners, edges, bounds, group, times) for times in (starts, ends))
     counts = high - low
     rows = np.repeat(np.arange(len(group)), counts)
     pieces = np.arange(len(rows)) + np.repeat(low - (np.cumsum(counts) - counts), counts)
     order = stable_order(pieces, len(edges))
     pieces, rows = pieces[order], rows[order]
     # A record that is certain has no literal.
-    told = literals[rows] != 0
-    lengths = np.append(0, np.cumsum(told)).astype(np.int64)
-    proofs = Conjunctions(lengths, literals[rows][told])
-    found = uncertainty.facts.any_of(pieces, proofs, len(edges))
+    has_literal = literals[rows] != 0
+    lengths = np.append(0, np.cumsum(has_literal)).astype(np.int64)
+    proofs = Conjunctions(lengths, literals[rows][has_literal])
+    piece_literals = uncertainty.facts.any_of(pieces, proofs, len(edges))
     missing = np.ones(len(edges))
     np.multiply.at(missing, pieces, 1 - chances[rows])
     covered = np.flatnonzero(np.bincount(pieces, minlength=len(edges)))
-    behind = np.append(edges[1:], INFINITY)[covered]
-    return owners[covered], edges[covered], behind, 1 - missing[covered], found[covered]
+    piece_ends = np.append(edges[1:], INFINITY)[covered]
+    return (
+        owners[covered],
+        edges[covered],
+        piece_ends,
+        1 - missing[covered],
+        piece_literals[covered],
+    )
 
 
 def _among(

@@ -1,10 +1,10 @@
-"""How intervals are recognised from probabilities, as users say it."""
+"""Settings for how intervals are recognised from probabilities, as users write them."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,8 +22,9 @@ class UncertainSettings:
     """How intervals are recognised from probabilities.
 
     Thresholds and durations may be given for fluents by name, with or without the number of
-    arguments; durations are in time-points. Without `memory` a whole course is looked at at once;
-    with it, point by point, and so many possible starts of each pair are remembered.
+    arguments; durations are in time-points. Without `memory` a whole course is processed at once.
+    With it, a course is processed point by point, and so many possible starts of each pair are
+    remembered.
     """
 
     threshold: float = 0.5
@@ -32,19 +33,15 @@ class UncertainSettings:
     durations: Mapping[str, Durations] = field(default_factory=dict)
     seed: int = 0
     uncertain: tuple[str, ...] | None = None
-    """The relations of the input whose records may be uncertain, if that is said."""
+    """The relations of the input whose records may be uncertain; None for all."""
     probabilities: bool = False
-    """Does a stream tell the probability at each point, too?"""
-
-    def with_more(self, relations: Iterable[str]) -> UncertainSettings:
-        """The settings, with further relations whose records may be uncertain."""
-        return replace(self, uncertain=tuple({*(self.uncertain or ()), *relations}))
+    """Does a stream also report the probability at each point?"""
 
     def check_names(self, fluents: Collection[Relation]) -> None:
         """Raise a DataError if a threshold or a duration is that of no fluent of the program."""
         known = {name: relation for relation in fluents for name in (relation.name, str(relation))}
-        for kind, given in (("threshold", self.thresholds), ("durations", self.durations)):
-            for name in given:
+        for kind, by_name in (("threshold", self.thresholds), ("durations", self.durations)):
+            for name in by_name:
                 if name not in known:
                     guesses = near(name, {relation.name for relation in fluents})
                     there = " or ".join(guesses) or ", ".join(sorted(map(str, fluents))) or "none"
@@ -67,9 +64,9 @@ def uncertain_settings(
     memory: int | None = None, durations: Mapping[str, Any] | str | Path | None = None,
     seed: int = 0, uncertain: Iterable[str] | None = None, probabilities: bool = False,
 ) -> UncertainSettings:  # fmt: skip
-    """Settings from what users write; what makes no sense is a DataError.
+    """Settings from what users write; raises a DataError for what makes no sense.
 
-    Durations are a file as `cernis learn-durations` writes it, or such by fluent.
+    Durations are a file as `cernis learn-durations` writes it, or are given by fluent.
     """
     if thresholds is not None and not isinstance(thresholds, Mapping):
         raise DataError("thresholds are given by fluent: {'alarm': 0.95}")
@@ -88,51 +85,53 @@ def uncertain_settings(
         durations = read_durations(Path(durations))
     elif durations is not None and not isinstance(durations, Mapping):
         raise DataError("durations are a file, or are given by fluent: {'alarm': (4.3, 2.4)}")
-    known = {name: _durations(name, own) for name, own in (durations or {}).items()}
+    known = {name: _durations(name, value) for name, value in (durations or {}).items()}
     if isinstance(uncertain, str):
         uncertain = (uncertain,)
     relations = None if uncertain is None else tuple(uncertain)
     return UncertainSettings(float(threshold), named, memory, known, seed, relations, probabilities)
 
 
-def _is_whole(given: object) -> bool:
+def _is_whole(number: object) -> bool:
     """Is it a whole number of 64 bits?"""
-    return isinstance(given, int) and not isinstance(given, bool) and abs(given) < 1 << 63
+    return isinstance(number, int) and not isinstance(number, bool) and abs(number) < 1 << 63
 
 
 def read_durations(file: Path) -> dict[str, Durations]:
     """The durations of fluents in a file: for each fluent a table of `mean` and `deviation`."""
     try:
-        given = tomllib.loads(file.read_text("utf-8"))
+        tables = tomllib.loads(file.read_text("utf-8"))
     except OSError as error:
         raise DataError(f"{file}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{file}: {error}") from None
-    return {name: _durations(f"{file}: {name}", own) for name, own in given.items()}
+    return {name: _durations(f"{file}: {name}", table) for name, table in tables.items()}
 
 
-def write_durations(file: Path, found: Mapping[str, tuple[Durations, int]]) -> None:
-    """Write durations, and of how many intervals they are."""
+def write_durations(file: Path, durations: Mapping[str, tuple[Durations, int]]) -> None:
+    """Write durations, and from how many intervals each was learned."""
     parts = [
-        f'["{name}"]\nmean = {own.mean!r}\ndeviation = {own.deviation!r}\nintervals = {count}\n'
-        for name, (own, count) in sorted(found.items())
+        f'["{name}"]\nmean = {law.mean!r}\ndeviation = {law.deviation!r}\nintervals = {count}\n'
+        for name, (law, count) in sorted(durations.items())
     ]
     file.write_text("# Durations of intervals, in time-points.\n\n" + "\n".join(parts), "utf-8")
 
 
-def _durations(name: str, given: Any) -> Durations:
-    if isinstance(given, Durations):
-        return given
-    if isinstance(given, Mapping):
-        given = (given.get("mean"), given.get("deviation"))
+def _durations(name: str, value: Any) -> Durations:
+    if isinstance(value, Durations):
+        return value
+    if isinstance(value, Mapping):
+        value = (value.get("mean"), value.get("deviation"))
     try:
-        mean, deviation = given
+        mean, deviation = value
         return Durations(float(mean), float(deviation))
     except (TypeError, ValueError):
         raise DataError(
-            f"{name}: durations are a mean and a deviation, which is not negative, not {given!r}"
+            f"{name}: durations are a mean and a deviation, which is not negative, not {value!r}"
         ) from None
 
 
-def _named(given: Mapping[str, Setting], relation: Relation) -> Setting | None:
-    return next((given[name] for name in (str(relation), relation.name) if name in given), None)
+def _named(settings: Mapping[str, Setting], relation: Relation) -> Setting | None:
+    return next(
+        (settings[name] for name in (str(relation), relation.name) if name in settings), None
+    )

@@ -15,8 +15,8 @@ from cernis.plan.logical import Branches, EventJoin, PointOperator, Scan
 from cernis.syntax.tree import Term, Variable
 
 
-class Ended(StrEnum):
-    """Which terminations of a fluent."""
+class TerminationKind(StrEnum):
+    """Which terminations of a fluent a table has."""
 
     WHATEVER = "whatever"
     ANY = "any"
@@ -26,39 +26,39 @@ class Ended(StrEnum):
     @property
     def has_value(self) -> bool:
         """Is the value an argument of the table?"""
-        return self in (Ended.SAID, Ended.EACH)
+        return self in (TerminationKind.SAID, TerminationKind.EACH)
 
     def of(self, relation: Relation) -> Relation:
         """The event of these terminations."""
         return Relation(f"{relation.name} ended, {self}", relation.arity + self.has_value)
 
 
-def asked(step: Scan | EventJoin) -> PointOperator:
-    """A step that asks for terminations, as one of those events."""
+def termination_step(step: Scan | EventJoin) -> PointOperator:
+    """A step that reads terminations, rewritten to read one of these tables."""
     changes = step.occurrence
     assert isinstance(changes, Changes)
     value = changes.pair.value
     if not isinstance(value, Variable):
-        return of_value(step)
-    kind = Ended.WHATEVER if value.name == "_" else Ended.EACH
+        return step_of_value(step)
+    kind = TerminationKind.WHATEVER if value.name == "_" else TerminationKind.EACH
     return replace(step, occurrence=_event(kind, changes))
 
 
-def of_value(step: Scan | EventJoin) -> PointOperator:
-    """A step that asks for terminations of a known value: those that say it, and those of any."""
+def step_of_value(step: Scan | EventJoin) -> PointOperator:
+    """A step that reads terminations of a known value: those that name it, and those of any."""
     changes = step.occurrence
     assert isinstance(changes, Changes)
-    events = [_event(kind, changes) for kind in (Ended.SAID, Ended.ANY)]
+    events = [_event(kind, changes) for kind in (TerminationKind.SAID, TerminationKind.ANY)]
     return Branches(tuple((replace(step, occurrence=event),) for event in events), step.span)
 
 
-def of_whatever(step: EventJoin) -> PointOperator:
-    """A step that asks for terminations, of whatever value."""
+def step_of_any_value(step: EventJoin) -> PointOperator:
+    """A step that reads terminations, whatever their value."""
     assert isinstance(step.occurrence, Changes)
-    return replace(step, occurrence=_event(Ended.WHATEVER, step.occurrence))
+    return replace(step, occurrence=_event(TerminationKind.WHATEVER, step.occurrence))
 
 
-def _event(kind: Ended, changes: Changes) -> Event:
+def _event(kind: TerminationKind, changes: Changes) -> Event:
     pair = changes.pair
     args: tuple[Term, ...] = (*pair.args, pair.value) if kind.has_value else pair.args
     return Event(kind.of(pair.relation), args, changes.span)

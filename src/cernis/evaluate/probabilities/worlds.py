@@ -1,4 +1,4 @@
-"""Possible worlds of rows: which of the uncertain proofs of each are true."""
+"""The possible worlds of rows: in each, some of the row's uncertain proofs are true."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cernis.kernels.array_types import Integers
 
 
 class Worlds:
-    """Every row once for each of its worlds: a row with k uncertain proofs has 2**k.
+    """Every row, repeated once for each of its worlds: a row with k uncertain proofs has 2**k.
 
     Bit r of a world says whether proof r of the row is true. `rows` are the rows repeated.
     """
@@ -24,26 +24,26 @@ class Worlds:
         self.rows = np.repeat(np.arange(len(counts)), self._sizes)
         self._world = np.arange(len(self.rows)) - self._begin[self.rows]
 
-    def members(self, own: Integers, ranks: Integers) -> tuple[Integers, Integers]:
-        """Which proofs are true where: proofs, and the repeated row that each is true in.
+    def members(self, row_numbers: Integers, ranks: Integers) -> tuple[Integers, Integers]:
+        """The proofs that are true in each world: proofs, and the repeated rows they are true in.
 
-        `own` is the row of each proof, `ranks` its bit, or -1 for one that is certain.
+        `row_numbers` has the row of each proof, and `ranks` its bit, or -1 if it is certain.
         """
-        sizes = self._sizes[own]
-        proofs = np.repeat(np.arange(len(own)), sizes)
+        sizes = self._sizes[row_numbers]
+        proofs = np.repeat(np.arange(len(row_numbers)), sizes)
         world = np.arange(len(proofs)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         rank = ranks[proofs]
         is_true = (rank < 0) | ((world >> np.maximum(rank, 0)) & 1 == 1)
-        places = self._begin[own[proofs]] + world
+        places = self._begin[row_numbers[proofs]] + world
         return proofs[is_true], places[is_true]
 
     def literals(self, literals: Integers) -> Iterator[Integers]:
         """Columns of literals that single out each world.
 
-        Given are the literals of the uncertain proofs, row by row.
+        It is given the literals of the uncertain proofs, row by row.
         """
         for rank in range(int(self._counts.max(initial=0))):
             has = rank < self._counts[self.rows]
-            own = literals[np.where(has, self.first[self.rows] + rank, 0)]
-            signed = own ^ (1 - ((self._world >> rank) & 1))
+            bit_literals = literals[np.where(has, self.first[self.rows] + rank, 0)]
+            signed = bit_literals ^ (1 - ((self._world >> rank) & 1))
             yield np.where(has, signed, TRUE)

@@ -1,9 +1,9 @@
-"""Plain data as bytes, and back: JSON, with arrays beside it.
+"""Writes plain data as bytes and reads it again: JSON, followed by the arrays.
 
 A *tree* is made of dictionaries with texts as keys, lists, texts, numbers, truth values, None, and
 arrays. Its bytes are a line that says what they are, a head with a checksum and a format, the tree
-as JSON, and the arrays, each narrowed and compressed. Large arrays can be parts of their own, named
-after what is in them. To read it makes nothing but such trees: nothing is ever executed.
+as JSON, and the arrays, each narrowed and compressed. Large arrays can be separate parts, named
+after a digest of their content. Reading makes nothing but such trees: nothing is ever executed.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _TROUBLE: Final = (
     pa.ArrowException, RecursionError,
 )  # fmt: skip
 _RATIO: Final = 256
-"""No compressed byte stands for as many bytes."""
+"""One compressed byte never stands for this many bytes."""
 
 _CONSTANT: Final = 1 << 24
-"""An array of one number that is longer takes another array as long beside it: no bytes of its own
-tell that its length is true."""
+"""An array of one repeated number may be longer than this only if another array is as long: it has
+no bytes that would prove its length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What bytes begin with, which format is written, and what they are called in errors."""
+    """How bytes begin, which format they have, and what errors call them."""
 
     magic: bytes
     format: int
@@ -56,17 +56,12 @@ class _Writer:
 
     buffers: list[Array] = field(default_factory=list)
 
-    def plain(self, tree: Tree) -> Tree:
-        if isinstance(tree, np.ndarray):
-            return {_ARRAY: self._narrowed(narrow(tree))}
-        if isinstance(tree, dict):
-            return {key: self.plain(each) for key, each in tree.items()}
-        if isinstance(tree, list | tuple):
-            return [self.plain(each) for each in tree]
-        return tree
+    def take(self, array: Array) -> Tree:
+        """Take an array out of the tree; gives the description that takes its place."""
+        return {_ARRAY: self._narrowed(narrow(array))}
 
-    def _narrowed(self, given: tuple[str, Any, Any]) -> Tree:
-        kind, number, kept = given
+    def _narrowed(self, narrowed: tuple[str, Any, Any]) -> Tree:
+        kind, number, kept = narrowed
         if isinstance(kept, tuple):
             return [kind, number, self._narrowed(kept)]
         kept = np.ascontiguousarray(kept, kept.dtype.newbyteorder("<"))
@@ -79,17 +74,14 @@ class _Reader:
     """Puts the arrays back into a tree."""
 
     buffers: list[Bytes]
+    longest: int
+    """How long an array of one repeated number may be."""
 
-    def hook(self, given: dict[str, Tree]) -> Tree:
-        return widen(self._narrowed(given[_ARRAY])) if given.keys() == {_ARRAY} else given
+    def hook(self, tree: dict[str, Tree]) -> Tree:
+        return widen(self._narrowed(tree[_ARRAY])) if tree.keys() == {_ARRAY} else tree
 
-    @property
-    def longest(self) -> int:
-        """How long an array may be of which only the length is stored."""
-        return max([_CONSTANT, *(memoryview(own).nbytes for own in self.buffers)])
-
-    def _narrowed(self, told: Tree) -> tuple[str, Any, Any]:
-        kind, number, kept, *of_type = told
+    def _narrowed(self, description: Tree) -> tuple[str, Any, Any]:
+        kind, number, kept, *of_type = description
         if kind not in KINDS:
             raise ValueError(f"there are no arrays that are {kind}")
         if not of_type:
@@ -104,7 +96,7 @@ class _Reader:
 
 
 def sealed(tree: Tree) -> Tree:
-    """A tree with a digest of its content, which shows whether it was altered since."""
+    """A tree with a digest of its content, which shows whether it was altered afterwards."""
     return {"content": tree, "seal": _digest(tree)}
 
 
@@ -118,7 +110,7 @@ def unsealed(tree: Tree) -> Tree:
 
 
 def _digest(tree: Tree) -> str:
-    """The same for trees that are the same once they were written and read."""
+    """A digest that is the same for trees that are equal after writing and reading."""
     arrays: list[Array] = []
 
     def plain(array: Array) -> list[Any]:
@@ -126,18 +118,18 @@ def _digest(tree: Tree) -> str:
         arrays.append(array.astype(np.int64, copy=False) if is_whole else array)
         return ["" if not len(array) else "i" if is_whole else array.dtype.kind, len(array)]
 
-    found = crc32(json.dumps(tree, default=plain).encode())
+    checksum = crc32(json.dumps(tree, default=plain).encode())
     for array in arrays:
-        found = crc32(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data, found)
-    return f"{found:08x}"
+        checksum = crc32(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data, checksum)
+    return f"{checksum:08x}"
 
 
 def packed(tree: Tree, layout: Layout, large: int = sys.maxsize) -> tuple[bytes, dict[str, bytes]]:
-    """A tree as bytes, and its arrays of at least so many bytes as parts by name."""
+    """A tree as bytes; arrays of at least `large` bytes are separate parts, by name."""
     writer = _Writer()
-    text = json.dumps(writer.plain(tree)).encode()
+    text = json.dumps(tree, default=writer.take).encode()
     parts: dict[str, bytes] = {}
-    told: list[Tree] = []
+    descriptions: list[Tree] = []
     body: list[bytes] = []
     for buffer in [memoryview(text), *(each.data for each in writer.buffers)]:
         name = None
@@ -148,9 +140,11 @@ def packed(tree: Tree, layout: Layout, large: int = sys.maxsize) -> tuple[bytes,
             body.append(content)
         else:
             parts.setdefault(name, content)
-        told.append([name or len(content), buffer.nbytes])
+        descriptions.append([name or len(content), buffer.nbytes])
     whole = b"".join(body)
-    head = json.dumps({"format": layout.format, "check": crc32(whole), "buffers": told}).encode()
+    head = json.dumps(
+        {"format": layout.format, "check": crc32(whole), "buffers": descriptions}
+    ).encode()
     return b"".join([layout.magic, b"\n%08x " % crc32(head), head, b"\n", whole]), parts
 
 
@@ -163,8 +157,7 @@ def unpacked(
 ) -> tuple[int, Tree]:
     """The format of some bytes, and the tree; a DataError if it cannot be read.
 
-    A format that is newer than the layout's is refused; what becomes of an older one is up to
-    others.
+    A format that is newer than the layout's is refused; an older one is for the caller to migrate.
     """
     magic, head, body = _split(memoryview(content))
     if magic != layout.magic:
@@ -173,24 +166,27 @@ def unpacked(
         check, _, text = head.partition(b" ")
         if int(check, 16) != crc32(text):
             raise DataError("its head is damaged")
-        told = json.loads(text)
-        if type(told["format"]) is not int or told["format"] < 1:
-            raise ValueError(f"there is no format {told['format']}")
-        if told["format"] > layout.format:
+        description = json.loads(text)
+        if type(description["format"]) is not int or description["format"] < 1:
+            raise ValueError(f"there is no format {description['format']}")
+        if description["format"] > layout.format:
             raise DataError(
-                f"it has format {told['format']}, and this version of cernis reads formats up to "
-                f"{layout.format}: use a newer version"
+                f"it has format {description['format']}, and this version of cernis reads formats "
+                f"up to {layout.format}: use a newer version"
             )
-        if crc32(body) != told["check"]:
+        if crc32(body) != description["check"]:
             raise DataError("it is damaged, or cut short")
-        first, *others = list(_buffers(body, told["buffers"], parts or {}))
-        return told["format"], json.loads(bytes(first), object_hook=_Reader(others).hook)
+        first, *others = list(_buffers(body, description["buffers"], parts or {}))
+        longest = max([_CONSTANT, *(memoryview(each).nbytes for each in others)])
+        return description["format"], json.loads(
+            bytes(first), object_hook=_Reader(others, longest).hook
+        )
     except _TROUBLE as error:
         raise DataError(f"it cannot be read: {error}") from error
 
 
 def _split(content: memoryview) -> tuple[bytes, bytes, memoryview]:
-    """The first line, the second, and the rest."""
+    """The first line of some bytes, the second line, and the rest."""
     start = bytes(content[:64]).partition(b"\n")[0]
     rest = content[len(start) + 1 :]
     end, step = -1, 1 << 16
@@ -203,14 +199,14 @@ def _split(content: memoryview) -> tuple[bytes, bytes, memoryview]:
 
 
 def _buffers(
-    body: memoryview, told: list[Tree], parts: Mapping[str, Bytes]
+    body: memoryview, descriptions: list[Tree], parts: Mapping[str, Bytes]
 ) -> Iterator[bytes | memoryview]:
-    at = 0
-    for place, size in told:
+    start = 0
+    for place, size in descriptions:
         if isinstance(place, str):
             content = memoryview(parts[place])
-        elif 0 <= place <= len(body) - at:
-            content, at = body[at : at + place], at + place
+        elif 0 <= place <= len(body) - start:
+            content, start = body[start : start + place], start + place
         else:
             raise ValueError("an array lies outside of it")
         if not 0 <= size <= _RATIO * (len(content) + _RATIO):

@@ -52,12 +52,12 @@ def _value(cell: Tree) -> Value:
 
 
 def plain_column(column: Column) -> Tree:
-    """A column, of whose values only those are kept that it has."""
+    """A column, with only those of its values that some row has."""
     if not isinstance(column, Coded):
         return column
     used, codes = np.unique(column.codes, return_inverse=True)
     values = column.values[:]
-    return {"values": plain_values([values[at] for at in used.tolist()]),
+    return {"values": plain_values([values[code] for code in used.tolist()]),
             "codes": codes.astype(np.int64).ravel()}  # fmt: skip
 
 

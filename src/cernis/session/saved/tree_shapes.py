@@ -24,7 +24,7 @@ LARGEST: Final = (1 << 63) - 1
 
 
 class Shape(Protocol):
-    """What a tree must look like."""
+    """What a tree must look like; it can say what is wrong with one."""
 
     def complaint(self, tree: Tree, place: str) -> str | None:
         """What is wrong with a tree, and where; None if it fits."""
@@ -32,9 +32,9 @@ class Shape(Protocol):
 
 def check(tree: Tree, shape: Shape, place: str) -> None:
     """Refuse a tree that does not fit."""
-    found = shape.complaint(tree, place)
-    if found is not None:
-        raise DataError(f"it is damaged, or not of this format: {found}")
+    complaint = shape.complaint(tree, place)
+    if complaint is not None:
+        raise DataError(f"it is damaged, or not of this format: {complaint}")
 
 
 def _kind(tree: Tree) -> str:
@@ -71,7 +71,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberShape:
     """A finite number within bounds, both included."""
 
     low: float = -math.inf
@@ -87,7 +87,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextShape:
     """A text, or one of a few."""
 
     options: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ class Floats:
             return f"{place} is {_kind(tree)}, not an array"
         if len(tree) and tree.dtype not in (np.float64, np.int64):
             return f"{place} is {_kind(tree)}, not of numbers"
-        # A comparison with what is no number is false.
+        # A comparison with NaN is false, so an array that has one is refused.
         if len(tree) and not ((tree >= self.low) & (tree <= self.high)).all():
             return f"{place} has numbers that are not from {self.low} to {self.high}"
         return None
@@ -214,10 +214,10 @@ class Listed:
         if not isinstance(tree, list):
             return f"{place} is {_kind(tree)}, not a list"
         for number, each in enumerate(tree):
-            found = self.shape.complaint(each, f"{place}[{number}]")
-            if found is not None:
-                return found
-        return _broken(self.rules, tree, place)
+            complaint = self.shape.complaint(each, f"{place}[{number}]")
+            if complaint is not None:
+                return complaint
+        return _first_broken_rule(self.rules, tree, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +231,8 @@ class Parts:
         if not isinstance(tree, list) or len(tree) != len(self.shapes):
             return f"{place} is not a list of {len(self.shapes)}"
         both = enumerate(zip(self.shapes, tree, strict=True))
-        found = (shape.complaint(each, f"{place}[{number}]") for number, (shape, each) in both)
-        return next((each for each in found if each is not None), None)
+        complaints = (shape.complaint(each, f"{place}[{number}]") for number, (shape, each) in both)
+        return next((each for each in complaints if each is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +252,10 @@ class Table:
                 if name in self.optional:
                     continue
                 return f"{place} has no {name}"
-            found = shape.complaint(tree[name], f"{place}.{name}" if place else name)
-            if found is not None:
-                return found
-        return _broken(self.rules, tree, place)
+            complaint = shape.complaint(tree[name], f"{place}.{name}" if place else name)
+            if complaint is not None:
+                return complaint
+        return _first_broken_rule(self.rules, tree, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +268,8 @@ class Named:
         """What is wrong with a tree, and where; None if it fits."""
         if not isinstance(tree, dict):
             return f"{place} is {_kind(tree)}, not a table"
-        found = (self.shape.complaint(each, f"{place}.{name}") for name, each in tree.items())
-        return next((each for each in found if each is not None), None)
+        complaints = (self.shape.complaint(each, f"{place}.{name}") for name, each in tree.items())
+        return next((each for each in complaints if each is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,12 +284,12 @@ class Cases:
         return f"{place} is {_kind(tree)}" if shape is None else shape.complaint(tree, place)
 
 
-def _broken(rules: Sequence[Rule], tree: Tree, place: str) -> str | None:
-    """The first condition that a tree does not meet."""
+def _first_broken_rule(rules: Sequence[Rule], tree: Tree, place: str) -> str | None:
+    """What the first rule says that a tree breaks; None if it keeps all."""
     for rule in rules:
-        found = rule(tree)
-        if found is not None:
-            return f"{place}: {found}" if place else found
+        complaint = rule(tree)
+        if complaint is not None:
+            return f"{place}: {complaint}" if place else complaint
     return None
 
 

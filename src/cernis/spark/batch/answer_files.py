@@ -1,7 +1,7 @@
-"""Results written by the workers: Parquet, a folder a fluent, that is complete or not there.
+"""Results that workers write: Parquet files, in a folder for each fluent, all of them or none.
 
-All is written into a folder beside the one wanted, and moved when everything is there. So a folder
-with `_SUCCESS` in it is a whole result, and what a failed run leaves is removed.
+They are written into a folder beside the one that is wanted, and moved when all are there. So a
+folder with `_SUCCESS` in it has a whole result, and the files of a failed run are removed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SUCCESS: Final = "_SUCCESS"
 
 @dataclass(frozen=True)
 class Written:
-    """What came of writing a result."""
+    """A result that was written: its summary, and how much of it there is."""
 
     summary: Summary
     reports: list[dict[str, Any]]
@@ -37,7 +37,7 @@ class Written:
 
     @property
     def exchanged(self) -> Exchanged:
-        """What was moved between workers."""
+        """The figures of the exchanges between workers."""
         return exchanged(self.reports)
 
 
@@ -69,13 +69,13 @@ def _written(result: Recognised, beside: Path) -> Written:
         (reports if row.kind == Kind.REPORT else counts).append(loads(row.blob))
     summary = summary_of(reports, result.plan.checked.catalogue)
     intervals: dict[str, int] = {}
-    for own in counts:
-        for name, count in own["intervals"].items():
+    for entry in counts:
+        for name, count in entry["intervals"].items():
             intervals[name] = intervals.get(name, 0) + count
-    files = sum(own["files"] for own in counts) + len(list(write_set_aside(summary, beside)))
+    files = sum(entry["files"] for entry in counts) + len(list(write_set_aside(summary, beside)))
     return Written(
-        summary, reports, dict(sorted(intervals.items())), sum(own["pairs"] for own in counts),
-        sum(own["happenings"] for own in counts), files,
+        summary, reports, dict(sorted(intervals.items())), sum(entry["pairs"] for entry in counts),
+        sum(entry["happenings"] for entry in counts), files,
     )  # fmt: skip
 
 

@@ -1,7 +1,6 @@
-"""Where answers go: into blobs for whoever uses the DataFrames, or into files right where they are.
+"""The answers of tasks: blobs from which DataFrames are made, or files that tasks write themselves.
 
-Files are written by the task that finds what is in them. A task that is tried again writes the same
-under the same name, so nothing is there twice.
+A task that is tried again writes the same files under the same names, so nothing is there twice.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _TIMES: Final = ("start", "end", "occurrence")
 
 
 def answer_row(answer: Answer, job: Job, bucket: int, step: int) -> Row:
-    """The row of an answer: the answer itself, or what of it was written to files."""
+    """The row of an answer: the answer itself, or the counts of what was written to files."""
     if job.folder is None:
         return Row(bucket, LAST, Kind.ANSWER, packed_answer(answer))
     counts = write_answer(answer, Path(job.folder), f"{bucket:05}-{step}")
@@ -62,8 +61,8 @@ def _write_table(table: pa.Table, where: Path, title: str, part: str, relation: 
     part = f"{part}-{relation.arity}"
     folder.mkdir(parents=True, exist_ok=True)
     unfinished = folder / f".part-{part}-{os.getpid()}"
-    # A dictionary is worth its making for values only: times hardly repeat, and arguments stand
-    # together, so that they compress as they are.
+    # A dictionary pays off for values only: times hardly repeat, and equal arguments are next to
+    # each other, so that they compress well without one.
     parquet.write_table(
         table, unfinished, compression="zstd",
         use_dictionary=["value"] if "value" in table.column_names else False,

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.errors import DataError
-from cernis.plan.builder import Plan
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
+from cernis.plan.builder import Plan, in_one_stage
 from cernis.program import Program, load
 from cernis.session.settings import Length, Point, Settings, settings
-from cernis.spark.batch.spark_pipeline import exchange, step_of, with_links, with_survey
-from cernis.spark.batch.spark_results import Recognised
+from cernis.spark.batch.spark_pipeline import Ends, exchange, step_of, with_links, with_survey
+from cernis.spark.batch.spark_results import Recognised, UncertainRecognised
+from cernis.spark.batch.uncertain_stages import IN_ONE_PARTITION, must_be_in_one_stage
 from cernis.spark.exchange.batch_job import Job, job_of
 from cernis.spark.exchange.exchange_rows import DDL, LAST
 from cernis.spark.exchange.pack import pack
-from cernis.spark.input.batch_input import Source, source_of
+from cernis.spark.input.batch_input import BatchInput, batch_input
 from cernis.spark.input.event_frames import wanted_columns
 from cernis.spark.input.partition_pipeline import partitioned_job
 from cernis.spark.input.weights import spread_by_weight
 from cernis.spark.spark_session import cores_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -36,7 +38,7 @@ AT_ONCE: Final = 1 << 21
 """Records that a partition evaluates at once, by default."""
 
 _PER_CORE: Final = 4
-"""Buckets for each core, so that one with much to do is made up for by others with less."""
+"""Buckets for each core: with several, cores with light buckets take over more of them."""
 
 _PER_BUCKET: Final = 64 << 20
 
@@ -68,12 +70,43 @@ def recognise(
     `at_once` is how many records a partition evaluates at once, where no window is given and the
     rules allow it; None for all. No answer depends on it.
     """
-    loaded = program if isinstance(program, Program) else load(program, facts)
-    plan = loaded.plan
-    for diagnostic in plan.diagnostics:
-        warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=2)
+    plan = _loaded(program, facts)
     chosen = settings(window, step, start, end, tick, ties)
     return recognise_plan(plan, events, chosen, mapping, partitions, spark, at_once, partitioned)
+
+
+def recognise_uncertain(
+    program: Program | str | Path, events: Any, *, threshold: float = 0.5,
+    thresholds: Mapping[str, float] | None = None, memory: int | None = None,
+    durations: Mapping[str, Any] | str | Path | None = None, seed: int = 0,
+    uncertain: Iterable[str] | None = None, window: Length | None = None,
+    step: Length | None = None, start: Point | None = None, end: Point | None = None,
+    tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
+    mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
+    partitioned: bool | None = None, spark: SparkSession | None = None,
+) -> UncertainRecognised:  # fmt: skip
+    """Recognise from uncertain events on Spark; see `Program.run_uncertain`.
+
+    Events, and how they are spread, are as for `recognise`; a column `probability` says how sure a
+    record is.
+    """
+    plan = _loaded(program, facts)
+    chosen = settings(window, step, start, end, tick, ties)
+    likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
+    recognised = recognise_uncertain_plan(
+        plan, events, chosen, likely, mapping, partitions, spark, partitioned
+    )
+    if recognised.plan.is_in_one_stage and partitions != 1:
+        warnings.warn(IN_ONE_PARTITION, stacklevel=2)
+    return recognised
+
+
+def _loaded(program: Program | str | Path, facts: Iterable[str | Path]) -> Plan:
+    """The plan of a program, with its warnings."""
+    plan = (program if isinstance(program, Program) else load(program, facts)).plan
+    for diagnostic in plan.diagnostics:
+        warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=3)
+    return plan
 
 
 def recognise_plan(
@@ -83,60 +116,89 @@ def recognise_plan(
     partitioned: bool | None = None,
 ) -> Recognised:  # fmt: skip
     """Run a plan on Spark, as `recognise` runs a program."""
-    if partitions is not None and partitions < 1:
-        raise DataError("there must be at least one partition")
-    if at_once is not None and at_once < 1:
-        raise DataError("at least one record must be evaluated at once")
-    source = source_of(events, mapping, spark)
-    return _recognised(plan, source, chosen, partitions, at_once, partitioned)
+    source = batch_input(events, mapping, spark)
+    spreading = _Spreading(partitions, at_once, partitioned)
+    return Recognised(*_prepared(plan, source, chosen, spreading))
 
 
-def _recognised(
-    plan: Plan, source: Source, chosen: Settings, partitions: int | None, at_once: int | None,
-    partitioned: bool | None,
-) -> Recognised:  # fmt: skip
-    cores = cores_of(source.session)
-    if partitions is None and source.is_small(cores) and not partitioned:
-        job = replace(job_of(plan, chosen, 1), counter=_counter(source.session))
-        return Recognised(source.in_one_task, plan, source.schemas, job, 0)
-    buckets = partitions or max(_PER_CORE * cores, -(-source.size // _PER_BUCKET))
-    job = job_of(plan, chosen, buckets, at_once)
-    for frame, own in source.frames:
-        # What is missing is an error now, and not when the result is used.
-        wanted_columns(frame, own.columns, job.loaded.shapes)
+def recognise_uncertain_plan(
+    plan: Plan, events: Any, chosen: Settings, likely: UncertainSettings,
+    mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
+    spark: SparkSession | None = None, partitioned: bool | None = None,
+) -> UncertainRecognised:  # fmt: skip
+    """Run a plan on Spark over uncertain events, as `recognise_uncertain` runs a program."""
+    likely.check_names(plan.checked.catalogue.fluents)
+    source = batch_input(events, mapping, spark)
+    spreading = _Spreading(partitions, None, partitioned)
+    return UncertainRecognised(*_prepared(plan, source, chosen, spreading, likely))
+
+
+@dataclass(frozen=True, slots=True)
+class _Spreading:
+    """How the input is spread over partitions, and how much of it is evaluated at once."""
+
+    partitions: int | None
+    at_once: int | None
+    partitioned: bool | None
+
+    def __post_init__(self) -> None:
+        if self.partitions is not None and self.partitions < 1:
+            raise DataError("there must be at least one partition")
+        if self.at_once is not None and self.at_once < 1:
+            raise DataError("at least one record must be evaluated at once")
+
+
+Prepared: TypeAlias = tuple[Callable[[Job], Ends], Plan, Mapping[str, Mapping[str, str]], Job, int]
+"""A pipeline, the plan, the types of the input's columns, the job, and how often it exchanges."""
+
+
+def _prepared(
+    plan: Plan, source: BatchInput, chosen: Settings, spreading: _Spreading,
+    likely: UncertainSettings | None = None,
+) -> Prepared:  # fmt: skip
+    cores, partitioned = cores_of(source.session), spreading.partitioned
+    if spreading.partitions is None and source.is_small(cores) and not partitioned:
+        job = job_of(plan, chosen, 1, likely=likely)
+        job = replace(job, counter=_counter(source.session))
+        return source.in_one_task, plan, source.schemas, job, 0
+    buckets = spreading.partitions or max(_PER_CORE * cores, -(-source.size // _PER_BUCKET))
+    if likely is not None and must_be_in_one_stage(plan, source, chosen, likely):
+        plan, buckets = in_one_stage(plan), 1
+    job = job_of(plan, chosen, buckets, spreading.at_once, likely)
+    for frame, data in source.frames:
+        # A missing column is an error now, and not when the result is used.
+        wanted_columns(frame, data.columns, job.loaded.shapes)
     job = replace(job, counter=_counter(source.session))
     if partitioned is not False:
-        found = partitioned_job(source, job, bool(partitioned))
-        if found is not None:
-            job, pipeline = found
-            steps = len(job.loaded.routes.steps)
-            return Recognised(pipeline, plan, source.schemas, job, steps if steps > 1 else 0)
+        partitioned_pipeline = partitioned_job(source, job, bool(partitioned))
+        if partitioned_pipeline is not None:
+            job, pipeline = partitioned_pipeline
+            steps = len(job.loaded.plan.routes.steps)
+            return pipeline, plan, source.schemas, job, steps if steps > 1 else 0
     spreads, fullest = spread_by_weight(job, source.splits, source.mappings)
     if job.at_once is not None and source.has_at_most(job.at_once, fullest):
         job = replace(job, at_once=None)
     job = with_links(with_survey(replace(job, spreads=spreads), source), source)
-    return Recognised(
-        partial(_pipeline, source), plan, source.schemas, job, len(job.loaded.routes.steps)
-    )
+    return partial(_pipeline, source), plan, source.schemas, job, len(job.loaded.plan.routes.steps)
 
 
-def _pipeline(source: Source, job: Job) -> tuple[DataFrame, Callable[[Batches], Batches]]:
+def _pipeline(source: BatchInput, job: Job) -> Ends:
     """The rows that the last step of a job starts from, and the last step."""
     rows = source.packed(job, pack)
     places = source.places
-    steps = job.loaded.routes.steps
+    steps = job.loaded.plan.routes.steps
     for number in steps[:-1]:
         rows = exchange(rows, job).mapInArrow(step_of(job, number, places), DDL)
     last = step_of(job, steps[-1], places) if steps else _nothing_to_do
     return exchange(rows, job), last
 
 
-def _nothing_to_do(given: Batches) -> Batches:
-    """A program that defines nothing: reports pass through."""
-    yield from (batch.filter(pc.equal(batch.column(1), LAST)) for batch in given)
+def _nothing_to_do(rows: Batches) -> Batches:
+    """The last step of a program that defines nothing: only reports pass through."""
+    yield from (batch.filter(pc.equal(batch.column(1), LAST)) for batch in rows)
 
 
 def _counter(session: SparkSession) -> Any:
-    """What workers count records with; None with Connect, which has no such thing."""
+    """An accumulator with which workers count records; None with Connect, which has none."""
     context = getattr(session, "_sc", None)
     return None if context is None else context.accumulator(0)

@@ -1,4 +1,4 @@
-"""One step in one bucket: what came in is evaluated, and what others need is sent on."""
+"""One step in one bucket: it evaluates the rows that came in, and sends on what others need."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 
 from cernis.evaluate.windows import windows
 from cernis.plan.builder import Plan
-from cernis.plan.routes import Routes
-from cernis.records.record_columns import RecordColumns, Records
-from cernis.records.record_columns import RecordKind as Given
+from cernis.plan.properties.routes import Routes
+from cernis.records.record_columns import RecordColumns, RecordKind, Records
 from cernis.session.recognise import account, chosen_bounds
 from cernis.spark.batch.answer_rows import answer_row
 from cernis.spark.batch.bucket_runs import StageRun
@@ -25,13 +24,13 @@ from cernis.spark.exchange.inbox import Inbox, others
 from cernis.spark.exchange.ownership import Owner
 from cernis.spark.exchange.record_places import Places
 from cernis.spark.exchange.sending import Sender
-from cernis.spark.exchange.stage_output import Found
+from cernis.spark.exchange.stage_output import StageOutput
 from cernis.spark.input.resolved_records import enter
-from cernis.spark.task_times import Clock
+from cernis.spark.task_times import TaskTimes
 
 
 def evaluate(
-    given: Iterable[pa.RecordBatch], job: Job, step: int, places: Places
+    rows: Iterable[pa.RecordBatch], job: Job, step: int, places: Places
 ) -> Iterator[pa.RecordBatch]:
     """A step over the rows of its bucket. Rows for later steps pass through.
 
@@ -40,11 +39,11 @@ def evaluate(
     """
     work = Step(job, step, places)
     clock = work.clock
-    for batch in given:
+    for batch in rows:
         work.count(batch)
         for since, take in work.inbox.each(batch, step):
             yield from clock.over("evaluating", batches(work.before(since)))
-            with clock.at("unpacking"):
+            with clock.spent_on("unpacking"):
                 take()
         yield from others(batch, step)
     if work.inbox.bucket is not None:
@@ -53,16 +52,16 @@ def evaluate(
 
 
 class Sends(Protocol):
-    """Sends what a step has to those after it."""
+    """Sends records and the output of a step to later steps."""
 
     def records(self, part: RecordColumns) -> Iterator[Row]:
         """Records that are at home here."""
 
-    def found(self, found: Found, since: int = FIRST) -> Iterator[Row]:
-        """What was found here, as of queries from some time on."""
+    def stage_output(self, output: StageOutput, since: int = FIRST) -> Iterator[Row]:
+        """The output of the step for one relation, for queries from some time on."""
 
     def survey(self, bucket: int, step: int, survey: Survey) -> Iterator[Row]:
-        """What is known of all the input."""
+        """The survey of the input."""
 
 
 @dataclass(slots=True)
@@ -74,15 +73,15 @@ class Step:
     places: Places
     inbox: Inbox = field(default_factory=Inbox)
     spread: Spread | None = None
-    """How keys are spread over those who evaluate this step; None: over its buckets."""
+    """How keys are spread over the tasks of this step; None if over its buckets."""
     sender: Sends | None = None
-    """What sends things on; None: to those who read them."""
+    """Sends rows on; None for a `Sender`, which sends them to the buckets that read them."""
     report: dict[str, Any] = field(default_factory=dict)
-    clock: Clock = field(default_factory=Clock)
+    clock: TaskTimes = field(default_factory=TaskTimes)
     slicing: Slicing | Windowing | None = None
-    """What the slices so far have come to; None as long as there are none."""
+    """The slices so far; None as long as there are none."""
     enough: int = 0
-    """With how many records it is seen whether they make a slice."""
+    """The number of records from which it is tried again to make a slice."""
 
     @property
     def bucket(self) -> int:
@@ -107,7 +106,7 @@ class Step:
         return chosen_bounds(survey.first, survey.last, self.job.settings, self.job.tick)
 
     def rows(self) -> Iterator[Row]:
-        """All rows that come of it, but for those of slices before."""
+        """All rows that the step gives, except for those of earlier slices."""
         end = self._bounds()[1]
         home, resolved = self._entered(self.inbox.records), self.inbox.resolved
         yield from self._sent_on(home)
@@ -118,13 +117,13 @@ class Step:
         yield Row(self.bucket, LAST, Kind.REPORT, self.report)
 
     def count(self, batch: pa.RecordBatch) -> None:
-        """Rows and bytes that an exchange has brought, those for later steps among them."""
+        """Count the rows and bytes that an exchange has brought, also those for later steps."""
         size = pc.sum(pc.binary_length(batch.column(3))).as_py() or 0
         for name, more in (("moved", batch.num_rows), ("size", size)):
             self.report[name] = self.report.get(name, 0) + more
 
     def before(self, since: int) -> Iterator[Row]:
-        """The rows of a slice, if there is enough for one, when all before some time is there."""
+        """The rows of a slice, if enough records are there, when all before some time are."""
         least = self.job.at_once
         if least is None or self.inbox.count < max(self.enough, least) or not self._can_slice():
             return
@@ -160,37 +159,48 @@ class Step:
         if not isinstance(self.slicing, Windowing):
             start, end = self._bounds()
             self.slicing = Windowing(
-                self.job, self.step, self.inbox.found, self._owner, self._survey, start, end
+                self.job, self.step, self.inbox.outputs, self._owner, self._survey, start, end
             )
         return self.slicing
 
     def _harvested(self, run: StageRun) -> Iterator[Row]:
-        """What the queries so far have found for later steps."""
+        """The output of the queries so far for later steps."""
         start, end = self._bounds()
         stride = self.job.settings.step or self.job.settings.window
-        for found in run.harvest.taken():
-            first = int(found.queries[0])
+        for output in run.harvest.taken():
+            first = int(output.queries[0])
             since = FIRST if stride is None else min(start + (first + 1) * stride, end)
-            yield from self._sends.found(self._owner.found(found), since)
+            yield from self._sends.stage_output(self._owner.stage_output(output), since)
 
     def _can_slice(self) -> bool:
-        """A fluent that is given at points may go on after a slice, or not: it is not sliced."""
+        """Can slices be evaluated?
+
+        An input fluent that is given at points cannot be cut, because only later points show
+        whether it goes on after a slice.
+        """
         if self.job.settings.window is not None:
             return self._evaluates()
         if not self._evaluates():
             return True
         reads = self._routes.reads[self.step]
         forms = [form for form in self._survey.forms if form.relation in reads]
-        at_points = any(form.kind is Given.POINT for form in forms)
-        return not at_points and self.job.loaded.sliced(self.step) is not None
+        at_points = any(form.kind is RecordKind.POINT for form in forms)
+        return not at_points and self.job.loaded.plan.slices[self.step] is not None
 
     def _slice(self, home: Records, resolved: Parts, query: int) -> Iterator[Row]:
         start, end = self._bounds()
         yield from self._sent_on(home)
         if not isinstance(self.slicing, Slicing):
-            parts = self.job.loaded.sliced(self.step) if self._evaluates() else None
+            parts = self.job.loaded.plan.slices[self.step] if self._evaluates() else None
             self.slicing = Slicing(
-                self.job, self.step, self.inbox.found, self._owner, self._survey, parts, start, end
+                self.job,
+                self.step,
+                self.inbox.outputs,
+                self._owner,
+                self._survey,
+                parts,
+                start,
+                end,
             )
         records = self._read(home, resolved) if self._evaluates() else Records()
         self.slicing.take(records, query)
@@ -201,7 +211,7 @@ class Step:
 
     @property
     def _routes(self) -> Routes:
-        return self.job.loaded.routes
+        return self.job.loaded.plan.routes
 
     @property
     def _plan(self) -> Plan:
@@ -210,23 +220,23 @@ class Step:
     # -- records ----------------------------------------------------------------------------
 
     def _entered(self, records: Parts) -> Records:
-        """The records whose home this is, resolved; retractions of nothing are set aside."""
-        found = Records(sources=self.places)
+        """The records whose home this is, resolved; unmatched retractions are set aside."""
+        resolved = Records(sources=self.places)
         for parts in records.values():
             if parts:
-                enter(parts, found, self.job, self._owner.owns)
-        self.report.setdefault("set_aside", []).extend(found.set_aside)
-        self._account(found)
-        return found
+                enter(parts, resolved, self.job, self._owner.owns)
+        self.report.setdefault("set_aside", []).extend(resolved.set_aside)
+        self._account(resolved)
+        return resolved
 
     def _account(self, home: Records) -> None:
         start, end = self._bounds()
-        own = Records(sources=self.places)
-        own.relations = {form: self._owner.records(part) for form, part in home.relations.items()}
-        own.retractions = [self._owner.records(part) for part in home.retractions]
+        owned = Records(sources=self.places)
+        owned.relations = {form: self._owner.records(part) for form, part in home.relations.items()}
+        owned.retractions = [self._owner.records(part) for part in home.retractions]
         settings = self.job.settings
         queries = list(windows(start, end, settings.window, settings.step))
-        late, outside = account(own, queries, self.job.tick)
+        late, outside = account(owned, queries, self.job.tick)
         self.report |= {"start": start, "end": end, "step": self.step}
         self.report.setdefault("too_late", []).extend(late)
         rows = sum(map(len, home.relations.values()))
@@ -248,17 +258,17 @@ class Step:
             run, answer = self.slicing.finish()
         else:
             settings = self.job.settings
-            run = StageRun(self.job, self.step, self.inbox.found, self._owner, self._survey)
+            run = StageRun(self.job, self.step, self.inbox.outputs, self._owner, self._survey)
             answer = run.over(records, *self._bounds(), settings.window, settings.step)
         self.report |= {"queries": answer.queries, "conflicts": answer.conflicts}
-        own = self._owner.answer(answer)
-        with self.clock.at("writing"):
-            row = answer_row(own, self.job, self.bucket, self.step)
+        owned = self._owner.answer(answer)
+        with self.clock.spent_on("writing"):
+            row = answer_row(owned, self.job, self.bucket, self.step)
         yield row
         yield from self._harvested(run)
 
     def _read(self, home: Records, resolved: Parts) -> Records:
-        """The records that the stage reads, with a place for each form there is anywhere."""
+        """The records that the stage reads, with an empty table for forms that only others have."""
         survey = self._survey
         reads = self._routes.reads[self.step]
         parts: Parts = {form: [nothing(form)] for form in sorted(survey.forms, key=str)}
@@ -266,8 +276,8 @@ class Step:
             parts.setdefault(form, []).append(part)
         for form, more in resolved.items():
             parts.setdefault(form, []).extend(more)
-        found = Records()
-        for form, own in parts.items():
+        records = Records()
+        for form, several in parts.items():
             if form.relation in reads:
-                found.relations[form] = stacked_records(own)
-        return found
+                records.relations[form] = stacked_records(several)
+        return records

@@ -3,60 +3,82 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.population import Population
-from cernis.evaluate.query_loop import undisturbed
+from cernis.evaluate.query_loop import garbage_collection_paused
 from cernis.evaluate.run import Run
 from cernis.evaluate.windows import Window, windows
-from cernis.operators.query_context import Context
+from cernis.operators.context.query_context import Context
+from cernis.operators.context.restriction import Restriction
 from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
-from cernis.plan.pointwise import Sliced
+from cernis.plan.properties.pointwise import Sliced
 from cernis.records.record_columns import RecordColumns, RecordKind, Records
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.ownership import Owner
-from cernis.spark.exchange.stage_links import BucketLinks, FoundParts, SurveyedMembers
-from cernis.spark.exchange.stage_output import Found, Harvest
+from cernis.spark.exchange.stage_links import BucketLinks, OutputParts, SurveyedMembers
+from cernis.spark.exchange.stage_output import Harvest, StageOutput
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 
+if TYPE_CHECKING:
+    from cernis.evaluate.probabilities.courses import Courses
+
 
 class StageRun(Run):
-    """A run of one stage: earlier stages' tables are put in, later stages' needs taken out."""
+    """A run of one stage, which reads the output of earlier stages and gathers that for later."""
 
     def __init__(
-        self, job: Job, step: int, found: FoundParts, owner: Owner, survey: Survey
+        self, job: Job, step: int, outputs: OutputParts, owner: Owner, survey: Survey
     ) -> None:
         loaded = job.loaded
         self._owner = owner
         self._values = survey.values
         settings = job.settings
-        super().__init__(loaded.stage(step), settings.tick, settings.ties)
+        super().__init__(
+            loaded.plan.stage_plans[step],
+            settings.tick,
+            settings.ties,
+            uncertain_settings=job.likely,
+        )
         self._job = job
-        owned = loaded.routes.owned
+        self._survey = survey
+        owned = loaded.plan.routes.owned
         earlier = sorted(
-            relation for relation in loaded.routes.reads[step]
-            if any(relation in there for there in owned.values())
+            relation for relation in loaded.plan.routes.reads[step]
+            if any(relation in keys for keys in owned.values())
         )  # fmt: skip
         self._links = self._linked(
-            earlier, frozenset(owned[step]) & frozenset(loaded.routes.onward)
+            earlier, frozenset(owned[step]) & frozenset(loaded.plan.routes.onward)
         )
-        self._links.put_in(found)
+        self._links.put_in(outputs)
 
     def _linked(self, earlier: list[Relation], later: frozenset[Relation]) -> BucketLinks:
-        return BucketLinks(earlier, later)
+        return BucketLinks(earlier, later, self._uncertain_fluents())
+
+    def _uncertain_fluents(self) -> frozenset[Relation]:
+        """The fluents of all stages that are uncertain, by what is known of all the input."""
+        if self.uncertain_settings is None:
+            return frozenset()
+        uncertain = self.uncertain_relations(Records())
+        return self._job.loaded.plan.uncertainties.of(uncertain).fluents
+
+    def uncertain_relations(self, records: Records) -> frozenset[Relation]:
+        """The relations whose records may be uncertain, wherever these are."""
+        return super().uncertain_relations(records) | self._survey.uncertain
 
     @property
     def harvest(self) -> Harvest:
-        """What queries have found for later stages."""
+        """The output of queries for later stages."""
         return self._links.harvest
 
-    def links(self) -> BucketLinks:
-        """What is put in and taken out at each query."""
+    def stage_links(self) -> BucketLinks:
+        """The links with other stages, which are used at each query."""
         return self._links
 
     def forms_of(self, records: Records) -> Forms:
@@ -66,21 +88,27 @@ class StageRun(Run):
         return forms
 
     def context(self, window: Window) -> Context:
-        """What operators can ask for: of some counts, only those of the bucket's own."""
+        """The context of a query, in which some counts are only of rows that the bucket owns."""
         context = super().context(window)
-        # Else what several buckets find would be counted as often.
-        context.owned = self._owner.heads if self._owner.asks else None
+        # Otherwise a row that several buckets derive would be counted several times.
+        owned = self._owner.heads if self._owner.asks else None
+        context.restriction = Restriction(owned=owned)
         return context
 
-    def membership(self) -> Population:
-        """Who is in growing domains: some are known from all of the input."""
+    @property
+    def may_walk(self) -> bool:
+        """May lanes be walked? Not where rows are counted that other buckets find as well."""
+        return super().may_walk and not self._owner.asks
+
+    def make_population(self) -> Population:
+        """The members of growing domains, some of them from a survey of all the input."""
         return SurveyedMembers(self.checked.definitions, self._job.members or {})
 
 
 class WindowedRun(StageRun):
-    """A run of one stage with windows, some queries at a time: it gives what all at once do.
+    """A run of one stage with windows, some queries at a time.
 
-    Records that no window to come can see are forgotten.
+    The answer is that of all queries at once. Records that no window to come can see are forgotten.
     """
 
     def __init__(
@@ -93,18 +121,18 @@ class WindowedRun(StageRun):
 
     def last_before(self, time: int) -> int | None:
         """The last query before some time that has not been evaluated; None if all have been."""
-        found = None
+        last = None
         for window in self._windows:
             if window.query >= time:
                 break
-            found = window.query
-        return found
+            last = window.query
+        return last
 
-    def take(self, records: Records, found: FoundParts, query: int) -> None:
+    def take(self, records: Records, outputs: OutputParts, query: int) -> None:
         """Evaluate the queries up to one, over all records that they may see."""
-        self._links.put_in(found)
-        with undisturbed():
-            self.memory.take(self.encoder.encode_records(records))
+        self._links.put_in(outputs)
+        with garbage_collection_paused():
+            self.memory.use_records(self.encoder.encode_records(records))
             while self._windows and self._windows[0].query <= query:
                 self.query(self._windows.popleft())
 
@@ -117,50 +145,52 @@ class WindowedRun(StageRun):
             return part.take(part.times[2] > edge + self.tick)
         return part.take(part.times[1] > edge)
 
-    def later_found(self, found: Found) -> Found:
-        """What is as of queries to come."""
-        return found.take(np.flatnonzero(found.queries >= self.queries))
+    def later_output(self, output: StageOutput) -> StageOutput:
+        """The output for queries to come."""
+        return output.take(np.flatnonzero(output.queries >= self.queries))
 
 
 class SlicedRun(StageRun):
-    """A run of one stage, slice by slice: all of it gives what a run at once does.
+    """A run of one stage, slice by slice.
 
-    Records must be visible at the end of the run; when they arrived does not matter.
+    The answer is that of a run over everything at once. Records must be visible at the end of the
+    run; when they arrived does not matter.
     """
 
     _links: SlicedLinks
 
     def __init__(
-        self, job: Job, step: int, found: FoundParts, owner: Owner, survey: Survey, parts: Sliced,
-        start: int,
+        self, job: Job, step: int, outputs: OutputParts, owner: Owner, survey: Survey,
+        parts: Sliced, start: int,
     ) -> None:  # fmt: skip
-        super().__init__(job, step, found, owner, survey)
+        super().__init__(job, step, outputs, owner, survey)
         self._parts = parts
         self._edge = start
         self.enter_workspace(self.forms_of(Records()))
         self.begin(start)
 
     def take(self, records: Records, query: int) -> None:
-        """Evaluate what lies after the last slice, up to a point.
+        """Evaluate the time after the last slice, up to a point.
 
-        The records must be all of that time. Intervals that go on must be given again.
+        `records` must have all records of that time, and again the intervals that go on.
         """
         self._take(records, Window(self._edge, query, self._edge), self._parts.first)
         self._edge = query
 
     def _take(self, records: Records, window: Window, strata: Plan) -> None:
         self.evaluator.strata = strata
-        with undisturbed():
-            self.memory.take(self.encoder.encode_records(records))
+        with garbage_collection_paused():
+            self.memory.use_records(self.encoder.encode_records(records))
             self.query(window)
 
     def finish(self, records: Records, end: int) -> Answer:
-        """Evaluate what needs whole intervals, over all records that it reads."""
+        """Evaluate the strata that need whole intervals, over all records that they read."""
         assert self.start is not None
         whole = self.evaluator.whole_answer()
+        read = self._parts.relations
         self._links.see(
-            {r: own for r, own in whole.fluents.items() if r in self._parts.relations},
-            {r: own for r, own in whole.events.items() if r in self._parts.relations},
+            {relation: table for relation, table in whole.fluents.items() if relation in read},
+            {relation: table for relation, table in whole.events.items() if relation in read},
         )
         self.begin(self.start)
         self.queries = 0
@@ -172,22 +202,22 @@ class SlicedRun(StageRun):
 
 
 class SlicedLinks(BucketLinks):
-    """Links that count only when all slices have been evaluated, and whole lists are there."""
+    """Links that are used only when all slices have been evaluated, and intervals are whole."""
 
     _whole: tuple[dict[Relation, FluentTable], dict[Relation, EventTable]] | None = None
 
     def see(self, fluents: dict[Relation, FluentTable], events: dict[Relation, EventTable]) -> None:
-        """Take what all slices have found; the next query is evaluated over it."""
+        """Take the tables of all slices; the next query is evaluated over them."""
         self._whole = fluents, events
 
-    def enter(self, context: Context) -> None:
-        """Put in what earlier stages found, and what all slices did, when whole lists are there."""
+    def enter(self, context: Context, courses: dict[Relation, Courses]) -> None:
+        """Enter the output of earlier stages and the tables of all slices, once these are whole."""
         if self._whole is not None:
-            super().enter(context)
-            context.fluents |= self._whole[0]
-            context.events |= self._whole[1]
+            super().enter(context, courses)
+            context.relations.fluents |= self._whole[0]
+            context.relations.events |= self._whole[1]
 
-    def take(self, context: Context) -> None:
-        """Take out what later stages need, when all is there."""
+    def take(self, context: Context, courses: dict[Relation, Courses]) -> None:
+        """Gather the output for later stages, once intervals are whole."""
         if self._whole is not None:
-            super().take(context)
+            super().take(context, courses)

@@ -1,17 +1,17 @@
-"""Slices of a bucket's records: one after the other, and what of them must be kept."""
+"""Slices of a bucket's records, which are evaluated one after the other."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from cernis.evaluate.answer import Answer
-from cernis.plan.pointwise import Sliced
+from cernis.plan.properties.pointwise import Sliced
 from cernis.records.record_columns import INFINITE, RecordColumns, RecordForm, RecordKind, Records
 from cernis.records.record_columns import one_below_the_other as stacked
 from cernis.spark.batch.bucket_runs import SlicedRun, WindowedRun
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.ownership import Owner
-from cernis.spark.exchange.stage_links import FoundParts
+from cernis.spark.exchange.stage_links import OutputParts
 
 Parts = dict[RecordForm, list[RecordColumns]]
 
@@ -20,7 +20,7 @@ class Slicing:
     """The slices of a step in one bucket. Without `parts`, nothing is evaluated in it."""
 
     def __init__(
-        self, job: Job, step: int, found: FoundParts, owner: Owner, survey: Survey,
+        self, job: Job, step: int, outputs: OutputParts, owner: Owner, survey: Survey,
         parts: Sliced | None, start: int, end: int,
     ) -> None:  # fmt: skip
         self.edge = start
@@ -28,7 +28,7 @@ class Slicing:
         self._parts = parts
         self._run: SlicedRun | None = None
         if parts is not None:
-            self._run = SlicedRun(job, step, found, owner, survey, parts, start)
+            self._run = SlicedRun(job, step, outputs, owner, survey, parts, start)
         self._lasting: Parts = {}
         self._kept: Parts = {}
 
@@ -37,48 +37,50 @@ class Slicing:
         self.edge = query
         if self._run is None or self._parts is None:
             return
-        given = Records()
+        slice_records = Records()
         for form, part in records.relations.items():
-            own = seen_at(part, self._end)
+            seen = seen_at(part, self._end)
             if form.relation in self._parts.kept:
-                self._kept.setdefault(form, []).append(own)
-            given.relations[form] = stacked_records([own, *self._lasting.pop(form, ())])
-        self._run.take(given, query)
-        for form, part in given.relations.items():
+                self._kept.setdefault(form, []).append(seen)
+            slice_records.relations[form] = stacked_records([seen, *self._lasting.pop(form, ())])
+        self._run.take(slice_records, query)
+        for form, part in slice_records.relations.items():
             if form.kind is RecordKind.INTERVAL:
                 self._lasting[form] = [part.take(part.times[2] > query + self._run.tick)]
 
     def finish(self) -> tuple[SlicedRun, Answer]:
-        """What needs whole intervals, after the last slice; gives the run and the answer."""
+        """Evaluate what needs whole intervals, after the last slice; gives run and answer."""
         assert self._run is not None
         kept = Records()
-        kept.relations = {form: stacked_records(own) for form, own in self._kept.items()}
+        kept.relations = {form: stacked_records(parts) for form, parts in self._kept.items()}
         return self._run, self._run.finish(kept, self._end)
 
 
 class Windowing:
-    """The slices of a step with windows in one bucket: of each, some queries are evaluated."""
+    """The slices of a step with windows in one bucket: with each slice, some queries are due."""
 
     def __init__(
-        self, job: Job, step: int, found: FoundParts, owner: Owner, survey: Survey, start: int,
+        self, job: Job, step: int, outputs: OutputParts, owner: Owner, survey: Survey, start: int,
         end: int,
     ) -> None:  # fmt: skip
         self.run = WindowedRun(job, step, owner, survey, start, end)
-        self._found = found
+        self._outputs = outputs
         self._kept: Parts = {}
 
     def take(self, records: Records, query: int) -> None:
         """Evaluate the queries up to one, with all records up to it that are new."""
-        given = Records()
+        slice_records = Records()
         for form, part in records.relations.items():
-            given.relations[form] = stacked_records([part, *self._kept.pop(form, ())])
-        self.run.take(given, {key: list(own) for key, own in self._found.items()}, query)
-        self._kept = {form: [self.run.later(own)] for form, own in given.relations.items()}
-        for key, parts in self._found.items():
-            left = [self.run.later_found(own) for own in parts]
-            self._found[key] = [own for own in left if len(own)]
-        for key in [key for key, parts in self._found.items() if not parts]:
-            del self._found[key]
+            slice_records.relations[form] = stacked_records([part, *self._kept.pop(form, ())])
+        outputs = {key: list(parts) for key, parts in self._outputs.items()}
+        self.run.take(slice_records, outputs, query)
+        relations = slice_records.relations.items()
+        self._kept = {form: [self.run.later(part)] for form, part in relations}
+        for key, parts in self._outputs.items():
+            later = [self.run.later_output(output) for output in parts]
+            self._outputs[key] = [output for output in later if len(output)]
+        for key in [key for key, parts in self._outputs.items() if not parts]:
+            del self._outputs[key]
 
     def finish(self) -> tuple[WindowedRun, Answer]:
         """The run and the answer, after the last slice."""
@@ -86,13 +88,13 @@ class Windowing:
 
 
 def seen_at(part: RecordColumns, end: int) -> RecordColumns:
-    """The records that a query at the end sees, as if each had come when it was due."""
+    """The records that a query at the end sees, as if each had arrived when it occurred."""
     seen = (part.times[0] <= end) & (part.times[1] <= end)
     if part.gone is not None:
         seen &= part.gone > end
-    own = part if seen.all() else part.take(seen)
-    times = [own.times[1], *own.times[1:]]
-    return RecordColumns(own.form, times, own.columns, own.places)
+    kept = part if seen.all() else part.take(seen)
+    times = [kept.times[1], *kept.times[1:]]
+    return RecordColumns(kept.form, times, kept.columns, kept.places)
 
 
 def nothing(form: RecordForm) -> RecordColumns:
@@ -102,7 +104,7 @@ def nothing(form: RecordForm) -> RecordColumns:
 
 
 def stacked_records(parts: list[RecordColumns]) -> RecordColumns:
-    """Records of one form as one, with when each was taken back."""
+    """Several tables of records of one form as one, with the times when they were taken back."""
     filled = [part for part in parts if len(part)] or parts[:1]
     whole = stacked(filled)
     if len(filled) > 1 and any(part.gone is not None for part in filled):

@@ -1,4 +1,4 @@
-"""The pieces that pipelines are made of: exchanges, steps, and a look at the input before."""
+"""The parts that pipelines consist of: exchanges, steps, and surveys of the input."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cernis.plan.properties.foreign_domains import foreign_domains
 from cernis.spark.batch.batch_stage import evaluate
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.exchange_rows import DDL, Kind
 from cernis.spark.exchange.pack import pack, pack_links
 from cernis.spark.exchange.record_places import Places
-from cernis.spark.input.batch_input import Source
-from cernis.spark.input.bucket_domains import foreign_domains
+from cernis.spark.input.batch_input import BatchInput
 from cernis.spark.input.survey import survey_step, together, with_components
+from cernis.spark.worker_collection import exclude_what_lasts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -38,40 +39,41 @@ def exchange(rows: DataFrame, job: Job) -> DataFrame:
 def step_of(job: Job, number: int, places: Places) -> Callable[[Batches], Batches]:
     """A step over the rows of its bucket."""
 
-    def run(given: Batches) -> Batches:
-        yield from evaluate(given, job, number, places)
+    def run(rows: Batches) -> Batches:
+        yield from evaluate(rows, job, number, places)
+        exclude_what_lasts()
 
     return run
 
 
-def with_survey(job: Job, source: Source) -> Job:
-    """The job with what has to be known of all the input beforehand.
+def with_survey(job: Job, source: BatchInput) -> Job:
+    """The job with a survey of the input, if one is needed before the run.
 
-    Without retractions the buckets find out for themselves where the run starts and ends. Only
-    matched retractions count, and no bucket knows of all of them.
+    Without retractions, the buckets determine themselves where the run starts and ends. Of
+    retractions, only matched ones count, and no bucket knows all of them.
     """
-    keys = foreign_domains(job.loaded.plan, job.loaded.routes)
+    keys = foreign_domains(job.loaded.plan, job.loaded.plan.routes)
     if not keys and not (source.may_retract and job.settings.end is None):
         return job
 
-    def run(given: Batches) -> Batches:
-        yield from survey_step(given, job)
+    def run(batches: Batches) -> Batches:
+        yield from survey_step(batches, job)
 
-    def found() -> Any:
+    def surveyed() -> Any:
         rows = exchange(source.packed(job, partial(pack, home=False)), job).mapInArrow(run, DDL)
         return together((loads(row.blob) for row in rows.select("blob").collect()), keys)
 
-    survey, _ = found()
+    survey, _ = surveyed()
     job = replace(job, survey=survey)
     if keys:
-        _, members = found()
+        _, members = surveyed()
         job = replace(job, members=members)
     return job
 
 
-def with_links(job: Job, source: Source) -> Job:
+def with_links(job: Job, source: BatchInput) -> Job:
     """The job with the components of the entities that records link, where stages need them."""
-    if not job.loaded.routes.linked or job.buckets == 1:
+    if not job.loaded.plan.routes.linked or job.buckets == 1:
         return job
     rows = source.packed(job, pack_links).select("step", "kind", "blob").collect()
     links = ((row.step, loads(row.blob)) for row in rows if row.kind == Kind.LINKS)

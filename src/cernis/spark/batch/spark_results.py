@@ -1,12 +1,13 @@
-"""What was recognised on Spark: DataFrames that are computed when they are used."""
+"""The results of runs on Spark: DataFrames that are computed when they are used."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -32,18 +33,25 @@ from cernis.spark.input.typed_frames import Columns, typed_event, typed_fluent
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from cernis.answers.uncertain_result import UncertainResult
+
 Batches = Iterator[pa.RecordBatch]
 Step = Callable[[Batches], Batches]
 
 _INTERVALS: Final = (
     "fluent string, args array<string>, value string, start bigint, end bigint, open boolean"
 )
+_PROBABILITY: Final = "probability double"
 _HAPPENINGS: Final = "event string, args array<string>, start bigint, occurrence bigint"
 _SET_ASIDE: Final = "source string, line bigint, reason string, text string"
 
 
+Outcome = TypeVar("Outcome")
+"""The result of a run in this process."""
+
+
 @dataclass
-class Recognised:
+class ComputedResult(ABC, Generic[Outcome]):
     """The result of a run on Spark. Nothing is computed before a DataFrame is used.
 
     Each of its DataFrames, used by itself, computes the whole run. `persist` keeps the result of
@@ -92,21 +100,13 @@ class Recognised:
         return base.mapInArrow(finish, DDL)
 
     def through(self, work: Callable[[Batches], Batches], ddl: str) -> DataFrame:
-        """What some work makes of the rows of the result."""
+        """The DataFrame that some work makes of the rows of the result."""
         finish = self.finish
 
-        def run(given: Batches) -> Batches:
-            yield from work(finish(given))
+        def run(rows: Batches) -> Batches:
+            yield from work(finish(rows))
 
         return self.base.mapInArrow(run, ddl)
-
-    @property
-    def intervals(self) -> DataFrame:
-        """All intervals: `fluent, args, value, start, end, open`, as `Result.intervals`.
-
-        Rows are in no order. The end of an open interval is null.
-        """
-        return self._answers(all_intervals, _INTERVALS)
 
     @property
     def events(self) -> DataFrame:
@@ -114,17 +114,7 @@ class Recognised:
 
         Only occurrences of patterns have a start.
         """
-        return self._answers(all_happenings, _HAPPENINGS)
-
-    def fluent(self, name: str) -> DataFrame:
-        """The intervals of one fluent: its arguments, then `value, start, end, open`.
-
-        Arguments are whole numbers or floats where the types of the input's columns say so, and
-        text else.
-        """
-        relation = _find(name, self._defined(True), "fluent")
-        columns = Columns(self.plan, self.schemas).of_fluent(relation)
-        return self._answers(lambda answer: typed_fluent(answer, relation, columns), columns.ddl)
+        return self.from_answers(all_happenings, _HAPPENINGS)
 
     def event(self, name: str) -> DataFrame:
         """The happenings of one derived event: its arguments, then `occurrence`.
@@ -133,17 +123,17 @@ class Recognised:
         """
         relation = _find(name, self._defined(False), "event")
         columns = Columns(self.plan, self.schemas).of_event(relation)
-        return self._answers(lambda answer: typed_event(answer, relation, columns), columns.ddl)
+        return self.from_answers(lambda answer: typed_event(answer, relation, columns), columns.ddl)
 
     @property
     def set_aside(self) -> DataFrame:
         """Records that were not used: `source, line, reason, text`."""
 
-        def run(given: Batches) -> Batches:
-            for report in _contents(given, Kind.REPORT):
-                found = list(_aside(report))
-                if found:
-                    yield pa.RecordBatch.from_pylist(found, _ASIDE)
+        def run(rows: Batches) -> Batches:
+            for report in _contents(rows, Kind.REPORT):
+                entries = list(_aside(report))
+                if entries:
+                    yield pa.RecordBatch.from_pylist(entries, _ASIDE)
 
         return self.through(run, _SET_ASIDE)
 
@@ -151,39 +141,43 @@ class Recognised:
         """How many records have been read so far, by tasks that are done; 0 with Connect."""
         return 0 if self.job.counter is None else int(self.job.counter.value)
 
-    def persist(self) -> Recognised:
+    def persist(self) -> Self:
         """Keep the result of the run once it is computed."""
         self._kept = self.rows.persist()
         return self
 
-    def unpersist(self) -> Recognised:
+    def unpersist(self) -> Self:
         """Keep it no longer."""
         if self._kept is not None:
             self._kept.unpersist()
             self._kept = None
         return self
 
-    def collect(self, seconds: float = 0.0) -> Result:
-        """The whole result in this process, as `Program.run` gives it, and with its warnings."""
-        result = self.collected(seconds)[0]
-        warn_of_input(result.summary, self.plan.checked.catalogue)
+    def collect(self, seconds: float = 0.0) -> Outcome:
+        """The whole result in this process, as a run in it gives it, and with its warnings."""
+        result, summary, _ = self.gathered(seconds)
+        warn_of_input(summary, self.plan.checked.catalogue)
         return result
 
-    def collected(self, seconds: float = 0.0) -> tuple[Result, Exchanged]:
+    def gathered(self, seconds: float = 0.0) -> tuple[Outcome, Summary, Exchanged]:
         """The whole result in this process, and what was moved between workers for it."""
         answers: list[Any] = []
         reports: list[Any] = []
         for row in self.rows.select("kind", "blob").collect():
             (answers if row.kind == Kind.ANSWER else reports).append(loads(row.blob))
         summary = summary_of(reports, self.plan.checked.catalogue, seconds)
-        answer = self._complete(answer_of(answers))
-        return Result(answer, self.plan.checked.catalogue, summary), exchanged(reports)
+        result = self._result(self._complete(answer_of(answers)), summary)
+        return result, summary, exchanged(reports)
+
+    @abstractmethod
+    def _result(self, answer: Answer, summary: Summary) -> Outcome:
+        """The result in this process."""
 
     def summary(self) -> Summary:
         """What became of the records."""
 
-        def run(given: Batches) -> Batches:
-            for batch in given:
+        def run(received: Batches) -> Batches:
+            for batch in received:
                 yield batch.filter(pc.equal(batch.column(2), str(Kind.REPORT)))
 
         rows = self.through(run, DDL).select("blob").collect()
@@ -193,10 +187,13 @@ class Recognised:
         return summary
 
     def _complete(self, answer: Answer) -> Answer:
-        """The answer with relations of which nothing was found, in the order of the program."""
+        """The answer with empty tables of the other relations, in the order of the program."""
         from cernis.evaluate.run import Run
 
-        nothing = Run(self.plan, self.job.settings.tick, self.job.settings.ties).over({}, 0, 0)
+        settings, likely = self.job.settings, self.job.likely
+        nothing = Run(self.plan, settings.tick, settings.ties, uncertain_settings=likely).over(
+            {}, 0, 0
+        )
         answer.fluents = {**nothing.fluents, **answer.fluents}
         answer.events = {**nothing.events, **answer.events}
         return answer
@@ -204,32 +201,98 @@ class Recognised:
     def _defined(self, fluents: bool) -> list[Relation]:
         catalogue, hidden = self.plan.checked.catalogue, self.plan.checked.definitions.auxiliary
         if fluents:
-            own = [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
+            relations = [r for r, e in catalogue.fluents.items() if e.kind is not FluentKind.INPUT]
         else:
-            own = [relation for relation, e in catalogue.events.items() if not e.is_input]
-        return [relation for relation in own if relation not in hidden]
+            relations = [relation for relation, e in catalogue.events.items() if not e.is_input]
+        return [relation for relation in relations if relation not in hidden]
 
-    def _answers(self, table_of: Callable[[Answer], pa.Table], ddl: str) -> DataFrame:
-        def run(given: Batches) -> Batches:
-            for content in _contents(given, Kind.ANSWER):
+    def from_answers(self, table_of: Callable[[Answer], pa.Table], ddl: str) -> DataFrame:
+        """The DataFrame of the tables that a function makes of the answer of each bucket."""
+
+        def run(rows: Batches) -> Batches:
+            for content in _contents(rows, Kind.ANSWER):
                 yield from table_of(answer_of([content])).to_batches()
 
         return self.through(run, ddl)
 
 
-def _as_it_is(given: Batches) -> Batches:
-    yield from given
+class Recognised(ComputedResult[Result]):
+    """The result of a run over certain records."""
+
+    @property
+    def intervals(self) -> DataFrame:
+        """All intervals: `fluent, args, value, start, end, open`, as `Result.intervals`.
+
+        Rows are in no order. The end of an open interval is null.
+        """
+        return self.from_answers(all_intervals, _INTERVALS)
+
+    def fluent(self, name: str) -> DataFrame:
+        """The intervals of one fluent: its arguments, then `value, start, end, open`.
+
+        Arguments are whole numbers or floats where the types of the input's columns say so, and
+        text else.
+        """
+        relation = _find(name, self._defined(True), "fluent")
+        columns = Columns(self.plan, self.schemas).of_fluent(relation)
+        return self.from_answers(
+            lambda answer: typed_fluent(answer, relation, columns), columns.ddl
+        )
+
+    def _result(self, answer: Answer, summary: Summary) -> Result:
+        return Result(answer, self.plan.checked.catalogue, summary)
 
 
-def _written(given: Batches, folder: str) -> Iterator[Row]:
-    """Write answers that were kept; reports, and what was written, go to the driver."""
+class UncertainRecognised(ComputedResult["UncertainResult"]):
+    """The result of a run over uncertain records."""
+
+    @property
+    def intervals(self) -> DataFrame:
+        """`fluent, args, value, start, end, open, probability`, as of the in-process result.
+
+        Rows are in no order.
+        """
+        return self._tables(lambda result: result.intervals, f"{_INTERVALS}, {_PROBABILITY}")
+
+    @property
+    def probabilities(self) -> DataFrame:
+        """`fluent, args, value, start, end, probability`, as of the in-process result."""
+        columns = f"{_INTERVALS.removesuffix(', open boolean')}, {_PROBABILITY}"
+        return self._tables(lambda result: result.probabilities, columns)
+
+    def collected(self) -> UncertainResult:
+        """The whole result in this process, as `Program.run_uncertain` gives it."""
+        return self.collect()
+
+    def _tables(self, table_of: Callable[[UncertainResult], pa.Table], ddl: str) -> DataFrame:
+        catalogue = self.plan.checked.catalogue
+
+        def table(answer: Answer) -> pa.Table:
+            from cernis.answers.uncertain_result import UncertainResult
+
+            return table_of(UncertainResult(answer, catalogue, Summary(0, 0)))
+
+        return self.from_answers(table, ddl)
+
+    def _result(self, answer: Answer, summary: Summary) -> UncertainResult:
+        from cernis.answers.uncertain_result import UncertainResult
+
+        return UncertainResult(answer, self.plan.checked.catalogue, summary)
+
+
+def _as_it_is(rows: Batches) -> Batches:
+    yield from rows
+
+
+def _written(rows: Batches, folder: str) -> Iterator[Row]:
+    """Write answers that were kept; reports, and counts of what was written, go to the driver."""
     part = 0
-    for batch in given:
-        buckets, kinds, blobs = (batch.column(at) for at in (0, 2, 3))
-        for at, kind in enumerate(kinds.to_pylist()):
-            content = loads(blobs[at].as_buffer())
+    for batch in rows:
+        buckets, kinds, blobs = (batch.column(place) for place in (0, 2, 3))
+        for place, kind in enumerate(kinds.to_pylist()):
+            content = loads(blobs[place].as_buffer())
             if kind == Kind.ANSWER:
-                name = f"{buckets[at].as_py():05}-{part}"
+                name = f"{buckets[place].as_py():05}-{part}"
                 content = write_answer(answer_of([content]), Path(folder), name)
                 part += 1
             yield Row(0, LAST, Kind.WRITTEN if kind == Kind.ANSWER else Kind.REPORT, content)
@@ -240,12 +303,12 @@ _ASIDE: Final = pa.schema([
 ])  # fmt: skip
 
 
-def _contents(given: Batches, kind: Kind) -> Iterator[Any]:
-    """What the blobs of one kind hold."""
-    for batch in given:
-        for at, own in enumerate(batch.column(2).to_pylist()):
-            if own == kind:
-                yield loads(batch.column(3)[at].as_buffer())
+def _contents(rows: Batches, kind: Kind) -> Iterator[Any]:
+    """The contents of the blobs of one kind."""
+    for batch in rows:
+        for place, each in enumerate(batch.column(2).to_pylist()):
+            if each == kind:
+                yield loads(batch.column(3)[place].as_buffer())
 
 
 def _aside(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -256,14 +319,14 @@ def _aside(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def _find(name: str, relations: list[Relation], what: str) -> Relation:
-    found = [r for r in relations if name in (r.name, str(r), r.name.partition("(")[0])]
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(map(str, found or relations)) or "none"
-    raise CernisError(
-        f"there are several: {known}" if found else f"there is no {what} {name}; there are {known}"
-    )
+def _find(name: str, relations: list[Relation], noun: str) -> Relation:
+    matches = [r for r in relations if name in (r.name, str(r), r.name.partition("(")[0])]
+    if len(matches) == 1:
+        return matches[0]
+    known = ", ".join(map(str, matches or relations)) or "none"
+    if matches:
+        raise CernisError(f"there are several: {known}")
+    raise CernisError(f"there is no {noun} {name}; there are {known}")
 
 
 # -- the summary -------------------------------------------------------------------------------
@@ -283,7 +346,7 @@ class _Sums:
     texts: dict[Any, tuple[int, int]] = field(default_factory=dict)
     warnings: dict[str, None] = field(default_factory=dict)
     fluents: set[Relation] = field(default_factory=set)
-    """Those that there are records of."""
+    """The input fluents of which there are records."""
 
 
 def summary_of(
@@ -295,9 +358,9 @@ def summary_of(
         _add(sums, report)
     remarks = missing_fluents(sums.fluents, catalogue)
     remarks += [
-        f"{title_of(form, at)} of {form.relation} is text in {count} of {total} records, where "
-        "rules compare it as a number"
-        for (form, at), (count, total) in sums.texts.items()
+        f"{title_of(form, position)} of {form.relation} is text in {count} of {total} records, "
+        "where rules compare it as a number"
+        for (form, position), (count, total) in sums.texts.items()
         if count
     ]
     by_place = lambda each: (each.source, each.line)  # noqa: E731 - used twice, here only

@@ -1,39 +1,39 @@
-"""What every task of a job knows: the plan, its routes, the settings of the run."""
+"""The job that every task knows: the plan, its routes, the settings of the run."""
 
 from __future__ import annotations
 
-import gc
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cernis.check.model import Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import ValueForm as ValueForm
-from cernis.evaluate.domain_retention import are_anchored
 from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan
-from cernis.plan.pointwise import Sliced, sliced
-from cernis.plan.routes import Routes, find_routes
 from cernis.records.record_columns import Column, RecordForm
 from cernis.records.record_shapes import Shapes
 from cernis.session.settings import Settings
 from cernis.spark.exchange.buckets import Spread
 from cernis.spark.exchange.entity_components import Components
 
+if TYPE_CHECKING:
+    from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+
 Member = tuple[tuple[str, Value], ...]
-"""The values of a member of a domain, each with its type: Python takes 3 for 3.0."""
+"""The values of a member of a domain, each with its type, because 3 and 3.0 are equal in Python."""
 Spans = tuple[tuple[int, float], ...]
-"""From which query to before which one somebody is a member, each counted from 0."""
+"""Queries, counted from 0, at which a value is a member: from the first to before the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is known of all the input: its first and last points, forms, and those of its values.
+    """The survey of the input: its first and last points, its forms, and the forms of its values.
 
     `reach` is the last arrival of a retraction, matched or not.
     """
@@ -43,6 +43,8 @@ class Survey:
     reach: int | None = None
     forms: frozenset[RecordForm] = frozenset()
     values: Mapping[Slot, ValueForm] = field(default_factory=dict)
+    uncertain: frozenset[Relation] = frozenset()
+    """The relations of which some records are uncertain."""
 
     def __add__(self, other: Survey) -> Survey:
         return Survey(
@@ -51,16 +53,17 @@ class Survey:
             _most(self.reach, other.reach),
             self.forms | other.forms,
             _together(self.values, other.values),
+            self.uncertain | other.uncertain,
         )
 
 
 def _together(
     one: Mapping[Slot, ValueForm], other: Mapping[Slot, ValueForm]
 ) -> Mapping[Slot, ValueForm]:
-    found = dict(one)
+    forms = dict(one)
     for slot, form in other.items():
-        found[slot] = found.get(slot, ValueForm.NOTHING) | form
-    return found
+        forms[slot] = forms.get(slot, ValueForm.NOTHING) | form
+    return forms
 
 
 def _least(one: int | None, other: int | None) -> int | None:
@@ -82,15 +85,17 @@ class Job:
     settings: Settings
     buckets: int
     survey: Survey | None = None
-    """What a survey of the input found, where one was needed beforehand."""
+    """The survey of the input, if one was needed before the run."""
     members: Mapping[tuple[str, int], Mapping[Member, Spans]] | None = None
-    """Domains that the input fills: since which query each member is there."""
+    """The members of domains that the input fills, and the queries at which they are members."""
     components: Mapping[int, Components] = field(default_factory=dict)
-    """By step: which bucket linked entities belong to."""
+    """By step: the buckets of linked entities."""
     at_once: int | None = None
     """How many records a bucket evaluates at once, where the rules allow slices; None for all."""
     spreads: Mapping[int, Spread] = field(default_factory=dict, compare=False, repr=False)
     """By step: how keys are spread over its buckets, where it is not by hash alone."""
+    likely: UncertainSettings | None = None
+    """How intervals are recognised where records may be uncertain; None if all are certain."""
     folder: str | None = None
     """The folder into which tasks write their answers; None if answers are passed on."""
     counter: Any = field(default=None, compare=False, repr=False)
@@ -110,6 +115,11 @@ class Job:
         """The clock tick of the run."""
         return self.settings.tick or self.loaded.plan.checked.definitions.settings.tick
 
+    @property
+    def may_be_uncertain(self) -> bool:
+        """Are records with a probability taken in?"""
+        return self.likely is not None
+
     def spread(self, step: int) -> Spread:
         """How keys are spread over the buckets of a step."""
         return self.spreads.get(step) or Spread(self.buckets)
@@ -117,13 +127,16 @@ class Job:
     def placed(
         self, step: int, columns: Sequence[Column], length: int, kinds: Sequence[int] = ()
     ) -> Integers:
-        """The bucket of each row at a step: by its values, or, of some kind, by its component."""
+        """The bucket of each row at a step: by its values, or with a kind by its component."""
         if kinds and self.buckets > 1:
             return self.components[step].bucket_of(columns[0], kinds[0], self.buckets)
         return self.spread(step).of(columns, length)
 
     def tell_read(self, records: int) -> None:
-        """Tell the driver of records that have been read. For show only: tasks may be repeated."""
+        """Add to the driver's count of records that have been read.
+
+        The count is for display only, because tasks may be repeated.
+        """
         if self.counter is not None:
             self.counter.add(records)
 
@@ -131,18 +144,24 @@ class Job:
         return {**self.__dict__, "here": None}
 
 
-def job_of(plan: Plan, settings: Settings, buckets: int, at_once: int | None = None) -> Job:
+def job_of(
+    plan: Plan, settings: Settings, buckets: int, at_once: int | None = None,
+    likely: UncertainSettings | None = None,
+) -> Job:  # fmt: skip
     """The job of a plan.
 
-    Where no rule allows slices, there are none. With windows, a slice is some queries: there must
-    be no domains that grow with the input, whose members may be taken back from long ago.
+    Where no rule allows slices, there are none, nor over uncertain records. With windows, a slice
+    is some queries: there must be no domains that grow with the input, whose members may be taken
+    back from long ago.
     """
     loaded = Loaded(plan)
-    if settings.window is not None:
-        at_once = None if plan.checked.definitions.domains else at_once
-    elif settings.step or not any(map(loaded.sliced, loaded.routes.owned)):
+    if likely is not None:
         at_once = None
-    return Job(_packed(plan), settings, buckets, at_once=at_once, here=loaded)
+    elif settings.window is not None:
+        at_once = None if plan.checked.definitions.domains else at_once
+    elif settings.step or not any(plan.slices.values()):
+        at_once = None
+    return Job(_packed(plan), settings, buckets, at_once=at_once, likely=likely, here=loaded)
 
 
 def _packed(plan: Plan) -> tuple[bytes, int]:
@@ -152,44 +171,14 @@ def _packed(plan: Plan) -> tuple[bytes, int]:
 
 @dataclass
 class Loaded:
-    """A plan in a worker, with what follows from it."""
+    """A plan in a worker, and the shapes of its records."""
 
     plan: Plan
-    stages: dict[int, Plan] = field(default_factory=dict)
-    slices: dict[int, Sliced | None] = field(default_factory=dict)
-
-    @cached_property
-    def routes(self) -> Routes:
-        """Which relation goes where."""
-        return find_routes(self.plan)
-
-    @cached_property
-    def stream_routes(self) -> Routes:
-        """Which relation goes where if nobody knows what is still to come."""
-        return find_routes(self.plan, by_links=False)
 
     @cached_property
     def shapes(self) -> Shapes:
-        """What records are of."""
+        """The shapes of the records that the program reads."""
         return Shapes(self.plan.checked)
-
-    @cached_property
-    def is_anchored(self) -> bool:
-        """May members of dynamic domains be forgotten that nothing in the window names?"""
-        return are_anchored(self.plan)
-
-    def stage(self, number: int) -> Plan:
-        """The plan of one stage only."""
-        if number not in self.stages:
-            own = tuple(stage for stage in self.plan.stages if stage.number == number)
-            self.stages[number] = replace(self.plan, stages=own)
-        return self.stages[number]
-
-    def sliced(self, number: int) -> Sliced | None:
-        """A stage in the two parts that slices ask for; None if it cannot be sliced."""
-        if number not in self.slices:
-            self.slices[number] = sliced(self.plan, self.stage(number))
-        return self.slices[number]
 
     def numeric_columns(self, form: RecordForm) -> list[bool]:
         """Which columns are numeric: rules compare or compute with their values."""
@@ -198,14 +187,5 @@ class Loaded:
 
 @lru_cache(maxsize=4)
 def _loaded(plan: tuple[bytes, int]) -> Loaded:
-    """Workers are used again from task to task, so a plan is unpacked once in each of them.
-
-    Spark makes a worker run the garbage collector after every task. To look through modules and a
-    plan with many facts takes 0.1 s each time. So what exists by then is excluded from collection.
-    """
-    from cernis.operators.definitions import simple_fluents as simple  # noqa: F401 - what comes later is not left out
-    from cernis.operators.intervals import static_fluents as static  # noqa: F401 - what comes later is not left out
-
-    found = Loaded(pickle.loads(pa.decompress(plan[0], plan[1], "zstd")))
-    gc.freeze()
-    return found
+    """Workers are used again from task to task, so a plan is unpacked once in each of them."""
+    return Loaded(pickle.loads(pa.decompress(plan[0], plan[1], "zstd")))

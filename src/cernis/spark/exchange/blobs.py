@@ -1,7 +1,8 @@
 """Blobs: arrays packed into bytes for an exchange, and back.
 
-Rows are what an exchange in the JVM costs; a blob is one row with thousands of records in it. It is
-written and read within one job, so it is a pickle of plain arrays and has no version.
+The cost of an exchange in the JVM depends on the number of rows; a blob is one row with thousands
+of records in it. It is written and read within one job, so it is a pickle of plain arrays without
+a version.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from cernis.tables.narrow import narrow, widen
 
 
 def dumps(content: object) -> bytes:
-    """Bytes of a blob."""
+    """The content of a blob as bytes."""
     return pickle.dumps(content, protocol=5)
 
 
 def loads(blob: Any) -> Any:
-    """What a blob holds."""
+    """The content of a blob."""
     return pickle.loads(blob)
 
 
@@ -39,15 +40,15 @@ def packed_column(column: Column) -> Any:
     values, codes = column.values, column.codes
     if len(codes) < len(values) or len(values) > 256:
         used, codes = np.unique(codes, return_inverse=True)
-        values = [values[at] for at in used.tolist()]
+        values = [values[code] for code in used.tolist()]
     return values, narrow(np.asarray(codes))
 
 
-def unpacked_column(given: Any) -> Column:
+def unpacked_column(packed: Any) -> Column:
     """The column that was packed."""
-    if len(given) == 2:
-        return Coded(given[0], widen(given[1]))
-    return widen(given)
+    if len(packed) == 2:
+        return Coded(packed[0], widen(packed[1]))
+    return widen(packed)
 
 
 def decoded(codes: Array, domain: Domain | None) -> Column:
@@ -65,21 +66,21 @@ def decoded(codes: Array, domain: Domain | None) -> Column:
 
 
 def _as_integers(values: Sequence[Value]) -> Integers | None:
-    """Values as an array, if all are whole numbers that one can hold; none give none."""
+    """Values as an array, if all are whole numbers that fit; None otherwise, and for no values."""
     if set(map(type, values)) != {int}:
         return None
     try:
-        found = np.array(values, np.int64)
+        array = np.array(values, np.int64)
     except OverflowError:
         return None
-    return found if int(found.min()) >= -INFINITE else None
+    return array if int(array.min()) >= -INFINITE else None
 
 
 # -- records -----------------------------------------------------------------------------------
 
 
 def packed_records(part: RecordColumns) -> tuple[Any, ...]:
-    """Records of one form. An arrival at the occurrence or start is left out."""
+    """Records of one form. Arrivals are left out if all equal the occurrences or starts."""
     arrival, start = part.times[:2]
     at_once = arrival is start or bool(np.array_equal(arrival, start))
     return (
@@ -95,9 +96,9 @@ def packed_records(part: RecordColumns) -> tuple[Any, ...]:
     )
 
 
-def unpacked_records(given: tuple[Any, ...]) -> RecordColumns:
+def unpacked_records(packed: tuple[Any, ...]) -> RecordColumns:
     """The records that were packed."""
-    form, arrival, others, columns, places, retracts, gone, chances, ids = given
+    form, arrival, others, columns, places, retracts, gone, chances, ids = packed
     assert isinstance(form, RecordForm)
     times = [widen(time) for time in others]
     times.insert(0, times[0] if arrival is None else widen(arrival))

@@ -67,10 +67,10 @@ def hashes_of(columns: Sequence[Column], length: int) -> Hashes:
 
 def mixed_hashes(hashes: Sequence[Hashes], length: int) -> Hashes:
     """The hashes of several columns as one of each row."""
-    found = np.zeros(length, np.uint64)
-    for own in hashes:
-        found = mixed(found * np.uint64(31) + own)
-    return found
+    row_hashes = np.zeros(length, np.uint64)
+    for column_hashes in hashes:
+        row_hashes = mixed(row_hashes * np.uint64(31) + column_hashes)
+    return row_hashes
 
 
 class CodeHashes:

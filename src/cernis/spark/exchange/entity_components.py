@@ -1,12 +1,12 @@
-"""Components of linked entities: found before a run, and spread over its buckets by weight.
+"""Components of linked entities: computed before a run, and spread over its buckets by weight.
 
-Where the rules of a stage link entities across any key, a first job gathers which entities records
-link. The driver joins them into components and gives each a bucket, the heaviest first. Tasks know
-the buckets of linked entities; one that nothing links is a component of its own, in the bucket of
-its hash.
+If no key fits the rules of a stage because they link entities, a first job gathers which entities
+records link. The driver joins them into components and gives each a bucket, the heaviest first.
+Tasks know the buckets of linked entities; an entity that nothing links is a component of its own,
+in the bucket of its hash.
 
-An entity is known by 64 bits of hash. Should two be the same, they are taken for one: their
-components join, and answers stay right.
+An entity is identified by a hash of 64 bits. If two entities have the same hash, they are taken for
+one: their components are joined, and answers stay right.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ from cernis.records.record_columns import Coded, Column, RecordColumns, Records,
 from cernis.spark.exchange.buckets import Hashes, bits_of_number, mixed, number_bits
 
 LARGEST: Final = 0.5
-"""The share of records that one component may have before it is warned of."""
+"""A component with a larger share of the records than this gives a warning."""
 
 _STEP: Final = 0xD1B54A32D192ED03
-"""What is between the hashes of equal values of two kinds."""
+"""Added to hashes once per kind, so that equal values of two kinds have different hashes."""
 
 _WEIGHED: Final = 64
-"""So many components a bucket are put where there is least, the others dealt out in turn."""
+"""For each bucket, so many components go to the bucket with the least weight, others in turn."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Components:
-    """Which bucket each linked entity belongs to. Entities are sorted."""
+    """The bucket of each linked entity. Entities are sorted."""
 
     entities: Hashes
     buckets: SmallIntegers
 
     def bucket_of(self, column: Column, kind: int, buckets: int) -> Integers:
         """The bucket of the component of each entity in a column."""
-        own = entities_of(column, kind)
-        found = (own % np.uint64(buckets)).astype(np.int64)
-        if len(self.entities) and len(own):
-            at = np.minimum(np.searchsorted(self.entities, own), len(self.entities) - 1)
-            found = np.where(self.entities[at] == own, self.buckets[at], found)
-        return found
+        entities = entities_of(column, kind)
+        chosen = (entities % np.uint64(buckets)).astype(np.int64)
+        if len(self.entities) and len(entities):
+            places = np.minimum(np.searchsorted(self.entities, entities), len(self.entities) - 1)
+            chosen = np.where(self.entities[places] == entities, self.buckets[places], chosen)
+        return chosen
 
 
 def entities_of(column: Column, kind: int) -> Hashes:
-    """Entities of some kind, by 64 bits each. Text is hashed once for each distinct value."""
+    """The hashes of entities of some kind. Text is hashed once for each distinct value."""
     if isinstance(column, Coded):
         values = np.fromiter((_bits(value) for value in column.values), np.uint64)
         bits = values[column.codes] if len(values) else np.empty(0, np.uint64)
@@ -77,7 +77,7 @@ def _bits(value: Value) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linked:
-    """Distinct pairs of entities that records link, and how many records each."""
+    """Distinct pairs of entities that records link, and how many records link each."""
 
     lefts: Hashes
     rights: Hashes
@@ -89,23 +89,23 @@ class Linked:
 
 
 def linked_by(records: Records, links: Links) -> Linked:
-    """What records link. A record with three entities links the first with each other one."""
-    found = [
+    """The pairs that records link: the first entity of a record with each of its others."""
+    pairs = [
         each for form, part in records.relations.items()
         if form.relation in links.sources and len(part)
         for each in _pairs(part, links)
     ]  # fmt: skip
-    return distinct(found)
+    return distinct(pairs)
 
 
 def _pairs(part: RecordColumns, links: Links) -> Iterator[Linked]:
     relation: Relation = part.form.relation
     skipped = part.form.width - relation.arity
     first, *others = (
-        entities_of(part.columns[skipped + at], links.kinds[relation, at])
-        for at in links.sources[relation]
+        entities_of(part.columns[skipped + position], links.kinds[relation, position])
+        for position in links.sources[relation]
     )
-    # A record counts once, however many it links.
+    # A record counts once, however many entities it links.
     counts = np.ones(len(part), np.int64)
     for other in others:
         yield Linked(first, other, counts)
@@ -114,11 +114,11 @@ def _pairs(part: RecordColumns, links: Links) -> Iterator[Linked]:
 
 def distinct(parts: Iterable[Linked]) -> Linked:
     """The pairs of several parts, each once."""
-    given = list(parts)
+    several = list(parts)
     none = np.empty(0, np.uint64)
-    lefts = np.concatenate([none, *(part.lefts for part in given)])
-    rights = np.concatenate([none, *(part.rights for part in given)])
-    counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in given)])
+    lefts = np.concatenate([none, *(part.lefts for part in several)])
+    rights = np.concatenate([none, *(part.rights for part in several)])
+    counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in several)])
     if not len(lefts):
         return Linked(lefts, rights, counts)
     order = np.lexsort((rights, lefts))
@@ -132,16 +132,16 @@ def distinct(parts: Iterable[Linked]) -> Linked:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """How a step's components came out."""
+class ComponentSummary:
+    """The size of the components of a step."""
 
     components: int
     entities: int
     share: float
-    """The share that the largest component has of the records that link."""
+    """The share of the largest component in the records that link entities."""
 
 
-def spread(linked: Linked, buckets: int) -> tuple[Components, Spread]:
+def spread(linked: Linked, buckets: int) -> tuple[Components, ComponentSummary]:
     """The components of linked entities and their buckets: the heaviest goes to the emptiest."""
     from cernis.kernels.components import components
 
@@ -154,7 +154,7 @@ def spread(linked: Linked, buckets: int) -> tuple[Components, Spread]:
     share = float(weights.max() / max(weights.sum(), 1)) if len(weights) else 0.0
     return (
         Components(entities, chosen[labels].astype(np.int32)),
-        Spread(number, len(entities), share),
+        ComponentSummary(number, len(entities), share),
     )
 
 
@@ -168,24 +168,24 @@ def balanced(weights: Integers, buckets: int) -> Integers:
     [0, 1, 1, 0]
     """
     order = np.argsort(-weights, kind="stable")
-    found = np.empty(len(weights), np.int64)
-    found[order] = np.arange(len(weights)) % buckets
+    chosen = np.empty(len(weights), np.int64)
+    chosen[order] = np.arange(len(weights)) % buckets
     heap = [(0, bucket) for bucket in range(buckets)]
     heapify(heap)
-    for at in order[: _WEIGHED * buckets].tolist():
+    for number in order[: _WEIGHED * buckets].tolist():
         load, bucket = heappop(heap)
-        found[at] = bucket
-        heappush(heap, (load + int(weights[at]), bucket))
-    return found
+        chosen[number] = bucket
+        heappush(heap, (load + int(weights[number]), bucket))
+    return chosen
 
 
-def warn_of_giants(found: Mapping[int, Spread]) -> None:
-    """Say where most of the work will be in one partition."""
-    for step, own in found.items():
-        if own.share > LARGEST:
+def warn_of_giants(summaries: Mapping[int, ComponentSummary]) -> None:
+    """Warn of steps in which one partition has most of the work."""
+    for step, summary in summaries.items():
+        if summary.share > LARGEST:
             warnings.warn(
-                f"stage {step}: one component of linked entities has {own.share:.0%} of the "
-                f"records that link any ({own.components} components of {own.entities} entities); "
-                "it is evaluated in one partition",
+                f"stage {step}: one component of linked entities has {summary.share:.0%} of the "
+                f"records that link any ({summary.components} components of {summary.entities} "
+                "entities); it is evaluated in one partition",
                 stacklevel=2,
             )

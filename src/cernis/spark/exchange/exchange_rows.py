@@ -1,4 +1,4 @@
-"""The rows of an exchange: for which step and bucket, of what kind, and a blob."""
+"""The rows of an exchange: each has a step, a bucket, a kind and a blob."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ SCHEMA: Final = pa.schema([
 DDL: Final = "bucket int, step int, kind string, blob binary, since bigint"
 
 LAST: Final = 1 << 20
-"""The step after all others: what has it is part of the result."""
+"""The step of rows that are part of the result."""
 
 FIRST: Final = -(1 << 63)
-"""Before all times: what is needed before any record can be evaluated."""
+"""Before all times: for rows that are needed before any record can be evaluated."""
 
 _BATCH: Final = 1 << 25
 """Bytes that are handed over together."""
 
 
 class Kind(StrEnum):
-    """What a blob holds."""
+    """The kind of content of a blob."""
 
     RECORDS = "records"
-    """Records on their way home: retractions are among them."""
+    """Records on their way to their home, among them retractions."""
     RESOLVED = "resolved"
     """Records that go on from their home."""
     FOUND = "found"
-    """What an earlier stage found, query by query."""
+    """The output of an earlier stage, query by query."""
     DEMAND = "demand"
-    """Which buckets ask for what."""
+    """Keys that buckets demand of others."""
     SURVEY = "survey"
-    """What is known of all the input."""
+    """The survey of the input."""
     LINKS = "links"
-    """Which entities records link."""
+    """Pairs of entities that records link."""
     ANSWER = "answer"
     WRITTEN = "written"
-    """What of an answer was written to files."""
+    """Counts of the part of an answer that was written to files."""
     REPORT = "report"
 
 
@@ -57,7 +57,7 @@ class Row:
     kind: Kind
     content: Any
     since: int = FIRST
-    """The first time that records in it are about. Where slices are evaluated, rows are sorted."""
+    """The first time of its records. Where slices are evaluated, rows are sorted by it."""
 
 
 def batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:

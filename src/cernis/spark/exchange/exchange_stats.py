@@ -1,4 +1,4 @@
-"""What the exchanges of a run moved, and how evenly: from the reports of its tasks."""
+"""How much the exchanges of a run moved, and how evenly, from the reports of its tasks."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Exchanged:
 
 
 def exchanged(reports: Iterable[Mapping[str, Any]]) -> Exchanged:
-    """What the reports of all tasks say of the exchanges."""
+    """The figures of all exchanges, from the reports of all tasks."""
     every = list(reports)
-    own = [report for report in every if "rows" in report]
+    stage_reports = [report for report in every if "rows" in report]
     seconds: dict[str, float] = {}
     for report in every:
         for kind, spent in report.get("seconds", {}).items():
             seconds[kind] = seconds.get(kind, 0.0) + spent
     return Exchanged(
-        sum(report.get("moved", 0) for report in own),
-        sum(report.get("size", 0) for report in own),
-        sum(report.get("slices", 0) for report in own),
-        skew(own),
+        sum(report.get("moved", 0) for report in stage_reports),
+        sum(report.get("size", 0) for report in stage_reports),
+        sum(report.get("slices", 0) for report in stage_reports),
+        skew(stage_reports),
         seconds,
     )
 

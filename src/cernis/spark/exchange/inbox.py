@@ -12,16 +12,16 @@ import pyarrow as pa
 
 from cernis.check.model import Relation
 from cernis.kernels.array_types import Booleans, Integers
-from cernis.plan.routes import Demand
+from cernis.plan.properties.routes import Demand
 from cernis.records.record_columns import Column, RecordColumns
 from cernis.spark.batch.slicing import Parts
 from cernis.spark.exchange.batch_job import Survey
 from cernis.spark.exchange.blobs import loads, unpacked_column, unpacked_records
 from cernis.spark.exchange.exchange_rows import SCHEMA, Kind
-from cernis.spark.exchange.stage_output import Found, What, unpacked
+from cernis.spark.exchange.stage_output import OutputKind, StageOutput, unpacked
 
-Asked = dict[Demand, list[tuple[list[Column], Integers]]]
-"""By demand: the values asked for, and the buckets that ask."""
+DemandedKeys = dict[Demand, list[tuple[list[Column], Integers]]]
+"""By demand: the keys that are demanded, and the buckets that demand them."""
 
 
 @dataclass(slots=True)
@@ -30,15 +30,15 @@ class Inbox:
 
     records: Parts = field(default_factory=dict)
     resolved: Parts = field(default_factory=dict)
-    found: dict[tuple[Relation, What], list[Found]] = field(default_factory=dict)
-    demands: Asked = field(default_factory=dict)
+    outputs: dict[tuple[Relation, OutputKind], list[StageOutput]] = field(default_factory=dict)
+    demands: DemandedKeys = field(default_factory=dict)
     survey: Survey = field(default_factory=Survey)
     bucket: int | None = None
     count: int = 0
     """How many records there are."""
 
     def each(self, batch: pa.RecordBatch, step: int) -> Iterator[tuple[int, Callable[[], None]]]:
-        """The rows of a batch that are for a step: since when each is, and what takes it in."""
+        """The rows of a batch for a step: the first time of each, and a call that takes it in."""
         for row in rows_for(batch, step):
             self.bucket = row.bucket
             yield row.since, partial(self._take, row.kind, row.blob)
@@ -46,14 +46,17 @@ class Inbox:
     def number_up_to(self, time: int) -> int:
         """How many records lie at a time or before it."""
         parts = [
-            part for box in (self.records, self.resolved) for own in box.values() for part in own
+            part
+            for box in (self.records, self.resolved)
+            for parts_of_form in box.values()
+            for part in parts_of_form
         ]
         return sum(int(np.count_nonzero(part.times[1] <= time)) for part in parts)
 
     def up_to(self, time: int) -> tuple[Parts, Parts]:
         """Take out the records, and the resolved ones, that lie at a time or before it."""
         early = _parted(self.records, time), _parted(self.resolved, time)
-        self.count -= sum(len(part) for box in early for own in box.values() for part in own)
+        self.count -= sum(len(part) for box in early for parts in box.values() for part in parts)
         return early
 
     def _take(self, kind: Kind, blob: pa.BinaryScalar) -> None:
@@ -64,18 +67,18 @@ class Inbox:
                 box.setdefault(part.form, []).append(part)
                 self.count += len(part)
         elif kind is Kind.FOUND:
-            found = unpacked(content)
-            self.found.setdefault((found.relation, found.what), []).append(found)
+            output = unpacked(content)
+            self.outputs.setdefault((output.relation, output.kind), []).append(output)
         elif kind is Kind.DEMAND:
             demand, columns, targets = content
-            own = self.demands.setdefault(demand, [])
-            own.append(([unpacked_column(column) for column in columns], targets))
+            demanded = self.demands.setdefault(demand, [])
+            demanded.append(([unpacked_column(column) for column in columns], targets))
         else:
             self.survey += content
 
 
 class ReceivedRow(NamedTuple):
-    """A row of an exchange as it came, its content still packed."""
+    """A row of an exchange whose content is still packed."""
 
     bucket: int
     kind: Kind
@@ -87,27 +90,31 @@ def rows_for(batch: pa.RecordBatch, step: int) -> Iterator[ReceivedRow]:
     """The rows of a batch that are for a step."""
     kinds, blobs = batch.column(2).to_pylist(), batch.column(3)
     for row in np.flatnonzero(np.array(batch.column(1)) == step).tolist():
-        bucket, since = (batch.column(at)[row].as_py() for at in (0, 4))
+        bucket, since = (batch.column(column)[row].as_py() for column in (0, 4))
         yield ReceivedRow(bucket, Kind(kinds[row]), blobs[row], since)
 
 
 def others(batch: pa.RecordBatch, step: int) -> Iterator[pa.RecordBatch]:
     """The rows of a batch that are not for a step."""
-    own = np.array(batch.column(1)) == step
-    if not own.all():
-        yield batch.filter(pa.array(~own)).cast(SCHEMA)
+    is_for_step = np.array(batch.column(1)) == step
+    if not is_for_step.all():
+        yield batch.filter(pa.array(~is_for_step)).cast(SCHEMA)
 
 
 def _parted(box: Parts, time: int) -> Parts:
     """Take the records up to some time out of a box."""
-    found: Parts = {}
+    early_parts: Parts = {}
     for form, parts in box.items():
-        early = [part.times[1] <= time for part in parts]
-        found[form] = [_some(part, own) for part, own in zip(parts, early, strict=True)]
-        box[form] = [
-            _some(part, ~own) for part, own in zip(parts, early, strict=True) if not own.all()
+        is_early = [part.times[1] <= time for part in parts]
+        early_parts[form] = [
+            _some(part, chosen) for part, chosen in zip(parts, is_early, strict=True)
         ]
-    return found
+        box[form] = [
+            _some(part, ~chosen)
+            for part, chosen in zip(parts, is_early, strict=True)
+            if not chosen.all()
+        ]
+    return early_parts
 
 
 def _some(part: RecordColumns, chosen: Booleans) -> RecordColumns:

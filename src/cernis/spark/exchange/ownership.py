@@ -15,13 +15,14 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.kernels.array_types import Array, Booleans, Integers
-from cernis.plan.routes import Way
+from cernis.plan.properties.routes import Way
 from cernis.records.record_columns import Column, RecordColumns
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.blobs import decoded
 from cernis.spark.exchange.buckets import CodeHashes, Spread, mixed_hashes
-from cernis.spark.exchange.stage_output import Found
+from cernis.spark.exchange.stage_output import StageOutput
 from cernis.tables.domains import Domain
+from cernis.tables.interval_tables import expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,49 +37,66 @@ class Owner:
 
     def owns(self, part: RecordColumns) -> Booleans:
         """Which records this bucket counts: all, or a share of those that every bucket receives."""
-        if self.job.loaded.routes.home(part.form.relation).way is not Way.EVERYWHERE:
+        if self.job.loaded.plan.routes.home(part.form.relation).way is not Way.EVERYWHERE:
             return np.ones(len(part), np.bool_)
         where = self.spread.of(part.columns, len(part))
         return np.asarray(where == self.bucket)
 
     def records(self, part: RecordColumns) -> RecordColumns:
         """The records that this bucket counts."""
-        own = self.owns(part)
-        return part if own.all() else part.take(own)
+        mine = self.owns(part)
+        return part if mine.all() else part.take(mine)
 
     def answer(self, answer: Answer) -> Answer:
         """The answer without the rows that other buckets own."""
-        found = Answer()
-        for relation in self.job.loaded.routes.owned[self.step]:
-            fluent, event = answer.fluents.get(relation), answer.events.get(relation)
-            if fluent is not None:
-                mine = self._coded(relation, fluent.arguments, fluent.domains, len(fluent))
-                found.fluents[relation] = fluent if mine is None else fluent.take(mine)
+        mine = Answer(circuits=answer.circuits)
+        for relation in self.job.loaded.plan.routes.owned[self.step]:
+            if relation in answer.fluents:
+                self._enter_fluent(relation, answer, mine)
+            event, courses = answer.events.get(relation), answer.courses.get(relation)
             if event is not None:
-                mine = self._coded(relation, event.arguments, event.domains, len(event))
-                found.events[relation] = event if mine is None else event.take(mine)
-        return found
+                rows = self._coded(relation, event.arguments, event.domains, len(event))
+                mine.events[relation] = event if rows is None else event.take(rows)
+            if courses is not None:
+                pairs = courses.pairs
+                rows = self._coded(relation, pairs.arguments, pairs.domains, len(pairs))
+                mine.courses[relation] = courses if rows is None else courses.take(rows)
+        return mine
 
-    def found(self, found: Found) -> Found:
-        """A table of a stage's output without the rows that other buckets own."""
-        key = self.job.loaded.routes.owned[self.step][found.relation]
-        columns: list[Column] = [found.columns[at] for at in key or ()]
+    def _enter_fluent(self, relation: Relation, answer: Answer, mine: Answer) -> None:
+        """Enter the intervals of the pairs that this bucket owns, with their means if any."""
+        table, means = answer.fluents[relation], answer.means.get(relation)
+        rows = self._coded(relation, table.arguments, table.domains, len(table))
+        mine.fluents[relation] = table if rows is None else table.take(rows)
+        if means is not None and rows is not None:
+            means = means[expanded(table.offsets[rows], np.diff(table.offsets)[rows])]
+        if means is not None:
+            mine.means[relation] = means
+
+    def stage_output(self, output: StageOutput) -> StageOutput:
+        """The output of this stage for one relation without the rows that other buckets own."""
+        key = self.job.loaded.plan.routes.owned[self.step][output.relation]
+        columns: list[Column] = [output.columns[position] for position in key or ()]
         if key is None or self.spread.buckets == 1:
-            return found
-        kinds = self.job.loaded.routes.kinds(self.step, found.relation, key)
-        where = self.spread.of(columns, len(found))
+            return output
+        kinds = self.job.loaded.plan.routes.kinds(self.step, output.relation, key)
+        where = self.spread.of(columns, len(output))
         if kinds:
-            where = self.job.placed(self.step, columns, len(found), kinds)
-        own = where == self.bucket
-        return found if own.all() else found.take(np.flatnonzero(own))
+            where = self.job.placed(self.step, columns, len(output), kinds)
+        mine = where == self.bucket
+        return output if mine.all() else output.take(np.flatnonzero(mine))
 
     @property
     def asks(self) -> bool:
         """May this stage derive rows that other buckets own, so that it has to select its own?"""
-        routes = self.job.loaded.routes
+        routes = self.job.loaded.plan.routes
         ways = [routes.homes[r].way for r in routes.reads[self.step] if r in routes.homes]
         for relation in routes.reads[self.step]:
-            ways += [own.way for own in routes.onward.get(relation, ()) if own.step == self.step]
+            ways += [
+                delivery.way
+                for delivery in routes.onward.get(relation, ())
+                if delivery.step == self.step
+            ]
         initials = self.job.loaded.plan.checked.definitions.initials
         facts = any(initial.pair.relation in routes.owned[self.step] for initial in initials)
         return self.spread.buckets > 1 and (facts or Way.EVERYWHERE in ways)
@@ -87,7 +105,7 @@ class Owner:
         self, relation: Relation, columns: list[Array], domains: list[Domain | None]
     ) -> Integers | None:
         """The derived rows that this bucket owns; None for all."""
-        owned = self.job.loaded.routes.owned[self.step]
+        owned = self.job.loaded.plan.routes.owned[self.step]
         if not columns or relation not in owned:
             return None
         return self._coded(relation, columns, domains, len(columns[0]))
@@ -96,16 +114,16 @@ class Owner:
         self, relation: Relation, columns: list[Array], domains: list[Domain | None], length: int
     ) -> Integers | None:
         """The rows whose key belongs to this bucket; None for all. Columns are encoded."""
-        routes = self.job.loaded.routes
+        routes = self.job.loaded.plan.routes
         key = routes.owned[self.step][relation]
         if key is None or self.spread.buckets == 1:
             return None
         kinds = routes.kinds(self.step, relation, key)
         if kinds:
-            own = [decoded(columns[at], domains[at]) for at in key]
-            where = self.job.placed(self.step, own, length, kinds)
+            key_columns = [decoded(columns[position], domains[position]) for position in key]
+            where = self.job.placed(self.step, key_columns, length, kinds)
         elif key:
-            hashes = [self._hashes.of(columns[at], domains[at]) for at in key]
+            hashes = [self._hashes.of(columns[position], domains[position]) for position in key]
             where = self.spread.of_hashes(mixed_hashes(hashes, length))
         else:
             where = np.zeros(length, np.int64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cernis.kernels.array_types import Integers
-from cernis.plan.routes import Ask, Demand, Positions, Way
+from cernis.plan.properties.routes import Ask, Demand, Positions, Way
 from cernis.records.record_columns import (
     INFINITE,
     Coded,
@@ -36,56 +36,56 @@ MOST_ROWS = 1 << 17
 def pack(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
     """The rows of an exchange for some unresolved records: the records, a survey and a report.
 
-    Without `home`, equal records go to the same bucket of step 0, whatever they are.
+    Without `home`, all records go to step 0, equal ones to the same bucket.
     """
     yield from sent_home(records, job, home)
     if home:
         yield from demands(records, job)
     survey = surveyed(records, job)
-    first = job.loaded.routes.steps[0] if home and job.loaded.routes.steps else 0
+    first = job.loaded.plan.routes.steps[0] if home and job.loaded.plan.routes.steps else 0
     for bucket in range(job.buckets):
         yield Row(bucket, first, Blob.SURVEY, survey)
     yield Row(0, LAST, Blob.REPORT, report_of(records, job))
 
 
 def sent_home(records: Records, job: Job, home: bool = True) -> Iterator[Row]:
-    """The rows that bring records to their home, or, without `home`, to where equal ones meet."""
+    """The rows that bring records to their home; without `home`, see `pack`."""
     waiting: dict[tuple[int, int, int], list[Any]] = {}
     since: dict[tuple[int, int, int], int] = {}
     for part in records.relations.values():
-        for step, (bucket, number, own) in _addressed(part, job, home):
-            # Of several relations, the first pieces go together, then the second ones.
+        for step, (bucket, number, piece) in _addressed(part, job, home):
+            # The first pieces of all relations are one row, the second pieces the next.
             key = step, bucket, number
-            waiting.setdefault(key, []).append(packed_records(own))
-            since[key] = min(since.get(key, INFINITE), first_of(own))
+            waiting.setdefault(key, []).append(packed_records(piece))
+            since[key] = min(since.get(key, INFINITE), first_of(piece))
     for key, content in waiting.items():
         yield Row(key[1], key[0], Blob.RECORDS, content, since[key])
 
 
 def pack_links(records: Records, job: Job) -> Iterator[Row]:
-    """What some records link, for each step with links."""
-    for step, links in job.loaded.routes.linked.items():
+    """The entities that some records link, for each step with links."""
+    for step, links in job.loaded.plan.routes.linked.items():
         yield Row(0, step, Blob.LINKS, linked_by(records, links).packed())
 
 
 def _addressed(part: RecordColumns, job: Job, home: bool) -> Iterator[tuple[int, Piece]]:
     """The records of one form by step and bucket."""
-    delivery = job.loaded.routes.home(part.form.relation)
+    delivery = job.loaded.plan.routes.home(part.form.relation)
     if not home:
         columns = [*part.times[1:], *part.columns]
         where = job.spread(0).of(columns, len(part))
-        yield from ((0, own) for own in by_bucket(part, where, job))
+        yield from ((0, piece) for piece in by_bucket(part, where, job))
     elif delivery.way is Way.EVERYWHERE:
-        yield from ((delivery.step, own) for own in to_all(part, job))
+        yield from ((delivery.step, piece) for piece in to_all(part, job))
     else:
         links = () if delivery.way is Way.ONE else delivery.links[0]
         arguments = arguments_at(part, links)
         where = job.placed(delivery.step, arguments, len(part), delivery.kinds)
-        yield from ((delivery.step, own) for own in by_bucket(part, where, job))
+        yield from ((delivery.step, piece) for piece in by_bucket(part, where, job))
 
 
 def first_of(part: RecordColumns) -> int:
-    """The first time that records are about."""
+    """The first time of some records."""
     return int(part.times[1].min()) if len(part) else INFINITE
 
 
@@ -121,12 +121,12 @@ def _in_time(part: RecordColumns, where: Integers, job: Job) -> tuple[RecordColu
 
 
 def piece_size(job: Job) -> int:
-    """How many records are in one piece: of a slice, there are several."""
+    """How many records are in one piece: a slice has several pieces."""
     return MOST_ROWS if job.at_once is None else min(MOST_ROWS, max(job.at_once // 8, 1))
 
 
 def take(part: RecordColumns, rows: Integers) -> RecordColumns:
-    """Some of the records; an arrival that is the occurrence is taken once."""
+    """Some of the records; where arrivals are the array of occurrences, they stay one array."""
     at_once = part.times[0] is part.times[1]
     times = [time[rows] for time in part.times[1:]]
     return RecordColumns(
@@ -143,25 +143,25 @@ def take(part: RecordColumns, rows: Integers) -> RecordColumns:
 
 def to_all(part: RecordColumns, job: Job) -> Iterator[Piece]:
     """All records for every bucket, in pieces as those of `by_bucket`."""
-    for _, number, own in by_bucket(part, np.zeros(len(part), np.int64), job):
-        yield from ((bucket, number, own) for bucket in range(job.buckets))
+    for _, number, piece in by_bucket(part, np.zeros(len(part), np.int64), job):
+        yield from ((bucket, number, piece) for bucket in range(job.buckets))
 
 
 # -- demand ------------------------------------------------------------------------------------
 
 
 def demands(records: Records, job: Job) -> Iterator[Row]:
-    """What the rows of drivers demand of other buckets, each demand once."""
-    found: dict[Demand, list[tuple[list[Column], Integers]]] = {}
+    """The keys that buckets demand of others because of these records, each once."""
+    demanded: dict[Demand, list[tuple[list[Column], Integers]]] = {}
     for form, part in records.relations.items():
-        for ask in job.loaded.routes.asks:
+        for ask in job.loaded.plan.routes.asks:
             if ask.driver == form.relation and len(part):
-                found.setdefault(ask.demand, []).append(_asked(part, ask, job))
-    for demand, parts in found.items():
+                demanded.setdefault(ask.demand, []).append(_demanded_by(part, ask, job))
+    for demand, parts in demanded.items():
         yield from _demand_rows(demand, parts, job)
 
 
-def _asked(part: RecordColumns, ask: Ask, job: Job) -> tuple[list[Column], Integers]:
+def _demanded_by(part: RecordColumns, ask: Ask, job: Job) -> tuple[list[Column], Integers]:
     targets = job.spread(ask.demand.step).of(arguments_at(part, ask.key), len(part))
     return arguments_at(part, ask.positions), targets
 
@@ -171,30 +171,35 @@ def _demand_rows(
 ) -> Iterator[Row]:
     from cernis.records.record_columns import joined
 
-    columns = [joined(own) for own in zip(*(columns for columns, _ in parts), strict=True)]
-    targets = np.concatenate([own for _, own in parts])
+    columns = [joined(pieces) for pieces in zip(*(columns for columns, _ in parts), strict=True)]
+    targets = np.concatenate([buckets for _, buckets in parts])
     once = distinct_rows([*columns, targets])
     columns, targets = [taken(column, once) for column in columns], targets[once]
-    asked = [columns[at] for at in demand.hashed]
-    where = job.placed(demand.home, asked, len(targets), demand.kinds)
+    hashed = [columns[position] for position in demand.hashed]
+    where = job.placed(demand.home, hashed, len(targets), demand.kinds)
     for bucket in np.unique(where).tolist():
         rows = np.flatnonzero(where == bucket)
-        own = [packed_column(taken(column, rows)) for column in columns]
-        yield Row(bucket, demand.home, Blob.DEMAND, (demand, own, targets[rows]))
+        packed = [packed_column(taken(column, rows)) for column in columns]
+        yield Row(bucket, demand.home, Blob.DEMAND, (demand, packed, targets[rows]))
 
 
 def distinct_rows(columns: Sequence[Column]) -> Integers:
     """A row of each distinct combination of values."""
+    return np.unique(row_keys(columns, len(columns[0])), return_index=True)[1]
+
+
+def row_keys(columns: Sequence[Column], length: int) -> Integers:
+    """A number for each row, equal for equal rows; without columns, all rows are equal."""
     from cernis.records.record_columns import numbered
 
-    keys = np.zeros(len(columns[0]), np.int64)
+    keys = np.zeros(length, np.int64)
     for column in columns:
-        own, count = numbered(column)
-        keys, _ = numbered(keys * max(count, 1) + own)
-    return np.unique(keys, return_index=True)[1]
+        codes, count = numbered(column)
+        keys, _ = numbered(keys * max(count, 1) + codes)
+    return keys
 
 
-# -- what it amounts to ------------------------------------------------------------------------
+# -- surveys and reports -----------------------------------------------------------------------
 
 
 def surveyed(records: Records, job: Job) -> Survey:
@@ -202,21 +207,22 @@ def surveyed(records: Records, job: Job) -> Survey:
 
     Whether a retraction matches is not known yet, so only its arrival counts, as the reach.
     """
-    found = Survey()
+    survey = Survey()
     for form, part in records.relations.items():
-        found += _survey_of(form, part, job)
-    return found
+        survey += _survey_of(form, part, job)
+    return survey
 
 
 def _survey_of(form: RecordForm, part: RecordColumns, job: Job) -> Survey:
     reach: int | None = None
+    uncertain = frozenset() if part.chances is None else frozenset([form.relation])
     values = forms_in(job.loaded.plan.forms, slots_of(form), part.columns)
     times = part.times
     if part.retracts is not None and part.retracts.any():
         reach = int(part.times[0][part.retracts].max())
         times = [time[~part.retracts] for time in times]
     if not len(times[0]):
-        return Survey(None, None, reach, frozenset([form]), values)
+        return Survey(None, None, reach, frozenset([form]), values, uncertain)
     lasts = [int(times[0].max()), int(times[1].max())]
     for ends in times[2:]:
         closed = ends[ends < INFINITE]
@@ -224,7 +230,8 @@ def _survey_of(form: RecordForm, part: RecordColumns, job: Job) -> Survey:
     if part.gone is not None:
         gone = part.gone[part.gone < INFINITE]
         lasts += [int(gone.max())] if len(gone) else []
-    return Survey(int(times[1].min()), max(lasts), reach, frozenset([form]), values)
+    first, last = int(times[1].min()), max(lasts)
+    return Survey(first, last, reach, frozenset([form]), values, uncertain)
 
 
 def report_of(records: Records, job: Job) -> dict[str, Any]:
@@ -232,9 +239,9 @@ def report_of(records: Records, job: Job) -> dict[str, Any]:
     used = sum(_used(part) for part in records.relations.values())
     texts = {}
     for form, part in records.relations.items():
-        for at, is_numeric in enumerate(job.loaded.numeric_columns(form)):
+        for position, is_numeric in enumerate(job.loaded.numeric_columns(form)):
             if is_numeric:
-                texts[form, at] = (_text_count(part, at), _used(part))
+                texts[form, position] = (_text_count(part, position), _used(part))
     return {
         "records": records.count, "used": used, "ignored": records.ignored,
         "set_aside": records.set_aside, "texts": texts, "warnings": records.warnings,
@@ -246,8 +253,8 @@ def _used(part: RecordColumns) -> int:
     return len(part) - (0 if part.retracts is None else int(part.retracts.sum()))
 
 
-def _text_count(part: RecordColumns, at: int) -> int:
-    column = part.columns[at]
+def _text_count(part: RecordColumns, position: int) -> int:
+    column = part.columns[position]
     if not isinstance(column, Coded) or not column.values:
         return 0
     is_text = np.array([not isinstance(value, int | float) for value in column.values])[
@@ -258,8 +265,8 @@ def _text_count(part: RecordColumns, at: int) -> int:
     return int(is_text.sum())
 
 
-def title_of(form: RecordForm, at: int) -> str:
+def title_of(form: RecordForm, position: int) -> str:
     """The name of a column in messages."""
     if form.kind is RecordKind.EVENT:
-        return f"argument {at + 1}"
-    return "the value" if at == 0 else f"argument {at}"
+        return f"argument {position + 1}"
+    return "the value" if position == 0 else f"argument {position}"

@@ -1,7 +1,7 @@
-"""Places of records: which source and line a record's number stands for.
+"""Places of records: the source and line that the number of a record stands for.
 
-Records are numbered by the part of the input they were read from, its *split*, and their line or
-row within it, so that tasks need not agree on anything.
+The number of a record is made of the *split* of the input from which it was read, and of its line
+or row within the split, so that tasks can number records independently.
 """
 
 from __future__ import annotations

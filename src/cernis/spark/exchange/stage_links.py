@@ -1,9 +1,9 @@
-"""How one stage in a bucket is linked with others: what it gets from them, and gives to them."""
+"""How a stage in a bucket is linked with others: it reads their output and passes on its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -11,79 +11,108 @@ from cernis.check.model import Definitions, FluentKind, Relation
 from cernis.evaluate.population import Population
 from cernis.evaluate.query_loop import Admitted, Predicate, WindowRecords
 from cernis.kernels.array_types import Array
-from cernis.operators.query_context import Context
+from cernis.operators.context.query_context import Context
 from cernis.spark.exchange.batch_job import Member, Spans
-from cernis.spark.exchange.stage_output import Found, Given, Harvest, What, one_below_the_other
+from cernis.spark.exchange.stage_output import (
+    Harvest,
+    OutputKind,
+    ReceivedOutput,
+    StageOutput,
+    one_below_the_other,
+)
 from cernis.spark.input.bucket_domains import members_at
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import empty_table
 
+if TYPE_CHECKING:
+    from cernis.evaluate.probabilities.courses import Courses
+
 Surveyed: TypeAlias = Mapping[Member, Spans]
-FoundParts = dict[tuple[Relation, What], list[Found]]
+OutputParts = dict[tuple[Relation, OutputKind], list[StageOutput]]
 
 
 class BucketLinks:
-    """Puts in what earlier stages found as of each query, and takes out what later ones read.
+    """Enters the output of earlier stages into each query, and gathers that for later stages.
 
-    Queries are counted from 0.
+    Queries are counted from 0. Of the `uncertain` fluents among them, these are courses.
     """
 
-    def __init__(self, earlier: Iterable[Relation], later: frozenset[Relation]) -> None:
+    def __init__(
+        self, earlier: Iterable[Relation], later: frozenset[Relation],
+        uncertain: frozenset[Relation] = frozenset(),
+    ) -> None:  # fmt: skip
         self._earlier = tuple(earlier)
+        self._uncertain = uncertain
         self._later = later
         self.begin(())
 
-    def begin(self, found: Iterable[Found]) -> None:
-        """Count queries from 0, with what earlier stages found as of them."""
-        parts: FoundParts = {}
-        for each in found:
-            parts.setdefault((each.relation, each.what), []).append(each)
+    def begin(self, outputs: Iterable[StageOutput]) -> None:
+        """Count queries from 0, with the output of earlier stages for these queries."""
+        parts: OutputParts = {}
+        for output in outputs:
+            parts.setdefault((output.relation, output.kind), []).append(output)
         self.harvest = Harvest(self._later)
         self.number = 0
         self.put_in(parts)
 
-    def put_in(self, parts: FoundParts) -> None:
-        """Let this be what earlier stages found, as of the queries to come."""
+    def put_in(self, parts: OutputParts) -> None:
+        """Set the output of earlier stages for the queries to come."""
         self._parts = parts
-        self._given: list[Given] | None = None
+        self._received: list[ReceivedOutput] | None = None
 
     def go_on_within(self, before: BucketLinks) -> None:
-        """Go on with the queries of another, whose values had other codes."""
+        """Go on with the queries of another object, whose values had other codes."""
         self.harvest, self.number = before.harvest, before.number
         self.put_in(before._parts)
 
-    def enter(self, context: Context) -> None:
-        """Put in what earlier stages found as of the next query."""
+    def enter(self, context: Context, courses: dict[Relation, Courses]) -> None:
+        """Enter the output of earlier stages for the next query."""
         for relation in self._earlier:
-            _enter_nothing(relation, context)
-        if self._given is None:
-            self._given = [Given(one_below_the_other(own), context) for own in self._parts.values()]
-        for each in self._given:
-            each.enter(self.number, context)
+            if relation in self._uncertain:
+                courses[relation] = _no_courses(relation, context)
+            else:
+                _enter_nothing(relation, context)
+        if self._received is None:
+            self._received = [
+                ReceivedOutput(one_below_the_other(outputs), context.encoding)
+                for outputs in self._parts.values()
+            ]
+        for output in self._received:
+            output.enter(self.number, context, courses)
 
-    def take(self, context: Context) -> None:
-        """Take out what later stages need; earlier stages carry over what is theirs."""
+    def take(self, context: Context, courses: dict[Relation, Courses]) -> None:
+        """Gather the output for later stages, and drop the tables of earlier ones.
+
+        Earlier stages carry over their tables themselves.
+        """
         for relation in self._earlier:
-            context.fluents.pop(relation, None)
-            context.events.pop(relation, None)
-        self.harvest.add(self.number, context)
+            context.relations.fluents.pop(relation, None)
+            context.relations.events.pop(relation, None)
+        self.harvest.add(self.number, context, courses)
         self.number += 1
 
 
 def _enter_nothing(relation: Relation, context: Context) -> None:
-    fluent = context.catalogue.fluents.get(relation)
+    fluent = context.encoding.catalogue.fluents.get(relation)
     if fluent is not None and fluent.kind is not FluentKind.INPUT:
-        domains = [context.domain("fluent", relation, at) for at in range(relation.arity)]
-        value = context.domain("fluent", relation, "value")
-        context.fluents[relation] = empty_table(domains, value)
+        context.relations.fluents[relation] = empty_table(*context.encoding.fluent(relation))
     else:
-        domains = [context.domain("event", relation, at) for at in range(relation.arity)]
+        domains = context.encoding.event(relation)
         none = np.empty(0, np.int64)
-        context.events[relation] = EventTable([none] * len(domains), domains, none)
+        context.relations.events[relation] = EventTable([none] * len(domains), domains, none)
+
+
+def _no_courses(relation: Relation, context: Context) -> Courses:
+    from cernis.evaluate.probabilities.courses import Courses, Pairs
+
+    domains, value_domain = context.encoding.fluent(relation)
+    none, nothing = np.empty(0, np.int64), np.empty(0)
+    pairs = Pairs([none] * relation.arity, none, domains, value_domain, nothing)
+    return Courses(pairs, np.zeros(1, np.int64), none, nothing)
 
 
 class SurveyedMembers(Population):
-    """The members of growing domains, some of which a survey of all the input has found."""
+    """The members of growing domains; those of some domains come from a survey of all the input."""
 
     def __init__(self, definitions: Definitions, surveyed: Mapping[Predicate, Surveyed]) -> None:
         super().__init__(definitions)
@@ -93,9 +122,9 @@ class SurveyedMembers(Population):
     def update(
         self, admitted: Mapping[Relation, Admitted], memory: WindowRecords, context: Context
     ) -> dict[Predicate, list[list[Array]]]:
-        """Fill the context with who is a member as of the next query."""
+        """Fill the context with the members at the next query."""
         changed = super().update(admitted, memory, context)
-        for key, own in self._surveyed.items():
-            context.fill(key, members_at(own, self._number), self._number + 1)
+        for key, members in self._surveyed.items():
+            context.background.fill(key, members_at(members, self._number), self._number + 1)
         self._number += 1
         return changed

@@ -1,7 +1,7 @@
-"""Tables in rows: an exchange moves a few blobs of columns, and not each position by itself.
+"""Tables as blobs, so that an exchange moves a few rows instead of one for each position.
 
-A row has the bucket it goes to, the name of the table it is a piece of, and the piece as an Arrow
-stream.
+A row of the exchange has the bucket it goes to, the name of a table, and a piece of that table as
+an Arrow stream.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def pieces_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
 
 
 def unpacked(packed: DataFrame, name: str, columns: str) -> DataFrame:
-    """The rows of all pieces of a name; columns in Spark's words."""
+    """The rows of all pieces with a name; columns are declared as Spark's DDL."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _, _, table in pieces_of(batches):

@@ -14,11 +14,14 @@ import pyarrow.parquet as pq
 from cernis.errors import DataError
 
 
-class Split(NamedTuple):
-    """Row groups of a file that are read together: the first, the one after the last, and rows."""
+class RowGroups(NamedTuple):
+    """Row groups of a file that are read together.
+
+    `first` is the number of the first one, `end` that after the last; `rows` counts their rows.
+    """
 
     file: str
-    begun: int
+    first: int
     end: int
     rows: int
 
@@ -27,37 +30,39 @@ SPLIT_ROWS = 1 << 19
 """Row groups are read together as long as they have no more rows."""
 
 
-def splits_of(positions: str | Path | list[str] | list[Path]) -> tuple[list[Split], dict[str, str]]:
+def splits_of(
+    positions: str | Path | list[str] | list[Path],
+) -> tuple[list[RowGroups], dict[str, str]]:
     """The parts of Parquet files to be read by one task each, and the columns with their types.
 
-    A folder stands for the Parquet files in it and below. The type of a column is said in Spark's
-    words as far as it matters: `string`, or Arrow's name of another. Raises DataError if there is
-    no file, or one that is no Parquet, or if files differ in the type of their vessels.
+    A folder stands for the Parquet files in it and below. The type of a column is `string` for all
+    kinds of text, else Arrow's name of the type. Raises DataError if there is no file, or one that
+    is no Parquet, or if files differ in the type of their vessels.
     """
     files = _files([positions] if isinstance(positions, str | Path) else positions)
-    splits: list[Split] = []
+    splits: list[RowGroups] = []
     types: dict[str, str] = {}
     for file in files:
         try:
-            own = pq.ParquetFile(file)
+            parquet = pq.ParquetFile(file)
         except (OSError, pa.ArrowException) as error:
             raise DataError(f"{file}: no Parquet file: {error}") from error
-        kinds = {column.name: _type(column.type) for column in own.schema_arrow}
+        kinds = {column.name: _type(column.type) for column in parquet.schema_arrow}
         if types and kinds.get("vessel") != types.get("vessel"):
             raise DataError(f"{file}: vessels are {kinds.get('vessel')}, elsewhere otherwise")
         types = {name: kind for name, kind in kinds.items() if not types or name in types}
-        splits += _row_groups(str(file), own.metadata)
+        splits += _row_groups(str(file), parquet.metadata)
     return splits, types
 
 
 def _files(paths: Iterable[str | Path]) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for path in map(Path, paths):
-        found += sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    missing = [str(file) for file in found if not file.exists()]
-    if missing or not found:
+        files += sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    missing = [str(file) for file in files if not file.exists()]
+    if missing or not files:
         raise DataError(f"no positions: {', '.join(missing) or 'no Parquet file there'}")
-    return [file.absolute() for file in found]
+    return [file.absolute() for file in files]
 
 
 def _type(kind: pa.DataType) -> str:
@@ -66,31 +71,31 @@ def _type(kind: pa.DataType) -> str:
     return "string" if is_text else str(kind)
 
 
-def _row_groups(file: str, metadata: pq.FileMetaData) -> Iterator[Split]:
-    begun, rows = 0, 0
+def _row_groups(file: str, metadata: pq.FileMetaData) -> Iterator[RowGroups]:
+    first, rows = 0, 0
     for number in range(metadata.num_row_groups):
-        own = metadata.row_group(number).num_rows
-        if rows and rows + own > SPLIT_ROWS:
-            yield Split(file, begun, number, rows)
-            begun, rows = number, 0
-        rows += own
+        group_rows = metadata.row_group(number).num_rows
+        if rows and rows + group_rows > SPLIT_ROWS:
+            yield RowGroups(file, first, number, rows)
+            first, rows = number, 0
+        rows += group_rows
     if rows:
-        yield Split(file, begun, metadata.num_row_groups, rows)
+        yield RowGroups(file, first, metadata.num_row_groups, rows)
 
 
-def read_splits(splits: Iterable[Split], columns: list[str]) -> Iterator[pa.RecordBatch]:
+def read_splits(splits: Iterable[RowGroups], columns: list[str]) -> Iterator[pa.RecordBatch]:
     """The positions of some splits."""
     for split in splits:
-        with pq.ParquetFile(split.file) as own:
-            groups = list(range(split.begun, split.end))
-            table = own.read_row_groups(groups, columns=columns)
+        with pq.ParquetFile(split.file) as parquet:
+            groups = list(range(split.first, split.end))
+            table = parquet.read_row_groups(groups, columns=columns)
         yield from table.select(columns).combine_chunks().to_batches()
 
 
 def write_part(folder: str, relations: dict[str, pa.Table]) -> pa.Table:
     """Write relations into a new part of a folder; the part, relation and rows of each file.
 
-    A task that is run twice writes two parts, and only one of them is heard of.
+    A task that is run twice writes two parts, of which `commit` keeps one.
     """
     part = uuid.uuid4().hex
     Path(folder, part).mkdir()
@@ -112,7 +117,7 @@ def started(target: Path) -> Path:
 
 
 def commit(draft: Path, target: Path, manifests: Iterable[pa.Table]) -> dict[str, list[Path]]:
-    """Keep the parts that are heard of, numbered, and give the folder its name.
+    """Keep and number the parts that the manifests list, and give the folder its name.
 
     Gives the files of each relation; one without files, when there were no positions, is missing.
     """
@@ -125,8 +130,8 @@ def commit(draft: Path, target: Path, manifests: Iterable[pa.Table]) -> dict[str
         else:
             shutil.rmtree(each)
     draft.rename(target)
-    found: dict[str, list[Path]] = {}
+    files: dict[str, list[Path]] = {}
     for row in sorted(rows, key=lambda row: (row["relation"], row["part"])):
         file = target / names[row["part"]] / f"{row['relation']}.parquet"
-        found.setdefault(row["relation"], []).append(file)
-    return found
+        files.setdefault(row["relation"], []).append(file)
+    return files

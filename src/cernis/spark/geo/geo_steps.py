@@ -19,18 +19,18 @@ from cernis.spark.geo.geo_files import write_part
 Batches = Iterator[pa.RecordBatch]
 
 POSITIONS, SAMPLES, PAIRS, ASIDE, FILES = "positions", "samples", "pairs", "set_aside", "files"
-"""Names of pieces that are no relation."""
+"""Names of pieces that do not belong to a relation."""
 
 CHUNK = 1 << 20
-"""Positions that are spread at a time."""
+"""How many positions are spread over buckets at a time."""
 
 SPAN = 64
-"""Slots of time that stay together."""
+"""How many successive slots of time go to the same bucket."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What workers have to know. With a folder, they write relations there."""
+    """The settings that workers need. With a folder, they write relations there."""
 
     parameters: Parameters
     areas: Areas
@@ -40,12 +40,12 @@ class Work:
 
 
 def spread(batches: Batches, work: Work) -> Batches:
-    """Positions to the buckets of their vessels."""
+    """Send positions to the buckets of their vessels."""
     return rows_of(_spread(batches, work))
 
 
 def spread_again(batches: Batches, work: Work) -> Batches:
-    """Positions that are in blobs already to the buckets of their vessels."""
+    """Send positions that are in blobs already to the buckets of their vessels."""
     tables = (table for _, _, table in pieces_of(batches))
     return spread((batch for table in tables for batch in table.to_batches()), work)
 
@@ -59,7 +59,7 @@ def _chunks(batches: Batches) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(len(own) for own in waiting) >= CHUNK:
+        if sum(len(each) for each in waiting) >= CHUNK:
             yield pa.Table.from_batches(waiting)
             waiting = []
     if waiting:
@@ -67,7 +67,7 @@ def _chunks(batches: Batches) -> Iterator[pa.Table]:
 
 
 def follow(batches: Batches, work: Work) -> Batches:
-    """The events of vessels, and their places at common times to the buckets of these."""
+    """Find the events of vessels; send their places at common times to the buckets of the times."""
     return rows_of(_follow(batches, work))
 
 
@@ -78,19 +78,19 @@ def _follow(batches: Batches, work: Work) -> Iterator[Piece]:
     bucket = taken[0][0]
     positions = pa.concat_tables([table for _, _, table in taken])
     del taken
-    found = motion_events(positions, work.parameters, work.areas, arrivals=work.arrivals)
+    motion = motion_events(positions, work.parameters, work.areas, arrivals=work.arrivals)
     del positions
     samples = pa.table({
-        "vessel": found.vessels.take(pa.array(found.samples.vessel)),
-        "slot": found.samples.slot, "lon": found.samples.lon, "lat": found.samples.lat,
+        "vessel": motion.vessels.take(pa.array(motion.samples.vessel)),
+        "slot": motion.samples.slot, "lon": motion.samples.lon, "lat": motion.samples.lat,
     })  # fmt: skip
-    where = found.samples.slot // SPAN % work.buckets
+    where = motion.samples.slot // SPAN % work.buckets
     yield from split(samples, where, SAMPLES)
-    yield from _given(bucket, {**found.relations, ASIDE: found.set_aside}, work)
+    yield from _passed_on(bucket, {**motion.relations, ASIDE: motion.set_aside}, work)
 
 
-def _given(bucket: int, relations: dict[str, pa.Table], work: Work) -> Iterator[Piece]:
-    """What is found, to be passed on; or written, and then where it is."""
+def _passed_on(bucket: int, relations: dict[str, pa.Table], work: Work) -> Iterator[Piece]:
+    """Pass relations on; or write them, and pass on the list of the files."""
     if work.folder is None:
         yield from ((bucket, name, table) for name, table in relations.items())
     else:
@@ -98,7 +98,10 @@ def _given(bucket: int, relations: dict[str, pa.Table], work: Work) -> Iterator[
 
 
 def find_near(batches: Batches, work: Work) -> Batches:
-    """Intervals of vessels near each other, cut by the edges of time buckets, to those of pairs."""
+    """Find intervals of vessels near each other, and send them to the buckets of the pairs.
+
+    Intervals are still cut at the edges of time buckets.
+    """
     return rows_of(_find_near(batches, work))
 
 
@@ -122,7 +125,7 @@ def _pairs(samples: pa.Table, work: Work) -> Iterator[Piece]:
 
 
 def join_pairs(batches: Batches, work: Work) -> Batches:
-    """Whole intervals of pairs."""
+    """Join the intervals of pairs that were cut at the edges of time buckets."""
     return rows_of(_join_pairs(batches, work))
 
 
@@ -136,7 +139,7 @@ def _join_pairs(batches: Batches, work: Work) -> Iterator[Piece]:
         else:
             yield bucket, name, table
     if pairs:
-        yield from _given(number, {FLUENT: _whole(pairs, work)}, work)
+        yield from _passed_on(number, {FLUENT: _whole(pairs, work)}, work)
 
 
 def _whole(parts: Iterable[pa.Table], work: Work) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Where the records of a run come from: DataFrames, or files that workers read by themselves."""
+"""The input of a run: DataFrames, or files that workers read by themselves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from cernis.spark.input.splits import (
 )
 from cernis.spark.input.typed_frames import kind_of
 from cernis.spark.spark_session import session
-from cernis.spark.task_times import Clock
+from cernis.spark.task_times import TaskTimes
+from cernis.spark.worker_collection import exclude_what_lasts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,12 +42,12 @@ _SMALL: Final = 256 << 20
 """Files of fewer bytes in all can be read and evaluated by one task, without an exchange."""
 
 _FEW: Final = 1 << 21
-"""With more records than this, several cores are done sooner than one, exchange and all."""
+"""With more records than this, several cores and an exchange take less time than one core."""
 
 
 @dataclass
-class Source:
-    """Where the records of a run come from."""
+class BatchInput:
+    """The DataFrames or files that have the records of a run."""
 
     session: SparkSession
     frames: list[tuple[Frame, DataFrame]] = field(default_factory=list)
@@ -55,13 +56,13 @@ class Source:
     size: int = 0
 
     def is_small(self, cores: int) -> bool:
-        """Is it so little that one task should have it all?"""
+        """Is the input so small that one task should evaluate all of it?"""
         if self.frames or self.size >= _SMALL:
             return False
         return cores == 1 or sum(split.size for split in self.splits) <= _FEW * ROW
 
     def has_at_most(self, records: int, fullest: float) -> bool:
-        """Can it be taken that no bucket has more records than so many?"""
+        """Is it safe to assume that no bucket has more records than this?"""
         if self.frames or not all(split.groups for split in self.splits):
             return False
         total = sum(split.high - split.low for split in self.splits)
@@ -70,7 +71,7 @@ class Source:
     @property
     def may_retract(self) -> bool:
         """Can there be retractions among the records?"""
-        return any("retracts" in own.columns for _, own in self.frames) or any(
+        return any("retracts" in data.columns for _, data in self.frames) or any(
             split.may_retract for split in self.splits
         )
 
@@ -85,96 +86,102 @@ class Source:
     @property
     def schemas(self) -> dict[str, dict[str, str]]:
         """The types of the columns of each relation that has a DataFrame or file of its own."""
-        found = {
-            frame.relation: {title: kind_of(kind) for title, kind in own.dtypes}
-            for frame, own in self.frames
+        schemas = {
+            frame.relation: {title: kind_of(kind) for title, kind in data.dtypes}
+            for frame, data in self.frames
             if frame.relation
         }
-        return found | parquet_schemas(self.splits)
+        return schemas | parquet_schemas(self.splits)
 
     def packed(self, job: Job, how: Packing) -> DataFrame:
-        """All records as rows for their buckets, or whatever else a function packs of them."""
-        parts = [self._packed_frame(frame, own, job, how) for frame, own in self.frames]
+        """The rows that a function packs of all records, such as those for their buckets."""
+        parts = [self._packed_frame(frame, data, job, how) for frame, data in self.frames]
         parts.append(self._packed_splits(job, how) if self.splits else self._nothing(job, how))
-        found = parts[0]
+        packed = parts[0]
         for part in parts[1:]:
-            found = found.unionAll(part)
-        return found
+            packed = packed.unionAll(part)
+        return packed
 
     def _nothing(self, job: Job, how: Packing) -> DataFrame:
         """A row for each bucket, so that buckets without records are evaluated too."""
 
-        def run(given: Batches) -> Batches:
-            for _ in given:
+        def run(rows: Batches) -> Batches:
+            for _ in rows:
                 yield from batches(how(Records(), job))
 
         return self.session.range(0, 1, 1, 1).mapInArrow(run, DDL)
 
-    def columns(self, frame: Frame, own: DataFrame, job: Job) -> list[str]:
+    def columns(self, frame: Frame, data: DataFrame, job: Job) -> list[str]:
         """The columns of a DataFrame that are needed."""
-        return [f"`{column}`" for column in wanted_columns(frame, own.columns, job.loaded.shapes)]
+        return [f"`{column}`" for column in wanted_columns(frame, data.columns, job.loaded.shapes)]
 
-    def _packed_frame(self, frame: Frame, own: DataFrame, job: Job, how: Packing) -> DataFrame:
-        columns = self.columns(frame, own, job)
+    def _packed_frame(self, frame: Frame, data: DataFrame, job: Job, how: Packing) -> DataFrame:
+        columns = self.columns(frame, data, job)
 
-        def run(given: Batches) -> Batches:
-            clock = Clock()
-            read = records_of(given, frame, partition_number(), job.loaded.shapes)
+        def run(rows: Batches) -> Batches:
+            clock = TaskTimes()
+            read = records_of(
+                rows, frame, partition_number(), job.loaded.shapes, job.may_be_uncertain
+            )
             for records in clock.over("reading", read):
                 job.tell_read(records.count)
                 yield from clock.over("packing", batches(how(records, job)))
             yield from batches([clock.row()])
+            exclude_what_lasts()
 
-        return own.select(*columns).mapInArrow(run, DDL)
+        return data.select(*columns).mapInArrow(run, DDL)
 
     def _packed_splits(self, job: Job, how: Packing) -> DataFrame:
         splits, mappings = self.splits, self.mappings
         tasks = tasks_of(splits)
 
-        def run(given: Batches) -> Batches:
-            clock = Clock()
-            for batch in given:
+        def run(rows: Batches) -> Batches:
+            clock = TaskTimes()
+            for batch in rows:
                 for number in batch.column(0).to_pylist():
                     shapes = job.loaded.shapes
-                    with clock.at("reading"):
-                        records = read_together(splits, tasks[number], shapes, mappings)
+                    with clock.spent_on("reading"):
+                        records = read_together(
+                            splits, tasks[number], shapes, mappings, job.may_be_uncertain
+                        )
                     job.tell_read(records.count)
                     yield from clock.over("packing", batches(how(records, job)))
             yield from batches([clock.row()])
+            exclude_what_lasts()
 
         numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1))
         return numbers.mapInArrow(run, DDL)
 
     def in_one_task(self, job: Job) -> tuple[DataFrame, Callable[[Batches], Batches]]:
-        """All in one task: read, evaluated, and no exchange."""
+        """One task that reads and evaluates everything, without an exchange."""
         splits, mappings = self.splits, self.mappings
 
-        def run(given: Batches) -> Batches:
-            for _ in given:
+        def run(rows: Batches) -> Batches:
+            for _ in rows:
                 yield from whole(splits, mappings, job)
 
         return self.session.range(0, 1, 1, 1), run
 
 
-def source_of(
+def batch_input(
     events: Any, mapping: str | Path | Mapping[str, Any] | None, spark: SparkSession | None
-) -> Source:
-    """The source that events are: DataFrames or paths; anything else is a DataError."""
+) -> BatchInput:
+    """The input that a user passes as events: DataFrames or paths; else it is a DataError."""
     from pyspark.sql import DataFrame
 
     if isinstance(events, DataFrame):
-        return Source(events.sparkSession, [(Frame(0, None), events)])
+        return BatchInput(events.sparkSession, [(Frame(0, None), events)])
     if isinstance(events, Mapping):
-        wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
+        wrong = [name for name, data in events.items() if not isinstance(data, DataFrame)]
         if wrong:
             raise DataError(f"{wrong[0]} must be a DataFrame")
         frames = [
-            (Frame(at, str(name), is_listed(own)), own)
-            for at, (name, own) in enumerate(events.items())
+            (Frame(number, str(name), is_listed(data)), data)
+            for number, (name, data) in enumerate(events.items())
         ]
         if not frames:
-            return Source(spark or session())
-        return Source(frames[0][1].sparkSession, frames)
+            return BatchInput(spark or session())
+        return BatchInput(frames[0][1].sparkSession, frames)
     if isinstance(events, str | Path):
         events = [events]
     if not isinstance(events, Sequence) or not all(isinstance(e, str | Path) for e in events):
@@ -182,7 +189,7 @@ def source_of(
     files = input_files(events)
     splits, mappings = splits_of(files, mapping)
     size = sum(file.stat().st_size for file in files)
-    return Source(spark or session(), [], splits, mappings, size)
+    return BatchInput(spark or session(), [], splits, mappings, size)
 
 
 def partition_number() -> int:

@@ -1,4 +1,4 @@
-"""Events that are DataFrames: how their rows become records, batch by batch."""
+"""Events in DataFrames: how their rows become records, batch by batch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PARTITIONS: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One DataFrame of a run: its number, and the relation its rows are of, if it is one."""
+    """One DataFrame of a run: its number, and the relation of all its rows, if there is one."""
 
     number: int
     relation: str | None
@@ -42,21 +42,21 @@ class Frame:
 
     @property
     def source(self) -> str:
-        """How it is spoken of."""
+        """Its name in messages."""
         return self.relation or ""
 
 
 def is_listed(frame: DataFrame) -> bool:
-    """Does a DataFrame say of itself that its columns are in the order of the arguments?"""
+    """Do the metadata of a DataFrame say that its columns are in the order of the arguments?"""
     return any(is_in_order(field.metadata) for field in frame.schema)
 
 
 def wanted_columns(
     frame: Frame, columns: list[str], shapes: Shapes, ids: str | None = None
 ) -> list[str]:
-    """The columns of a DataFrame that are needed; what is missing is a DataError.
+    """The columns of a DataFrame that are needed.
 
-    The message lists the columns there are.
+    A missing column is a DataError, which lists the columns there are.
     """
     if frame.relation is None:
         if relation_title(columns, shapes) is None:
@@ -76,14 +76,18 @@ def wanted_columns(
 
 
 def records_of(
-    given: Iterable[pa.RecordBatch], frame: Frame, partition: int, shapes: Shapes
-) -> Iterator[Records]:
-    """The records of a partition, some hundred thousand rows at a time, not resolved."""
+    rows: Iterable[pa.RecordBatch], frame: Frame, partition: int, shapes: Shapes,
+    uncertain: bool = False,
+) -> Iterator[Records]:  # fmt: skip
+    """The records of a partition, some hundred thousand rows at a time, not resolved.
+
+    Uncertain ones are taken in only if that is said.
+    """
     before = 0
-    for table in _tables(given):
+    for table in _tables(rows):
         places = sources_of(frame.split(partition), frame.source, 0)
         places._next += before
-        gathering = Gathering(shapes, places)
+        gathering = Gathering(shapes, places, uncertain=uncertain)
         if frame.relation is None:
             add_mixed_table(table, gathering, frame.source)
         else:
@@ -92,14 +96,14 @@ def records_of(
         yield gathering.unresolved()
 
 
-def _tables(given: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _tables(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in given:
+    count = 0
+    for batch in rows:
         waiting.append(batch)
-        rows += batch.num_rows
-        if rows >= ROWS:
+        count += batch.num_rows
+        if count >= ROWS:
             yield pa.Table.from_batches(waiting)
-            waiting, rows = [], 0
-    if rows:
+            waiting, count = [], 0
+    if count:
         yield pa.Table.from_batches(waiting)

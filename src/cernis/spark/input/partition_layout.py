@@ -1,4 +1,4 @@
-"""Parts of the input: which files lie together, so that no entity is in two of these sets."""
+"""The layout of partitioned input: which files form one part, so that no entity is in two parts."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from cernis.spark.input.splits import Split, key_range
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """The splits of each part, by number, and how parts are spoken of."""
+class PartitionLayout:
+    """The numbers of the splits of each part, and the name of each part in messages."""
 
     parts: list[tuple[int, ...]]
     names: list[str]
 
 
-def found_layout(splits: Sequence[Split], job: Job) -> Layout | None:
-    """Parts that the statistics of Parquet files prove; None if they do not.
+def proven_layout(splits: Sequence[Split], job: Job) -> PartitionLayout | None:
+    """The parts that the statistics of Parquet files prove; None if they prove none.
 
-    Files whose ranges of the key overlap are of one part. Input of later stages may lie anywhere.
+    Files whose ranges of keys overlap belong to one part. Input of later stages may lie anywhere.
     """
     ranges: list[tuple[Any, Any, str]] = []
     files = dict.fromkeys(split.file for split in splits)
@@ -34,19 +34,19 @@ def found_layout(splits: Sequence[Split], job: Job) -> Layout | None:
         if column is None:
             return None
         if column:
-            own = key_range(file, column)
-            if own is None:
+            bounds = key_range(file, column)
+            if bounds is None:
                 return None
-            ranges.append((*own, file))
+            ranges.append((*bounds, file))
     if len({type(low) for low, _, _ in ranges}) != 1:
         return None
     return _laid_out(splits, list(_apart(ranges)), job.buckets)
 
 
-def said_layout(splits: Sequence[Split], job: Job) -> Layout:
-    """Parts as a user says they are: folders, or if there is one only, files.
+def declared_layout(splits: Sequence[Split], job: Job) -> PartitionLayout:
+    """The parts that a user declares: the folders, or the files if there is only one folder.
 
-    Text may retract what is in another part, so it is a DataError; as is a single part.
+    Text may retract records of another part, so it is a DataError; a single part is one, too.
     """
     if any(split.may_retract for split in splits):
         raise DataError(
@@ -60,30 +60,30 @@ def said_layout(splits: Sequence[Split], job: Job) -> Layout:
     parts: dict[str, list[str]] = {}
     for file, folder in folders.items():
         parts.setdefault(folder, []).append(file)
-    found = _laid_out(splits, list(parts.values()), job.buckets)
-    if found is None:
+    layout = _laid_out(splits, list(parts.values()), job.buckets)
+    if layout is None:
         raise DataError("input that is said to be partitioned has one part only")
-    return found
+    return layout
 
 
 def _apart(ranges: list[tuple[Any, Any, str]]) -> Iterator[list[str]]:
-    """The files whose ranges overlap, together."""
-    own: list[str] = []
+    """Groups of files whose ranges overlap."""
+    overlapping: list[str] = []
     end: Any = None
     for low, high, file in sorted(ranges):
-        if own and low > end:
-            yield own
-            own = []
-        end = high if not own else max(end, high)
-        own.append(file)
-    if own:
-        yield own
+        if overlapping and low > end:
+            yield overlapping
+            overlapping = []
+        end = high if not overlapping else max(end, high)
+        overlapping.append(file)
+    if overlapping:
+        yield overlapping
 
 
-def _laid_out(splits: Sequence[Split], files: list[list[str]], most: int) -> Layout | None:
-    """Parts of about the same size, no more than asked for; None if there is one only.
+def _laid_out(splits: Sequence[Split], files: list[list[str]], most: int) -> PartitionLayout | None:
+    """Parts of about the same size, at most so many; None if all files are in one group.
 
-    Files that are in no part go along with some.
+    Files that are in no group may go into any part.
     """
     if len(files) < 2:
         return None
@@ -92,16 +92,16 @@ def _laid_out(splits: Sequence[Split], files: list[list[str]], most: int) -> Lay
     for number, split in enumerate(splits):
         sizes[split.file] = sizes.get(split.file, 0) + split.size
         numbers.setdefault(split.file, []).append(number)
-    placed = {file for own in files for file in own}
+    placed = {file for group in files for file in group}
     files = [*files, *([file] for file in sizes if file not in placed)]
     parts: list[list[str]] = [[] for _ in range(min(most, len(files)))]
-    waiting = [(0, at) for at in range(len(parts))]
-    for own in sorted(files, key=lambda own: -sum(sizes[file] for file in own)):
-        load, at = waiting[0]
-        parts[at] += own
-        heapq.heapreplace(waiting, (load + sum(sizes[file] for file in own), at))
+    waiting = [(0, part) for part in range(len(parts))]
+    for group in sorted(files, key=lambda group: -sum(sizes[file] for file in group)):
+        load, lightest = waiting[0]
+        parts[lightest] += group
+        heapq.heapreplace(waiting, (load + sum(sizes[file] for file in group), lightest))
     chosen = [part for part in parts if part]
-    return Layout(
+    return PartitionLayout(
         [tuple(number for file in part for number in numbers[file]) for part in chosen],
         [part[0] for part in chosen],
     )
@@ -110,14 +110,14 @@ def _laid_out(splits: Sequence[Split], files: list[list[str]], most: int) -> Lay
 def _key_column(file: str, job: Job) -> str | None:
     """The column of a file that divides it into parts: the first of the key of the first stage.
 
-    Empty if the file has no such key, as it is for a later stage or for none; None if it is not
-    known, as in a table of several relations.
+    It is empty if the file has no such key because a later stage or no stage reads it. It is None
+    if the key is not known, as in a table of several relations.
     """
     from pyarrow import parquet
 
     schema = parquet.read_schema(file)
     titles = schema.names
-    name, shapes, routes = Path(file).stem, job.loaded.shapes, job.loaded.routes
+    name, shapes, routes = Path(file).stem, job.loaded.shapes, job.loaded.plan.routes
     if relation_title(titles, shapes, name) is not None:
         return None
     if not shapes.knows(name):

@@ -1,9 +1,10 @@
 """Input that is partitioned by entity: parts are evaluated where they are read, not exchanged.
 
-A part is a set of files, or a partition of a DataFrame. What the first stage needs of an entity
-must lie in one part. Before the run, a look at all parts shows where the run starts and ends and
-which keys each part holds; a key that two parts hold is an error. What later stages need is sent to
-the bucket of its key first, where those who ask for it are known, and from there to them.
+A part is a set of files, or a partition of a DataFrame. All records of an entity that the first
+stage needs must lie in one part. Before the run, all parts are read once to see where the run
+starts and ends and which keys each part holds; a key that two parts hold is an error. Rows that
+later stages need are sent to the bucket of their key first, which knows the buckets that ask for
+them, and from there to these.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from cernis.errors import DataError
 from cernis.kernels.array_types import Integers
-from cernis.plan.routes import Way
+from cernis.plan.properties.routes import Way
 from cernis.records.record_columns import (
     Column,
     RecordColumns,
@@ -46,8 +47,8 @@ from cernis.spark.exchange.pack import (
 )
 from cernis.spark.exchange.record_places import Places
 from cernis.spark.exchange.sending import Sender
-from cernis.spark.exchange.stage_output import Found
-from cernis.spark.task_times import Clock
+from cernis.spark.exchange.stage_output import StageOutput
+from cernis.spark.task_times import TaskTimes
 
 Keys = tuple[Hashes, list[Column]]
 """Distinct keys: their hashes, and a column of values for each component."""
@@ -66,13 +67,13 @@ class Held(Spread):
         """The part of each key."""
         if not len(self.hashes):
             return np.full(len(hashes), self.orphans)
-        at = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        return np.where(self.hashes[at] == hashes, self.parts[at], self.orphans)
+        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.where(self.hashes[places] == hashes, self.parts[places], self.orphans)
 
 
 def can_be_partitioned(job: Job) -> bool:
-    """Does the first stage go by key, and need nothing but what carries all of it?"""
-    routes = job.loaded.routes
+    """Is the first stage evaluated by key, and does all that it reads carry the whole key?"""
+    routes = job.loaded.plan.routes
     if not routes.steps or not routes.steps[0] or None in routes.owned[routes.steps[0]].values():
         return False
     homes = [home for home in routes.homes.values() if home.step == routes.steps[0]]
@@ -85,13 +86,13 @@ def can_be_partitioned(job: Job) -> bool:
 def look_at(records: Records, part: int, job: Job) -> Iterator[pa.RecordBatch]:
     """The survey of one part, and its keys."""
     hashes, columns = keys_of(records, job)
-    content = surveyed(records, job), part, hashes, [packed_column(own) for own in columns]
+    content = surveyed(records, job), part, hashes, [packed_column(column) for column in columns]
     yield from batches([Row(0, LAST, Kind.SURVEY, content)])
 
 
 def keys_of(records: Records, job: Job) -> Keys:
     """The distinct keys of records that are at home at the first step."""
-    routes = job.loaded.routes
+    routes = job.loaded.plan.routes
     columns: list[list[Column]] = []
     for form, part in records.relations.items():
         home = routes.homes.get(form.relation)
@@ -99,20 +100,20 @@ def keys_of(records: Records, job: Job) -> Keys:
             columns.append(arguments_at(part, home.links[0]))
     if not columns:
         return np.empty(0, np.uint64), []
-    stacked = [joined(own) for own in zip(*columns, strict=True)]
+    stacked = [joined(parts) for parts in zip(*columns, strict=True)]
     hashes, rows = np.unique(hashes_of(stacked, len(stacked[0])), return_index=True)
     return hashes, [taken(column, rows) for column in stacked]
 
 
-def put_together(found: Iterable[tuple[Any, ...]], names: Sequence[str]) -> tuple[Survey, Held]:
+def put_together(surveys: Iterable[tuple[Any, ...]], names: Sequence[str]) -> tuple[Survey, Held]:
     """The survey of all parts, and which part holds which key. A key of two parts is a DataError.
 
-    `names` say how parts are spoken of, as far as there are any.
+    `names` are the names of parts in messages; parts without a name are called by their number.
     """
     survey = Survey()
     kept: list[tuple[int, Hashes, list[Column]]] = []
-    for own, part, hashes, columns in found:
-        survey += own
+    for of_part, part, hashes, columns in surveys:
+        survey += of_part
         kept.append((part, hashes, [unpacked_column(column) for column in columns]))
     hashes = np.concatenate([np.empty(0, np.uint64), *(own for _, own, _ in kept)])
     parts = np.repeat([part for part, _, _ in kept], [len(own) for _, own, _ in kept])
@@ -120,8 +121,8 @@ def put_together(found: Iterable[tuple[Any, ...]], names: Sequence[str]) -> tupl
     hashes, parts = hashes[order], parts[order]
     twice = np.flatnonzero(hashes[1:] == hashes[:-1])
     if len(twice):
-        at = int(twice[0])
-        raise _clash(hashes[at], [int(parts[at]), int(parts[at + 1])], kept, names)
+        place = int(twice[0])
+        raise _clash(hashes[place], [int(parts[place]), int(parts[place + 1])], kept, names)
     orphans = int(parts.min()) if len(parts) else 0
     many = 1 + max((part for part, _, _ in kept), default=0)
     return survey, Held(many, None, hashes, parts.astype(np.int64), orphans)
@@ -131,15 +132,15 @@ def _clash(
     hash_: np.uint64, parts: list[int], kept: list[tuple[int, Hashes, list[Column]]],
     names: Sequence[str],
 ) -> DataError:  # fmt: skip
-    told = [names[part] if part < len(names) else f"partition {part}" for part in parts]
+    part_names = [names[part] if part < len(names) else f"partition {part}" for part in parts]
     columns = next(own for part, _, own in kept if part == parts[0])
     hashes = next(own for part, own, _ in kept if part == parts[0])
     row = int(np.searchsorted(hashes, hash_))
     key = ", ".join(shown(cell(column, row)) for column in columns)
     return DataError(
-        f"{key} is in {told[0]} and in {told[1]}: input that is said to be partitioned must have "
-        "all records of an entity in one part. Leave out partitioned (--partitioned) to have them "
-        "brought together"
+        f"{key} is in {part_names[0]} and in {part_names[1]}: input that is said to be partitioned "
+        "must have all records of an entity in one part. Leave out partitioned (--partitioned) to "
+        "have them brought together"
     )
 
 
@@ -147,7 +148,7 @@ def _clash(
 
 
 def evaluated_part(
-    records: Records, job: Job, held: Held, places: Places, clock: Clock
+    records: Records, job: Job, held: Held, places: Places, clock: TaskTimes
 ) -> Iterator[pa.RecordBatch]:
     """The first step over one part of the input."""
     yield from clock.over("evaluating", batches(_evaluated(records, job, held, places, clock)))
@@ -155,10 +156,10 @@ def evaluated_part(
 
 
 def _evaluated(
-    records: Records, job: Job, held: Held, places: Places, clock: Clock
+    records: Records, job: Job, held: Held, places: Places, clock: TaskTimes
 ) -> Iterator[Row]:
     hashes, _ = keys_of(records, job)
-    # A part without keys has nothing of its own to send.
+    # A part without keys has nothing to send.
     part = int(held.of_hashes(hashes[:1])[0]) if len(hashes) else -1
     if not np.isin(hashes, held.hashes).all() or (held.of_hashes(hashes) != part).any():
         raise DataError(
@@ -166,61 +167,63 @@ def _evaluated(
             "must give the same partitions each time it is computed; persist it, or write it first"
         )
     yield Row(0, LAST, Kind.REPORT, report_of(records, job))
-    step = job.loaded.routes.steps[0]
+    step = job.loaded.plan.routes.steps[0]
     parts: Parts = {}
     elsewhere = Records()
-    for form, own in records.relations.items():
-        if job.loaded.routes.home(form.relation).step == step:
-            parts[form] = [own]
+    for form, columns in records.relations.items():
+        if job.loaded.plan.routes.home(form.relation).step == step:
+            parts[form] = [columns]
         else:
-            elsewhere.relations[form] = own
+            elsewhere.relations[form] = columns
     yield from sent_home(elsewhere, job)
     yield from demands(records, job)
-    sender = Parker(job, part == held.orphans)
+    sender = HomeSender(job, part == held.orphans)
     for row in Step(job, step, places, Inbox(parts, bucket=part), held, sender, clock=clock).rows():
         yield replace(row, bucket=row.bucket % job.buckets)
 
 
 @dataclass(frozen=True, slots=True)
-class Parker:
-    """Sends what later steps read to the bucket of its key at the first step."""
+class HomeSender:
+    """Sends the rows that later steps read to the buckets of their keys at the first step."""
 
     job: Job
     is_first: bool
-    """Is this the part that sends what only one part may send?"""
+    """Is this the part that sends the survey? Only one part may."""
 
     def records(self, part: RecordColumns) -> Iterator[Row]:
         """Records of one form."""
-        routes = self.job.loaded.routes
+        routes = self.job.loaded.plan.routes
         if part.form.relation not in routes.onward or not len(part):
             return
         home = routes.home(part.form.relation)
         where = self.job.spread(home.step).of(arguments_at(part, home.links[0]), len(part))
-        for bucket, _, own in by_bucket(part, where, self.job):
-            yield Row(bucket, home.step, Kind.RESOLVED, [packed_records(own)], first_of(own))
+        for bucket, _, piece in by_bucket(part, where, self.job):
+            yield Row(bucket, home.step, Kind.RESOLVED, [packed_records(piece)], first_of(piece))
 
-    def found(self, found: Found, since: int = FIRST) -> Iterator[Row]:
-        """What the first step found of one relation."""
-        step = self.job.loaded.routes.steps[0]
-        key = self.job.loaded.routes.owned[step][found.relation]
-        where = self.job.spread(step).of([found.columns[at] for at in key or ()], len(found))
+    def stage_output(self, output: StageOutput, since: int = FIRST) -> Iterator[Row]:
+        """The output of the first step for one relation."""
+        step = self.job.loaded.plan.routes.steps[0]
+        key = self.job.loaded.plan.routes.owned[step][output.relation]
+        where = self.job.spread(step).of(
+            [output.columns[position] for position in key or ()], len(output)
+        )
         for bucket in np.unique(where).tolist():
             rows = np.flatnonzero(where == bucket)
             for low in range(0, len(rows), MOST_ROWS):
-                own = found.take(rows[low : low + MOST_ROWS])
-                yield Row(bucket, step, Kind.FOUND, own.packed(), since)
+                part = output.take(rows[low : low + MOST_ROWS])
+                yield Row(bucket, step, Kind.FOUND, part.packed(), since)
 
     def survey(self, bucket: int, step: int, survey: Survey) -> Iterator[Row]:
         """Send the survey to all buckets, so that each evaluates its share."""
-        if self.is_first and len(self.job.loaded.routes.steps) > 1:
+        if self.is_first and len(self.job.loaded.plan.routes.steps) > 1:
             for each in range(self.job.buckets):
                 yield Row(each, step, Kind.SURVEY, survey)
 
 
-def forward(given: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
-    """What the parts found goes on from the buckets of its keys to those who ask for it."""
-    inbox, step = Inbox(), job.loaded.routes.steps[0]
-    for batch in given:
+def forward(rows: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
+    """Forward the output of the parts from the buckets of its keys to those that ask for it."""
+    inbox, step = Inbox(), job.loaded.plan.routes.steps[0]
+    for batch in rows:
         for _, take in inbox.each(batch, step):
             take()
         yield from others(batch, step)
@@ -234,7 +237,7 @@ def _forwarded(inbox: Inbox, job: Job, step: int) -> Iterator[Row]:
     for parts in inbox.resolved.values():
         for part in parts:
             yield from sender.records(part)
-    for found in inbox.found.values():
-        for own in found:
-            yield from sender.found(own)
+    for outputs in inbox.outputs.values():
+        for output in outputs:
+            yield from sender.stage_output(output)
     yield from sender.survey(inbox.bucket, step, job.survey or inbox.survey)

@@ -1,4 +1,4 @@
-"""Records at home: retractions are matched with what they take back."""
+"""Records at their home: retractions are matched with the records that they take back."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def enter(
     parts: Sequence[RecordColumns], records: Records, job: Job,
     mine: Callable[[RecordColumns], Booleans] = _all,
 ) -> None:  # fmt: skip
-    """Enter records of one form into those there are, resolved.
+    """Resolve records of one form and add them to `records`.
 
-    Retractions of nothing are set aside, if they are `mine`.
+    Retractions that match no record are set aside, as far as they are `mine`.
     """
     part, unmatched = resolve(one_below_the_other(parts))
     if part.retracts is not None:

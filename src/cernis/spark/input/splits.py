@@ -53,25 +53,25 @@ class Split:
 
     @property
     def may_retract(self) -> bool:
-        """Can there be retractions in it? Text, JSON and a column `retracts` may have some."""
+        """May it have retractions? Text, JSON and tables with a column `retracts` may."""
         return self.kind != "parquet"
 
 
 def input_files(paths: Sequence[str | Path]) -> list[Path]:
-    """The files that paths, folders and patterns name, each once; nothing is a DataError.
+    """The files that paths, folders and patterns name, each once; no file is a DataError.
 
-    Of a folder, all files below it count, but not those whose name, or a folder's, begins with `_`
-    or `.`.
+    A folder stands for all files below it, except those whose name, or the name of a folder on the
+    way, begins with `_` or `.`.
     """
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for path in paths:
-        own = _matching(str(path))
-        if not own:
+        matching = _matching(str(path))
+        if not matching:
             raise DataError(
                 f"{path}: there is no such file (looked in {Path(path).parent.absolute()})"
             )
-        found.update(dict.fromkeys(own))
-    return list(found)
+        files.update(dict.fromkeys(matching))
+    return list(files)
 
 
 def _matching(path: str) -> list[Path]:
@@ -93,14 +93,14 @@ def splits_of(
     files: Sequence[Path], mapping: str | Path | Mapping[str, Any] | None, rows: int = ROWS,
     size: int = BYTES,
 ) -> tuple[list[Split], Mappings]:  # fmt: skip
-    """The splits of files, and how the columns of those that need it are mapped."""
-    found: list[Split] = []
+    """The splits of files, and the mappings of the columns of those that have some."""
+    splits: list[Split] = []
     mappings: dict[Any, None] = {}
     for file in files:
-        own = read_mappings(mapping, file.parent)
-        mappings.update(dict.fromkeys(own.of(file)))
-        found += _splits(file, bool(own.of(file)), rows, size)
-    return found, Mappings(tuple(mappings))
+        file_mappings = read_mappings(mapping, file.parent)
+        mappings.update(dict.fromkeys(file_mappings.of(file)))
+        splits += _splits(file, bool(file_mappings.of(file)), rows, size)
+    return splits, Mappings(tuple(mappings))
 
 
 def _splits(file: Path, is_mapped: bool, rows: int, size: int) -> Iterator[Split]:
@@ -144,16 +144,17 @@ def key_range(file: str, column: str) -> tuple[Any, Any] | None:
     from pyarrow import parquet
 
     metadata = parquet.read_metadata(file)
-    names = [metadata.schema.column(at).path for at in range(metadata.num_columns)]
+    names = [metadata.schema.column(position).path for position in range(metadata.num_columns)]
     if column not in names or not metadata.num_row_groups:
         return None
-    at = names.index(column)
-    told = [
-        metadata.row_group(group).column(at).statistics for group in range(metadata.num_row_groups)
+    position = names.index(column)
+    statistics = [
+        metadata.row_group(group).column(position).statistics
+        for group in range(metadata.num_row_groups)
     ]
-    if not all(own is not None and own.has_min_max for own in told):
+    if not all(each is not None and each.has_min_max for each in statistics):
         return None
-    return min(own.min for own in told), max(own.max for own in told)
+    return min(each.min for each in statistics), max(each.max for each in statistics)
 
 
 def parquet_schemas(splits: Sequence[Split]) -> dict[str, dict[str, str]]:
@@ -177,15 +178,15 @@ def tasks_of(splits: Sequence[Split], size: int = BYTES) -> list[tuple[int, ...]
     >>> tasks_of([Split("a", "text", size=10), Split("b", "text", size=20)], 25)
     [(0,), (1,)]
     """
-    found: list[list[int]] = []
+    tasks: list[list[int]] = []
     room = 0
     for number, split in enumerate(splits):
-        if not found or split.size > room:
-            found.append([])
+        if not tasks or split.size > room:
+            tasks.append([])
             room = size
-        found[-1].append(number)
+        tasks[-1].append(number)
         room -= split.size
-    return [tuple(task) for task in found]
+    return [tuple(task) for task in tasks]
 
 
 # -- reading -----------------------------------------------------------------------------------
@@ -194,11 +195,11 @@ def tasks_of(splits: Sequence[Split], size: int = BYTES) -> list[tuple[int, ...]
 def read_split(
     split: Split, number: int, shapes: Shapes, mappings: Mappings, uncertain: bool = False
 ) -> Records:
-    """The records of a split, which are not resolved; uncertain ones only if that is said."""
+    """The records of a split, not resolved; with `uncertain`, records may have probabilities."""
     before = split.low if split.groups else 0
     places = sources_of(number, split.file, before)
     if split.kind in ("text", "json") and split.low:
-        # Counted only if some record of it is set aside.
+        # Lines are counted only if some record of the split is set aside.
         places.names = lambda _: (split.file, lines_before(split.file, split.low))
     gathering = Gathering(shapes, places, uncertain=uncertain)
     if split.groups:
@@ -215,26 +216,29 @@ def read_split(
 
 
 def read_together(
-    splits: Sequence[Split], numbers: Sequence[int], shapes: Shapes, mappings: Mappings
-) -> Records:
-    """The records of several splits, which are not resolved."""
-    return stacked(read_split(splits[number], number, shapes, mappings) for number in numbers)
+    splits: Sequence[Split], numbers: Sequence[int], shapes: Shapes, mappings: Mappings,
+    uncertain: bool = False,
+) -> Records:  # fmt: skip
+    """The records of several splits, not resolved; uncertain ones only if that is said."""
+    return stacked(
+        read_split(splits[number], number, shapes, mappings, uncertain) for number in numbers
+    )
 
 
-def stacked(given: Iterable[Records]) -> Records:
-    """Records that are not resolved, one below the other."""
-    found = Records()
+def stacked(several: Iterable[Records]) -> Records:
+    """Several tables of unresolved records as one, in this order."""
+    whole = Records()
     parts: dict[RecordForm, list[RecordColumns]] = {}
-    for records in given:
+    for records in several:
         for form, part in records.relations.items():
             parts.setdefault(form, []).append(part)
-        found.set_aside += records.set_aside
-        found.warnings += [each for each in records.warnings if each not in found.warnings]
-        found.count += records.count
+        whole.set_aside += records.set_aside
+        whole.warnings += [each for each in records.warnings if each not in whole.warnings]
+        whole.count += records.count
         for name, count in records.ignored.items():
-            found.ignored[name] = found.ignored.get(name, 0) + count
-    found.relations = {form: one_below_the_other(own) for form, own in parts.items()}
-    return found
+            whole.ignored[name] = whole.ignored.get(name, 0) + count
+    whole.relations = {form: one_below_the_other(columns) for form, columns in parts.items()}
+    return whole
 
 
 def _add_row_groups(split: Split, gathering: Gathering) -> None:
@@ -273,7 +277,7 @@ def lines_before(file: str, low: int) -> int:
                 break
             count += last.count(b"\n")
             left -= len(last)
-    # The line that the split before ends with begins there too.
+    # The last line of the split before begins before that byte, too.
     return count + 1
 
 

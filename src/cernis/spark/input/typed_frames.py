@@ -1,8 +1,8 @@
-"""Typed DataFrames of one fluent or event: which type each column has, before anything is known.
+"""Typed DataFrames of one fluent or event: the types of their columns, before there are rows.
 
-Spark wants the types of columns before the first row. They follow from the types of the input's
+Spark needs the types of columns before the first row. They follow from the types of the input's
 columns: arguments that share a variable are of one class, and a class is of whole numbers or floats
-if all columns of the input in it are. What is not known is text.
+if all columns of the input in it are. A column whose type is not known is text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Titled:
 
 
 class Columns:
-    """Finds the types of columns, from those of the input."""
+    """Infers the types of columns from those of the input."""
 
     def __init__(self, plan: Plan, schemas: Mapping[str, Mapping[str, str]]) -> None:
         self._plan = plan
@@ -58,15 +58,15 @@ class Columns:
         slots: list[int | str] = [] if form.kind is RecordKind.EVENT else ["value"]
         slots += range(form.relation.arity)
         declared = shapes.declared_text(form)
-        for at, title, is_text in zip(slots, table.columns, declared, strict=True):
-            self._say(kind, form.relation, at, "string" if is_text else schema[title])
+        for slot, title, is_text in zip(slots, table.columns, declared, strict=True):
+            self._say(kind, form.relation, slot, "string" if is_text else schema[title])
 
-    def _say(self, kind: str, relation: Relation, at: int | str, found: str) -> None:
-        class_ = self._plan.checked.types.find((kind, relation, at))
-        self._classes.setdefault(class_, set()).add(found)
+    def _say(self, kind: str, relation: Relation, slot: int | str, column_type: str) -> None:
+        class_ = self._plan.checked.types.find((kind, relation, slot))
+        self._classes.setdefault(class_, set()).add(column_type)
 
-    def _kind(self, kind: str, relation: Relation, at: int | str) -> str:
-        known = self._classes.get(self._plan.checked.types.find((kind, relation, at)), {"string"})
+    def _kind(self, kind: str, relation: Relation, slot: int | str) -> str:
+        known = self._classes.get(self._plan.checked.types.find((kind, relation, slot)), {"string"})
         if known == {"bigint"}:
             return "bigint"
         return "double" if known <= {"bigint", "double"} else "string"
@@ -76,7 +76,7 @@ class Columns:
         entry = self._plan.checked.catalogue.fluents[relation]
         names = (*argument_titles(entry.argument_names), "value", "start", "end", "open")
         slots: list[int | str] = [*range(relation.arity), "value"]
-        kinds = [self._kind("fluent", relation, at) for at in slots]
+        kinds = [self._kind("fluent", relation, slot) for slot in slots]
         return Titled(names, (*kinds, "bigint", "bigint", "boolean"))
 
     def of_event(self, relation: Relation) -> Titled:
@@ -84,7 +84,7 @@ class Columns:
         entry = self._plan.checked.catalogue.events[relation]
         times = ("start", "occurrence") if self._is_pattern(relation) else ("occurrence",)
         names = (*argument_titles(entry.argument_names), *times)
-        kinds = [self._kind("event", relation, at) for at in range(relation.arity)]
+        kinds = [self._kind("event", relation, slot) for slot in range(relation.arity)]
         return Titled(names, (*kinds, *("bigint" for _ in times)))
 
     def _is_pattern(self, relation: Relation) -> bool:
@@ -93,9 +93,10 @@ class Columns:
 
 
 def _table_form(name: str, titles: Sequence[str], shapes: Shapes) -> TableForm | None:
-    """What the columns of a relation are; None if there is something wrong with them.
+    """The roles of the columns of a relation; None if there is something wrong with them.
 
-    Those who read it will say what. Whether the order of the columns counts is not known here.
+    In that case reading the relation raises the error. Whether its columns are in the order of the
+    arguments is not known here, so both ways are tried.
     """
     for listed in (False, True):
         try:
@@ -125,11 +126,11 @@ def typed_event(answer: Answer, relation: Relation, columns: Titled) -> pa.Table
 
 
 class _Names:
-    """As much of a catalogue as it takes to title columns, without sending all of it to workers."""
+    """The part of a catalogue that gives columns their titles, so that workers need not get all."""
 
     def __init__(self, relation: Relation, names: Sequence[str]) -> None:
-        own = {relation: _Entry(tuple(names))}
-        self.fluents = self.events = own
+        entries = {relation: _Entry(tuple(names))}
+        self.fluents = self.events = entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +153,18 @@ def _cast(frame: pa.Table, columns: Titled) -> pa.Table:
         return frame.cast(wanted)
     except pa.ArrowInvalid as error:
         raise CernisError(
-            f"a column holds other values than the input's columns told: {error}; "
+            f"a column holds other values than the types of the input's columns allow: {error}; "
             "`intervals` and `events` have all values as text"
         ) from error
 
 
-def kind_of(given: str) -> str:
+def kind_of(name: str) -> str:
     """The type of a column of the input, by the name that Arrow or Spark has for it.
 
     >>> [kind_of(name) for name in ("int64", "long", "double", "timestamp[us]", "string")]
     ['bigint', 'bigint', 'double', 'bigint', 'string']
     """
-    plain = given.partition("[")[0].partition("(")[0]
+    plain = name.partition("[")[0].partition("(")[0]
     if plain in _WHOLE:
         return "bigint"
     return "double" if plain in ("double", "float", "halffloat", "decimal") else "string"

@@ -1,8 +1,8 @@
-"""Weights: a look at some of the input finds the heavy entities, so that buckets are made even.
+"""Weights: a sample of the input shows which entities have many records, so that buckets are even.
 
 Keys are hashed to slots, and slots are dealt out to buckets, the heaviest first, each to the bucket
-that has least by then. An entity with more than its share fills a bucket of its own, or nearly so,
-and that bucket has a low number, so that its task is begun first.
+with the least weight so far. An entity with many records has a bucket nearly to itself, and that
+bucket has a low number, so that its task starts first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from cernis.errors import DataError
 from cernis.kernels.array_types import Floats
-from cernis.plan.routes import Positions, Way
+from cernis.plan.properties.routes import Positions, Way
 from cernis.records.column_titles import is_in_order, relation_title, table_form
 from cernis.records.mapping import Mappings
 from cernis.records.record_columns import Column, RecordForm
@@ -29,19 +29,19 @@ from cernis.spark.exchange.pack import arguments_at
 from cernis.spark.input.splits import ROW, Split, read_split
 
 Keys: TypeAlias = tuple[int, list[Column], int]
-"""For which step, the columns of keys, and how many."""
+"""The step that the keys are for, their columns, and how many they are."""
 
 _LOOKS: Final = 8
-"""How many places of the input are looked at."""
+"""How many places of the input are sampled."""
 
 _TEXT: Final = 1 << 20
-"""Bytes of text that are looked at in one place."""
+"""Bytes of text that are sampled in one place."""
 
 _KEYS: Final = 1 << 17
-"""Keys of a Parquet file that are looked at in one place."""
+"""Keys of a Parquet file that are sampled in one place."""
 
 _UNSEEN: Final = 0.05
-"""What a slot weighs at least, of what it would if all weighed the same: it may have keys."""
+"""The least weight of a slot as a share of the mean: a slot may have keys outside the sample."""
 
 
 def spread_by_weight(
@@ -49,12 +49,17 @@ def spread_by_weight(
 ) -> tuple[dict[int, Spread], float]:
     """How keys are spread at each step, and about how many records the fullest bucket gets.
 
-    Steps of which nothing was seen are left out: there, keys are spread by hash.
+    Steps without keys in the sample are left out: there, keys are spread by hash.
     """
     weights = sampled(job, splits, mappings)
-    found = {step: Spread(job.buckets, dealt(own, job.buckets)) for step, own in weights.items()}
-    fullest = [float(loads(own, found[step]).max()) for step, own in weights.items()]
-    return found, max(fullest, default=0.0)
+    spreads = {
+        step: Spread(job.buckets, dealt(slot_weights, job.buckets))
+        for step, slot_weights in weights.items()
+    }
+    fullest = [
+        float(loads(slot_weights, spreads[step]).max()) for step, slot_weights in weights.items()
+    ]
+    return spreads, max(fullest, default=0.0)
 
 
 def loads(weights: Floats, spread: Spread) -> Floats:
@@ -70,42 +75,42 @@ def dealt(weights: Floats, buckets: int) -> Slots:
     [1, 0, 1, 1]
     """
     least = weights + _UNSEEN * weights.sum() / len(weights)
-    found = np.zeros(len(weights), np.uint16)
+    buckets_of_slots = np.zeros(len(weights), np.uint16)
     waiting = [(0.0, bucket) for bucket in range(buckets)]
     for slot in np.argsort(-least, kind="stable").tolist():
         load, bucket = waiting[0]
-        found[slot] = bucket
+        buckets_of_slots[slot] = bucket
         heapq.heapreplace(waiting, (load + float(least[slot]), bucket))
-    return found
+    return buckets_of_slots
 
 
 def sampled(job: Job, splits: Sequence[Split], mappings: Mappings) -> dict[int, Floats]:
-    """About how many records the slots of each step have, by a few places of the input."""
-    found: dict[int, Floats] = {}
+    """About how many records the slots of each step have, estimated from a sample."""
+    weights: dict[int, Floats] = {}
     for numbers in _by_step(job, splits):
-        for at, rows in looked_at(splits, numbers):
-            for step, columns, length in _keys(job, splits, at, mappings):
+        for number, rows in looked_at(splits, numbers):
+            for step, columns, length in _keys(job, splits, number, mappings):
                 slots = slots_of(hashes_of(columns, length))
-                own = found.setdefault(step, np.zeros(SLOTS))
-                own += np.bincount(slots, minlength=SLOTS) * (rows / length)
-    return found
+                slot_weights = weights.setdefault(step, np.zeros(SLOTS))
+                slot_weights += np.bincount(slots, minlength=SLOTS) * (rows / length)
+    return weights
 
 
 def _by_step(job: Job, splits: Sequence[Split]) -> list[list[int]]:
-    """The numbers of splits: those of relations that are at home at one step, and all others."""
-    routes = job.loaded.routes
+    """The numbers of splits, in groups: by the step that their relation is at home at, if known."""
+    routes = job.loaded.plan.routes
     steps = {relation.name: home.step for relation, home in routes.homes.items()}
-    found: dict[int | None, list[int]] = {}
+    numbers: dict[int | None, list[int]] = {}
     for number, split in enumerate(splits):
         step = steps.get(Path(split.file).stem) if split.groups else None
-        found.setdefault(step, []).append(number)
-    return list(found.values())
+        numbers.setdefault(step, []).append(number)
+    return list(numbers.values())
 
 
 def looked_at(
     splits: Sequence[Split], numbers: Sequence[int], looks: int = _LOOKS
 ) -> Iterator[tuple[int, float]]:
-    """Some of the splits, at even distances, and for about how many records each stands.
+    """Some of the splits, at even distances, each with the number of records it stands for.
 
     >>> list(looked_at([Split("a", "text", size=32), Split("b", "text", size=96)], [0, 1], 2))
     [(0, 2.0), (1, 2.0)]
@@ -115,26 +120,29 @@ def looked_at(
         return
     points = (np.arange(looks) + 0.5) * (ends[-1] / looks)
     chosen, counts = np.unique(np.searchsorted(ends, points, "left"), return_counts=True)
-    for at, count in zip(chosen.tolist(), counts.tolist(), strict=True):
-        yield numbers[at], float(count / looks * ends[-1] / ROW)
+    for place, count in zip(chosen.tolist(), counts.tolist(), strict=True):
+        yield numbers[place], float(count / looks * ends[-1] / ROW)
 
 
-def _keys(job: Job, splits: Sequence[Split], at: int, mappings: Mappings) -> Iterator[Keys]:
+def _keys(job: Job, splits: Sequence[Split], number: int, mappings: Mappings) -> Iterator[Keys]:
     """The keys of records of a split, by which they are spread."""
-    split = splits[at]
+    split = splits[number]
     if split.groups:
         yield from _parquet_keys(job, split)
     elif split.kind in ("text", "json"):
         part = replace(split, high=min(split.high, split.low + _TEXT))
-        records = read_split(part, at, job.loaded.shapes, mappings)
-        for form, own in records.relations.items():
+        records = read_split(part, number, job.loaded.shapes, mappings, job.may_be_uncertain)
+        for form, part_records in records.relations.items():
             key = _key(job, form)
-            if key is not None and len(own):
-                yield key[0], arguments_at(own, key[1]), len(own)
+            if key is not None and len(part_records):
+                yield key[0], arguments_at(part_records, key[1]), len(part_records)
 
 
 def _parquet_keys(job: Job, split: Split) -> Iterator[Keys]:
-    """Only the columns of keys are read. Tables of several relations are not looked at."""
+    """The keys of a Parquet file, of which only these columns are read.
+
+    Tables of several relations are not sampled.
+    """
     from pyarrow import parquet
 
     name, shapes = Path(split.file).stem, job.loaded.shapes
@@ -146,24 +154,24 @@ def _parquet_keys(job: Job, split: Split) -> Iterator[Keys]:
             listed = is_in_order(file.schema_arrow.metadata)
             table_of = table_form(name, titles, shapes, split.file, listed=listed)
         except DataError:
-            # Those who read the file report it.
+            # The error is reported when the file is read.
             return
         form, columns = table_of.form, table_of.columns
         key = _key(job, form)
         if key is None or not key[1]:
             return
-        chosen = [columns[form.width - form.relation.arity + at] for at in key[1]]
+        chosen = [columns[form.width - form.relation.arity + position] for position in key[1]]
         table = file.read_row_groups(list(split.groups), columns=chosen).select(chosen)
     if len(table) > _KEYS:
-        # Not at even distances: entities may take turns.
+        # The rows are random, not at even distances, because entities may take turns.
         rows = np.random.default_rng(len(table)).integers(0, len(table), _KEYS)
         table = table.take(pa.array(np.sort(rows)))
     table = table.drop_null()
     if len(table):
-        yield key[0], [argument_column(own, name) for own in table.columns], len(table)
+        yield key[0], [argument_column(column, name) for column in table.columns], len(table)
 
 
 def _key(job: Job, form: RecordForm) -> tuple[int, Positions] | None:
     """The step at which records are at home, and the positions of the key they go by."""
-    home = job.loaded.routes.home(form.relation)
+    home = job.loaded.plan.routes.home(form.relation)
     return (home.step, home.links[0]) if home.way is Way.KEYED else None

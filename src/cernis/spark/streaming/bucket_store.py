@@ -1,11 +1,11 @@
 """The state of a stream on disk: a few parts for each bucket, versioned by micro-batch.
 
-What a bucket leaves to micro-batch n+1 is version n. A version is a file with a head that lists all
-parts, and the parts that are new; the others are where an earlier version has put them. Parts that
-last (records of the window) and parts that are new each time are in two files, so that a file can
-be removed when nothing refers to it any more. A file is written beside its place and moved there,
-so it is whole or not there; each part has a checksum. A micro-batch that is done again writes its
-version again.
+Micro-batch n writes version n of the state, with which micro-batch n+1 begins. A version is a file
+with a head that lists all parts, and the parts that are new; the others are in the files of earlier
+versions. Parts that last (records of the window) and parts that are new each time are in two files,
+so that a file can be removed when nothing refers to it any more. A file is written beside its place
+and moved there, so it is whole or not there; each part has a checksum. A micro-batch that is done
+again writes its version again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from cernis.errors import DataError
-from cernis.session.saved.tree_shapes import Named, Parts, Table, Text, Whole
+from cernis.session.saved.tree_shapes import Named, Parts, Table, TextShape, Whole
 
 FORMAT: Final = 1
 """The format of the files; another one is refused."""
@@ -30,7 +30,8 @@ _HEAD, _LASTING = ".state", ".parts"
 _FILE: Final = rf"\d{{12}}({re.escape(_HEAD)}|{re.escape(_LASTING)})"
 _WASTE: Final = 4
 _LITTLE: Final = 1 << 16
-"""Files are written again when they are larger than so many times what is needed of them."""
+"""Files are written again when they are larger than `_WASTE` times the parts that are needed, and
+by more than `_LITTLE` bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a part is: the file, from which byte on, how many, and their checksum."""
+class PartPlace:
+    """The place of a part: the file, the first byte, the number of bytes, and their checksum."""
 
     file: str
     offset: int
@@ -59,13 +60,14 @@ def _names_fit(tree: Any) -> str | None:
 
 
 _PLACES: Final = Table(
-    {"parts": Named(Parts((Text(), Whole(0), Whole(0), Whole(0, (1 << 32) - 1))))}, (_names_fit,)
+    {"parts": Named(Parts((TextShape(), Whole(0), Whole(0), Whole(0, (1 << 32) - 1))))},
+    (_names_fit,),
 )
 """The head of a version: where its parts are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class BucketStore:
     """The state of one bucket of one step."""
 
     folder: Path
@@ -73,44 +75,44 @@ class Shelf:
     bucket: int
 
     @property
-    def _own(self) -> Path:
+    def _bucket_folder(self) -> Path:
         return self.folder / f"{self.step:02}-{self.bucket:05}"
 
-    def places(self, version: int) -> dict[str, Place]:
-        """Where the parts of a version are; a DataError if that cannot be found out."""
-        file = self._own / f"{version:012}{_HEAD}"
+    def places(self, version: int) -> dict[str, PartPlace]:
+        """The places of the parts of a version; a DataError if its head cannot be read."""
+        file = self._bucket_folder / f"{version:012}{_HEAD}"
         try:
             with file.open("rb") as stream:
                 first = stream.readline()
-                told = stream.readline()
+                second = stream.readline()
         except OSError as error:
             raise self._broken(file, error.strerror or "cannot be read") from error
         if first != _MAGIC:
             raise self._broken(file, "is no state of a stream")
-        head = self._head(file, told)
-        found = _PLACES.complaint(head, "its head")
-        if found is not None:
-            raise self._broken(file, f"has a damaged head: {found}")
-        return {name: Place(*place) for name, place in head["parts"].items()}
+        head = self._head(file, second)
+        complaint = _PLACES.complaint(head, "its head")
+        if complaint is not None:
+            raise self._broken(file, f"has a damaged head: {complaint}")
+        return {name: PartPlace(*place) for name, place in head["parts"].items()}
 
-    def _head(self, file: Path, told: bytes) -> dict[str, Any]:
-        check, _, text = told.partition(b" ")
+    def _head(self, file: Path, line: bytes) -> dict[str, Any]:
+        check, _, text = line.partition(b" ")
         try:
             if int(check, 16) != crc32(text):
                 raise ValueError
             head: dict[str, Any] = json.loads(text)
-            found = head.get("format")
+            version = head.get("format")
         except (ValueError, AttributeError, RecursionError):
             raise self._broken(file, "has a damaged head") from None
-        if found != FORMAT:
-            raise self._broken(file, f"has format {found}; this version reads format {FORMAT}")
+        if version != FORMAT:
+            raise self._broken(file, f"has format {version}; this version reads format {FORMAT}")
         return head
 
-    def read(self, places: Mapping[str, Place]) -> dict[str, memoryview]:
+    def read(self, places: Mapping[str, PartPlace]) -> dict[str, memoryview]:
         """The parts at some places, by name; damaged ones are a DataError."""
-        found = {}
+        contents = {}
         for name, place in places.items():
-            file = self._own / place.file
+            file = self._bucket_folder / place.file
             try:
                 with file.open("rb") as stream:
                     stream.seek(place.offset)
@@ -119,42 +121,47 @@ class Shelf:
                 raise self._broken(file, error.strerror or "cannot be read") from error
             if len(content) != place.size or crc32(content) != place.check:
                 raise self._broken(file, f"is damaged in the part {name}")
-            found[name] = memoryview(content)
-        return found
+            contents[name] = memoryview(content)
+        return contents
 
     def write(
-        self, version: int, parts: Mapping[str, Part], kept: Mapping[str, Place]
-    ) -> dict[str, Place]:
-        """Write a version: new parts, and those that are where they were. Gives all places."""
-        self._own.mkdir(parents=True, exist_ok=True)
+        self, version: int, parts: Mapping[str, Part], kept: Mapping[str, PartPlace]
+    ) -> dict[str, PartPlace]:
+        """Write a version of new parts and of parts that stay in place; gives all places."""
+        self._bucket_folder.mkdir(parents=True, exist_ok=True)
         places = dict(kept)
         lasting = {name: part for name, part in parts.items() if part.lasting}
         passing = {name: part for name, part in parts.items() if not part.lasting}
         stem = f"{version:012}"
         if lasting:
             places |= _placed(lasting, stem + _LASTING, 0)
-            _replace(self._own / (stem + _LASTING), (part.content for part in lasting.values()))
+            _replace(
+                self._bucket_folder / (stem + _LASTING), (part.content for part in lasting.values())
+            )
         head = self._header(stem, places, passing)
         places |= _placed(passing, stem + _HEAD, len(head))
-        _replace(self._own / (stem + _HEAD), [head, *(part.content for part in passing.values())])
+        _replace(
+            self._bucket_folder / (stem + _HEAD),
+            [head, *(part.content for part in passing.values())],
+        )
         return places
 
-    def _header(self, stem: str, kept: dict[str, Place], passing: dict[str, Part]) -> bytes:
-        """The head of a file. It has the places of the parts after it, so its length matters."""
+    def _header(self, stem: str, kept: dict[str, PartPlace], passing: dict[str, Part]) -> bytes:
+        """The head of a file. The places of the parts in it depend on its own length."""
         length = 0
         while True:
             places = kept | _placed(passing, stem + _HEAD, length)
-            told = {name: [p.file, p.offset, p.size, p.check] for name, p in places.items()}
-            text = json.dumps({"format": FORMAT, "parts": told}).encode() + b"\n"
+            listed = {name: [p.file, p.offset, p.size, p.check] for name, p in places.items()}
+            text = json.dumps({"format": FORMAT, "parts": listed}).encode() + b"\n"
             head = _MAGIC + f"{crc32(text):08x} ".encode() + text
             if len(head) == length:
                 return head
             length = len(head)
 
-    def is_wasteful(self, kept: Mapping[str, Place]) -> bool:
-        """Do the files of parts that stay hold mostly what nobody needs any more?"""
+    def is_wasteful(self, kept: Mapping[str, PartPlace]) -> bool:
+        """Are the files of the parts that stay mostly filled with parts that are not needed?"""
         files = {place.file for place in kept.values()}
-        sizes = sum((self._own / file).stat().st_size for file in files)
+        sizes = sum((self._bucket_folder / file).stat().st_size for file in files)
         return sizes > _WASTE * sum(place.size for place in kept.values()) + _LITTLE
 
     def forget(self, keep: Iterable[int]) -> None:
@@ -163,12 +170,12 @@ class Shelf:
         keep = list(keep)
         for version in keep:
             stem = f"{version:012}"
-            if (self._own / (stem + _HEAD)).exists():
+            if (self._bucket_folder / (stem + _HEAD)).exists():
                 needed.add(stem + _HEAD)
                 needed |= {place.file for place in self.places(version).values()}
-        for name in os.listdir(self._own) if self._own.is_dir() else []:
+        for name in os.listdir(self._bucket_folder) if self._bucket_folder.is_dir() else []:
             if name not in needed and name[:12] < f"{max(keep, default=0):012}":
-                (self._own / name).unlink(missing_ok=True)
+                (self._bucket_folder / name).unlink(missing_ok=True)
 
     def _broken(self, file: Path, why: str) -> DataError:
         return DataError(
@@ -177,11 +184,11 @@ class Shelf:
         )
 
 
-def _placed(parts: Mapping[str, Part], file: str, offset: int) -> dict[str, Place]:
+def _placed(parts: Mapping[str, Part], file: str, offset: int) -> dict[str, PartPlace]:
     places = {}
     for name, part in parts.items():
         size = memoryview(part.content).nbytes
-        places[name] = Place(file, offset, size, crc32(part.content))
+        places[name] = PartPlace(file, offset, size, crc32(part.content))
         offset += size
     return places
 
@@ -195,33 +202,33 @@ def _replace(file: Path, contents: Iterable[bytes | memoryview]) -> None:
     unfinished.replace(file)
 
 
-# -- the whole of it ---------------------------------------------------------------------------
+# -- the checkpoint ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The folder of a stream: what it is of, its state, its commits, and Spark's own checkpoint."""
+    """The folder of a stream: its settings, its state, its commits, and Spark's own checkpoint."""
 
     folder: Path
 
     @property
     def spark(self) -> Path:
-        """Where Spark keeps which input each micro-batch had."""
+        """The folder in which Spark keeps the input of each micro-batch."""
         return self.folder / "spark"
 
     @property
     def files(self) -> Path:
-        """Where the list of files is that were found, if the input is a folder."""
+        """The folder with the list of files that were read, if the input is a folder."""
         return self.folder / "files"
 
-    def shelf(self, step: int, bucket: int) -> Shelf:
+    def store(self, step: int, bucket: int) -> BucketStore:
         """The state of a bucket."""
-        return Shelf(self.folder / "state", step, bucket)
+        return BucketStore(self.folder / "state", step, bucket)
 
-    def claim(self, told: Mapping[str, Any]) -> dict[str, Any]:
-        """Say what the stream is of; a DataError if the folder is that of another one.
+    def claim(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the settings of the stream; a DataError if the folder has those of another one.
 
-        Gives what the folder says: a setting that is left open (None) is as it was before.
+        Gives all settings: one that is left open (None) is as it was before.
         """
         file = self.folder / "stream.json"
         try:
@@ -232,17 +239,17 @@ class Checkpoint:
             raise DataError(f"the checkpoint {self.folder} cannot be read: {error}") from error
         if before is None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            told = {"format": FORMAT, **told}
-            _replace(file, [json.dumps(told, indent=1).encode()])
-            return dict(told)
-        # Streams of old say nothing of ids: they had none. Where one of old had tables of facts,
-        # its program is another text, since how many facts there were is part of it.
+            settings = {"format": FORMAT, **settings}
+            _replace(file, [json.dumps(settings, indent=1).encode()])
+            return dict(settings)
+        # Checkpoints of earlier versions have no entry for ids, since there were none. If such a
+        # stream had tables of facts, its program differs anyway, since it has the number of facts.
         before = {"ids": "", "facts": {}, **before}
-        self._compare(before, {"format": FORMAT, **told})
-        return {**told, **before}
+        self._compare(before, {"format": FORMAT, **settings})
+        return {**settings, **before}
 
-    def _compare(self, before: Mapping[str, Any], told: Mapping[str, Any]) -> None:
-        for key, value in told.items():
+    def _compare(self, before: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+        for key, value in settings.items():
             if value is not None and before.get(key) != value:
                 raise DataError(
                     f"the checkpoint {self.folder} is of another stream: "
@@ -250,22 +257,22 @@ class Checkpoint:
                     "checkpoint"
                 )
 
-    def commit(self, version: int, told: Mapping[str, Any]) -> None:
-        """Say that a micro-batch is done: its state is there and its changes are in the sink."""
+    def commit(self, version: int, figures: Mapping[str, Any]) -> None:
+        """Record that a micro-batch is done: its state and its changes are written."""
         folder = self.folder / "commits"
         folder.mkdir(exist_ok=True)
-        _replace(folder / f"{version:012}.json", [json.dumps(told).encode()])
+        _replace(folder / f"{version:012}.json", [json.dumps(figures).encode()])
         for name in sorted(os.listdir(folder))[:-_COMMITS]:
             (folder / name).unlink(missing_ok=True)
 
     def committed(self, version: int) -> dict[str, Any] | None:
-        """What was said of a micro-batch when it was done; None if it was not, or is long ago."""
+        """The figures of a micro-batch that is done; None if it is not, or was done long ago."""
         try:
             text = (self.folder / "commits" / f"{version:012}.json").read_text("utf-8")
         except FileNotFoundError:
             return None
-        found: dict[str, Any] = json.loads(text)
-        return found
+        figures: dict[str, Any] = json.loads(text)
+        return figures
 
     def last(self) -> int:
         """The last micro-batch that is done; -1 if there is none."""
@@ -281,7 +288,7 @@ _COMMITS: Final = 100
 
 
 def _difference(key: str, before: Any, now: Any) -> str:
-    """What of a setting is another, in words."""
+    """How a setting differs, in words."""
     if key != "facts":
         return f"its {key} is {_short(before)}, not {_short(now)}"
     others = sorted(name for name in before | now if before.get(name) != now.get(name))

@@ -1,4 +1,4 @@
-"""A folder as the input of a stream: its files are looked for, and listed for Spark in bundles."""
+"""A folder as the input of a stream: new files in it are listed for Spark in bundles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _EVERY: Final = 0.05
-"""Seconds between two looks at a folder."""
+"""Seconds between two listings of a folder."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class FolderSource:
     at_once: int | None = None
 
     def feeder(self, place: Path) -> Feeder:
-        """What looks for files; what it has found is kept at a place in the checkpoint."""
+        """A feeder for the folder, which keeps its log and bundles at a place in the checkpoint."""
         parts = self.spark.sparkContext.defaultParallelism
         bundles = Bundles(place / "bundles", parts, self.at_once)
         return Feeder(Listing(str(self.folder), self.pattern), place, bundles)
@@ -51,17 +51,17 @@ def files(
     and move them), and stay until they have been read. `at_once` is how many a micro-batch takes
     at most; the oldest come first.
     """
-    own = Path(folder).absolute()
-    if not own.is_dir():
+    source_folder = Path(folder).absolute()
+    if not source_folder.is_dir():
         raise DataError(f"there is no folder {folder}")
     if at_once is not None and at_once < 1:
         raise DataError(f"at_once must be a positive whole number, not {at_once}")
-    return FolderSource(spark, own, pattern, at_once)
+    return FolderSource(spark, source_folder, pattern, at_once)
 
 
 @dataclass
 class Feeder:
-    """Looks for new files, and writes them where Spark reads; in a thread of its own, or asked."""
+    """Looks for new files and writes bundles of them for Spark, on call or in a thread."""
 
     listing: Listing
     place: Path
@@ -72,7 +72,7 @@ class Feeder:
     _trouble: DataError | None = None
 
     def look(self) -> None:
-        """Write all files that are new; a DataError if that cannot be done."""
+        """Write bundles of all files that are new; a DataError if that cannot be done."""
         with self._guard:
             if not self._stopped.is_set():
                 try:
@@ -94,7 +94,7 @@ class Feeder:
             self._log.add(new, self.bundles.last)
 
     def begin(self, is_active: Callable[[], bool], on_trouble: Callable[[], None]) -> None:
-        """Look again and again, while the stream is active, until it is stopped or cannot."""
+        """Look again and again until the stream ends, the feeder is stopped, or looking fails."""
         threading.Thread(target=self._run, args=(is_active, on_trouble), daemon=True).start()
 
     def _run(self, is_active: Callable[[], bool], on_trouble: Callable[[], None]) -> None:
@@ -110,12 +110,12 @@ class Feeder:
                 return
 
     def see_trouble(self) -> None:
-        """Raise what has kept it from looking."""
+        """Raise the error that has ended looking, if there is one."""
         if self._trouble is not None:
             raise self._trouble
 
     def stop(self) -> None:
-        """Look no more, and let another stream have the log."""
+        """Stop looking, and close the log so that another stream may use it."""
         self._stopped.set()
         with self._guard:
             if self._log is not None:

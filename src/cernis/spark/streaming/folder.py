@@ -1,12 +1,14 @@
-"""Files that appear in a folder, found by a listing and kept in a log, so that each is read once.
+"""Files that appear in a folder: a listing finds them and a log keeps them, so each is read once.
 
-Spark's own source of files passes over what is old or begins with `_`, and forgets in time what it
-has seen. Here a file counts by its path alone: whatever its name and its age, it is read once.
+Spark's own source of files skips files that are old or begin with `_`, and after some time forgets
+which files it has seen. Here only the path of a file matters: whatever its name and its age, it is
+read once.
 
-What a listing finds is written as a *bundle* of lines, one for each file, into a folder that Spark
-reads: such names and ages it knows how to treat. The *log* has a line for each file that was ever
-found. A bundle is there before its files are in the log, and Spark removes it when its micro-batch
-is done; so whenever the process ends, each file is in a bundle or in the log, or is found again.
+The files that a listing finds are written as a *bundle* of lines, one for each file, into a folder
+that Spark reads; the names and ages of bundles are such that Spark skips none. The *log* has a line
+for each file that was ever found. A bundle is written before its files are in the log, and Spark
+removes it when its micro-batch is done; so whenever the process ends, each file is in a bundle or
+in the log, or is found again.
 """
 
 from __future__ import annotations
@@ -35,37 +37,37 @@ UNLISTED: Final = "the folder may not be listed"
 _LOG: Final = "log"
 _DIGITS: Final = 15
 _COST: Final = 1 << 16
-"""To open a file costs as much as to read so many bytes."""
+"""Opening a file takes as long as reading so many bytes."""
 _UNFINISHED: Final = "_temporary"
 _COPYING: Final = "._COPYING_"
 _SETTLED: Final = 2_000_000_000
-"""Nanoseconds after which a folder that has not changed since is taken not to have."""
+"""Nanoseconds after its last change from which the time of a folder shows all changes."""
 
 
 def address(path: str) -> str:
-    """A path as plain text, whatever bytes are in its names."""
+    """A path as plain text, also if its names are no UTF-8."""
     return quote_from_bytes(os.fsencode(path), "/")
 
 
 def path_of(text: str) -> str:
-    """The path that such a text stands for."""
+    """The path that an address stands for."""
     return os.fsdecode(unquote_to_bytes(text))
 
 
 class Entry(NamedTuple):
-    """A file that was found: its address, why it is skipped if it is, and its bytes."""
+    """A file in the folder: its address, the reason why it is skipped or None, and its size."""
 
     address: str
     skipped: str | None = None
     size: int = 0
 
     def line(self) -> str:
-        """It as a line of text."""
+        """The entry as a line of text."""
         return json.dumps(self) + "\n"
 
     @staticmethod
     def of(line: str | bytes) -> Entry:
-        """It from such a line."""
+        """The entry from such a line."""
         return Entry(*json.loads(line))
 
 
@@ -93,26 +95,26 @@ class FileLog:
             raise
 
     def _load(self) -> None:
-        """Take up what is there; a last line that a crash has left unfinished is cut off."""
+        """Read the log; a last line that a crash has left unfinished is cut off."""
         content = (self.folder / _LOG).read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
             self._stream.truncate(len(whole))
         for line in whole.decode("ascii").splitlines():
-            stamp, _, own = line.partition(" ")
+            stamp, _, file_address = line.partition(" ")
             self.last = max(self.last, int(stamp))
-            self.known.add(own)
+            self.known.add(file_address)
 
     def add(self, entries: Iterable[Entry], stamp: int) -> None:
-        """Add files, but for those that are there, and when the last bundle was written."""
-        new = [each for each in dict.fromkeys(own.address for own in entries)
-               if each not in self.known]  # fmt: skip
-        self._stream.write("".join(f"{stamp} {each}\n" for each in new).encode())
+        """Add the files that are not there yet, with the time of the last bundle."""
+        new = [file_address for file_address in dict.fromkeys(entry.address for entry in entries)
+               if file_address not in self.known]  # fmt: skip
+        self._stream.write("".join(f"{stamp} {file_address}\n" for file_address in new).encode())
         self._stream.flush()
         self.known |= set(new)
 
     def close(self) -> None:
-        """Let another have it."""
+        """Close the log, so that another stream may use it."""
         self._stream.close()
         self._lock.close()
 
@@ -124,8 +126,9 @@ class FileLog:
 class Bundles:
     """A folder of bundles: files of lines, which are named and dated in their order.
 
-    A bundle is as many files as there are to be tasks; with a bound on how many entries it may
-    have, it is exactly so many, so that a micro-batch can be bound to have one.
+    A bundle has at most as many files as there shall be tasks. If the number of entries of a
+    micro-batch is limited, it has exactly as many, so that a micro-batch can be limited to one
+    bundle by its number of files.
     """
 
     folder: Path
@@ -157,20 +160,20 @@ class Bundles:
         count = self.parts if self.at_most else min(self.parts, len(entries))
         for number, group in enumerate(groups_of(entries, count)):
             file = self._beside / f"{self.last:0{_DIGITS}}-{number:04}"
-            # A file of nothing would be passed over, and a blank line is nothing, too.
+            # Spark would skip an empty file; a blank line makes it not empty, and has no meaning.
             file.write_text("".join(entry.line() for entry in group) or "\n", "ascii")
             os.utime(file, ns=(self.last * 1_000_000,) * 2)
             file.replace(self.folder / file.name)
 
 
 def groups_of(entries: Sequence[Entry], count: int) -> list[list[Entry]]:
-    """So many groups of about the same size: the largest first, each to the smallest group."""
+    """So many groups of about the same size: the largest entry first, to the smallest group."""
     groups: list[list[Entry]] = [[] for _ in range(count)]
-    heap = [(0, at) for at in range(count)]
-    for entry in sorted(entries, key=lambda own: own.size, reverse=True):
-        size, at = heappop(heap)
-        groups[at].append(entry)
-        heappush(heap, (size + entry.size + _COST, at))
+    heap = [(0, number) for number in range(count)]
+    for entry in sorted(entries, key=lambda entry: entry.size, reverse=True):
+        size, smallest = heappop(heap)
+        groups[smallest].append(entry)
+        heappush(heap, (size + entry.size + _COST, smallest))
     return groups
 
 
@@ -187,14 +190,14 @@ class Listing:
     folder: str
     pattern: str = "*"
     _listed: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
-    """By folder that is settled: when it changed last, and the folders in it."""
+    """By folder whose time shows all changes: when it changed last, and the folders in it."""
 
     def __post_init__(self) -> None:
-        self._wanted = [re.compile(fnmatch.translate(own)) for own in alternatives(self.pattern)]
+        self._wanted = [re.compile(fnmatch.translate(part)) for part in alternatives(self.pattern)]
 
     def new(self, known: set[str]) -> list[Entry]:
         """The files that are not known yet, the oldest first; of one age, by name."""
-        found: list[tuple[int, Entry]] = []
+        dated: list[tuple[int, Entry]] = []
         ahead, visited = [self.folder], set()
         while ahead:
             folder = ahead.pop()
@@ -203,12 +206,12 @@ class Listing:
                 if (about.st_dev, about.st_ino) in visited:
                     continue
                 visited.add((about.st_dev, about.st_ino))
-                ahead += self._below(folder, about.st_mtime_ns, found)
+                ahead += self._below(folder, about.st_mtime_ns, dated)
             except OSError as error:
-                found += self._unlisted(folder, error)
-        fresh = {own.address: (age, own) for age, own in found if own.address not in known}
+                dated += self._unlisted(folder, error)
+        fresh = {entry.address: (age, entry) for age, entry in dated if entry.address not in known}
         by_age = sorted(fresh.values(), key=lambda each: (each[0], each[1].address))
-        return [own for _, own in by_age]
+        return [entry for _, entry in by_age]
 
     def _unlisted(self, folder: str, error: OSError) -> list[tuple[int, Entry]]:
         if folder == self.folder:
@@ -219,8 +222,8 @@ class Listing:
             return []
         return [(0, Entry(address(folder), UNLISTED))]
 
-    def _below(self, folder: str, changed: int, found: list[tuple[int, Entry]]) -> list[str]:
-        """Add the files of a folder; the folders in it."""
+    def _below(self, folder: str, changed: int, dated: list[tuple[int, Entry]]) -> list[str]:
+        """Add the files of a folder to `dated`, with their ages; gives the folders in it."""
         listed = self._listed.get(folder)
         if listed is not None and listed[0] == changed:
             return listed[1]
@@ -231,8 +234,8 @@ class Listing:
                 if entry.is_dir() and not _is_unfinished(entry.name):
                     folders.append(entry.path)
                 else:
-                    found += self._entry(entry)
-        # What changes within the same moment does not show in the time of the folder.
+                    dated += self._entry(entry)
+        # Two changes within the same moment give a folder the same time.
         if changed < began - _SETTLED:
             self._listed[folder] = changed, folders
         return folders
@@ -241,7 +244,7 @@ class Listing:
         try:
             if _is_unfinished(entry.name):
                 yield 0, Entry(address(entry.path), HIDDEN)
-            elif not any(own.match(entry.name) for own in self._wanted):
+            elif not any(pattern.match(entry.name) for pattern in self._wanted):
                 return
             elif entry.is_file():
                 about = entry.stat()
@@ -258,13 +261,14 @@ def _is_unfinished(name: str) -> bool:
 
 
 def alternatives(pattern: str) -> list[str]:
-    """A pattern without braces, as several.
+    """A pattern with braces as several patterns without.
 
     >>> alternatives("*.{txt,csv}")
     ['*.txt', '*.csv']
     """
-    found = re.search(r"\{([^{}]*)\}", pattern)
-    if found is None:
+    braces = re.search(r"\{([^{}]*)\}", pattern)
+    if braces is None:
         return [pattern]
-    before, after = pattern[: found.start()], pattern[found.end() :]
-    return [own for part in found[1].split(",") for own in alternatives(before + part + after)]
+    before, after = pattern[: braces.start()], pattern[braces.end() :]
+    choices = [before + part + after for part in braces[1].split(",")]
+    return [pattern for choice in choices for pattern in alternatives(choice)]

@@ -1,4 +1,4 @@
-"""Warnings about the input of a stream: what is probably not meant is reported once."""
+"""Warnings about the input of a stream, each of which is logged once."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ LOGGER: Final = "cernis.stream"
 _MOST: Final = 100
 """At most so many warnings are given; later ones are only counted."""
 _NAMES: Final = 10_000
-"""Of so many names that no rule mentions it is known how many records they have."""
+"""Records are counted by name for at most so many names that no rule mentions."""
 
 
 @dataclass
 class Notices:
-    """Says through the log `cernis.stream` what is met in the input."""
+    """Writes warnings about the input to the log `cernis.stream`."""
 
     catalogue: Catalogue
     unknown: Counter[str] = field(default_factory=Counter)
     """How many records there were of each name that no rule mentions."""
     fluents: set[Relation] = field(default_factory=set)
-    """Those that there were records of."""
+    """The input fluents of which there were records."""
     _said: set[str] = field(default_factory=set)
     _reasons: set[str] = field(default_factory=set)
-    """Why files were skipped: the first of each reason is named in the log."""
+    """Reasons why files were skipped; the log names the first file of each reason."""
 
     def take(
         self, ignored: Mapping[str, int], skipped: Iterable[SetAside], warnings: Iterable[str]
     ) -> None:
-        """Hear of a micro-batch."""
+        """Take in the reports of a micro-batch."""
         for name, count in ignored.items():
             if name not in self.unknown and len(self._said) < _MOST:
                 self._say(next(unknown_names({name: count}, input_names(self.catalogue))))
@@ -66,7 +66,7 @@ class Notices:
         return sorted((relation.name, relation.arity) for relation in self.fluents)
 
     def resume(self, known: Iterable[tuple[str, int]]) -> None:
-        """Know of the fluents that the stream brought before it went on."""
+        """Take over the fluents of which the stream had records before it was stopped."""
         self.fluents.update(Relation(*each) for each in known)
 
     def missing(self) -> list[str]:

@@ -1,6 +1,6 @@
-"""Replay: history through a stream, as if it came now, at any speed.
+"""Replay: past records go through a stream as if they came now, at any speed.
 
-The input is cut into slices of arrival time, and a slice after the other is moved into a folder
+The input is cut into slices of arrival time, and one slice after the other is moved into a folder
 that a stream reads. Text records and tables (Parquet) can be cut.
 """
 
@@ -27,7 +27,7 @@ _TABLES: Final = (".parquet", ".pq")
 _OTHERS: Final = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 
 Slice: TypeAlias = tuple[int, Path, int]
-"""Up to which arrival a slice goes, its folder, and how many rows it has."""
+"""The last arrival of a slice, its folder, and the number of its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Piece:
 
 def history(files: Sequence[Path]) -> list[Piece]:
     """The files of a history, each sorted by arrival; those that cannot be cut are a DataError."""
-    found = []
+    pieces = []
     for file in files:
         if file.suffix.lower() in _OTHERS:
             raise DataError(f"{file}: replay takes text records and Parquet")
         content = _table(file) if file.suffix.lower() in _TABLES else _lines(file)
         arrivals = _arrivals(content, file)
         order = np.argsort(arrivals, kind="stable")
-        found.append(Piece(file, arrivals[order], content.take(pa.array(order))))
-    return found
+        pieces.append(Piece(file, arrivals[order], content.take(pa.array(order))))
+    return pieces
 
 
 def _table(file: Path) -> pa.Table:
@@ -75,15 +75,15 @@ def _lines(file: Path) -> pa.Table:
 
 
 def _arrivals(content: pa.Table, file: Path) -> Integers:
-    """When each row arrived; one without an arrival arrives with the one before it."""
+    """The arrival of each row; a row without one arrives with the row before it."""
     if file.suffix.lower() not in _TABLES:
         fields = pc.split_pattern(content["line"], "|", max_splits=2).combine_chunks()
         has = pc.greater(pc.list_value_length(fields), 2)
-        told = pc.list_element(fields.filter(has), 1)
-        whole = pc.match_substring_regex(told, r"^\s*-?\d{1,18}\s*$")
+        texts = pc.list_element(fields.filter(has), 1)
+        whole = pc.match_substring_regex(texts, r"^\s*-?\d{1,18}\s*$")
         times = np.full(len(content), np.iinfo(np.int64).min)
         rows = np.flatnonzero(np.array(has))[np.array(whole)]
-        times[rows] = np.array(pc.utf8_trim_whitespace(told.filter(whole)).cast(pa.int64()))
+        times[rows] = np.array(pc.utf8_trim_whitespace(texts.filter(whole)).cast(pa.int64()))
         return _filled(times)
     title = next((t for t in ("arrival", "occurrence", "start") if t in content.schema.names), None)
     if title is None:
@@ -93,7 +93,7 @@ def _arrivals(content: pa.Table, file: Path) -> Integers:
 
 
 def _filled(times: Integers) -> Integers:
-    """What has no time gets that of the row before it, or of the first that has one."""
+    """A row without a time gets that of the row before it, or of the first row that has one."""
     none = np.iinfo(np.int64).min
     known = np.flatnonzero(times != none)
     if not len(known):
@@ -107,13 +107,13 @@ def bounds(pieces: Sequence[Piece]) -> tuple[int, int]:
     known = [piece.arrivals for piece in pieces if len(piece.arrivals)]
     if not known:
         raise DataError("there are no records to replay")
-    return min(int(own[0]) for own in known), max(int(own[-1]) for own in known)
+    return min(int(arrivals[0]) for arrivals in known), max(int(arrivals[-1]) for arrivals in known)
 
 
 def slices(pieces: Sequence[Piece], length: int, staged: Path, at_end: int) -> Iterator[Slice]:
     """Write slices of so much arrival time each.
 
-    The last one says that the stream is over: all that arrived up to `at_end` has come.
+    The last one sets the clock: all records that arrived up to `at_end` have come.
     """
     first, last = bounds(pieces)
     for number, low in enumerate(range(first, last + 1, length)):
@@ -145,19 +145,19 @@ def _write(piece: Piece, rows: pa.Table, folder: Path) -> None:
 
 @dataclass
 class Replay:
-    """Moves slices into a folder, as fast as it should be."""
+    """Moves slices into a folder at a given speed."""
 
     target: Path
     speed: float | None
-    """Units of time a second; None for as fast as can be."""
+    """Units of time per second; None for as fast as possible."""
     wait: Callable[[int], None] = lambda rows: None
     """Waits until the stream has read so many rows."""
 
-    def run(self, given: Iterator[Slice], first: int) -> int:
+    def run(self, slices: Iterator[Slice], first: int) -> int:
         """Move all slices; gives how many there were. At most two wait to be read."""
         began, started = time.monotonic(), time.time_ns()
         moved: list[int] = []
-        for count, (end, folder, rows) in enumerate(given):
+        for count, (end, folder, rows) in enumerate(slices):
             if self.speed is not None:
                 due = began + (end - first) / self.speed
                 time.sleep(max(0.0, due - time.monotonic()))

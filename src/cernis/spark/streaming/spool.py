@@ -2,8 +2,8 @@
 
 A spool is a folder of *segments*. The messages of a segment stand one after the other in its data
 file; its index has one entry of fixed size for each, so that many messages become an Arrow array
-without a look at any of them. The data are on disk before their entries are, so what the index
-lists is there, whenever the machine stops. A segment is named after the number of its first
+without a loop over them. The data are on disk before their entries are, so all messages that the
+index lists exist, whenever the machine stops. A segment is named after the number of its first
 message; numbers count from 0 and are never used again.
 """
 
@@ -34,15 +34,15 @@ DDL: Final = "value string, topic string, received timestamp"
 _ENTRY: Final = np.dtype([
     ("end", "<u8"), ("received", "<i8"), ("topic", "<u4"), ("check", "<u4"),
 ])  # fmt: skip
-"""Where a message ends in the data, when it came (in microseconds), its topic, its checksum."""
+"""The end of a message in the data, when it came (in microseconds), its topic, its checksum."""
 
 SEGMENT: Final = 1 << 26
-"""Bytes of data after which a new segment is begun."""
+"""Bytes of data after which a new segment starts."""
 
 _TOPICS: Final = "topics"
 _LOCK: Final = "lock"
 _PATIENCE: Final = 30.0
-"""Seconds that a writer waits for the one before it to be gone."""
+"""Seconds that a writer waits for the one before it to end."""
 
 
 class Message(NamedTuple):
@@ -87,10 +87,10 @@ def segments(folder: Path) -> list[Segment]:
 
 def bounds(folder: Path) -> tuple[int, int]:
     """The number of the first message there is, and of the next to come."""
-    found = segments(folder)
-    if not found:
+    spooled = segments(folder)
+    if not spooled:
         return 0, 0
-    return found[0].first, found[-1].first + len(found[-1].entries())
+    return spooled[0].first, spooled[-1].first + len(spooled[-1].entries())
 
 
 def read(folder: Path, low: int, high: int) -> Iterator[pa.RecordBatch]:
@@ -99,9 +99,9 @@ def read(folder: Path, low: int, high: int) -> Iterator[pa.RecordBatch]:
     Messages that are no longer, or not yet, there are a DataError, and so are damaged ones.
     """
     topics = _topics(folder)
-    own = segments(folder)
-    following = [*(segment.first for segment in own[1:]), high]
-    for segment, upper in zip(own, following, strict=True):
+    spooled = segments(folder)
+    following = [*(segment.first for segment in spooled[1:]), high]
+    for segment, upper in zip(spooled, following, strict=True):
         start, stop = max(low, segment.first), min(high, upper)
         if start == low < stop:
             yield _batch(segment, start - segment.first, stop - segment.first, topics)
@@ -115,19 +115,19 @@ def _batch(segment: Segment, low: int, high: int, topics: Sequence[str]) -> pa.R
     if len(entries) < high:
         raise DataError(f"{segment.index} has {len(entries)} messages, {high} are expected")
     begin = int(entries["end"][low - 1]) if low else 0
-    own = entries[low:high]
+    chosen = entries[low:high]
     with segment.data.open("rb") as stream:
         stream.seek(begin)
-        data = stream.read(int(own["end"][-1]) - begin)
-    ends = own["end"].astype(np.int64) - begin
+        data = stream.read(int(chosen["end"][-1]) - begin)
+    ends = chosen["end"].astype(np.int64) - begin
     offsets = np.append(0, ends)
-    if len(data) < int(ends[-1]) or not _is_sound(data, offsets, own["check"]):
+    if len(data) < int(ends[-1]) or not _is_sound(data, offsets, chosen["check"]):
         raise DataError(f"{segment.data} is damaged between messages {low} and {high}")
     values = pa.Array.from_buffers(
-        pa.large_binary(), len(own), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+        pa.large_binary(), len(chosen), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
     )
-    names = pa.DictionaryArray.from_arrays(pa.array(own["topic"].astype(np.int32)), list(topics))
-    received = pa.array(own["received"]).cast(pa.timestamp("us", "UTC"))
+    names = pa.DictionaryArray.from_arrays(pa.array(chosen["topic"].astype(np.int32)), list(topics))
+    received = pa.array(chosen["received"]).cast(pa.timestamp("us", "UTC"))
     columns = [as_text(values), names.cast(pa.string()), received]
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
@@ -142,7 +142,7 @@ def _is_sound(data: bytes, offsets: Integers, checks: npt.NDArray[np.uint32]) ->
 
 
 def as_text(values: pa.Array) -> pa.Array:
-    """Bytes as text; what is no UTF-8 is decoded as far as it goes."""
+    """Bytes as text; bytes that are no UTF-8 become replacement characters."""
     try:
         return values.cast(pa.large_string()).cast(pa.string())
     except pa.ArrowInvalid:
@@ -159,8 +159,8 @@ def _topics(folder: Path) -> list[str]:
 
 def forget(folder: Path, before: int) -> None:
     """Remove the segments whose messages all come before some number; the last one stays."""
-    own = segments(folder)
-    for segment, following in pairwise(own):
+    spooled = segments(folder)
+    for segment, following in pairwise(spooled):
         if following.first <= before:
             segment.index.unlink(missing_ok=True)
             segment.data.unlink(missing_ok=True)
@@ -171,7 +171,7 @@ def forget(folder: Path, before: int) -> None:
 
 @dataclass
 class Spool:
-    """The one writer of a spool. What a message left unfinished, by a crash, is removed."""
+    """The only writer of a spool. A message that a crash has left unfinished is removed."""
 
     folder: Path
     limit: int = SEGMENT
@@ -187,14 +187,14 @@ class Spool:
             f"another process writes the spool {self.folder}: stop it, or name another folder with "
             "the option spool",
         )
-        self._codes = {name: at for at, name in enumerate(_topics(self.folder))}
-        own = segments(self.folder)
-        self._segment = own[-1] if own else Segment(self.folder, 0)
+        self._codes = {name: code for code, name in enumerate(_topics(self.folder))}
+        spooled = segments(self.folder)
+        self._segment = spooled[-1] if spooled else Segment(self.folder, 0)
         self._mend()
         self._open()
 
     def _mend(self) -> None:
-        """Cut off what is not whole: entries without data, and data without an entry."""
+        """Cut off entries without data, and data without an entry."""
         entries = self._segment.entries()
         length = self._segment.data.stat().st_size if self._segment.data.exists() else 0
         entries = entries[entries["end"] <= length]
@@ -248,7 +248,7 @@ class Spool:
         self._open()
 
     def close(self) -> None:
-        """Let another writer have it."""
+        """Close the spool, so that another process may write it."""
         for stream in (self._data, self._index, self._lock):
             stream.close()
 

@@ -1,13 +1,14 @@
-"""The clock that all buckets of a stream go by, and the times that are too far ahead to move it.
+"""The clock that all buckets of a stream share, and the times that are too far ahead to move it.
 
 The *clock* of a stream is the latest arrival of all records so far, or the latest time that a
 `$clock` gives. A query is due when the clock has passed its time by more than the lateness. Each
 task that reads lets every bucket know how far its records have come, so all buckets agree on the
 clock, and on the queries that are due, within one job and without the driver.
 
-A time that is far ahead, of milliseconds among seconds say, would make more queries due than can be
-answered. So no time counts that lies more queries ahead of the clock than a run may have. Before
-there is a clock, or a start that is given, the middle of what was read stands for it.
+A time that is far ahead, such as one in milliseconds among others in seconds, would make more
+queries due than can be answered. So no time counts that lies more queries ahead of the clock than a
+run may have. Before there is a clock, and if no start is given, the median of the times that were
+read takes its place.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ BEYOND = (
 
 
 class Span(NamedTuple):
-    """Times of what one task has read, none of them far from the next."""
+    """A stretch of the times that one task has read, without large gaps."""
 
     first: int | None
-    """The first point that a record is about; None if none is, but for retractions."""
+    """The first point of a record; None if there are only retractions."""
     middle: int
-    """The middle of all these times."""
+    """The median of the arrivals."""
     last: int | None
-    """The latest arrival; None if none is among them."""
+    """The latest arrival; None if no arrival lies in the stretch."""
     records: int
-    """How many records arrived then."""
+    """How many records arrived in the stretch."""
 
 
 class Bounds(NamedTuple):
@@ -67,23 +68,25 @@ class Bounds(NamedTuple):
 
     def outside(self, part: RecordColumns) -> Booleans:
         """The records whose arrival or occurrence does not count."""
-        found = np.zeros(len(part), np.bool_)
+        is_outside = np.zeros(len(part), np.bool_)
         for times in part.times[:2]:
-            found |= (times < self.low) | (times > self.high)
-        return found
+            is_outside |= (times < self.low) | (times > self.high)
+        return is_outside
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What readers report of the input: the times of their records, their `$clock`, their forms."""
+class InputReport:
+    """The report of readers on the input: the times of records, their `$clock`, their forms."""
 
     spans: tuple[Span, ...] = ()
     clock: int | None = None
     forms: frozenset[RecordForm] = frozenset()
 
-    def __add__(self, other: Told) -> Told:
+    def __add__(self, other: InputReport) -> InputReport:
         clocks = [each for each in (self.clock, other.clock) if each is not None]
-        return Told(self.spans + other.spans, max(clocks, default=None), self.forms | other.forms)
+        return InputReport(
+            self.spans + other.spans, max(clocks, default=None), self.forms | other.forms
+        )
 
     def bounds(self, job: StreamJob) -> Bounds:
         """The times that count."""
@@ -95,14 +98,14 @@ class Told:
         return Bounds(max(middle - job.reach, -INFINITE), min(middle + job.reach, INFINITE))
 
     def _middle(self) -> int:
-        """The middle of all arrivals, estimated from the middles of the tasks."""
+        """The median of all arrivals, estimated from the medians of the tasks."""
         spans = sorted(self.spans, key=lambda span: span.middle)
         half = sum(span.records for span in spans) / 2
         passed = np.cumsum([span.records for span in spans])
         return spans[int(np.searchsorted(passed, half))].middle
 
     def first(self, bounds: Bounds) -> int | None:
-        """The first point that a record is about, of those that count."""
+        """The first point of a record, among those that count."""
         spans = [span for span in self.spans if bounds.low <= span.middle <= bounds.high]
         firsts = [max(span.first, bounds.low) for span in spans if span.first is not None]
         return min(firsts, default=None)
@@ -115,7 +118,7 @@ class Told:
         return max((last for last in lasts if last <= bounds.high), default=None)
 
     def set_aside(self, bounds: Bounds) -> list[SetAside]:
-        """A `$clock` that does not count, where only all tasks together can find out."""
+        """A `$clock` that does not count, which shows only when all tasks have reported."""
         if self.clock is None or self.clock <= bounds.high:
             return []
         return [SetAside(0, BEYOND, f"{CLOCK}|{self.clock - 1}")]
@@ -132,22 +135,22 @@ class Clock:
     """The last query."""
     forms: frozenset[RecordForm] = frozenset()
 
-    def heard(self, told: Told, job: StreamJob) -> Clock:
+    def heard(self, report: InputReport, job: StreamJob) -> Clock:
         """The clock after a micro-batch has been read.
 
-        Without a start that is given, queries are at multiples of the step, so that it does not
-        matter how the input is cut into micro-batches. A `$clock` before there is a start tells
-        nothing: what comes later has arrived later.
+        If no start is given, queries are at multiples of the step, so that it does not matter how
+        the input is cut into micro-batches. A `$clock` before there is a start has no effect, since
+        all records have arrived later.
         """
-        bounds = told.bounds(job)
-        start, first = self.start, told.first(bounds)
+        bounds = report.bounds(job)
+        start, first = self.start, report.first(bounds)
         if start is None and first is not None:
             start = (first - job.tick) // job.step * job.step
             start = job.start if job.start is not None else start
         if start is None:
-            return replace(self, forms=self.forms | told.forms)
-        times = [each for each in (self.time, told.last(bounds)) if each is not None]
-        return Clock(start, max(times, default=None), self.query, self.forms | told.forms)
+            return replace(self, forms=self.forms | report.forms)
+        times = [each for each in (self.time, report.last(bounds)) if each is not None]
+        return Clock(start, max(times, default=None), self.query, self.forms | report.forms)
 
     def due(self, job: StreamJob) -> range:
         """The times of the queries that are due."""
@@ -156,34 +159,35 @@ class Clock:
         last = self.start if self.query is None else self.query
         return range(last + job.step, self.time - job.lateness, job.step)
 
-    def asked(self, due: range) -> Clock:
-        """The clock after some queries."""
+    def after(self, due: range) -> Clock:
+        """The clock after the queries that were due."""
         return replace(self, query=due[-1]) if due else self
 
 
 # -- of one task -------------------------------------------------------------------------------
 
 
-def trusted(records: Records, job: StreamJob) -> tuple[Told, list[SetAside]]:
+def trusted(records: Records, job: StreamJob) -> tuple[InputReport, list[SetAside]]:
     """Take out the records of one task that are too far ahead; gives the report on the others.
 
-    Before there is a clock, no task alone can say what is too far: buckets do, which hear of all.
+    Before there is a clock, a single task cannot decide what is too far ahead; buckets do, which
+    have the reports of all tasks.
     """
     aside = list(_set_aside_ahead(records, job))
-    bounds = Told().bounds(job)
+    bounds = InputReport().bounds(job)
     aside += set_aside_outside(records, bounds)
     forms = frozenset(form for form, part in records.relations.items() if len(part))
-    # Where the stream has been, nobody asks for the middle of times.
+    # The median is needed only if it is not known yet where the stream has been.
     spans = tuple(_spans(records, job.reach, job.anchor is None))
     clock = None
     if records.clock is not None:
         times, places = records.clock.times, records.clock.places
         near = times < bounds.high
-        # When all that arrived up to a time has come, the next arrival is later.
+        # If all that arrived up to a time has come, the next arrival is later.
         clock = int(times[near].max()) + 1 if near.any() else None
         for row in np.flatnonzero(~near).tolist():
             aside.append(records.aside(int(places[row]), BEYOND, f"{CLOCK}|{times[row]}"))
-    return Told(spans, clock, forms), aside
+    return InputReport(spans, clock, forms), aside
 
 
 def set_aside_outside(records: Records, bounds: Bounds) -> Iterator[SetAside]:
@@ -204,21 +208,20 @@ def _spans(records: Records, reach: int, has_middle: bool) -> Iterator[Span]:
     arrivals = np.concatenate([part.times[0] for part in parts])
     points = np.concatenate([_points(part) for part in parts])
     if not has_middle:
-        last = int(arrivals.max())
-        yield Span(int(points.min()) if len(points) else None, last, last, len(arrivals))
+        latest = int(arrivals.max())
+        yield Span(int(points.min()) if len(points) else None, latest, latest, len(arrivals))
         return
     for low, high in _stretches([arrivals, points], reach):
-        own = points[(points >= low) & (points <= high)]
-        came = arrivals[(arrivals >= low) & (arrivals <= high)]
-        middle = _lower_median(came if len(came) else own)
-        yield Span(
-            int(own.min()) if len(own) else None, middle, int(came.max()) if len(came) else None,
-            len(came),
-        )  # fmt: skip
+        near_points = points[(points >= low) & (points <= high)]
+        near_arrivals = arrivals[(arrivals >= low) & (arrivals <= high)]
+        middle = _lower_median(near_arrivals if len(near_arrivals) else near_points)
+        first = int(near_points.min()) if len(near_points) else None
+        last = int(near_arrivals.max()) if len(near_arrivals) else None
+        yield Span(first, middle, last, len(near_arrivals))
 
 
 def _stretches(times: list[Integers], reach: int) -> list[tuple[int, int]]:
-    """Where times lie, as stretches that are farther apart than `reach`; most often one."""
+    """The stretches in which times lie, farther apart than `reach`; most often there is one."""
     known = [each for each in times if len(each)]
     low, high = min(int(each.min()) for each in known), max(int(each.max()) for each in known)
     if high - low <= reach:
@@ -236,15 +239,15 @@ def _lower_median(times: Integers) -> int:
 
 
 def _points(part: RecordColumns) -> Integers:
-    """The times that records are about; retractions have no first point."""
+    """The points of records, without those of retractions."""
     return part.times[1] if part.retracts is None else part.times[1][~part.retracts]
 
 
 def _set_aside_ahead(records: Records, job: StreamJob) -> Iterator[SetAside]:
     """Take records out that are farther ahead of the others than is allowed.
 
-    What others are at is the clock, or the middle of what was read with them if that is later:
-    after a pause a stream goes on from where it is.
+    They are compared with the clock, or with the median of the records that were read with them if
+    that is later, because after a pause a stream goes on from where it is.
     """
     if job.future is None:
         return

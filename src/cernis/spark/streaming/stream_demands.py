@@ -1,9 +1,9 @@
-"""Demands in a stream: which buckets of a later stage ask for rows of an earlier one, and how long.
+"""Demands in a stream: the rows of an earlier stage that buckets of a later one need, and how long.
 
-Some literals carry only part of the key of a stage. An input that carries the whole key shows where
-their rows are needed, so readers of that input ask the buckets that have these rows. A demand lasts
-as long as the record that made it may count: until every query to come has forgotten its last
-point.
+Some literals carry only part of the key of a stage. An input that carries the whole key shows which
+buckets need their rows, so the readers of that input send a demand to the buckets that have these
+rows. A demand lasts as long as the record that made it may count: until every query to come has
+forgotten its last point.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from cernis.kernels.array_types import Integers
-from cernis.plan.routes import Ask, Demand
+from cernis.plan.properties.routes import Ask, Demand
 from cernis.records.record_columns import (
     Column,
     RecordColumns,
     RecordKind,
     Records,
     joined,
-    numbered,
     taken,
 )
 from cernis.session.saved.plain_trees import Tree
@@ -32,13 +31,14 @@ from cernis.spark.exchange.blobs import packed_column, unpacked_column
 from cernis.spark.exchange.buckets import bucket_of
 from cernis.spark.exchange.exchange_rows import Kind as Blob
 from cernis.spark.exchange.exchange_rows import Row
-from cernis.spark.exchange.pack import arguments_at
+from cernis.spark.exchange.pack import arguments_at, row_keys
+from cernis.spark.exchange.sending import equal_rows
 from cernis.tables.narrow import narrow, widen
 
 
 @dataclass(slots=True)
-class Asked:
-    """Values that buckets ask for: a row each, the bucket that asks, and until when."""
+class DemandedRows:
+    """Rows that are demanded: their values, the bucket that demands them, and until when."""
 
     demand: Demand
     columns: list[Column]
@@ -48,133 +48,115 @@ class Asked:
     def __len__(self) -> int:
         return len(self.targets)
 
-    def take(self, rows: Any) -> Asked:
-        """Some of them."""
+    def take(self, rows: Any) -> DemandedRows:
+        """Some of the rows."""
         columns = [taken(column, rows) for column in self.columns]
-        return Asked(self.demand, columns, self.targets[rows], self.until[rows])
+        return DemandedRows(self.demand, columns, self.targets[rows], self.until[rows])
 
-    def once(self) -> Asked:
-        """Each question once, with the latest of its times."""
-        keys = _keys([*self.columns, self.targets])
+    def once(self) -> DemandedRows:
+        """Each row and bucket once, with the latest of its times."""
+        keys = row_keys([*self.columns, self.targets], len(self))
         order = np.lexsort((-self.until, keys))
         first = np.ones(len(order), np.bool_)
         first[1:] = keys[order][1:] != keys[order][:-1]
         return self.take(np.sort(order[first]))
 
 
-def asking(records: Records, job: Job) -> Iterator[Row]:
-    """The rows by which the records of drivers ask for what goes with them.
+def demand_rows(records: Records, job: Job) -> Iterator[Row]:
+    """The rows of an exchange with the demands that some records make.
 
-    Only what stages derive is asked for. Input that carries part of a key goes to every bucket.
+    Only rows that stages derive are demanded: input that carries part of a key goes to all buckets.
     """
-    routes = job.loaded.stream_routes
-    found: dict[Demand, list[Asked]] = {}
+    routes = job.loaded.plan.stream_routes
+    demanded: dict[Demand, list[DemandedRows]] = {}
     for form, part in records.relations.items():
         for ask in routes.asks:
             if ask.driver == form.relation and ask.demand.home in routes.owned:
-                found.setdefault(ask.demand, []).append(_asked(part, ask, job.buckets))
-    for demand, parts in found.items():
+                demanded.setdefault(ask.demand, []).append(_demanded_by(part, ask, job.buckets))
+    for demand, parts in demanded.items():
         whole = together(parts).once()
-        own = [whole.columns[at] for at in demand.hashed]
-        where = bucket_of(own, len(whole), job.buckets)
+        hashed = [whole.columns[position] for position in demand.hashed]
+        where = bucket_of(hashed, len(whole), job.buckets)
         for bucket in np.unique(where).tolist():
-            content = packed_asked(whole.take(where == bucket))
+            content = packed_demand(whole.take(where == bucket))
             yield Row(bucket, demand.home, Blob.DEMAND, content)
 
 
-def _asked(part: RecordColumns, ask: Ask, buckets: int) -> Asked:
+def _demanded_by(part: RecordColumns, ask: Ask, buckets: int) -> DemandedRows:
     targets = bucket_of(arguments_at(part, ask.key), len(part), buckets)
     until = part.times[2] if part.form.kind is RecordKind.INTERVAL else part.times[1]
-    return Asked(ask.demand, arguments_at(part, ask.positions), targets, until)
+    return DemandedRows(ask.demand, arguments_at(part, ask.positions), targets, until)
 
 
-def together(parts: list[Asked]) -> Asked:
-    """Questions of one demand, one below the other."""
+def together(parts: list[DemandedRows]) -> DemandedRows:
+    """Several tables of demanded rows of one demand as one."""
     if len(parts) == 1:
         return parts[0]
-    return Asked(
+    return DemandedRows(
         parts[0].demand,
-        [joined(own) for own in zip(*(part.columns for part in parts), strict=True)],
+        [joined(pieces) for pieces in zip(*(part.columns for part in parts), strict=True)],
         np.concatenate([part.targets for part in parts]),
         np.concatenate([part.until for part in parts]),
     )
 
 
-def packed_asked(asked: Asked) -> tuple[Any, ...]:
+def packed_demand(rows: DemandedRows) -> tuple[Any, ...]:
     """The content of a blob."""
-    columns = [packed_column(column) for column in asked.columns]
-    return asked.demand, columns, narrow(asked.targets), narrow(asked.until)
+    columns = [packed_column(column) for column in rows.columns]
+    return rows.demand, columns, narrow(rows.targets), narrow(rows.until)
 
 
-def unpacked_asked(given: tuple[Any, ...]) -> Asked:
-    """What was packed."""
-    demand, columns, targets, until = given
-    return Asked(demand, list(map(unpacked_column, columns)), widen(targets), widen(until))
+def unpacked_demand(content: tuple[Any, ...]) -> DemandedRows:
+    """The demanded rows that `packed_demand` has packed."""
+    demand, columns, targets, until = content
+    return DemandedRows(demand, list(map(unpacked_column, columns)), widen(targets), widen(until))
 
 
 @dataclass(slots=True)
 class Demands:
-    """All that is asked of a bucket."""
+    """All rows that are demanded of a bucket."""
 
-    asked: dict[Demand, Asked] = field(default_factory=dict)
+    rows: dict[Demand, DemandedRows] = field(default_factory=dict)
 
-    def enter(self, news: Iterable[Asked], forgotten: int) -> bool:
-        """Take more questions in, and drop those that are over; has anything changed?"""
+    def enter(self, news: Iterable[DemandedRows], forgotten: int) -> bool:
+        """Add demanded rows, and drop those whose time is over; has anything changed?"""
         changed = False
-        parts: dict[Demand, list[Asked]] = {}
+        parts: dict[Demand, list[DemandedRows]] = {}
         for each in news:
             parts.setdefault(each.demand, []).append(each)
-        for demand in {*parts, *self.asked}:
-            before = [self.asked[demand]] if demand in self.asked else []
+        for demand in {*parts, *self.rows}:
+            before = [self.rows[demand]] if demand in self.rows else []
             whole = together([*before, *parts.get(demand, [])])
             if demand in parts:
                 whole = whole.once()
             alive = whole.until > forgotten
             changed |= demand in parts or not alive.all()
-            self.asked[demand] = whole if alive.all() else whole.take(alive)
+            self.rows[demand] = whole if alive.all() else whole.take(alive)
         return changed
 
     def tree(self) -> Tree:
-        """It as plain data."""
+        """The demands as plain data."""
         return [
             {"demand": [d.home, d.step, d.width, d.hashed, d.kinds],
-             "columns": [plain_column(column) for column in own.columns],
-             "targets": own.targets, "until": own.until}
-            for d, own in self.asked.items()
+             "columns": [plain_column(column) for column in rows.columns],
+             "targets": rows.targets, "until": rows.until}
+            for d, rows in self.rows.items()
         ]  # fmt: skip
 
     @staticmethod
     def of(tree: Tree) -> Demands:
-        """It from plain data."""
-        found = Demands()
-        for own in tree:
-            home, step, width, hashed, kinds = own["demand"]
+        """The demands from plain data."""
+        demands = Demands()
+        for entry in tree:
+            home, step, width, hashed, kinds = entry["demand"]
             demand = Demand(home, step, width, tuple(hashed), tuple(kinds))
-            columns = [column_of_tree(column) for column in own["columns"]]
-            found.asked[demand] = Asked(demand, columns, own["targets"], own["until"])
-        return found
+            columns = [column_of_tree(column) for column in entry["columns"]]
+            demands.rows[demand] = DemandedRows(demand, columns, entry["targets"], entry["until"])
+        return demands
 
     def met(self, demand: Demand, columns: list[Column], length: int) -> tuple[Integers, Integers]:
-        """The rows that somebody asks for, and who."""
-        asked = self.asked.get(demand)
-        none = np.empty(0, np.int64)
-        if asked is None or not len(asked) or not length:
-            return none, none
-        both = zip(columns, asked.columns, strict=True)
-        keys = _keys([joined([mine, theirs]) for mine, theirs in both])
-        mine, theirs = keys[:length], keys[length:]
-        order = np.argsort(theirs, kind="stable")
-        low = np.searchsorted(theirs[order], mine, "left")
-        counts = np.searchsorted(theirs[order], mine, "right") - low
-        rows = np.repeat(np.arange(length), counts)
-        places = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return rows, asked.targets[order[places + np.repeat(low, counts)]]
-
-
-def _keys(columns: list[Column]) -> Integers:
-    """Equal numbers for equal rows."""
-    keys = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        own, count = numbered(column)
-        keys, _ = numbered(keys * max(count, 1) + own)
-    return keys
+        """The rows that are demanded, and by which buckets."""
+        demanded = self.rows.get(demand)
+        if demanded is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return equal_rows(columns, length, demanded.columns, demanded.targets)

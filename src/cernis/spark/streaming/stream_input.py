@@ -1,4 +1,4 @@
-"""The input of a stream: what its rows are, and how they become records.
+"""The input of a stream: the kinds of its rows, and how they become records.
 
 Rows are of one of four kinds:
 
@@ -7,8 +7,8 @@ Rows are of one of four kinds:
 - files, in a column `value`, as a feeder lists them: workers read them, whatever their format;
 - records of several DataFrames, each with its relation: one column of structures for each.
 
-What has the name `$clock` is no record: it says that all that arrived up to its time has come. So
-does a file that ends in `.clock`, with a time in it.
+A row with the name `$clock` is no record: it says that all records that arrived up to its time have
+come. So does a file that ends in `.clock`, with a time in it.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _LINE: Final = f"{CLOCK}|"
 _TIME: Final = "clock"
 
 
-class Rows(StrEnum):
-    """What the rows of a stream are."""
+class RowKind(StrEnum):
+    """The kind of the rows of a stream."""
 
     RECORDS = "records"
     TEXT = "text"
@@ -59,9 +59,9 @@ class Rows(StrEnum):
 
 @dataclass(frozen=True)
 class Input:
-    """What the rows of a stream are, and what has to be known to read them."""
+    """The kind of the rows of a stream, and the settings for reading them."""
 
-    kind: Rows
+    kind: RowKind
     relations: tuple[str, ...] = ()
     mappings: Mappings | None = None
     ids: str | None = None
@@ -71,7 +71,7 @@ class Input:
 
 
 def input_of(events: Any, shapes: Shapes, ids: str | None = None) -> tuple[Input, DataFrame]:
-    """What a stream's rows are, and the rows as one DataFrame; else a DataError."""
+    """The input that events are, and its rows as one DataFrame; else a DataError."""
     from pyspark.sql import DataFrame
 
     if isinstance(events, Mapping):
@@ -80,9 +80,9 @@ def input_of(events: Any, shapes: Shapes, ids: str | None = None) -> tuple[Input
         raise DataError("events must be a streaming DataFrame, or a mapping from names to such")
     titles = events.columns
     if any(title in titles for title in NAMES):
-        return Input(Rows.RECORDS, ids=ids), events
+        return Input(RowKind.RECORDS, ids=ids), events
     if "value" in titles:
-        return Input(Rows.TEXT, ids=ids), events.selectExpr("cast(value as string) as value")
+        return Input(RowKind.TEXT, ids=ids), events.selectExpr("cast(value as string) as value")
     raise DataError(
         "the rows of a stream must have a column name (records) or value (text records), or be "
         f"`files(spark, folder)`; there are {', '.join(titles)}. Give a DataFrame a relation: "
@@ -91,77 +91,77 @@ def input_of(events: Any, shapes: Shapes, ids: str | None = None) -> tuple[Input
 
 
 def _frames(events: Mapping[Any, Any], shapes: Shapes, ids: str | None) -> tuple[Input, DataFrame]:
-    """Several DataFrames as one: a row of one has nothing in the columns of the others."""
+    """Several DataFrames as one: a row of one is null in the columns of the others."""
     from pyspark.sql import DataFrame
     from pyspark.sql.functions import struct
 
-    wrong = [name for name, own in events.items() if not isinstance(own, DataFrame)]
+    wrong = [name for name, data in events.items() if not isinstance(data, DataFrame)]
     if wrong or not events:
         raise DataError(f"{wrong[0] if wrong else 'events'} must be a DataFrame")
-    found: DataFrame | None = None
-    for at, (name, own) in enumerate(events.items()):
-        titles = wanted_columns(Frame(at, str(name)), own.columns, shapes, ids)
-        packed = own.select(struct(*(f"`{title}`" for title in titles)).alias(f"of{at}"))
-        found = packed if found is None else found.unionByName(packed, True)
-    assert found is not None
-    return Input(Rows.FRAMES, tuple(map(str, events)), ids=ids), found
+    rows: DataFrame | None = None
+    for number, (name, data) in enumerate(events.items()):
+        titles = wanted_columns(Frame(number, str(name)), data.columns, shapes, ids)
+        packed = data.select(struct(*(f"`{title}`" for title in titles)).alias(f"of{number}"))
+        rows = packed if rows is None else rows.unionByName(packed, True)
+    assert rows is not None
+    return Input(RowKind.FRAMES, tuple(map(str, events)), ids=ids), rows
 
 
-def with_heartbeat(what: Input, rows: DataFrame, behind: int) -> DataFrame:
-    """The rows, and every second one with a time: that of the clock on the wall, less some seconds.
+def with_heartbeat(source: Input, rows: DataFrame, delay: int) -> DataFrame:
+    """The rows, and each second a row with a time: the current time minus a delay in seconds.
 
-    Times of records must be seconds since 1970.
+    The times of records must be seconds since 1970.
     """
     ticks = rows.sparkSession.readStream.format("rate").option("numPartitions", 1).load()
-    time = f"unix_seconds(timestamp) - {behind}"
-    if what.kind is Rows.FRAMES:
-        told = ticks.selectExpr(f"{time} as {_TIME}")
-    elif what.kind is Rows.RECORDS:
+    time = f"unix_seconds(timestamp) - {delay}"
+    if source.kind is RowKind.FRAMES:
+        heartbeats = ticks.selectExpr(f"{time} as {_TIME}")
+    elif source.kind is RowKind.RECORDS:
         kinds = dict(rows.dtypes)
         name = next(title for title in NAMES if title in kinds)
         title = next(each for each in CLOCK_TIMES if each in kinds)
-        told = ticks.selectExpr(
+        heartbeats = ticks.selectExpr(
             f"'{CLOCK}' as `{name}`", f"cast({time} as {kinds[title]}) as `{title}`"
         )
     else:
         only = rows.columns[0]
-        told = ticks.selectExpr(f"concat('{_LINE}', {time}) as `{only}`")
-    return rows.unionByName(told, True)
+        heartbeats = ticks.selectExpr(f"concat('{_LINE}', {time}) as `{only}`")
+    return rows.unionByName(heartbeats, True)
 
 
 # -- reading -----------------------------------------------------------------------------------
 
 
-def read(given: Iterable[pa.RecordBatch], what: Input, part: int, shapes: Shapes) -> Records:
+def read(rows: Iterable[pa.RecordBatch], source: Input, part: int, shapes: Shapes) -> Records:
     """The records in the rows of one partition of a micro-batch; they are not resolved."""
-    batches = list(given)
+    batches = list(rows)
     sources = SourceLines(_next=first_place(part))
-    gathering = Gathering(shapes, sources, uncertain=what.uncertain, ids=what.ids, live=True)
+    gathering = Gathering(shapes, sources, uncertain=source.uncertain, ids=source.ids, live=True)
     if not batches:
         return gathering.unresolved()
     table = pa.Table.from_batches(batches)
-    if what.kind is Rows.TEXT:
+    if source.kind is RowKind.TEXT:
         _add_text(table["value"], gathering)
-    elif what.kind is Rows.FILES:
-        _add_files(table["value"].to_pylist(), what, gathering)
-    elif what.kind is Rows.RECORDS:
+    elif source.kind is RowKind.FILES:
+        _add_files(table["value"].to_pylist(), source, gathering)
+    elif source.kind is RowKind.RECORDS:
         add_mixed_table(table, gathering, "")
     else:
-        _add_frames(table, what, gathering)
+        _add_frames(table, source, gathering)
     return gathering.unresolved()
 
 
-def _add_frames(table: pa.Table, what: Input, gathering: Gathering) -> None:
+def _add_frames(table: pa.Table, source: Input, gathering: Gathering) -> None:
     if _TIME in table.column_names:
         for time in table[_TIME].drop_null().to_pylist():
             _tell_clock(str(time), gathering)
         table = table.drop_columns([_TIME])
-    for name, own in zip(what.relations, table.columns, strict=True):
-        add_table(name, _flat(own), gathering, name)
+    for name, column in zip(source.relations, table.columns, strict=True):
+        add_table(name, _flat(column), gathering, name)
 
 
-def _add_files(lines: list[str], what: Input, gathering: Gathering) -> None:
-    """Take in files by their entries; those that cannot be read are skipped, and named."""
+def _add_files(lines: list[str], source: Input, gathering: Gathering) -> None:
+    """Read files by their entries; those that cannot be read are skipped and listed."""
     for line in filter(str.strip, lines):
         if line.startswith(_LINE):
             _tell_clock(line.removeprefix(_LINE), gathering)
@@ -170,7 +170,7 @@ def _add_files(lines: list[str], what: Input, gathering: Gathering) -> None:
         file = Path(path_of(path))
         try:
             if skipped is None:
-                _add_file(file, what, gathering)
+                _add_file(file, source, gathering)
         except DataError as error:
             if _may_pass(error):
                 raise
@@ -179,7 +179,7 @@ def _add_files(lines: list[str], what: Input, gathering: Gathering) -> None:
             gathering.skip(str(file), skipped)
 
 
-def _add_file(file: Path, what: Input, gathering: Gathering) -> None:
+def _add_file(file: Path, source: Input, gathering: Gathering) -> None:
     if file.suffix == CLOCK_ENDING:
         try:
             text = file.read_text("utf-8", "replace")
@@ -187,18 +187,18 @@ def _add_file(file: Path, what: Input, gathering: Gathering) -> None:
             raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
         _tell_clock(text, gathering, str(file))
     else:
-        read_file(file, gathering, what.mappings or Mappings())
+        read_file(file, gathering, source.mappings or Mappings())
 
 
 def _may_pass(error: DataError) -> bool:
-    """Is it the system that cannot read a file now, and may another time?"""
+    """Is it an error of the system that may be gone when the file is read again?"""
     cause = error.__cause__
     number = cause.errno if isinstance(cause, OSError) else None
     return number not in (None, ENOENT, EACCES, EPERM, EISDIR, ENOTDIR)
 
 
 def _tell_clock(text: str, gathering: Gathering, source: str = "") -> None:
-    """Let a stream know up to when all has come, as one text says."""
+    """Add a time up to which all records have come."""
     place = gathering.sources.begin(source)
     gathering.sources.grow(1)
     try:
@@ -210,7 +210,7 @@ def _tell_clock(text: str, gathering: Gathering, source: str = "") -> None:
 
 
 def _add_text(values: pa.ChunkedArray, gathering: Gathering) -> None:
-    """Take in text records: as many in each value as it has lines."""
+    """Read text records, one for each line of each value."""
     nothing, end = (pa.scalar(text, pa.large_string()) for text in ("", "\n"))
     long = values.drop_null().cast(pa.large_string())
     whole = pc.binary_join_element_wise(long, nothing, end)
@@ -223,7 +223,7 @@ def _add_text(values: pa.ChunkedArray, gathering: Gathering) -> None:
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Table:
-    """The rows of a column of structures, but for those that are none."""
+    """The rows of a column of structures, without the null ones."""
     parts = [
         pa.RecordBatch.from_struct_array(chunk) for chunk in column.drop_null().chunks if len(chunk)
     ]

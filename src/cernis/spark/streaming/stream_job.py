@@ -13,7 +13,7 @@ from cernis.check.amounts import FARTHEST
 from cernis.check.model import Relation
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.windows import MOST_QUERIES
-from cernis.plan.routes import Delivery, Routes, Way
+from cernis.plan.properties.routes import Delivery, Routes, Way
 from cernis.records.record_columns import RecordColumns, Records
 from cernis.session.feed import FEED
 from cernis.session.uncertain_session import UNCERTAIN_FEED
@@ -24,7 +24,7 @@ from cernis.spark.exchange.exchange_rows import LAST, Kind, Row
 from cernis.spark.exchange.pack import Piece, arguments_at, by_bucket, to_all
 from cernis.spark.streaming.bucket_store import Checkpoint
 from cernis.spark.streaming.stream_clock import trusted
-from cernis.spark.streaming.stream_demands import asking
+from cernis.spark.streaming.stream_demands import demand_rows
 from cernis.spark.streaming.stream_input import Input
 
 
@@ -46,8 +46,11 @@ class StreamJob:
     """The version of the state that the micro-batch begins with; -1 for none."""
     clock: int | None = None
     """The clock before the micro-batch."""
-    likely: UncertainSettings | None = None
-    """How likely intervals are recognised; None if records are certain."""
+
+    @property
+    def likely(self) -> UncertainSettings | None:
+        """How likely intervals are recognised; None if records are certain."""
+        return self.job.likely
 
     @property
     def schema(self) -> pa.Schema:
@@ -61,7 +64,7 @@ class StreamJob:
 
     @property
     def is_whole(self) -> bool:
-        """Is all evaluated in one bucket, all stages together?"""
+        """Are all stages evaluated together, in one bucket?"""
         return self.job.buckets == 1
 
     @property
@@ -71,7 +74,7 @@ class StreamJob:
 
     @property
     def anchor(self) -> int | None:
-        """Where the stream has been before the micro-batch; None if that is not known yet."""
+        """The time that the stream had reached before the micro-batch; None if it is not known."""
         return self.clock if self.clock is not None else self.start
 
     @property
@@ -81,10 +84,10 @@ class StreamJob:
 
     @property
     def routes(self) -> Routes:
-        """Which relation goes where."""
-        return self.job.loaded.stream_routes
+        """Where the rows of each relation are sent."""
+        return self.job.loaded.plan.stream_routes
 
-    def at(self, batch: int, previous: int, clock: int | None) -> StreamJob:
+    def for_batch(self, batch: int, previous: int, clock: int | None) -> StreamJob:
         """The job of another micro-batch."""
         return replace(self, batch=batch, previous=previous, clock=clock)
 
@@ -93,16 +96,16 @@ class StreamJob:
 
 
 def packed(records: Records, job: StreamJob) -> Iterator[Row]:
-    """The rows of what one task has read."""
-    told, ahead = trusted(records, job)
+    """The rows of an exchange for the records that one task has read."""
+    report, ahead = trusted(records, job)
     for part in records.relations.values():
         for step in job.steps:
-            for bucket, _, own in _addressed(part, step, job):
-                yield Row(bucket, step, Kind.RECORDS, packed_records(own))
+            for bucket, _, piece in _addressed(part, step, job):
+                yield Row(bucket, step, Kind.RECORDS, packed_records(piece))
     if not job.is_whole:
-        yield from asking(records, job.job)
+        yield from demand_rows(records, job.job)
     for bucket in range(job.job.buckets):
-        yield Row(bucket, job.steps[0], Kind.SURVEY, told)
+        yield Row(bucket, job.steps[0], Kind.SURVEY, report)
     yield Row(0, LAST, Kind.REPORT, {
         "events": records.count, "ignored": Counter(records.ignored),
         "warnings": records.warnings, "fluents": list(records.fluents),

@@ -1,10 +1,11 @@
 """Streams: recognition on Structured Streaming, from streaming DataFrames to a feed of changes.
 
 Each micro-batch is one job: its rows become records, which go to the buckets of their entities,
-stage by stage, as in the batch job. A bucket takes up its state as the micro-batch before left it,
-answers the queries that are due, and leaves its state under the number of this one. What a
-micro-batch is made of is in Spark's checkpoint before it begins; state and sink go by its number.
-So one that was interrupted is done again, and nothing is lost or there twice.
+stage by stage, as in the batch job. A bucket reads its state as the micro-batch before has written
+it, answers the queries that are due, and writes its state under the number of this micro-batch. The
+input of a micro-batch is in Spark's checkpoint before it begins, and state and changes are written
+under its number. So a micro-batch that was interrupted is done again, and nothing is lost or there
+twice.
 """
 
 from __future__ import annotations
@@ -22,32 +23,34 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from cernis.errors import DataError
-from cernis.evaluate.columns.strata import refuse
+from cernis.evaluate.columns.strata import refuse_unsupported
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
 from cernis.plan.builder import Plan
-from cernis.plan.definition_diff import fact_digests, fingerprint
+from cernis.plan.properties.definition_diff import fact_digests
+from cernis.plan.properties.foreign_domains import foreign_domains
+from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.program import Program, load
 from cernis.records.mapping import Mappings, read_mappings
 from cernis.records.record_columns import SetAside
 from cernis.session.feed import FEED, POLICIES
 from cernis.session.settings import Length, Point, Settings, length, settings
 from cernis.session.uncertain_session import UncertainSession
-from cernis.spark.batch.uncertain_parts import keys_of
+from cernis.spark.batch.uncertain_stages import may_be_apart
 from cernis.spark.exchange.batch_job import Job, job_of
 from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.exchange_rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.exchange.record_places import FIRST_LINES
 from cernis.spark.input.batch_input import partition_number
-from cernis.spark.input.bucket_domains import foreign_domains
 from cernis.spark.metrics import GAUGES, Metrics, MetricsListener
 from cernis.spark.sinks import Sink, sink_of, stream_name
 from cernis.spark.spark_session import cores_of
 from cernis.spark.streaming.bucket_store import Checkpoint
 from cernis.spark.streaming.file_source import Feeder, FolderSource
 from cernis.spark.streaming.notices import Notices
-from cernis.spark.streaming.stream_input import Input, Rows, input_of, read, with_heartbeat
+from cernis.spark.streaming.stream_input import Input, RowKind, input_of, read, with_heartbeat
 from cernis.spark.streaming.stream_job import StreamJob, packed
 from cernis.spark.streaming.stream_stage import evaluate
+from cernis.spark.worker_collection import exclude_what_lasts
 from cernis.spark.worker_errors import explained
 
 if TYPE_CHECKING:
@@ -57,7 +60,7 @@ if TYPE_CHECKING:
 Batches = Iterator[pa.RecordBatch]
 
 _KEPT: Final = 1000
-"""Records set aside that are kept to be looked at; all are counted."""
+"""How many of the records set aside are listed; all are counted."""
 
 
 def stream(
@@ -110,19 +113,19 @@ def stream(
         _see_files(folder)
         feeder = events.feeder(folder.files)
     rows = events if feeder is None else events.frame(feeder)
-    given, frame = _input(loaded.plan, rows, mapping, ids, are_files=feeder is not None)
-    given = replace(given, uncertain=how.likely is not None)
+    source, frame = _input(loaded.plan, rows, mapping, ids, are_files=feeder is not None)
+    source = replace(source, uncertain=how.likely is not None)
     if heartbeat is not None:
-        frame = with_heartbeat(given, frame, length(heartbeat, "heartbeat"))
+        frame = with_heartbeat(source, frame, length(heartbeat, "heartbeat"))
     target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
-    made = Stream(_job(loaded.plan, how, given, frame, folder, partitions), target, feeder)
+    made = Stream(_job(loaded.plan, how, source, frame, folder, partitions), target, feeder)
     made.begin(frame, every, until_done)
     return made
 
 
 @dataclass(frozen=True)
 class _How:
-    """How to recognise on a stream."""
+    """The settings of recognition on a stream."""
 
     settings: Settings
     lateness: int
@@ -141,36 +144,36 @@ def _input(
 ) -> tuple[Input, DataFrame]:  # fmt: skip
     if are_files:
         mappings = Mappings() if mapping is None else read_mappings(mapping, Path())
-        return Input(Rows.FILES, mappings=mappings, ids=ids), events
-    given, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, ids)
+        return Input(RowKind.FILES, mappings=mappings, ids=ids), events
+    source, frame = input_of(events, job_of(plan, settings(), 1).loaded.shapes, ids)
     if not frame.isStreaming:
         raise DataError("events must come from readStream; for what is at rest, use recognise")
     if getattr(frame.sparkSession, "_sc", None) is None:
         raise DataError("a stream needs a session of its own process, and none of Spark Connect")
-    return given, frame
+    return source, frame
 
 
 def _job(
-    plan: Plan, how: _How, given: Input, frame: DataFrame, folder: Checkpoint,
+    plan: Plan, how: _How, source: Input, frame: DataFrame, folder: Checkpoint,
     partitions: int | None,
 ) -> StreamJob:  # fmt: skip
     """The job of every micro-batch; a checkpoint that is another stream's is a DataError."""
     chosen = how.settings
-    told = folder.claim({
-        "program": fingerprint(plan.checked), "facts": fact_digests(plan.checked),
+    claimed = folder.claim({
+        "program": plan.fingerprint, "facts": fact_digests(plan.checked),
         "window": chosen.window, "step": chosen.step,
         "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
-        "ids": given.ids or "",
+        "ids": source.ids or "",
         "partitions": _buckets(plan, partitions, folder, frame, how),
         "uncertain": how.likely is not None and json.loads(json.dumps(asdict(how.likely))),
     })  # fmt: skip
     _see_whole(folder)
-    job = _spread_plan(job_of(plan, chosen, told["partitions"]), frame)
+    job = _spread_plan(job_of(plan, chosen, claimed["partitions"], likely=how.likely), frame)
     assert chosen.window is not None
     assert chosen.step is not None
     return StreamJob(
-        job, given, folder, chosen.window, chosen.step, how.lateness, how.policy, chosen.start,
-        how.future, likely=how.likely,
+        job, source, folder, chosen.window, chosen.step, how.lateness, how.policy, chosen.start,
+        how.future,
     )  # fmt: skip
 
 
@@ -179,17 +182,17 @@ def _spread_plan(job: Job, frame: DataFrame) -> Job:
     return replace(job, plan=frame.sparkSession.sparkContext.broadcast(job.plan))
 
 
-def likely_of(given: bool | Mapping[str, Any], program: Program) -> UncertainSettings | None:
+def likely_of(uncertain: bool | Mapping[str, Any], program: Program) -> UncertainSettings | None:
     """How likely intervals are recognised; None if records are certain."""
-    if given is False:
+    if uncertain is False:
         return None
-    told = {} if given is True else dict(given)
+    options = {} if uncertain is True else dict(uncertain)
     known = list(signature(uncertain_settings).parameters)
-    unknown = sorted(set(told) - set(known))
+    unknown = sorted(set(options) - set(known))
     if unknown:
         there = ", ".join(known)
         raise DataError(f"uncertain records have no setting {unknown[0]}; there are {there}")
-    chosen = uncertain_settings(**told)
+    chosen = uncertain_settings(**options)
     chosen.check_names(program.fluents)
     return chosen
 
@@ -197,18 +200,21 @@ def likely_of(given: bool | Mapping[str, Any], program: Program) -> UncertainSet
 def _buckets(
     plan: Plan, wanted: int | None, folder: Checkpoint, frame: DataFrame, how: _How
 ) -> int:
-    """Into how many buckets entities are spread: one where the rules need all in one place."""
+    """The number of buckets for entities: one if the rules need all records in one place."""
     if how.likely is not None:
-        # What rules do that is not defined under uncertainty is found out by a query of nothing.
+        # A query without records raises the error about rules that are not defined under
+        # uncertainty.
         UncertainSession(plan, how.likely, start=0).query(0)
     else:
         for stage in plan.stages:
             for stratum in stage.strata:
-                refuse(stratum)
+                refuse_unsupported(stratum)
     if wanted is not None and wanted < 1:
         raise DataError("there must be at least one partition")
-    routes = job_of(plan, settings(), 2).loaded.stream_routes
-    if how.likely is not None and keys_of(plan) is None:
+    routes = plan.stream_routes
+    if how.likely is not None and not may_be_apart(
+        plan, routes, uncertain_relations(plan, how.likely.uncertain)
+    ):
         return 1
     if foreign_domains(plan, routes) or not routes.owned:
         return 1
@@ -248,14 +254,14 @@ class Stream:
     job: StreamJob
     sink: Sink
     feeder: Feeder | None = None
-    """What looks for files, if the input is a folder."""
+    """The feeder that looks for files, if the input is a folder."""
     metrics: Metrics = field(default_factory=Metrics)
     set_aside: list[SetAside] = field(default_factory=list)
     """Records that were not used, with the reason; the last thousand."""
     skipped: list[SetAside] = field(default_factory=list)
     """Files that were not read, with the reason; the last thousand."""
     notices: Notices = field(init=False)
-    """What about the input is probably not meant, names among it that no rule mentions."""
+    """Warnings about the input, such as names that no rule mentions."""
     query: StreamingQuery = field(init=False)
 
     def __post_init__(self) -> None:
@@ -303,7 +309,7 @@ class Stream:
             self.feeder.stop()
 
     def catch_up(self) -> None:
-        """Wait until all is done that the source has by now."""
+        """Wait until all input that the source has by now is processed."""
         if self.feeder is not None:
             self.feeder.see_trouble()
             self.feeder.look()
@@ -320,35 +326,37 @@ class Stream:
     def _batch(self, frame: DataFrame, number: int) -> None:
         folder = self.job.checkpoint
         if folder.committed(number) is not None:
-            # It was done, and Spark did not come to know.
+            # It was done, but the process ended before Spark recorded that.
             return
         began = time.perf_counter()
         before = folder.committed(folder.last()) or {"state": -1, "clock": None, "query": None}
-        job = self.job.at(number, before["state"], before["clock"])
-        changes, told = _done(frame, job)
+        job = self.job.for_batch(number, before["state"], before["clock"])
+        changes, figures = _done(frame, job)
         self.sink.write(number, changes)
-        # A micro-batch without partitions comes to no bucket: the state stays where it is.
-        state = number if "queries" in told else before["state"]
+        # A micro-batch without partitions reaches no bucket, so there is no new state.
+        state = number if "queries" in figures else before["state"]
         known = {"clock": before["clock"], "query_time": before["query"]}
-        told |= {name: value for name, value in known.items() if told[name] is None}
-        gauges = before.get("gauges", {}) | {name: told[name] for name in GAUGES if name in told}
-        self.notices.fluents.update(told.pop("fluents"))
+        figures |= {name: value for name, value in known.items() if figures[name] is None}
+        gauges = before.get("gauges", {}) | {
+            name: figures[name] for name in GAUGES if name in figures
+        }
+        self.notices.fluents.update(figures.pop("fluents"))
         folder.commit(number, {
-            "state": state, "clock": told["clock"], "query": told["query_time"], "gauges": gauges,
-            "fluents": self.notices.known(),
+            "state": state, "clock": figures["clock"], "query": figures["query_time"],
+            "gauges": gauges, "fluents": self.notices.known(),
         })  # fmt: skip
-        self._count(told, changes, time.perf_counter() - began)
+        self._count(figures, changes, time.perf_counter() - began)
 
-    def _count(self, told: dict[str, Any], changes: pa.Table, seconds: float) -> None:
-        aside, skipped, ignored = (told.pop(name) for name in ("aside", "skipped", "ignored"))
+    def _count(self, figures: dict[str, Any], changes: pa.Table, seconds: float) -> None:
+        aside, skipped, ignored = (figures.pop(name) for name in ("aside", "skipped", "ignored"))
         self.set_aside = [*self.set_aside, *aside][-_KEPT:]
         self.skipped = [*self.skipped, *skipped][-_KEPT:]
-        self.notices.take(ignored, skipped, told.pop("warnings"))
-        told |= {"ignored": ignored.total(), "skipped_files": len(skipped)}
+        self.notices.take(ignored, skipped, figures.pop("warnings"))
+        figures |= {"ignored": ignored.total(), "skipped_files": len(skipped)}
         kinds = changes["change"].to_pylist()
-        told["inserted"] = kinds.count("insert")
-        told["revised"] = kinds.count("delete")
-        self.metrics.add(told, seconds)
+        figures["inserted"] = kinds.count("insert")
+        figures["revised"] = kinds.count("delete")
+        self.metrics.add(figures, seconds)
 
 
 def _done(frame: DataFrame, job: StreamJob) -> tuple[pa.Table, dict[str, Any]]:
@@ -357,7 +365,7 @@ def _done(frame: DataFrame, job: StreamJob) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def outcome_of(rows: pa.Table, schema: pa.Schema = FEED) -> tuple[pa.Table, dict[str, Any]]:
-    """What the rows of the last step say: all changes, by query time, and the reports as one."""
+    """The changes in the rows of the last step, by query time, and the reports as one."""
     changes: list[pa.Table] = [schema.empty_table()]
     reports: list[dict[str, Any]] = []
     for kind, blob in zip(rows["kind"].to_pylist(), rows["blob"], strict=True):
@@ -379,19 +387,21 @@ def _rows(frame: DataFrame, job: StreamJob) -> DataFrame:
 
 
 def _read(job: StreamJob) -> Callable[[Batches], Batches]:
-    def run(given: Batches) -> Batches:
+    def run(rows: Batches) -> Batches:
         began = time.process_time()
-        found = read(given, job.input, partition_number(), job.job.loaded.shapes)
-        yield from batches(packed(found, job))
+        records = read(rows, job.input, partition_number(), job.job.loaded.shapes)
+        yield from batches(packed(records, job))
         report = {"reading_seconds": time.process_time() - began}
         yield from batches([Row(0, LAST, Kind.REPORT, report)])
+        exclude_what_lasts()
 
     return run
 
 
 def _step(job: StreamJob, step: int) -> Callable[[Batches], Batches]:
-    def run(given: Batches) -> Batches:
-        yield from evaluate(given, job, step)
+    def run(rows: Batches) -> Batches:
+        yield from evaluate(rows, job, step)
+        exclude_what_lasts()
 
     return run
 
@@ -400,24 +410,24 @@ _LATEST: Final = ("clock", "query_time", "queries")
 
 
 def _together(reports: list[dict[str, Any]]) -> dict[str, Any]:
-    """What all tasks report: sums, but for what all buckets agree on."""
-    found: dict[str, Any] = {
+    """The reports of all tasks as one: sums, except for figures on which all buckets agree."""
+    whole: dict[str, Any] = {
         "aside": [], "clock": None, "query_time": None, "skipped": [], "warnings": [],
         "ignored": Counter(), "fluents": [],
     }  # fmt: skip
     for report in reports:
         for key, value in report.items():
             if key in _LATEST:
-                known = [each for each in (found.get(key), value) if each is not None]
-                found[key] = max(known, default=None)
+                known = [each for each in (whole.get(key), value) if each is not None]
+                whole[key] = max(known, default=None)
             else:
-                found[key] = found[key] + value if key in found else value
-    aside, late = (_listed_once(found.pop(key, [])) for key in ("aside", "late"))
-    aside = [*found.pop("unread", []), *aside]
-    found |= {"set_aside": len(aside), "too_late": len(late), "aside": [*aside, *late]}
-    return found
+                whole[key] = whole[key] + value if key in whole else value
+    aside, late = (_listed_once(whole.pop(key, [])) for key in ("aside", "late"))
+    aside = [*whole.pop("unread", []), *aside]
+    whole |= {"set_aside": len(aside), "too_late": len(late), "aside": [*aside, *late]}
+    return whole
 
 
-def _listed_once(given: list[SetAside]) -> list[SetAside]:
-    """What buckets have set aside, by lines in what a reader had; several may have one record."""
-    return [replace(each, line=each.line & (FIRST_LINES - 1)) for each in dict.fromkeys(given)]
+def _listed_once(set_aside: list[SetAside]) -> list[SetAside]:
+    """The records that buckets have set aside, each once, with lines as the reader counted them."""
+    return [replace(each, line=each.line & (FIRST_LINES - 1)) for each in dict.fromkeys(set_aside)]

@@ -1,4 +1,4 @@
-"""A session of one stage in one bucket: earlier stages give to it, later ones take from it."""
+"""A session of one stage in one bucket, which reads the output of earlier stages."""
 
 from __future__ import annotations
 
@@ -9,67 +9,73 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import Rows
+from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.columns.from_scratch import FromScratch
-from cernis.evaluate.query_loop import Change, Changed
-from cernis.evaluate.working_memory import Counts, Memory
+from cernis.evaluate.probabilities.tracked_probabilities import TrackedProbabilities
+from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+from cernis.evaluate.query_loop import AnswerChanges, RelationChange
+from cernis.evaluate.working_memory import Counts, WorkingMemory
 from cernis.kernels.array_types import Booleans
-from cernis.plan.routes import Positions
+from cernis.plan.builder import Plan
+from cernis.plan.properties.routes import Positions
+from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.records.record_columns import Column
 from cernis.records.seen_forms import see_found
 from cernis.session.feed import Feed
 from cernis.session.session import Session
 from cernis.session.uncertain_session import UncertainFeed, UncertainSession
-from cernis.spark.exchange.batch_job import Loaded
 from cernis.spark.exchange.blobs import decoded
 from cernis.spark.exchange.buckets import bucket_of
 from cernis.spark.exchange.stage_links import BucketLinks
-from cernis.spark.exchange.stage_output import Found
+from cernis.spark.exchange.stage_output import StageOutput
+from cernis.spark.streaming.stream_job import StreamJob
 from cernis.tables.interval_tables import INFINITY
 
 
 class Owned(Session):
-    """A session in a bucket: of what rules derive, it reports what the bucket owns by its key."""
+    """A session in a bucket, which reports only the derived rows that the bucket owns."""
 
-    def belong(self, keys: dict[Relation, Positions | None] | None, at: int, buckets: int) -> None:
-        """Say which bucket it is in, and the keys of what it derives; None if all is its own."""
-        self._keys, self._bucket, self._buckets = keys, at, buckets
+    def belong(
+        self, keys: dict[Relation, Positions | None] | None, bucket: int, buckets: int
+    ) -> None:
+        """Set the bucket, and the keys of the derived relations; None if it owns all rows."""
+        self._keys, self._bucket, self._buckets = keys, bucket, buckets
 
-    def _working_memory(self) -> Memory:
+    def _working_memory(self) -> WorkingMemory:
         memory = super()._working_memory()
-        # A record that several buckets have is counted once, so each says which it is.
+        # A record that several buckets have is counted once, so each bucket lists its records.
         memory.lists_all = True
         return memory
 
     def answered(self, time: int) -> Feed:
-        """Answer the next query of a micro-batch: what has changed of the bucket's own."""
+        """The changes of the next query of a micro-batch, of rows that the bucket owns."""
         feed = self.query(time)
-        feed.fluents, feed.events = self._own(feed.fluents), self._own(feed.events)
+        feed.fluents, feed.events = self._owned(feed.fluents), self._owned(feed.events)
         return feed
 
     def counted(self) -> Counts:
-        """What became of records since it was asked last."""
+        """The counts of records since the last call."""
         counts, self.memory.counts = self.memory.counts, Counts()
         return counts
 
-    def _own(self, changes: Changed) -> Changed:
-        """The changes of the bucket's own."""
+    def _owned(self, changes: AnswerChanges) -> AnswerChanges:
+        """The changes of rows that the bucket owns."""
         keys = self._keys
         if keys is None:
             return changes
-        found = {}
+        owned = {}
         for relation, change in changes.items():
             key = keys.get(relation, ())
             if relation in keys and key is not None and self._buckets > 1:
-                change = Change(*(self._of_bucket(relation, rows, key)
-                                  for rows in (change.gone, change.come)))  # fmt: skip
+                change = RelationChange(*(self._of_bucket(relation, rows, key)
+                                  for rows in (change.removed, change.added)))  # fmt: skip
             if relation in keys and len(change):
-                found[relation] = change
-        return found
+                owned[relation] = change
+        return owned
 
-    def _of_bucket(self, relation: Relation, rows: Rows, key: Positions) -> Rows:
-        domains, _ = self.spaces.encoding(relation)
-        columns = [decoded(rows.arguments[at], domains[at]) for at in key]
+    def _of_bucket(self, relation: Relation, rows: StoredRows, key: Positions) -> StoredRows:
+        domains, _ = self.layout.context.encoding.relation(relation)
+        columns = [decoded(rows.arguments[position], domains[position]) for position in key]
         return rows.take(self._is_mine(columns, len(rows)))
 
     def _is_mine(self, columns: list[Column], length: int) -> Booleans:
@@ -80,89 +86,103 @@ class StageSession(Owned):
     """Recognises the relations of one stage, or of all."""
 
     evaluator: FromScratch
-    _earlier: tuple[Relation, ...] = ()
-    _later: frozenset[Relation] = frozenset()
+    _uncertain_fluents: frozenset[Relation] = frozenset()
 
-    def serve(self, loaded: Loaded, step: int | None, bucket: int, buckets: int) -> None:
-        """Say of which stage and bucket it is; without a step, of all stages."""
-        routes = loaded.stream_routes
-        keys: dict[Relation, Positions | None] | None = None
-        earlier: tuple[Relation, ...] = ()
-        later: frozenset[Relation] = frozenset()
+    def __init__(self, plan: Plan, job: StreamJob, step: int | None, bucket: int) -> None:
+        """The session of a stage and a bucket; without a step, of all stages."""
+        self._place(job, step, bucket)
+        settings = job.job.settings
+        super().__init__(
+            plan, job.window, job.step, None, settings.tick, settings.ties, job.policy,
+            incremental=False,
+        )  # fmt: skip
+
+    def _place(self, job: StreamJob, step: int | None, bucket: int) -> None:
+        """Set the stage and the bucket, and the relations that link it to other stages."""
+        routes = job.routes
+        keys = None if step is None else routes.owned[step]
+        self._earlier: tuple[Relation, ...] = ()
         if step is not None:
-            keys = routes.owned[step]
-            owned = {relation for own in routes.owned.values() for relation in own}
-            earlier = tuple(sorted(routes.reads[step] & owned))
-            later = frozenset(keys) & frozenset(routes.onward)
-        self.belong(keys, bucket, buckets)
-        self.is_anchored = loaded.is_anchored
-        self._earlier, self._later = earlier, later
-        self.evaluator = self._from_scratch()
+            owned = {relation for relations in routes.owned.values() for relation in relations}
+            self._earlier = tuple(sorted(routes.reads[step] & owned))
+        self._later = frozenset(keys or ()) & frozenset(routes.onward)
+        self.belong(keys, bucket, job.job.buckets)
+        self.is_anchored = job.job.loaded.plan.may_forget_members
 
-    def _from_scratch(self) -> FromScratch:
-        self._links = BucketLinks(self._earlier, self._later)
-        return FromScratch(self.plan, self.memory, self._domains, self.tick, self._links)
+    def _can_walk(self) -> bool:
+        """No: a bucket is restored for each micro-batch, and lanes would be walked again."""
+        return False
 
-    def put_in(self, found: Iterable[Found]) -> None:
-        """Take what earlier stages found, as of each query of a micro-batch."""
-        given = list(found)
-        for each in given:
-            see_found(self.forms, each.relation, each.columns)
-        self._links.begin(given)
+    def stage_links(self) -> BucketLinks:
+        """The links with other stages, which are used at each query."""
+        self._links = BucketLinks(self._earlier, self._later, self._uncertain_fluents)
+        return self._links
+
+    def put_in(self, outputs: Iterable[StageOutput]) -> None:
+        """Take the output of earlier stages for each query of a micro-batch."""
+        received = list(outputs)
+        for output in received:
+            see_found(self.forms, output.relation, output.columns)
+        self._links.begin(received)
 
     def _recode(self) -> None:
         before = self._links
         super()._recode()
         self._links.go_on_within(before)
 
-    def taken_out(self) -> list[Found]:
-        """What later stages have to know of the queries of a micro-batch, which is over."""
-        found = list(self._links.harvest.taken())
+    def taken_out(self) -> list[StageOutput]:
+        """The output for later stages, of all queries of a micro-batch."""
+        outputs = list(self._links.harvest.taken())
         self._links.begin(())
-        return [self._mine(each) for each in found]
+        return [self._mine(output) for output in outputs]
 
-    def _mine(self, found: Found) -> Found:
-        key = None if self._keys is None else self._keys[found.relation]
+    def _mine(self, output: StageOutput) -> StageOutput:
+        key = None if self._keys is None else self._keys[output.relation]
         if key is None or self._buckets == 1:
-            return found
-        columns = [found.columns[at] for at in key]
-        return found.take(np.flatnonzero(self._is_mine(columns, len(found))))
+            return output
+        columns = [output.columns[position] for position in key]
+        return output.take(np.flatnonzero(self._is_mine(columns, len(output))))
 
     @property
     def open_intervals(self) -> int:
-        """How many intervals are open, as the last query has it."""
+        """How many intervals were open at the last query."""
         ends = [rows.columns[1] for rows in self.evaluator.reported.values()]
-        return sum(int(np.count_nonzero(own == INFINITY)) for own in ends)
+        return sum(int(np.count_nonzero(column == INFINITY)) for column in ends)
 
 
-class UncertainStageSession(Owned, UncertainSession):
-    """Recognises from uncertain records. Its rules all fall apart by one key, or are in one bucket.
+class UncertainStageSession(StageSession, UncertainSession):
+    """Recognises the relations of one stage, or of all, from uncertain records."""
 
-    So no stage is ahead of another, and none lags.
-    """
+    evaluator: TrackedProbabilities
+
+    def __init__(
+        self, plan: Plan, job: StreamJob, step: int | None, bucket: int, likely: UncertainSettings
+    ) -> None:
+        """The session of a stage and a bucket, which gets courses from earlier stages."""
+        self._place(job, step, bucket)
+        settings, program = job.job.settings, job.job.loaded.plan
+        uncertain = uncertain_relations(program, likely.uncertain)
+        self._uncertain_fluents = program.uncertainties.of(uncertain).fluents
+        UncertainSession.__init__(
+            self, plan, likely, job.window, job.step, None, settings.tick, settings.ties, job.policy
+        )
 
     def answered(self, time: int) -> Feed:
-        """As any session in a bucket; with what is settled of probabilities, if that is asked."""
+        """The changes of the next query, and the settled probabilities if they are wanted."""
         feed = super().answered(time)
         assert isinstance(feed, UncertainFeed)
         settled = feed.settled if self.chosen.probabilities else {}
-        nothing = {r: Change(rows.take(np.empty(0, np.int64)), rows) for r, rows in settled.items()}
-        feed.settled = {r: change.come for r, change in self._own(nothing).items()}
+        nothing = {
+            r: RelationChange(rows.take(np.empty(0, np.int64)), rows) for r, rows in settled.items()
+        }
+        feed.settled = {r: change.added for r, change in self._owned(nothing).items()}
         return feed
-
-    def put_in(self, found: Iterable[Found]) -> None:
-        """Nobody gives to it."""
-        assert not list(found)
-
-    def taken_out(self) -> list[Found]:
-        """Nobody takes from it."""
-        return []
 
     @property
     def open_intervals(self) -> int:
-        """How many intervals of uncertain fluents are open, as the last query has it."""
+        """How many intervals of uncertain fluents were open at the last query."""
         ends = [rows.columns[1] for rows in self.likely().values()] if self.last else []
-        return sum(int(np.count_nonzero(own == INFINITY)) for own in ends)
+        return sum(int(np.count_nonzero(column == INFINITY)) for column in ends)
 
 
 def table_of(feed: Feed) -> pa.Table:
@@ -179,6 +199,6 @@ def table_of(feed: Feed) -> pa.Table:
         pc.if_else(has_start, happened["occurrence"], None), happened["query_time"],
         happened["rule_version"],
     ]  # fmt: skip
-    columns += [pa.nulls(len(happened), own.type) for own in list(feed.schema)[len(columns) :]]
+    columns += [pa.nulls(len(happened), field.type) for field in list(feed.schema)[len(columns) :]]
     settled = [feed.probabilities()] if isinstance(feed, UncertainFeed) else []
     return pa.concat_tables([feed.table(), pa.table(columns, feed.schema), *settled])

@@ -1,4 +1,4 @@
-"""Sources by name, as commands have them: a folder of files, a broker, whatever Spark reads."""
+"""Sources by name, for commands: a folder of files, a broker, or any source that Spark reads."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SHAPES: Final = "files:FOLDER, mqtt://HOST:PORT/TOPIC or spark:FORMAT?key=value&
 
 
 @dataclass(frozen=True)
-class Source:
-    """A source that can be: what Spark is to read, and how."""
+class StreamSource:
+    """A source of a stream: the format that Spark reads, and its options."""
 
     format: str
     options: dict[str, str]
 
     def stream(self, spark: SparkSession) -> DataFrame | FolderSource:
-        """The stream."""
+        """The stream that the source gives in a session."""
         if self.format == _FILES:
             most = self.options.get("at_once")
             pattern = self.options.get("pattern", "*")
@@ -40,8 +40,8 @@ class Source:
         return spark.readStream.format(self.format).options(**self.options).load()
 
 
-def source_of(given: str, spool: Path) -> Source:
-    """The source that is meant; a DataError if none is.
+def source_of(name: str, spool: Path) -> StreamSource:
+    """The source with this name; a DataError if there is none.
 
     - `files:FOLDER`, or a folder: files of any format; `?pattern=*.txt&at_once=1` may follow;
     - `mqtt://HOST:PORT/TOPIC`: text records from a broker, whose messages are kept in `spool`;
@@ -49,37 +49,37 @@ def source_of(given: str, spool: Path) -> Source:
     - `spark:FORMAT?key=value&...`: text records in a column `value`, or records, from whatever
       Spark can read as a stream.
     """
-    kind, _, rest = given.partition(":")
+    kind, _, rest = name.partition(":")
     if kind == "mqtt":
-        return _broker(given, spool)
+        return _broker(name, spool)
     if kind == "spark" and rest:
-        return Source(*_parted(rest))
-    named = rest if kind == "files" else given
+        return StreamSource(*_parted(rest))
+    named = rest if kind == "files" else name
     path, options = (named, {}) if Path(named).is_dir() else _parted(named)
     if not path or not Path(path).is_dir():
-        raise DataError(f"there is no folder {path or given}; a source is {SHAPES}")
+        raise DataError(f"there is no folder {path or name}; a source is {SHAPES}")
     unknown = sorted(set(options) - {"pattern", "at_once"})
     if unknown:
         raise DataError(f"files have no option {unknown[0]}; there are pattern and at_once")
     most = options.get("at_once")
     if most is not None and not (most.isdecimal() and len(most) < 10 and int(most)):
         raise DataError(f"at_once must be a positive whole number, not {most}")
-    return Source(_FILES, {"folder": path, **options})
+    return StreamSource(_FILES, {"folder": path, **options})
 
 
-def _broker(given: str, spool: Path) -> Source:
+def _broker(name: str, spool: Path) -> StreamSource:
     from cernis.spark.mqtt import options_of
 
-    # In an address, # begins something else; in a topic it stands for all below.
+    # In an address, # begins a fragment; in a topic it stands for all topics below.
     try:
-        address = urlparse(given.replace("#", "%23"))
-        own = {"host": address.hostname or "localhost", "port": str(address.port or 1883)}
+        address = urlparse(name.replace("#", "%23"))
+        options = {"host": address.hostname or "localhost", "port": str(address.port or 1883)}
     except ValueError as error:
-        raise DataError(f"{given} is no address of a broker: {error}; write {SHAPES}") from None
+        raise DataError(f"{name} is no address of a broker: {error}; write {SHAPES}") from None
     topic = unquote(address.path.removeprefix("/"))
-    own |= {"topic": topic, "spool": str(spool), **dict(parse_qsl(address.query))}
-    options_of(own)
-    return Source(_BROKER, own)
+    options |= {"topic": topic, "spool": str(spool), **dict(parse_qsl(address.query))}
+    options_of(options)
+    return StreamSource(_BROKER, options)
 
 
 def _parted(text: str) -> tuple[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""One step of a stream in one bucket: state taken up, queries answered, state left."""
+"""One step of a stream in one bucket: it reads its state, answers queries, and writes its state."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from cernis.evaluate.working_memory import BEHIND, Counts
-from cernis.plan.routes import Way
+from cernis.evaluate.working_memory import AFTER_ALL, Counts
+from cernis.plan.properties.routes import Way
 from cernis.records.record_columns import (
     INFINITE,
     RecordColumns,
@@ -23,20 +23,18 @@ from cernis.spark.exchange.blobs import loads, unpacked_records
 from cernis.spark.exchange.exchange_rows import LAST, Kind, Row, batches
 from cernis.spark.exchange.inbox import others, rows_for
 from cernis.spark.exchange.sending import targets_of
-from cernis.spark.exchange.stage_output import Found, unpacked
-from cernis.spark.streaming.stream_clock import Bounds, Clock, Told, set_aside_outside
-from cernis.spark.streaming.stream_demands import Asked, Demands, unpacked_asked
+from cernis.spark.exchange.stage_output import StageOutput, unpacked
+from cernis.spark.streaming.stream_clock import Bounds, Clock, InputReport, set_aside_outside
+from cernis.spark.streaming.stream_demands import DemandedRows, Demands, unpacked_demand
 from cernis.spark.streaming.stream_job import StreamJob
 from cernis.spark.streaming.stream_session import table_of
-from cernis.spark.streaming.stream_state import BucketState, Standing
+from cernis.spark.streaming.stream_state import BucketProgress, BucketState
 
 
-def evaluate(
-    given: Iterable[pa.RecordBatch], job: StreamJob, step: int
-) -> Iterator[pa.RecordBatch]:
+def evaluate(rows: Iterable[pa.RecordBatch], job: StreamJob, step: int) -> Iterator[pa.RecordBatch]:
     """A step over the rows of its bucket. Rows for later steps pass through."""
     inbox = StreamInbox()
-    for batch in given:
+    for batch in rows:
         inbox.take(batch, step)
         yield from others(batch, step)
     if inbox.bucket is not None:
@@ -45,13 +43,13 @@ def evaluate(
 
 @dataclass(slots=True)
 class StreamInbox:
-    """What came for a step of a stream."""
+    """The rows that an exchange has brought for one bucket of a step of a stream, by kind."""
 
     bucket: int | None = None
-    told: Told = field(default_factory=Told)
+    report: InputReport = field(default_factory=InputReport)
     parts: dict[RecordForm, list[RecordColumns]] = field(default_factory=dict)
-    found: list[Found] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
+    outputs: list[StageOutput] = field(default_factory=list)
+    demanded: list[DemandedRows] = field(default_factory=list)
 
     def take(self, batch: pa.RecordBatch, step: int) -> None:
         """Take the rows of a batch that are for the step."""
@@ -59,11 +57,11 @@ class StreamInbox:
             self.bucket = row.bucket
             content = loads(row.blob.as_buffer())
             if row.kind is Kind.SURVEY:
-                self.told += content
+                self.report += content
             elif row.kind is Kind.FOUND:
-                self.found.append(unpacked(content))
+                self.outputs.append(unpacked(content))
             elif row.kind is Kind.DEMAND:
-                self.asked.append(unpacked_asked(content))
+                self.demanded.append(unpacked_demand(content))
             else:
                 part = unpacked_records(content)
                 self.parts.setdefault(part.form, []).append(part)
@@ -74,8 +72,8 @@ class StreamInbox:
         for form, parts in sorted(self.parts.items(), key=lambda each: str(each[0])):
             whole = one_below_the_other(parts)
             if whole.retracts is not None:
-                # Which reader was first says nothing: of one arrival, retractions come last.
-                whole.places = np.where(whole.retracts, whole.places | BEHIND, whole.places)
+                # The order of readers has no meaning, so retractions come last in an arrival.
+                whole.places = np.where(whole.retracts, whole.places | AFTER_ALL, whole.places)
             records.relations[form] = whole
         records.set_aside = list(set_aside_outside(records, bounds))
         records.count = records.used
@@ -83,10 +81,10 @@ class StreamInbox:
 
 
 @dataclass(slots=True)
-class Changes:
-    """The changes that the queries of a micro-batch report; a query without any leaves nothing.
+class ReportedChanges:
+    """The changes that the queries of a micro-batch report.
 
-    So many queries of nothing, after a pause, take no memory.
+    Queries without changes are not kept, so that the many queries after a pause take no memory.
     """
 
     schema: pa.Schema
@@ -94,14 +92,14 @@ class Changes:
     conflicts: int = 0
 
     def add(self, feed: Feed) -> None:
-        """Take over what one query reports."""
+        """Take over the changes of one query."""
         self.conflicts += feed.conflicts
         table = table_of(feed)
         if len(table):
             self.tables.append(table)
 
     def packed(self) -> bytes:
-        """All changes, as Arrow has them in a file."""
+        """All changes as an Arrow stream."""
         stream = pa.BufferOutputStream()
         with pa.ipc.new_stream(stream, self.schema) as writer:
             writer.write_table(pa.concat_tables([self.schema.empty_table(), *self.tables]))
@@ -118,44 +116,44 @@ class Bucket:
     inbox: StreamInbox
 
     def rows(self) -> Iterator[Row]:
-        """All rows that come of it."""
-        yield from self._told_on()
+        """All rows that the step gives."""
+        yield from self._report_sent_on()
         if not (self.job.is_whole or self.job.routes.is_in_charge(self.step, self.bucket)):
             return
         state = BucketState(self.job, self.step, self.bucket)
-        standing = state.standing()
-        clock = standing.clock.heard(self.inbox.told, self.job)
-        bounds = self.inbox.told.bounds(self.job)
+        progress = state.progress
+        clock = progress.clock.heard(self.inbox.report, self.job)
+        bounds = self.inbox.report.bounds(self.job)
         records = self.inbox.records(bounds)
-        aside = [*records.set_aside, *self.inbox.told.set_aside(bounds)]
+        aside = [*records.set_aside, *self.inbox.report.set_aside(bounds)]
         yield Row(self.bucket, LAST, Kind.REPORT, {"aside": aside})
         demands = state.demands()
-        if demands.enter(self.inbox.asked, self._forgotten(clock)):
+        if demands.enter(self.inbox.demanded, self._forgotten(clock)):
             state.put_demands(demands)
         due = clock.due(self.job)
         if due:
             yield from self._answered(state, clock, due, demands, records)
         else:
             state.put_waiting(records)
-            sizes = state.leave(replace(standing, clock=clock))
+            sizes = state.leave(replace(progress, clock=clock))
             yield Row(self.bucket, LAST, Kind.REPORT, {
-                "held": standing.held, "kept": standing.kept,
-                "open_intervals": standing.open_intervals, "queries": 0,
+                "held": progress.held, "kept": progress.kept,
+                "open_intervals": progress.open_intervals, "queries": 0,
                 "query_time": clock.query, "clock": clock.time, **sizes,
             })  # fmt: skip
 
     def _answered(
         self, state: BucketState, clock: Clock, due: range, demands: Demands, records: Records
     ) -> Iterator[Row]:
-        """Answer queries: their changes, what goes on to later steps, and a report."""
+        """Answer queries; gives their changes, the output for later steps, and a report."""
         times = [time.process_time()]
         session = state.session()
         times.append(time.process_time())
         session.start = clock.start
         dropped = session.dropped
         session.insert(records)
-        session.put_in(self.inbox.found)
-        changes = Changes(self.job.schema)
+        session.put_in(self.inbox.outputs)
+        changes = ReportedChanges(self.job.schema)
         for query in due:
             changes.add(session.answered(query))
         yield from self._sent_on(session.taken_out(), demands)
@@ -163,53 +161,54 @@ class Bucket:
         counts = session.counted()
         times.append(time.process_time())
         state.put_session(session)
-        standing = Standing(
-            clock.asked(due), len(session), session.open_intervals, session.kept
+        progress = BucketProgress(
+            clock.after(due), len(session), session.open_intervals, session.kept
         )  # fmt: skip
-        sizes = state.leave(standing)
+        sizes = state.leave(progress)
+        session.leave_workspace()
         times.append(time.process_time())
         restoring, evaluating, saving = np.diff(times).tolist()
         yield Row(self.bucket, LAST, Kind.REPORT, {
-            "aside": counts.set_aside, "late": counts.too_late, "held": standing.held,
-            "kept": standing.kept, "dropped": session.dropped - dropped,
-            "open_intervals": standing.open_intervals, "queries": len(due),
+            "aside": counts.set_aside, "late": counts.too_late, "held": progress.held,
+            "kept": progress.kept, "dropped": session.dropped - dropped,
+            "open_intervals": progress.open_intervals, "queries": len(due),
             "duplicates": self._duplicates(counts),
-            "query_time": standing.clock.query, "clock": clock.time, **sizes,
+            "query_time": progress.clock.query, "clock": clock.time, **sizes,
             "conflicts": changes.conflicts, "restoring_seconds": restoring,
             "evaluating_seconds": evaluating, "saving_seconds": saving,
         })  # fmt: skip
 
     def _duplicates(self, counts: Counts) -> int:
-        """How many records came again, of those that come here first."""
+        """How many records came again, of those whose home is this bucket."""
         homes = self.job.routes.homes
-        found = 0
+        count = 0
         for relation, delivery in homes.items():
             spread = delivery.way is Way.KEYED or self.bucket == 0
             if self.job.is_whole or (delivery.step == self.step and spread):
-                found += counts.duplicated.get(str(relation), 0)
-        return found
+                count += counts.duplicated.get(str(relation), 0)
+        return count
 
     def _forgotten(self, clock: Clock) -> int:
-        """Up to where every query to come has forgotten all."""
+        """The point up to which all queries to come have forgotten everything."""
         if clock.query is None:
             return -INFINITE
         return clock.query - self.job.window
 
-    # -- what goes on -----------------------------------------------------------------------
+    # -- rows for later steps ---------------------------------------------------------------
 
-    def _told_on(self) -> Iterator[Row]:
-        """Send on to the same bucket of the next step what readers have reported."""
+    def _report_sent_on(self) -> Iterator[Row]:
+        """Send the report of readers on to the same bucket of the next step."""
         following = [step for step in self.job.steps if step > self.step]
         if following:
-            yield Row(self.bucket, following[0], Kind.SURVEY, self.inbox.told)
+            yield Row(self.bucket, following[0], Kind.SURVEY, self.inbox.report)
 
-    def _sent_on(self, found: list[Found], demands: Demands) -> Iterator[Row]:
-        """What later steps have to know, for the buckets of theirs that may ask for it."""
-        for each in found:
-            for delivery in self.job.routes.onward.get(each.relation, ()):
+    def _sent_on(self, outputs: list[StageOutput], demands: Demands) -> Iterator[Row]:
+        """The output of the step, for the buckets of later steps that may read it."""
+        for output in outputs:
+            for delivery in self.job.routes.onward.get(output.relation, ()):
                 rows, targets = targets_of(
-                    delivery, each.columns, len(each), self.job.job.buckets, demands.met
+                    delivery, output.columns, len(output), self.job.job.buckets, demands.met
                 )
                 for bucket in np.unique(targets).tolist():
-                    own = each.take(rows[targets == bucket])
-                    yield Row(bucket, delivery.step, Kind.FOUND, own.packed())
+                    part = output.take(rows[targets == bucket])
+                    yield Row(bucket, delivery.step, Kind.FOUND, part.packed())

@@ -1,7 +1,7 @@
-"""The state of one bucket of one step: taken up as far as it is needed, and left.
+"""The state of one bucket of one step: read as far as it is needed, and written.
 
 Between queries records only wait. So a micro-batch in which no query is due does not read the
-session at all: it adds its records to the state, as a part of their own, and notes the time.
+session at all: it adds its records to the state as a separate part, and writes the time.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ from typing import Final
 from zlib import crc32
 
 from cernis.errors import DataError
-from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.relation_layout import Spaces
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import Records
 from cernis.session.saved.plain_trees import Layout, Tree, packed, sealed, unpacked
 from cernis.session.saved.saved_shapes import STANDING, check_state, demands_shape, waiting_shape
-from cernis.session.saved.saved_state import FORMAT, content_of, left, migrated, resume
+from cernis.session.saved.saved_state import FORMAT, content_of, migrated, resume, saved_tree
 from cernis.session.saved.saved_values import form_of, plain_form, plain_records, records_of
 from cernis.session.saved.tree_shapes import Shape, check
-from cernis.spark.streaming.bucket_store import Part, Place, Shelf
+from cernis.spark.streaming.bucket_store import BucketStore, Part, PartPlace
 from cernis.spark.streaming.stream_clock import Clock
 from cernis.spark.streaming.stream_demands import Demands
 from cernis.spark.streaming.stream_job import StreamJob
@@ -40,8 +38,8 @@ _WAITING: Final = "waiting-"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How far a bucket has come: its clock, and what its session held at the last query."""
+class BucketProgress:
+    """How far a bucket has come: its clock, and the size of its session at the last query."""
 
     clock: Clock = field(default_factory=Clock)
     held: int = 0
@@ -58,137 +56,119 @@ class Standing:
         }  # fmt: skip
 
     @staticmethod
-    def of(tree: Tree) -> Standing:
+    def of(tree: Tree) -> BucketProgress:
         """It from plain data."""
         forms = frozenset(form_of(each) for each in tree["forms"])
         clock = Clock(tree["start"], tree["time"], tree["query"], forms)
-        # States of old say nothing of what was kept.
-        return Standing(clock, tree["held"], tree["open_intervals"], tree.get("kept", 0))
+        # States of earlier versions have no number of kept occurrences.
+        return BucketProgress(clock, tree["held"], tree["open_intervals"], tree.get("kept", 0))
 
 
 class BucketState:
-    """The state as the micro-batch before has left it, and as this one leaves it."""
+    """The state of a bucket as the micro-batch before has written it, and as this one writes it."""
 
     def __init__(self, job: StreamJob, step: int, bucket: int) -> None:
         self._job = job
         self._step = step
         self._bucket = bucket
         loaded = job.job.loaded
-        self._plan: Plan = loaded.plan if job.is_whole else loaded.stage(step)
-        self._places: dict[str, Place] = {}
+        self._plan: Plan = loaded.plan if job.is_whole else loaded.plan.stage_plans[step]
+        self._store: BucketStore = job.checkpoint.store(step, bucket)
+        self._places: dict[str, PartPlace] = {}
+        self.progress = BucketProgress()
+        """How far the bucket has come before this micro-batch."""
         if job.previous >= 0:
-            self._places = self._shelf.places(job.previous)
-            if _STANDING not in self._places:
-                with _Told(step, bucket):
-                    raise DataError("it does not say how far the bucket has come")
+            self._places = self._store.places(job.previous)
+            self.progress = self._saved_progress()
         self._kept = dict(self._places)
         self._new: dict[str, Part] = {}
 
-    @property
-    def _shelf(self) -> Shelf:
-        return self._job.checkpoint.shelf(self._step, self._bucket)
+    # -- reading ----------------------------------------------------------------------------
 
-    # -- taken up ---------------------------------------------------------------------------
-
-    def standing(self) -> Standing:
-        """How far the bucket has come; at the beginning, nowhere."""
-        if not self._places:
-            return Standing()
-        with _Told(self._step, self._bucket):
+    def _saved_progress(self) -> BucketProgress:
+        with _NamesBucket(self._step, self._bucket):
+            if _STANDING not in self._places:
+                raise DataError("it does not say how far the bucket has come")
             tree = self._read(_STANDING, STANDING)
             self._see_parts(tree)
-            found = Standing.of(tree)
-            self._see_clock(found.clock)
-            return found
+            progress = BucketProgress.of(tree)
+            self._see_clock(progress.clock)
+            return progress
 
     def _see_parts(self, tree: Tree) -> None:
-        """Refuse parts that are not those that were left; states of old do not list them."""
-        there = {name: own.check for name, own in self._places.items() if name != _STANDING}
+        """Refuse parts other than those that were written; earlier versions do not list them."""
+        there = {name: place.check for name, place in self._places.items() if name != _STANDING}
         for name in sorted(there.keys() | tree.get("parts", there).keys()):
             if there.get(name) != tree.get("parts", there).get(name):
                 raise DataError(f"its part {name} is not the one that was left")
 
     def _see_clock(self, clock: Clock) -> None:
         """Refuse a clock that is not the stream's."""
-        for own, other in ((clock.time, self._job.clock), (clock.start, self._job.start)):
-            if None not in (own, other) and own != other:
-                raise DataError(f"its clock says {own} where the stream's says {other}")
+        for saved, other in ((clock.time, self._job.clock), (clock.start, self._job.start)):
+            if None not in (saved, other) and saved != other:
+                raise DataError(f"its clock says {saved} where the stream's says {other}")
 
     def demands(self) -> Demands:
-        """What other buckets have asked for."""
+        """The rows that other buckets demand."""
         if _DEMANDS not in self._places:
             return Demands()
-        with _Told(self._step, self._bucket):
+        with _NamesBucket(self._step, self._bucket):
             return Demands.of(self._read(_DEMANDS, demands_shape(self._job.job.buckets)))
 
-    def session(self) -> StageSession | UncertainStageSession:
+    def session(self) -> StageSession:
         """The session, with the records that have waited for the next query."""
-        session = self._begun()
+        session = self._new_session()
         if _MAIN in self._places:
             names = [name for name in self._places if not _is_apart(name)]
-            parts = self._shelf.read({name: self._places[name] for name in names})
-            with _Told(self._step, self._bucket):
-                found, tree = unpacked(parts[_MAIN], LAYOUT, parts)
-                tree = migrated(found, content_of(found, tree))
+            parts = self._store.read({name: self._places[name] for name in names})
+            with _NamesBucket(self._step, self._bucket):
+                version, tree = unpacked(parts[_MAIN], LAYOUT, parts)
+                tree = migrated(version, content_of(version, tree))
                 check_state(tree, session, self._job.likely is not None)
-                if tree["last"] != self.standing().clock.query:
+                if tree["last"] != self.progress.clock.query:
                     raise DataError("its session and its clock are of different queries")
                 resume(session, tree)
         for name in sorted(name for name in self._places if name.startswith(_WAITING)):
-            session.insert(self._records(name, session.spaces))
+            session.insert(self._records(name))
         return session
 
-    def _records(self, name: str, spaces: Spaces) -> Records:
+    def _records(self, name: str) -> Records:
         records = Records()
-        with _Told(self._step, self._bucket):
-            for part in map(records_of, self._read(name, waiting_shape(spaces))):
+        with _NamesBucket(self._step, self._bucket):
+            for part in map(records_of, self._read(name, waiting_shape(self._plan))):
                 records.relations[part.form] = part
                 records.count += len(part)
         return records
 
     def _read(self, name: str, shape: Shape) -> Tree:
-        part = self._shelf.read({name: self._places[name]})[name]
+        part = self._store.read({name: self._places[name]})[name]
         tree = content_of(*unpacked(part, LAYOUT))
         check(tree, shape, name)
         return tree
 
-    def _begun(self) -> StageSession | UncertainStageSession:
+    def _new_session(self) -> StageSession:
+        """A session that has seen no query yet: of certain records, or of uncertain ones."""
         job = self._job
-        if job.likely is not None:
-            return self._begun_uncertain(job.likely)
-        settings = job.job.settings
-        session = StageSession(
-            self._plan, job.window, job.step, None, settings.tick, settings.ties, job.policy,
-            incremental=False,
-        )  # fmt: skip
         step = None if job.is_whole else self._step
-        session.serve(job.job.loaded, step, self._bucket, job.job.buckets)
-        return session
+        if job.likely is None:
+            return StageSession(self._plan, job, step, self._bucket)
+        return UncertainStageSession(self._plan, job, step, self._bucket, job.likely)
 
-    def _begun_uncertain(self, likely: UncertainSettings) -> UncertainStageSession:
-        job, settings = self._job, self._job.job.settings
-        session = UncertainStageSession(
-            self._plan, likely, job.window, job.step, None, settings.tick, settings.ties, job.policy
-        )
-        keys = None if job.is_whole else job.routes.owned[self._step]
-        session.belong(keys, self._bucket, job.job.buckets)
-        return session
-
-    # -- left -------------------------------------------------------------------------------
+    # -- writing ----------------------------------------------------------------------------
 
     def put_demands(self, demands: Demands) -> None:
-        """Leave other demands than those there were."""
+        """Write demands that have changed."""
         self._put(_DEMANDS, demands.tree())
 
     def put_waiting(self, records: Records) -> None:
-        """Leave records that wait for the next query."""
+        """Write records that wait for the next query."""
         if records.count:
             waiting = [plain_records(part) for part in records.relations.values()]
             self._put(f"{_WAITING}{self._job.batch:012}", waiting, True)
 
     def put_session(self, session: Owned) -> None:
-        """Leave the session, which has taken in all that waited."""
-        main, parts = packed(sealed(left(session)), LAYOUT, _LARGE)
+        """Write the session, which has taken in all records that waited."""
+        main, parts = packed(sealed(saved_tree(session)), LAYOUT, _LARGE)
         parts[_MAIN] = main
         self._kept = {
             name: place
@@ -196,8 +176,8 @@ class BucketState:
             if name in parts or name in (_DEMANDS, _STANDING)
         }
         self._kept.pop(_MAIN, None)
-        if self._shelf.is_wasteful(self._kept):
-            self._kept = {name: own for name, own in self._kept.items() if name == _DEMANDS}
+        if self._store.is_wasteful(self._kept):
+            self._kept = {name: place for name, place in self._kept.items() if name == _DEMANDS}
         for name, content in parts.items():
             if name not in self._kept:
                 self._new[name] = Part(content, name != _MAIN)
@@ -206,13 +186,13 @@ class BucketState:
         self._kept.pop(name, None)
         self._new[name] = Part(packed(sealed(tree), LAYOUT)[0], lasting)
 
-    def leave(self, standing: Standing) -> dict[str, int]:
-        """Write it down; gives how large it is, and how much of that is new."""
+    def leave(self, progress: BucketProgress) -> dict[str, int]:
+        """Write the state; gives its size, and how much of that is new."""
         kept = {name: place.check for name, place in self._kept.items() if name != _STANDING}
         parts = kept | {name: crc32(part.content) for name, part in self._new.items()}
-        self._put(_STANDING, {**standing.tree(), "parts": parts})
-        places = self._shelf.write(self._job.batch, self._new, self._kept)
-        self._shelf.forget((self._job.previous, self._job.batch))
+        self._put(_STANDING, {**progress.tree(), "parts": parts})
+        places = self._store.write(self._job.batch, self._new, self._kept)
+        self._store.forget((self._job.previous, self._job.batch))
         return {
             "state_bytes": sum(place.size for place in places.values()),
             "written_bytes": sum(places[name].size for name in self._new),
@@ -220,13 +200,13 @@ class BucketState:
 
 
 def _is_apart(name: str) -> bool:
-    """Is a part none of the session's?"""
+    """Is a part not one of the session?"""
     return name in (_STANDING, _DEMANDS) or name.startswith(_WAITING)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """Says of which bucket a state is that cannot be read."""
+class _NamesBucket:
+    """A context that adds the bucket to errors about a state that cannot be used."""
 
     step: int
     bucket: int

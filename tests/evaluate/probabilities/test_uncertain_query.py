@@ -341,7 +341,7 @@ def test_too_many_possible_worlds_are_refused() -> None:
 
 def test_a_large_circuit_names_its_fluent(monkeypatch: pytest.MonkeyPatch) -> None:
     small = functools.partial(Circuits, most=3)
-    monkeypatch.setattr("cernis.evaluate.probabilities.uncertain_run.Circuits", small)
+    monkeypatch.setattr("cernis.evaluate.probabilities.whole_probabilities.Circuits", small)
     rules = "initiatedAt(f=true, T) :- happensAt(a(X), T), happensAt(b(X), T)."
     text = "".join(f"0.5::{name}|1|1|{x}\n" for name in "ab" for x in range(6))
     with pytest.raises(CernisError, match="f/0: at one point its rules rest on 12 uncertain"):

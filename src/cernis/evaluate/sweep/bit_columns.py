@@ -1,0 +1,105 @@
+"""From bits and numbers of keys back to the arguments and values of relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from cernis.check.model import Relation
+from cernis.evaluate.sweep.lane_keys import LaneKeys
+from cernis.kernels.array_types import Array, Booleans, Integers
+from cernis.operators.context.coded_columns import constant_column
+from cernis.operators.context.value_encoding import ValueEncoding
+from cernis.plan.sweep.lanes import MOST_BITS, FiredBit, Lane, StateBit, bits_of
+from cernis.syntax.tree import Term
+from cernis.tables.domains import Domain, numbers
+
+
+class BitColumns:
+    """The columns of one relation, some of whose arguments are the key; the others go by bit."""
+
+    def __init__(
+        self, relation: Relation, places: list[int], bits: Iterable[StateBit | FiredBit],
+        keys: LaneKeys, encoding: ValueEncoding,
+    ) -> None:  # fmt: skip
+        self.relation = relation
+        self.numbers = places
+        self._keys = keys
+        self._is_own = np.zeros(MOST_BITS, np.bool_)
+        self._is_own[places] = True
+        known = list(bits)
+        self.domains = encoding.arguments(relation)
+        self._constants = [
+            None if known[0].arguments[place] is None
+            else _by_bit(places, [bit.arguments[place] for bit in known], domain)
+            for place, domain in enumerate(self.domains)
+        ]  # fmt: skip
+        self.value_domain: Domain | None = None
+        self._values: Array | None = None
+        if known[0].value is not None:
+            self.value_domain = encoding.value(relation)
+            self._values = _by_bit(places, [bit.value for bit in known], self.value_domain)
+
+    def among(self, bits: Integers) -> Booleans:
+        """Which rows are about the relation."""
+        return self._is_own[bits]
+
+    def arguments(self, bits: Integers, keys: Integers) -> list[Array]:
+        """The arguments of the relation, for rows of a bit and the number of a key each."""
+        of_key = iter(self._keys.columns(keys, self.relation))
+        return [next(of_key) if by is None else by[bits] for by in self._constants]
+
+    def values(self, bits: Integers) -> Array:
+        """The values of the fluent, for rows of a bit each."""
+        assert self._values is not None
+        return self._values[bits]
+
+    def values_of_codes(self, codes: Integers, encoding: ValueEncoding) -> Array:
+        """The values of the fluent, given by codes even where they are numbers."""
+        if self.value_domain is not None:
+            return codes
+        return numbers(encoding.domains.value_domain(self.relation).decode(codes))
+
+    def rows_of(
+        self, number: int, arguments: list[Array], values: Array
+    ) -> tuple[Integers, Integers]:
+        """The rows that are about a bit, given arguments and values; and the numbers of keys."""
+        assert self._values is not None
+        is_own = values == self._values[number]
+        for column, by in zip(arguments, self._constants, strict=True):
+            if by is not None:
+                is_own &= column == by[number]
+        rows = np.flatnonzero(is_own)
+        columns = [column[rows] for column in arguments]
+        return rows, self._keys.numbers(self.relation, columns, len(rows))
+
+
+def _by_bit(places: list[int], terms: list[Term | None], domain: Domain | None) -> Array:
+    """A table of constants, by bit."""
+    constants = [constant_column(term, domain).data[0] for term in terms if term is not None]
+    table = np.zeros(MOST_BITS, np.array(constants).dtype)
+    table[places] = constants
+    return table
+
+
+def fluent_columns(lane: Lane, keys: LaneKeys, encoding: ValueEncoding) -> Iterator[BitColumns]:
+    """The columns of the fluents that a lane defines."""
+    yield from _columns(list(lane.state), lane.reported, keys, encoding)
+
+
+def event_columns(lane: Lane, keys: LaneKeys, encoding: ValueEncoding) -> Iterator[BitColumns]:
+    """The columns of the events that a lane derives."""
+    yield from _columns(list(lane.fired), lane.reported_signals, keys, encoding)
+
+
+def _columns(
+    bits: list[StateBit] | list[FiredBit], reported: int, keys: LaneKeys, encoding: ValueEncoding
+) -> Iterator[BitColumns]:
+    by_relation: dict[Relation, list[int]] = {}
+    for number in bits_of(reported):
+        relation = bits[number].relation
+        assert relation is not None
+        by_relation.setdefault(relation, []).append(number)
+    for relation, places in by_relation.items():
+        yield BitColumns(relation, places, [bits[n] for n in places], keys, encoding)

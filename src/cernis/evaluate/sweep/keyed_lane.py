@@ -1,0 +1,81 @@
+"""A lane and the keys that it is about: records go in, changes of its pairs come out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from cernis.check.model import Relation
+from cernis.evaluate.query_loop import Admitted
+from cernis.evaluate.sweep.lane_intake import LaneIntake
+from cernis.evaluate.sweep.lane_state import LaneChanges, LaneState
+from cernis.kernels.sweep.lane_tables import BREAK, INITIATION, LaneTables
+from cernis.operators.context.query_context import Context
+from cernis.plan.sweep.lanes import Lane
+
+
+class KeyedLane:
+    """The walk of a lane, for keys that are the values of arguments."""
+
+    def __init__(self, lane: Lane, context: Context, start: int | None = None) -> None:
+        """Begin at the start of the run, or later if what holds there is given to the walk."""
+        self.lane = lane
+        memo = context.background.memo
+        self._intake: LaneIntake = memo.once("intake", lane, lambda: LaneIntake(lane, context))
+        self.keys = self._intake.keys
+        self.keys.begin()
+        self._may_conflict = start is not None
+        """Has there been any conflict, as far as is known?"""
+        start = context.window.start if start is None else start
+        self.walk = LaneState(tables_of(lane, context), start)
+
+    def update(self, admitted: Mapping[Relation, Admitted], context: Context) -> LaneChanges:
+        """Take note of what came and went, and walk up to the query."""
+        for relation in self.lane.events:
+            records = admitted.get(relation)
+            if records is not None:
+                self._change(relation, records, context)
+        self._know_keys(context)
+        changed = self.keys.update_groundings(context)
+        if len(changed):
+            self.walk.set_allowed(changed, self.keys.allowed[changed])
+        changes = self.walk.update(context.window.edge, context.window.query)
+        self._may_conflict |= changes.conflicts != 0
+        return changes
+
+    def conflicts(self, context: Context) -> int:
+        """How many conflicts there are in the window, as of the start of the run too."""
+        conflicts = self.walk.conflicts() if self._may_conflict else 0
+        if context.window.edge == context.window.start:
+            conflicts += int(self.keys.first_conflicts.sum())
+        return conflicts
+
+    def _change(self, relation: Relation, records: Admitted, context: Context) -> None:
+        for rows, is_gone in ((records.added, False), (records.removed, True)):
+            if len(rows):
+                signed = self._intake.signed(relation, rows, context)
+                self._know_keys(context)
+                self.walk.change(*signed, gone=is_gone)
+
+    def _know_keys(self, context: Context) -> None:
+        """Tell the walk of keys that are new."""
+        keys, known = self.keys, self.walk.key_count
+        keys.update(context)
+        if known < len(keys.first_words):
+            self.walk.add_keys(keys.first_words[known:], keys.allowed[known:])
+
+
+def tables_of(lane: Lane, context: Context) -> LaneTables:
+    """A lane as arrays."""
+    rows = np.array([row.masks for row in lane.rows], np.uint64).reshape(-1, 11)
+    delays = [
+        (each.source, each.delay, each.due, each.armed, each.postponable, each.until_due)
+        for each in lane.delays
+    ]
+    return LaneTables(
+        rows, np.array(lane.first_row, np.int64), np.array(lane.touch_fired, np.uint64),
+        np.array(lane.touch_state, np.uint64), np.array(delays, np.int64).reshape(-1, 6),
+        np.uint64(lane.reported), np.uint64(lane.reported_signals),
+        INITIATION if context.window.ties == "initiation" else BREAK, context.window.tick,
+    )  # fmt: skip

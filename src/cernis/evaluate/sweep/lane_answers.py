@@ -1,0 +1,151 @@
+"""What a lane has found, as tables: intervals of its pairs, and points of its derived events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from cernis.check.model import Relation
+from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.query_loop import RelationChange
+from cernis.evaluate.sweep.bit_columns import BitColumns, event_columns, fluent_columns
+from cernis.evaluate.sweep.keyed_lane import KeyedLane
+from cernis.evaluate.sweep.lane_state import BitIntervals, BitPoints, LaneChanges
+from cernis.kernels.array_types import Integers
+from cernis.kernels.order import order_by
+from cernis.operators.context.value_encoding import ValueEncoding
+from cernis.tables.event_tables import EventTable
+from cernis.tables.interval_tables import FluentTable
+
+
+class LaneAnswers:
+    """What a lane has found, in tables of relations; and all of it since the lane began."""
+
+    def __init__(self, lane: KeyedLane, encoding: ValueEncoding) -> None:
+        self._encoding = encoding
+        self._fluents = list(fluent_columns(lane.lane, lane.keys, encoding))
+        self._events = list(event_columns(lane.lane, lane.keys, encoding))
+        self._history: list[LaneChanges] = []
+
+    # -- all that was found -----------------------------------------------------------------
+
+    def keep(self, changes: LaneChanges) -> None:
+        """Keep what a query has changed, so that all can be asked for."""
+        self._history.append(changes)
+
+    def all_intervals(self) -> BitIntervals:
+        """All intervals: what came and did not go again, sorted by bit, key and start."""
+        if len(self._history) == 1:
+            return self._history[0].come
+        come = [changes.come for changes in self._history]
+        return BitIntervals(*left_over(come, [changes.gone for changes in self._history]))
+
+    def all_points(self) -> BitPoints:
+        """All points of derived events, sorted by bit, key and time."""
+        if len(self._history) == 1:
+            return self._history[0].signals_come
+        come = [changes.signals_come for changes in self._history]
+        return BitPoints(*left_over(come, [changes.signals_gone for changes in self._history]))
+
+    # -- as tables --------------------------------------------------------------------------
+
+    def fluents(self, intervals: BitIntervals) -> Iterator[tuple[Relation, FluentTable]]:
+        """Sorted intervals as the tables of fluents."""
+        for columns in self._fluents:
+            yield columns.relation, _fluent_table(columns, intervals)
+
+    def events(self, points: BitPoints) -> Iterator[tuple[Relation, EventTable]]:
+        """Points as the tables of events."""
+        for columns in self._events:
+            rows = _event_rows(columns, points)
+            yield columns.relation, EventTable(rows.arguments, columns.domains, rows.columns[0])
+
+    def fluent_rows(self, intervals: BitIntervals) -> Iterator[tuple[Relation, StoredRows]]:
+        """Intervals as rows of fluents: start, end and value."""
+        for columns in self._fluents:
+            yield columns.relation, _fluent_rows(columns, intervals)
+
+    def event_rows(self, points: BitPoints) -> Iterator[tuple[Relation, StoredRows]]:
+        """Points as rows of events."""
+        for columns in self._events:
+            yield columns.relation, _event_rows(columns, points)
+
+    def attempt_rows(self, attempts: BitIntervals) -> Iterator[tuple[Relation, StoredRows]]:
+        """Initiations of pairs, and until when their delayed effects are to come, by fluent."""
+        for columns in self._fluents:
+            bits, keys, times, ends = _about(columns, attempts)
+            if len(bits):
+                values = columns.values(bits)
+                if columns.value_domain is None:
+                    domain = self._encoding.domains.value_domain(columns.relation)
+                    values = domain.encode_numbers(values)
+                arguments = columns.arguments(bits, keys)
+                yield columns.relation, StoredRows(arguments, [times, values, ends])
+
+    def changes(self, changes: LaneChanges) -> Iterator[tuple[Relation, RelationChange]]:
+        """The changes of a query, by relation, of those that have any."""
+        for columns in self._fluents:
+            removed, added = (_fluent_rows(columns, each) for each in (changes.gone, changes.come))
+            if len(removed) or len(added):
+                yield columns.relation, RelationChange(removed, added)
+        for columns in self._events:
+            removed, added = (
+                _event_rows(columns, each) for each in (changes.signals_gone, changes.signals_come)
+            )
+            if len(removed) or len(added):
+                yield columns.relation, RelationChange(removed, added)
+
+
+def left_over(
+    come: Sequence[Sequence[Integers]], gone: Sequence[Sequence[Integers]]
+) -> list[Integers]:
+    """The rows that came and did not go again, as sorted columns: bit, key, time, and others.
+
+    Both are in the order of queries. After each query at most one row has some bit, key and time:
+    the last that came, unless it has gone.
+    """
+    columns = [np.concatenate(parts) for parts in zip(*come, *gone, strict=True)]
+    bits, keys, times = columns[:3]
+    order = order_by((bits << 32) | keys, times)
+    first = _beginnings([bits[order], keys[order], times[order]])
+    if not len(first):
+        return columns
+    has_come = order < sum(len(rows[0]) for rows in come)
+    is_left = np.add.reduceat(np.where(has_come, 1, -1), first) > 0
+    last = np.maximum.reduceat(np.where(has_come, order, -1), first)[is_left]
+    return [column[last] for column in columns]
+
+
+def _beginnings(columns: Sequence[Integers]) -> Integers:
+    """Where equal rows begin, in sorted ones."""
+    is_first = np.ones(len(columns[0]), np.bool_)
+    is_first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return np.flatnonzero(is_first)
+
+
+def _fluent_table(columns: BitColumns, intervals: BitIntervals) -> FluentTable:
+    bits, keys, starts, ends = _about(columns, intervals)
+    first = _beginnings([bits, keys])
+    return FluentTable(
+        columns.arguments(bits[first], keys[first]), columns.values(bits[first]), columns.domains,
+        columns.value_domain, np.append(first, len(bits)).astype(np.int64), starts, ends,
+    )  # fmt: skip
+
+
+def _fluent_rows(columns: BitColumns, intervals: BitIntervals) -> StoredRows:
+    bits, keys, starts, ends = _about(columns, intervals)
+    return StoredRows(columns.arguments(bits, keys), [starts, ends, columns.values(bits)])
+
+
+def _event_rows(columns: BitColumns, points: BitPoints) -> StoredRows:
+    bits, keys, times = _about(columns, points)
+    return StoredRows(columns.arguments(bits, keys), [times])
+
+
+def _about(columns: BitColumns, rows: BitIntervals | BitPoints) -> list[Integers]:
+    """The rows that are about a relation."""
+    chosen = np.flatnonzero(columns.among(rows.bits))
+    if len(chosen) and chosen[-1] - chosen[0] + 1 == len(chosen):
+        return [column[chosen[0] : chosen[-1] + 1] for column in rows]
+    return [column[chosen] for column in rows]
