@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 import cernis  # noqa: E402
 from cernis.evaluate.run import Run  # noqa: E402
 from cernis.kernels.inertia.delays import NO_ACTION, NO_EFFECT, Effects, hold_delayed  # noqa: E402
-from cernis.operators.measuring import Cost, Profile  # noqa: E402
+from cernis.operators.context.measuring import Cost, Profile  # noqa: E402
 from cernis.plan import Plan  # noqa: E402
 from cernis.plan.logical import Scan, parts_of  # noqa: E402
 from cernis.source import Span  # noqa: E402

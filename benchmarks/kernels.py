@@ -10,13 +10,8 @@ core, and of whole calls: arrays made for the result are part of them.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -38,10 +33,6 @@ SEED = 20
 LISTS = 5000
 DAY = 86_400
 ROUNDS = 10
-MODULES = (
-    "allen", "circuits", "codes", "credible", "decide", "delays", "hashing", "inertia", "merge",
-    "order", "overlap", "rows", "stab", "sweep",
-)  # fmt: skip
 
 
 def best(work: Work, runs: int) -> float:
@@ -176,28 +167,6 @@ def orders(rng: np.random.Generator, size: int) -> Iterator[tuple[str, Work]]:
     yield "Numbering", lambda: Numbering().of(keys)
 
 
-def starts() -> Iterator[str]:
-    """Imports in processes of their own: with nothing compiled yet, and with everything."""
-    everything = "; ".join(f"import cernis.kernels.{name}" for name in MODULES)
-    with tempfile.TemporaryDirectory() as folder:
-        yield f"{'compile all kernels, first time':<34} {_import(everything, folder):6.2f} s"
-        warm = min(_import(everything, folder) for _ in range(5))
-        yield f"{'import all kernels, compiled':<34} {warm:6.2f} s"
-        numba = min(_import("import numba", folder) for _ in range(5))
-        yield f"{'of that: import numba':<34} {numba:6.2f} s"
-        numpy = min(_import("import numpy", folder) for _ in range(5))
-        yield f"{'of that: import numpy':<34} {numpy:6.2f} s"
-
-
-def _import(statement: str, folder: str) -> float:
-    begun = f"import time; begun = time.process_time(); {statement}; "
-    path = [str(Path(__file__).parents[1] / "src"), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "NUMBA_CACHE_DIR": folder, "PYTHONPATH": os.pathsep.join(path)}
-    command = [sys.executable, "-c", begun + "print(time.process_time() - begun)"]
-    found = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    return float(found.stdout)
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--elements", type=int, default=1_000_000)
@@ -214,8 +183,6 @@ def main() -> None:
     times = np.min(rounds, axis=0)
     for (name, _), seconds in zip(works, times, strict=True):
         print(f"{name:<34} {1e9 * seconds / size:6.2f} ns {seconds / times[0]:6.2f} sorts")
-    for line in starts():
-        print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ import cernis  # noqa: E402
 from benchmarks.spark import TIMES  # noqa: E402
 from benchmarks.stream import RULES, History  # noqa: E402
 from cernis.session.saved.plain_trees import packed  # noqa: E402
-from cernis.session.saved.saved_state import left  # noqa: E402
+from cernis.session.saved.saved_state import saved_tree  # noqa: E402
 from cernis.session.saved.session_file import LAYOUT  # noqa: E402
 from cernis.session.session import Session  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
@@ -130,7 +130,7 @@ def in_process(folder: Path, given: Any, incremental: bool) -> None:
             changes += len(session.query(query))
         if tally.is_due(number):
             gc.collect()
-            state = len(packed(left(session), LAYOUT)[0])
+            state = len(packed(saved_tree(session), LAYOUT)[0])
             size = resident()
             tally.add(number, size, f"resident {size:.1f} MB, {len(session):,} records, "
                       f"state {state / 1e3:.0f} kB, {session.codes:,} codes, "

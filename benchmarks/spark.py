@@ -48,7 +48,7 @@ from cernis.spark.exchange.batch_job import job_of  # noqa: E402
 from cernis.spark.exchange.exchange_rows import DDL  # noqa: E402
 from cernis.spark.exchange.exchange_stats import Exchanged  # noqa: E402
 from cernis.spark.exchange.pack import pack  # noqa: E402
-from cernis.spark.input.batch_input import Source, source_of  # noqa: E402
+from cernis.spark.input.batch_input import BatchInput, batch_input  # noqa: E402
 from cernis.spark.spark_session import session  # noqa: E402
 from examples.maritime.generate import facts, generate  # noqa: E402
 
@@ -201,8 +201,8 @@ class Bench:
         self.out = files[0].parents[2] / "out"
         self.told: Exchanged | None = None
 
-    def source(self) -> Source:
-        return source_of(self.files, None, self.spark)  # type: ignore[arg-type]
+    def source(self) -> BatchInput:
+        return batch_input(self.files, None, self.spark)  # type: ignore[arg-type]
 
     def packing(self) -> None:
         job = job_of(self.plan, Settings(), self.buckets)
@@ -211,7 +211,7 @@ class Bench:
     def floor(self) -> None:
         job = job_of(self.plan, Settings(), self.buckets)
         rows = self.source().packed(job, pack)
-        for _ in job.loaded.routes.steps[:-1]:
+        for _ in job.loaded.plan.routes.steps[:-1]:
             rows = exchange(rows, job).mapInArrow(passed, DDL)
         exchange(rows, job).mapInArrow(nothing, DDL).count()
 

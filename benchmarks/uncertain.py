@@ -28,20 +28,23 @@ import cernis
 from cernis.answers.accuracy import compare
 from cernis.answers.noise import gamma_confidences, spurious_records
 from cernis.answers.scores import Score
+from cernis.evaluate.answer import Answer
+from cernis.evaluate.evaluator_choice import QueriesAhead
 from cernis.evaluate.probabilities.credible_intervals import (
     maximal_intervals,
     most_credible,
     recognise,
 )
 from cernis.evaluate.probabilities.durations import Durations, learned
-from cernis.evaluate.probabilities.uncertain_run import UncertainAnswer, UncertainRun
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+from cernis.evaluate.run import Run
+from cernis.evaluate.windows import Window
 from cernis.program import Program
-from cernis.records.record_sources import read_events, read_unresolved
+from cernis.records.record_columns import Records
+from cernis.records.record_sources import read_events
 from cernis.report.chart import chart
 from cernis.session.recognise import bounds
 from cernis.session.settings import Settings, settings
-from cernis.session.uncertain_windows import WindowedRun, relations_in
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -198,12 +201,12 @@ def probability_figures(records: int, goals: Goals) -> None:
         costs: list[float] = []
         for count in (records // 4, records // 2, records):
             given = read_events(noisy_scenes(count, SEED, noise), program.checked, uncertain=True)
-            run = UncertainRun(program.plan, UncertainSettings())
+            run = Run(program.plan, uncertain_settings=UncertainSettings())
             ends = bounds(given, Settings(), run.tick)
             sort = one_sort(count)
             for what, wanted in (("probabilities", False), ("and intervals", True)):
                 found = best(
-                    lambda g=given, e=ends, r=run, w=wanted: r.over_uncertain(g, *e, intervals=w), 3
+                    lambda g=given, e=ends, r=run, w=wanted: one_query(r, g, *e, intervals=w), 3
                 )
                 print(
                     f"surveillance, {noise} noise, {count:>9,} records, {what} {found} "
@@ -218,21 +221,34 @@ def probability_figures(records: int, goals: Goals) -> None:
         goals.most(f"{what}, cost of one by that in a quarter", 1.5, grown, "times", grown)
 
 
+def one_query(run: Run, records: Records, start: int, end: int, intervals: bool) -> None:
+    """A run in one query; credible intervals are looked for when the answer is asked for."""
+    run.enter_workspace(run.forms_of(records))
+    encoded = run.encoded(records)
+    run.begin(start, QueriesAhead(is_only_one=True))
+    run.memory.use_records(encoded)
+    run.query(Window(start, end, start))
+    if intervals:
+        run.answer()
+    else:
+        run.end()
+
+
 def session_figures(records: int) -> None:
     """A session in windows of a tenth of the stream, four queries a window: what a query costs."""
     program = surveillance()
-    given = read_unresolved(noisy_scenes(records, SEED, "smooth"), program.checked, uncertain=True)
+    given = read_events(noisy_scenes(records, SEED, "smooth"), program.checked, uncertain=True)
     tick = program.checked.definitions.settings.tick
     start, end = bounds(given, Settings(), tick)
     window = (end - start) // 10 // tick * tick
     chosen = settings(window, window // 4 // tick * tick)
     for memory in (None, 60):
-        likely = UncertainSettings(memory=memory).with_more(relations_in(given))
+        likely = UncertainSettings(memory=memory)
         runs = []
 
         def work(likely: UncertainSettings = likely, runs: list[int] = runs) -> None:
-            run = WindowedRun(program.plan, chosen, likely)
-            run.over(given, start, end)
+            run = Run(program.plan, uncertain_settings=likely)
+            run.over(given, start, end, chosen.window, chosen.step)
             runs.append(run.queries)
 
         found = best(work, 2)
@@ -250,7 +266,7 @@ def session_figures(records: int) -> None:
 class Fold:
     """One stream, recognised as a whole."""
 
-    answer: UncertainAnswer
+    answer: Answer
     limits: tuple[int, int, int]
 
     def lengths(self, fluent: str) -> np.ndarray:

@@ -116,5 +116,23 @@ class OverflowFault(CernisError):
         )
 
 
+class TooManyMatches(DataError):
+    """A literal gives more pairs of rows than can be held; `place` says where it stands."""
+
+    def __init__(self, pairs: str, span: Span = NOWHERE, place: str = "", text: str = "") -> None:
+        self.pairs = pairs
+        self.span = span
+        self.place = place
+        self.text = text
+        super().__init__(pairs, span, place, text)
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        return (
+            f"{where}{self.text[:200]} matches too often: {self.pairs}; let it share "
+            "an argument with what comes before it, or bound the time between them"
+        )
+
+
 class InternalError(CernisError):
     """A fault of cernis itself."""

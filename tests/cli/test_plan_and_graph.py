@@ -43,7 +43,7 @@ def test_plan_analyzes_what_a_session_costs() -> None:
     assert (done.code, done.err) == (0, "")
     assert re.search(r"ms +\d+%  stage 1, by X$", done.out, re.MULTILINE)
     # Seven are rich; one is not for a while, as is told late.
-    assert re.search(r"^ +[\d.]+ ms +\d+% +10 +8    rich/1$", done.out, re.MULTILINE)
+    assert re.search(r"^ +[\d.,]+ ms +\d+% +10 +8    rich/1$", done.out, re.MULTILINE)
     assert re.search(r"^ +90 +\d+ +5 +1 +[\d,]+  scratch ", done.out, re.MULTILINE)
     assert "10 more" in done.out
     assert "20 queries, 0 of them from what had changed." in done.out

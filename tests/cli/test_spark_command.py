@@ -173,7 +173,7 @@ def test_skew() -> None:
 
 def test_what_was_moved_is_told(spark: SparkSession, folder: Path) -> None:
     found = recognise(TOY, folder / "toy.txt", partitions=2, end=21, at_once=1, spark=spark)
-    result, moved = found.collected()
+    result, _, moved = found.gathered()
     assert result.text() == TOY_ANSWER
     assert moved.rows > 5
     assert moved.size > moved.rows

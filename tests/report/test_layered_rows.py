@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cernis.report.layered_rows import LANE, ROW, Lane, Spot, chain, rows
+from cernis.report.layered_rows import LANE, ROW, EdgeLane, Spot, chain, rows
 
 Levels = dict[int, int]
 Edges = list[tuple[int, int]]
@@ -27,13 +27,13 @@ def graphs(draw: st.DrawFn) -> tuple[Levels, Edges, list[list[int]]]:
 
 def columns(levels: Levels, places: dict[Spot[int], int]) -> Iterable[list[Spot[int]]]:
     """The spots of each level, from the top down."""
-    level = {spot: spot.level if isinstance(spot, Lane) else levels[spot] for spot in places}
+    level = {spot: spot.level if isinstance(spot, EdgeLane) else levels[spot] for spot in places}
     for each in set(level.values()):
         yield sorted((spot for spot in places if level[spot] == each), key=places.__getitem__)
 
 
 def height(spot: Spot[int]) -> int:
-    return LANE if isinstance(spot, Lane) else ROW
+    return LANE if isinstance(spot, EdgeLane) else ROW
 
 
 @given(graphs())
@@ -88,4 +88,4 @@ def test_edges_that_cross_are_uncrossed() -> None:
 def test_edges_of_a_vertex_share_its_lane(count: int) -> None:
     levels = {"source": 0, "between": 1, **{f"target{at}": 2 for at in range(count)}}
     places = rows(levels, [("source", f"target{at}") for at in range(count)], [])
-    assert [spot for spot in places if isinstance(spot, Lane)] == [Lane("source", 1)]
+    assert [spot for spot in places if isinstance(spot, EdgeLane)] == [EdgeLane("source", 1)]

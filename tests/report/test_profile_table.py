@@ -7,7 +7,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from cernis.cli.main import app
-from cernis.operators.measuring import Cost
+from cernis.operators.context.measuring import Cost
 from cernis.report.profile_table import as_text
 from cernis.source import Sources
 

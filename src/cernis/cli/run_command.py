@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -15,24 +16,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from cernis.cli.console import say, stop
+from cernis.cli.option_groups import takes
 from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
 from cernis.cli.spark_command import RunRequest, run_on_spark, see_all, spark_settings
-from cernis.cli.uncertain_commands import (
-    Durations,
-    Memory,
-    Probabilities,
-    Seed,
-    Threshold,
-    Uncertain,
-    likely_settings,
-    write_likely,
-)
+from cernis.cli.uncertain_commands import UncertainOptions, write_likely
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
     from cernis.answers.result import Result, Summary
-    from cernis.operators.measuring import Profile
+    from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+    from cernis.operators.context.measuring import Profile
     from cernis.program import Program
+
+_KERNELS = "cernis.kernels"
+"""Whose log says which kernels are compiled."""
 
 _SHOWN = 5
 """How many of the records set aside are shown where no file lists them."""
@@ -58,59 +55,57 @@ def _file(*names: str, help: str, metavar: str = "FILE") -> Any:
     return typer.Option(*names, metavar=metavar, readable=False, help=help)
 
 
-def run(
-    rules: Rules,
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of `cernis run`."""
+
+    rules: Rules
     inputs: Annotated[
         list[Path],
         _file("--input", "-i", help="Records: text, Parquet, JSON lines or CSV; - is a pipe."),
-    ],
-    facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
-    dialect: Dialect = None,
+    ]
+    facts: Facts = field(default_factory=list)
+    dialect: Dialect = None
     output: Annotated[
         Path | None,
         _file("--output", "-o", help="A folder for the result; else it is printed.", metavar="DIR"),
-    ] = None,
+    ] = None
     format_: Annotated[
         ResultFormat | None,
         typer.Option("--format", help="How to write it; into a folder, parquet unless said."),
-    ] = None,
+    ] = None
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the result in a folder that exists.")
-    ] = False,
-    window: Annotated[
-        str | None, typer.Option(help="How far back a query sees: 7200, or 2h.")
-    ] = None,
-    step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None,
+    ] = False
+    window: Annotated[str | None, typer.Option(help="How far back a query sees: 7200, or 2h.")] = (
+        None
+    )
+    step: Annotated[str | None, typer.Option(help="The time from query to query.")] = None
     start: Annotated[
         str | None, typer.Option(help="Only later records count: 0, or 2025-01-31T12:00.")
-    ] = None,
-    end: Annotated[str | None, typer.Option(help="The time of the last query.")] = None,
-    tick: Annotated[int | None, typer.Option(help="How far apart time-points are.")] = None,
+    ] = None
+    end: Annotated[str | None, typer.Option(help="The time of the last query.")] = None
+    tick: Annotated[int | None, typer.Option(help="How far apart time-points are.")] = None
     per_query: Annotated[
         bool, typer.Option("--per-query", help="Give the answer as of each query.")
-    ] = False,
+    ] = False
     profile: Annotated[
         bool, typer.Option("--profile", help="Say what each rule costs, operator by operator.")
-    ] = False,
+    ] = False
     strict: Annotated[
         bool, typer.Option("--strict", help="Records that cannot be read are an error.")
-    ] = False,
+    ] = False
     config: Annotated[
         Path | None,
         _file("--config", help="Which columns are what; else cernis.toml by the input, or here."),
-    ] = None,
+    ] = None
     allow_unused: Annotated[
         bool,
         typer.Option(
             "--allow-unused", help="All is well, too, if most of the records are not used."
         ),
-    ] = False,
-    uncertain: Uncertain = False,
-    threshold: Threshold = 0.5,
-    memory: Memory = None,
-    durations: Durations = None,
-    seed: Seed = 0,
-    probabilities: Probabilities = False,
+    ] = False
+    likely: UncertainOptions
     engine: Annotated[
         Engine | None,
         typer.Option(
@@ -118,71 +113,112 @@ def run(
             help="Where to run: on Spark, or in this process, as a pipe, --per-query and --profile "
             "need.",
         ),
-    ] = None,
+    ] = None
     master: Annotated[
         str, typer.Option(help="Where Spark runs: local[*], or the address of a cluster.")
-    ] = "local[*]",
+    ] = "local[*]"
     conf: Annotated[
         list[str], typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark's.")
-    ] = [],  # noqa: B006 - the command line makes a new one for each call
+    ] = field(default_factory=list)
     partitioned: Annotated[
         bool,
         typer.Option(
             "--partitioned",
             help="On Spark: all records of an entity are in one folder of the input (checked).",
         ),
-    ] = False,
-) -> None:
-    """Recognise: when did what hold, given these records?"""
-    wanted = format_ or (ResultFormat.PARQUET if output else ResultFormat.TEXT)
-    if output is None and wanted is not ResultFormat.TEXT:
-        stop(f"--format {wanted} needs --output, a folder for the result", 2)
-    program = load_program(rules, facts, dialect)
-    tell_of_compilation()
-    from cernis.operators.measuring import Profile
-    from cernis.session.recognise import recognise
-    from cernis.session.settings import settings
+    ] = False
 
-    try:
-        chosen = settings(window, step, start, end, tick)
-        likely = likely_settings(uncertain, threshold, memory, durations, seed, probabilities, "")
-        if uncertain and per_query:
+    @property
+    def result_format(self) -> ResultFormat:
+        """How the result is written: into a folder as Parquet, else as text, unless it is said."""
+        return self.format_ or (ResultFormat.PARQUET if self.output else ResultFormat.TEXT)
+
+    def request(self, program: Program) -> RunRequest:
+        """The run of a program with these options; a DataError if they do not fit together."""
+        from cernis.session.settings import settings
+
+        chosen = settings(self.window, self.step, self.start, self.end, self.tick)
+        likely = self.likely.settings()
+        if likely is not None and self.per_query:
             raise DataError("--per-query is about certain records: it does not go with --uncertain")
-        on_spark = _is_for_spark(engine, inputs, per_query, profile)
-        more = spark_settings(conf)
-        _look_ahead(inputs, output, overwrite, on_spark)
+        return RunRequest(
+            program, self.inputs, chosen, self.config, self.strict, self.partitioned, likely,
+            self.likely.probabilities,
+        )  # fmt: skip
+
+    def is_for_spark(self) -> bool:
+        """Does it run on Spark? Not if `--engine local` is said, or if Spark cannot do it."""
+        from cernis.records.record_sources import STANDARD_INPUT
+
+        piped = any(str(file) == STANDARD_INPUT for file in self.inputs)
+        local_only = {"a pipe": piped, "--per-query": self.per_query, "--profile": self.profile}
+        reason = next((name for name, is_used in local_only.items() if is_used), None)
+        if self.engine is Engine.SPARK and reason is not None:
+            raise DataError(f"{reason} needs --engine local")
+        return self.engine is not Engine.LOCAL and reason is None
+
+
+@takes(RunOptions)
+def run(options: RunOptions) -> None:
+    """Recognise: when did what hold, given these records?"""
+    if options.output is None and options.result_format is not ResultFormat.TEXT:
+        stop(f"--format {options.result_format} needs --output, a folder for the result", 2)
+    program = load_program(options.rules, options.facts, options.dialect)
+    tell_of_compilation()
+    try:
+        request = options.request(program)
+        on_spark, conf = options.is_for_spark(), spark_settings(options.conf)
+        _look_ahead(options.inputs, options.output, options.overwrite, on_spark)
     except DataError as error:
         stop(str(error), 2)
     if on_spark:
-        request = RunRequest(
-            program, inputs, chosen, config, strict, partitioned, likely, probabilities
-        )
-        summary = run_on_spark(request, output, wanted, master, more)
-        conclude(summary, program, allow_unused)
-        return
-    costs = Profile() if profile else None
-    if likely is not None:
-        from cernis.session.recognise import recognise_uncertain
+        wanted = options.result_format
+        summary = run_on_spark(request, options.output, wanted, options.master, conf)
+    else:
+        summary = _run_here(request, options)
+    conclude(summary, program, options.allow_unused)
 
-        with _progress(inputs) as (progress, read):
-            likely_result = recognise_uncertain(
-                program.plan, inputs, chosen, likely, mapping=config, strict=strict,
-                profile=costs, progress=progress, on_read=read,
-            )  # fmt: skip
-        write_likely(likely_result, output, wanted, probabilities)
-        if costs is not None:
-            say_costs(costs, program)
-        conclude(likely_result.summary, program, allow_unused)
-        return
-    with _progress(inputs) as (progress, read):
-        result = recognise(
-            program.plan, inputs, chosen, mapping=config, strict=strict, per_query=per_query,
-            profile=costs, progress=progress, on_read=read,
-        )  # fmt: skip
-    write_result(result, output, wanted)
+
+def _run_here(request: RunRequest, options: RunOptions) -> Summary:
+    """Recognise in this process, and print or write the result."""
+    from cernis.operators.context.measuring import Profile
+
+    costs = Profile() if options.profile else None
+    if request.likely is None:
+        summary = _run_certain(request, options, costs)
+    else:
+        summary = _run_uncertain(request, request.likely, options, costs)
     if costs is not None:
-        say_costs(costs, program)
-    conclude(result.summary, program, allow_unused)
+        say_costs(costs, request.program)
+    return summary
+
+
+def _run_certain(request: RunRequest, options: RunOptions, costs: Profile | None) -> Summary:
+    from cernis.session.recognise import recognise
+
+    with _progress(request.inputs) as (progress, read):
+        result = recognise(
+            request.program.plan, request.inputs, request.settings, mapping=request.config,
+            strict=request.strict, per_query=options.per_query, profile=costs, progress=progress,
+            on_read=read,
+        )  # fmt: skip
+    write_result(result, options.output, options.result_format)
+    return result.summary
+
+
+def _run_uncertain(
+    request: RunRequest, likely: UncertainSettings, options: RunOptions, costs: Profile | None
+) -> Summary:
+    from cernis.session.recognise import recognise_uncertain
+
+    with _progress(request.inputs) as (progress, read):
+        result = recognise_uncertain(
+            request.program.plan, request.inputs, request.settings, likely,
+            mapping=request.config, strict=request.strict, profile=costs, progress=progress,
+            on_read=read,
+        )  # fmt: skip
+    write_likely(result, options.output, options.result_format, request.probabilities)
+    return result.summary
 
 
 def conclude(summary: Summary, program: Program, allow_unused: bool) -> None:
@@ -197,20 +233,6 @@ def conclude(summary: Summary, program: Program, allow_unused: bool) -> None:
     say(f"cernis: warning: {lines[0]}; --allow-unused accepts that", err=True)
     say("\n".join(f"  {line}" for line in lines[1:]), err=True)
     raise typer.Exit(3)
-
-
-def _is_for_spark(
-    engine: Engine | None, inputs: list[Path], per_query: bool, profile: bool
-) -> bool:
-    """Spark, unless it is said otherwise, or the process itself can do what Spark cannot."""
-    from cernis.records.record_sources import STANDARD_INPUT
-
-    piped = any(str(file) == STANDARD_INPUT for file in inputs)
-    local_only = {"a pipe": piped, "--per-query": per_query, "--profile": profile}
-    reason = next((name for name, is_asked in local_only.items() if is_asked), None)
-    if engine is Engine.SPARK and reason is not None:
-        raise DataError(f"{reason} needs --engine local")
-    return engine is not Engine.LOCAL and reason is None
 
 
 def _look_ahead(inputs: list[Path], output: Path | None, overwrite: bool, on_spark: bool) -> None:
@@ -372,46 +394,21 @@ def _progress(inputs: list[Path]) -> Iterator[_Steps]:
         yield (lambda size: bar.advance(task, size)), read
 
 
-# -- the first run -----------------------------------------------------------------------------
+# -- the first large run -----------------------------------------------------------------------
 
 
-def tell_of_compilation() -> None:
-    """Say why the first run takes longer, if this looks like the first."""
-    if not kernels_are_compiled():
+class _CompilationNotice(logging.Handler):
+    """Says once that kernels are compiled, when the first one is."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it, and listen no longer."""
+        logging.getLogger(_KERNELS).removeHandler(self)
         say("cernis: compiling its kernels, which happens once and takes some seconds", err=True)
 
 
-def kernels_are_compiled() -> bool:
-    """Has numba compiled most of the kernels before, and kept them where it would look?
-
-    Looks at file names only, so it may be wrong; all it decides is what is said.
-    """
-    from importlib.util import find_spec
-
-    spec = find_spec("cernis.kernels")
-    if spec is None or not spec.submodule_search_locations:
-        return True
-    folder = Path(next(iter(spec.submodule_search_locations)))
-    kept = {index for place in _caches(folder) for index in os.listdir(place)}
-    names = [name for module in folder.glob("*.py") for name in _indexes(module)]
-    # Some may be for programs that nobody here has run.
-    return sum(name in kept for name in names) >= len(names) / 2
-
-
-def _caches(folder: Path) -> list[Path]:
-    """Where numba may have put compiled code: beside a module, or else in a folder of its own."""
-    own = os.environ.get("NUMBA_CACHE_DIR")
-    if own:
-        return [*Path(own).glob(f"{folder.name}_*")]
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "numba")
-    places = (folder / "__pycache__", *home.glob(f"{folder.name}_*"))
-    return [place for place in places if place.is_dir()]
-
-
-def _indexes(module: Path) -> Iterator[str]:
-    """The names of the index files of a module's kernels: function, line and version of Python."""
-    text = module.read_text("utf-8", "replace")
-    version = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    for match in re.finditer(r"^@kernel\(.*?^def (\w+)", text, re.MULTILINE | re.DOTALL):
-        line = text.count("\n", 0, match.start()) + 1
-        yield f"{module.stem}.{match[1]}-{line}.{version}.nbi"
+def tell_of_compilation() -> None:
+    """Say why a run takes longer, if kernels have to be compiled for it."""
+    logger = logging.getLogger(_KERNELS)
+    logger.setLevel(logging.INFO)
+    if not logger.handlers:
+        logger.addHandler(_CompilationNotice())

@@ -7,7 +7,6 @@ import sys
 import tempfile
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from cernis.records.record_columns import SetAside
     from cernis.session.settings import Settings
     from cernis.spark.batch.answer_files import Written
-    from cernis.spark.batch.spark_results import Recognised
+    from cernis.spark.batch.spark_results import ComputedResult, Recognised
     from cernis.spark.exchange.exchange_stats import Exchanged
 
 Outcome = TypeVar("Outcome")
@@ -112,10 +111,10 @@ def _run(
             )
             _say_written(written, recognised, output, where, time.perf_counter() - began)
             return written.summary
-        result, moved = _watched(spark, recognised.collected, recognised.read)
+        result, summary, moved = _watched(spark, recognised.gathered, recognised.read)
         if request.strict:
-            _refuse(result.summary.records, result.summary.set_aside)
-    result.summary = replace(result.summary, seconds=time.perf_counter() - began)
+            _refuse(summary.records, summary.set_aside)
+    result.summary = replace(summary, seconds=time.perf_counter() - began)
     say(f"spark: {where}; {_exchanges(recognised, moved)}", err=True)
     write_result(result, output, format_)
     return result.summary
@@ -126,12 +125,10 @@ def _run_uncertain(
     spark: Any, where: str,
 ) -> Summary:  # fmt: skip
     from cernis.cli.uncertain_commands import write_likely
-    from cernis.spark.batch.uncertain_batch import recognise_uncertain_plan
+    from cernis.spark.batch.batch_run import recognise_uncertain_plan
 
     began = time.perf_counter()
-    with said(), warnings.catch_warnings():
-        # What runs in one partition is said below.
-        warnings.simplefilter("ignore", UserWarning)
+    with said():
         recognised = recognise_uncertain_plan(
             request.program.plan,
             request.inputs,
@@ -139,13 +136,13 @@ def _run_uncertain(
             likely,
             request.config,
             spark=spark,
+            partitioned=request.partitioned or None,
         )
+        result, summary, moved = _watched(spark, recognised.gathered, recognised.read)
         if request.strict:
-            _refuse(recognised.told.records, recognised.told.set_aside)
-        result = _watched(spark, recognised.collected, lambda: recognised.records)
-    result.summary = replace(result.summary, seconds=time.perf_counter() - began)
-    many = "s" if recognised.job.buckets != 1 else ""
-    say(f"spark: {where}; {recognised.job.buckets} partition{many}", err=True)
+            _refuse(summary.records, summary.set_aside)
+    result.summary = replace(summary, seconds=time.perf_counter() - began)
+    say(f"spark: {where}; {_exchanges(recognised, moved)}", err=True)
     write_likely(result, output, format_, request.probabilities)
     return result.summary
 
@@ -214,7 +211,7 @@ def _say_table(intervals: dict[str, int]) -> None:
         say(f"{name:<{width}}  {count:>12,}")
 
 
-def _exchanges(recognised: Recognised, moved: Exchanged) -> str:
+def _exchanges(recognised: ComputedResult[Any], moved: Exchanged) -> str:
     if not recognised.exchanges:
         return "small input, one task"
     many = "s" if recognised.exchanges != 1 else ""

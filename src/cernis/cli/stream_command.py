@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,20 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cernis.cli.console import say, stop
+from cernis.cli.option_groups import takes
 from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
 from cernis.cli.run_command import say_summary, tell_of_compilation
 from cernis.cli.spark_command import quiet, said, spark_settings
-from cernis.cli.uncertain_commands import (
-    Durations,
-    Memory,
-    Probabilities,
-    Relations,
-    Seed,
-    Threshold,
-    Uncertain,
-    likely_settings,
-    names_of,
-)
+from cernis.cli.uncertain_commands import Relations, UncertainOptions, names_of
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -83,9 +74,106 @@ Conf = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class SharedOptions:
+    """The options that `cernis stream` and `cernis replay` share."""
+
+    window: Window
+    facts: Facts = field(default_factory=list)
+    dialect: Dialect = None
+    step: Step = None
+    lateness: Lateness = "0"
+    policy: PolicyOption = ReportPolicy.EARLY
+    sink: SinkOption = "console"
+    start: Start = None
+    tick: Tick = None
+    future: Future = None
+    partitions: Partitions = None
+    allow_unused: AllowUnused = False
+    likely: UncertainOptions
+    relations: Relations = ""
+    port: Port = None
+    master: Master = "local[*]"
+    conf: Conf = field(default_factory=list)
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of a stream, by their names in `cernis.spark.stream`."""
+        return {
+            "window": self.window, "step": self.step,
+            "lateness": 0 if self.lateness == "0" else self.lateness, "policy": self.policy,
+            "start": self.start, "tick": self.tick, "future": self.future,
+            "partitions": self.partitions, "uncertain": self._uncertain(),
+        }  # fmt: skip
+
+    def _uncertain(self) -> bool | dict[str, Any]:
+        """Settings of a stream of uncertain records; False for one of certain ones."""
+        likely = self.likely
+        if likely.settings(self.relations) is None:
+            return False
+        return {
+            "threshold": likely.threshold, "memory": likely.memory,
+            "durations": likely.durations, "seed": likely.seed,
+            "uncertain": names_of(self.relations), "probabilities": likely.probabilities,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamOptions:
+    """The options of `cernis stream`."""
+
+    rules: Rules
+    source: Annotated[
+        str, typer.Option(help="files:DIR, mqtt://HOST:PORT/TOPIC, or spark:FORMAT?key=value.")
+    ]
+    checkpoint: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", readable=False, help="Where the stream keeps its state, to go on from."
+        ),
+    ]
+    shared: SharedOptions
+    every: Annotated[
+        str | None, typer.Option(help="How often a micro-batch begins: '10 seconds'.")
+    ] = None
+    heartbeat: Annotated[
+        str | None,
+        typer.Option(help="Time goes on with the clock on the wall, but this much later than it."),
+    ] = None
+    ids: Annotated[
+        str | None,
+        typer.Option(help="The column that identifies records; of text records, the last field."),
+    ] = None
+    until_done: Annotated[
+        bool, typer.Option("--until-done", help="End when all that is there has been read.")
+    ] = False
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions:
+    """The options of `cernis replay`."""
+
+    rules: Rules
+    inputs: Annotated[
+        list[Path],
+        typer.Option(
+            "--input", "-i", metavar="FILE", readable=False,
+            help="History: text records or Parquet.",
+        ),
+    ]  # fmt: skip
+    shared: SharedOptions
+    slice_: Annotated[
+        str | None, typer.Option("--slice", help="Arrival time that comes at once; a step.")
+    ] = None
+    speed: Annotated[str, typer.Option(help="Units of time a second, such as 60; or max.")] = "max"
+
+
 @dataclass(frozen=True)
 class StreamRequest:
-    """What a stream is to do."""
+    """A stream that is to be started."""
 
     program: Program
     settings: dict[str, Any]
@@ -95,153 +183,38 @@ class StreamRequest:
     conf: dict[str, str]
 
 
-def stream(
-    rules: Rules,
-    source: Annotated[
-        str,
-        typer.Option(help="files:DIR, mqtt://HOST:PORT/TOPIC, or spark:FORMAT?key=value."),
-    ],
-    window: Window,
-    checkpoint: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR", readable=False, help="Where the stream keeps its state, to go on from."
-        ),
-    ],
-    facts: Facts = [],  # noqa: B006 - the command line makes a new one for each call
-    dialect: Dialect = None,
-    step: Step = None,
-    lateness: Lateness = "0",
-    policy: PolicyOption = ReportPolicy.EARLY,
-    sink: SinkOption = "console",
-    start: Start = None,
-    tick: Tick = None,
-    future: Future = None,
-    partitions: Partitions = None,
-    every: Annotated[
-        str | None, typer.Option(help="How often a micro-batch begins: '10 seconds'.")
-    ] = None,
-    heartbeat: Annotated[
-        str | None,
-        typer.Option(help="Time goes on with the clock on the wall, but this much later than it."),
-    ] = None,
-    ids: Annotated[
-        str | None,
-        typer.Option(help="The column that identifies records; of text records, the last field."),
-    ] = None,
-    until_done: Annotated[
-        bool, typer.Option("--until-done", help="End when all that is there has been read.")
-    ] = False,
-    allow_unused: AllowUnused = False,
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", readable=False, help="Which columns of files are what."),
-    ] = None,
-    uncertain: Uncertain = False,
-    threshold: Threshold = 0.5,
-    memory: Memory = None,
-    durations: Durations = None,
-    seed: Seed = 0,
-    relations: Relations = "",
-    probabilities: Probabilities = False,
-    port: Port = None,
-    master: Master = "local[*]",
-    conf: Conf = [],  # noqa: B006 - as above
-) -> None:
+@takes(StreamOptions)
+def stream(options: StreamOptions) -> None:
     """Recognise on a stream, and report every change; ends with Ctrl-C."""
-    more: dict[str, Any] = {
-        "every": every, "until_done": until_done, "mapping": config, "checkpoint": checkpoint,
-        "heartbeat": heartbeat, "ids": ids,
-    }  # fmt: skip
-    more["uncertain"] = _likely(
-        uncertain, threshold, memory, durations, seed, relations, probabilities
-    )
-    request = _request(
-        rules, facts, dialect, sink, port, master, conf, window=window, step=step,
-        lateness=lateness, policy=policy, start=start, tick=tick, future=future,
-        partitions=partitions, **more,
-    )  # fmt: skip
     from cernis.spark.streaming.stream_sources import source_of
 
+    request = _request(
+        options.rules, options.shared, every=options.every, until_done=options.until_done,
+        mapping=options.config, checkpoint=options.checkpoint, heartbeat=options.heartbeat,
+        ids=options.ids,
+    )  # fmt: skip
     try:
-        events = source_of(source, checkpoint / "spool")
+        events = source_of(options.source, options.checkpoint / "spool")
     except DataError as error:
         stop(str(error), 2)
     with _session(request) as spark:
         with said():
             running = _started(request, events.stream(spark))
         is_over = _watch(running, request.port)
-    if is_over and not allow_unused:
+    if is_over and not options.shared.allow_unused:
         _conclude(running)
 
 
-def replay(
-    rules: Rules,
-    inputs: Annotated[
-        list[Path],
-        typer.Option("--input", "-i", metavar="FILE", readable=False,
-                     help="History: text records or Parquet."),
-    ],
-    window: Window,
-    facts: Facts = [],  # noqa: B006 - as above
-    dialect: Dialect = None,
-    step: Step = None,
-    lateness: Lateness = "0",
-    policy: PolicyOption = ReportPolicy.EARLY,
-    sink: SinkOption = "console",
-    start: Start = None,
-    tick: Tick = None,
-    future: Future = None,
-    partitions: Partitions = None,
-    slice_: Annotated[
-        str | None, typer.Option("--slice", help="Arrival time that comes at once; a step.")
-    ] = None,
-    speed: Annotated[
-        str, typer.Option(help="Units of time a second, such as 60; or max.")
-    ] = "max",
-    allow_unused: AllowUnused = False,
-    uncertain: Uncertain = False,
-    threshold: Threshold = 0.5,
-    memory: Memory = None,
-    durations: Durations = None,
-    seed: Seed = 0,
-    relations: Relations = "",
-    probabilities: Probabilities = False,
-    port: Port = None,
-    master: Master = "local[*]",
-    conf: Conf = [],  # noqa: B006 - as above
-) -> None:  # fmt: skip
+@takes(ReplayOptions)
+def replay(options: ReplayOptions) -> None:
     """Send history through the streaming path, as if it came now, at any speed."""
+    shared = options.shared
     with tempfile.TemporaryDirectory(prefix="cernis-replay-") as folder:
-        request = _request(
-            rules, facts, dialect, sink, port, master, conf, window=window, step=step,
-            lateness=lateness, policy=policy, start=start, tick=tick, future=future,
-            partitions=partitions,
-            checkpoint=Path(folder, "checkpoint"),
-            uncertain=_likely(
-        uncertain, threshold, memory, durations, seed, relations, probabilities
-    ),
-        )  # fmt: skip
-        running = _replay(request, inputs, slice_ or step or window, _speed(speed), Path(folder))
-    if running is not None and not allow_unused:
+        request = _request(options.rules, shared, checkpoint=Path(folder, "checkpoint"))
+        length = options.slice_ or shared.step or shared.window
+        running = _replay(request, options.inputs, length, _speed(options.speed), Path(folder))
+    if running is not None and not shared.allow_unused:
         _conclude(running)
-
-
-def _likely(
-    uncertain: bool, threshold: float, memory: int | None, durations: Path | None, seed: int,
-    relations: str, probabilities: bool,
-) -> bool | dict[str, Any]:  # fmt: skip
-    """Settings of a stream of uncertain records; False for one of certain ones."""
-    try:
-        likely_settings(uncertain, threshold, memory, durations, seed, probabilities, relations)
-    except DataError as error:
-        stop(str(error), 2)
-    if not uncertain:
-        return False
-    return {
-        "threshold": threshold, "memory": memory, "durations": durations, "seed": seed,
-        "uncertain": names_of(relations), "probabilities": probabilities,
-    }  # fmt: skip
 
 
 def _speed(text: str) -> float | None:
@@ -254,19 +227,16 @@ def _speed(text: str) -> float | None:
     return value
 
 
-def _request(
-    rules: Path, facts: list[Path], dialect: str | None, sink: str, port: int | None, master: str,
-    conf: list[str], **settings: Any,
-) -> StreamRequest:  # fmt: skip
-    program = load_program(rules, facts, dialect)
+def _request(rules: Path, options: SharedOptions, **more: Any) -> StreamRequest:
+    program = load_program(rules, options.facts, options.dialect)
     tell_of_compilation()
-    if settings["lateness"] == "0":
-        settings["lateness"] = 0
     try:
-        _look_ahead(settings, sink)
-        return StreamRequest(program, settings, sink, port, master, spark_settings(conf))
+        settings = options.settings() | more
+        _look_ahead(settings, options.sink)
+        conf = spark_settings(options.conf)
     except DataError as error:
         stop(str(error), 2)
+    return StreamRequest(program, settings, options.sink, options.port, options.master, conf)
 
 
 def _look_ahead(options: dict[str, Any], sink: str) -> None:

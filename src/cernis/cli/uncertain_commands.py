@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -60,23 +61,41 @@ Output: TypeAlias = Annotated[
 ]
 
 
-def likely_settings(
-    uncertain: bool, threshold: float, memory: int | None, durations: Path | None, seed: int,
-    probabilities: bool, relations: str,
-) -> UncertainSettings | None:  # fmt: skip
-    """What a run over uncertain records is to do; None if it is to be over certain ones."""
-    from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
+@dataclass(frozen=True, kw_only=True)
+class UncertainOptions:
+    """The options of a run or stream over uncertain records."""
 
-    uncertain_options: dict[str, object] = {
-        "--memory": memory, "--durations": durations, "--probabilities": probabilities or None,
-        "--uncertain-input": relations or None,
-    }  # fmt: skip
-    if not uncertain:
-        for name, value in uncertain_options.items():
+    uncertain: Uncertain = False
+    threshold: Threshold = 0.5
+    memory: Memory = None
+    durations: Durations = None
+    seed: Seed = 0
+    probabilities: Probabilities = False
+
+    def settings(self, relations: str = "") -> UncertainSettings | None:
+        """The settings of a run over uncertain records; None for certain ones.
+
+        `relations` are the names of the relations of the input that may be uncertain. Options about
+        uncertain records without `--uncertain` are a DataError.
+        """
+        from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
+
+        if not self.uncertain:
+            self._refuse(relations)
+            return None
+        names = names_of(relations)
+        return uncertain_settings(
+            self.threshold, None, self.memory, self.durations, self.seed, names
+        )
+
+    def _refuse(self, relations: str) -> None:
+        options: dict[str, object] = {
+            "--memory": self.memory, "--durations": self.durations,
+            "--probabilities": self.probabilities or None, "--uncertain-input": relations or None,
+        }  # fmt: skip
+        for name, value in options.items():
             if value is not None:
                 raise DataError(f"{name} is about uncertain records: say --uncertain, too")
-        return None
-    return uncertain_settings(threshold, None, memory, durations, seed, names_of(relations))
 
 
 def names_of(relations: str) -> list[str] | None:

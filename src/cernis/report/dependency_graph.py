@@ -9,7 +9,7 @@ from html import escape
 from cernis.check.catalogue import Catalogue
 from cernis.check.dependencies import Component, Dependencies, Edge, EdgeKind, Vertex
 from cernis.check.model import FluentKind
-from cernis.report.layered_rows import Lane, Spot, chain, rows
+from cernis.report.layered_rows import EdgeLane, Spot, chain, rows
 
 _WIDTH, _HEIGHT = 190, 26
 _COLUMN = 290
@@ -149,7 +149,7 @@ def _places(drawing: _Drawing) -> Places:
     first = min(drawing.levels.values(), default=0)
     places: Places = {}
     for spot, row in rows(drawing.levels, edges, groups).items():
-        level = spot.level if isinstance(spot, Lane) else drawing.levels[spot]
+        level = spot.level if isinstance(spot, EdgeLane) else drawing.levels[spot]
         places[spot] = (_MARGIN + (level - first) * _COLUMN, _TOP + row)
     return places
 

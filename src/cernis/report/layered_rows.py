@@ -20,14 +20,14 @@ _ORDERINGS, _SETTLINGS = 24, 12
 
 
 @dataclass(frozen=True, slots=True)
-class Lane(Generic[V]):
+class EdgeLane(Generic[V]):
     """Where the edges of a vertex pass a level between its own and that of their targets."""
 
     source: V
     level: int
 
 
-Spot: TypeAlias = V | Lane[V]
+Spot: TypeAlias = V | EdgeLane[V]
 
 
 @dataclass(slots=True, eq=False)
@@ -50,17 +50,17 @@ class _Unit(Generic[V]):
 
 
 def _height(spot: object) -> int:
-    return LANE if isinstance(spot, Lane) else ROW
+    return LANE if isinstance(spot, EdgeLane) else ROW
 
 
 def chain(source: V, target: V, levels: Mapping[V, int]) -> list[Spot[V]]:
     """The spots an edge passes, from its source to its target, both included.
 
     >>> [str(spot) for spot in chain("a", "b", {"a": 0, "b": 2})]
-    ['a', "Lane(source='a', level=1)", 'b']
+    ['a', "EdgeLane(source='a', level=1)", 'b']
     """
     between = range(levels[source] + 1, levels[target])
-    return [source, *(Lane(source, level) for level in between), target]
+    return [source, *(EdgeLane(source, level) for level in between), target]
 
 
 def rows(
@@ -92,7 +92,7 @@ def _columns(
         unit = grouped.setdefault(vertex, _Unit([vertex]))
         if unit not in columns[level]:
             columns[level].append(unit)
-    lanes = [spot for s, t in edges for spot in chain(s, t, levels) if isinstance(spot, Lane)]
+    lanes = [spot for s, t in edges for spot in chain(s, t, levels) if isinstance(spot, EdgeLane)]
     for lane in dict.fromkeys(lanes):
         columns[lane.level].append(_Unit([lane]))
     return dict(sorted(columns.items()))

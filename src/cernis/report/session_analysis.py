@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cernis.check.model import Relation
 from cernis.plan.builder import Plan
 from cernis.plan.plan_text import division
-from cernis.session.replayed_session import Analysis, Asked
+from cernis.session.replayed_session import Analysis, MeasuredQuery
 
 _EDGE = 5
 """So many of the first queries, and of the last, are shown."""
@@ -46,7 +46,7 @@ def _stratum(relations: tuple[Relation, ...], time_taken: str, analysis: Analysi
 
 
 def _rows(relation: Relation, analysis: Analysis) -> str:
-    return f"{analysis.changes[relation]:>11,}  {analysis.held.get(relation, 0):>11,}"
+    return f"{analysis.changes[relation]:>11,}  {analysis.rows_at_end.get(relation, 0):>11,}"
 
 
 def _time(seconds: float, whole: float) -> str:
@@ -75,7 +75,7 @@ def _queries(analysis: Analysis) -> Iterator[str]:
         yield "This program is evaluated from scratch at every query."
 
 
-def _query(query: Asked) -> str:
+def _query(query: MeasuredQuery) -> str:
     choice = query.choice
     way = "incremental" if query.is_incremental else "scratch"
     return (
