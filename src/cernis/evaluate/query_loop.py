@@ -157,6 +157,9 @@ class WindowRecords(Protocol):
     def intervals(self, relation: Relation, window: Window) -> Piece:
         """The intervals of an input fluent that a query sees, without their forgotten parts."""
 
+    def fluent_records(self, relation: Relation, window: Window) -> StoredRows:
+        """The records of an input fluent that a query sees, as they are: start, end, value."""
+
     def open_at_query(self, relation: Relation, window: Window) -> list[Array] | None:
         """The arguments and values of which a record says that they hold at the query itself.
 

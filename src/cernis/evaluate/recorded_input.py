@@ -164,6 +164,11 @@ class RecordedInput:
             np.maximum(fluent.starts[chosen], bound), fluent.ends[chosen],
         )  # fmt: skip
 
+    def fluent_records(self, relation: Relation, window: Window) -> StoredRows:
+        """The records of an input fluent that a query sees, as they are: start, end, value."""
+        fluent = self._input.fluents[relation]
+        return _rows_of(fluent).take(self._visible_rows(fluent, window))
+
     def open_at_query(self, relation: Relation, window: Window) -> list[Array] | None:
         """The arguments and values of which a record says that they hold at the query itself.
 

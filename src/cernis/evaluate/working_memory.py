@@ -160,6 +160,11 @@ class WorkingMemory:
             np.maximum(starts[seen], bound), ends[seen],
         )  # fmt: skip
 
+    def fluent_records(self, relation: Relation, window: Window) -> StoredRows:
+        """The records of an input fluent that a query sees, as they are: start, end, value."""
+        store = self.stores[relation]
+        return store.rows(store.shelf.everything())
+
     def open_at_query(self, relation: Relation, window: Window) -> list[Array] | None:
         """The arguments and values of which a record says that they hold at the query itself.
 

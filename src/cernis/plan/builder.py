@@ -77,7 +77,7 @@ from cernis.plan.stages import (
     shapes,
 )
 from cernis.plan.sweep.fits import sweep_plans
-from cernis.plan.sweep.lanes import Lane, SweepPlan
+from cernis.plan.sweep.lanes import Lane, ListProgram, SweepPlan
 from cernis.syntax.tree import PatternRule, Term, Variable, variables
 
 if TYPE_CHECKING:
@@ -207,11 +207,34 @@ class Plan:
         """The lanes of all stages."""
         return tuple(lane for stage in self.sweep for lane in stage.lanes)
 
+    @cached_property
+    def list_programs(self) -> Mapping[int, ListProgram]:
+        """By stage: the program over lists, if all keys that it is linked to are of this plan."""
+        stages = {stage.stage for stage in self.sweep}
+        return {
+            stage.stage: program for stage in self.sweep for program in stage.lists
+            if all(link.stage in stages for link in program.links)
+        }  # fmt: skip
+
+    @cached_property
+    def swept(self) -> frozenset[Relation]:
+        """The definitions that are evaluated in one walk in time."""
+        of_lanes = (relation for lane in self.lanes for relation in lane.definitions)
+        of_lists = (r for program in self.list_programs.values() for r in program.definitions)
+        return frozenset((*of_lanes, *of_lists))
+
     @property
     def is_swept(self) -> bool:
-        """Are all definitions in lanes?"""
-        swept = {relation for lane in self.lanes for relation in lane.definitions}
-        return swept.issuperset(r for s in self.stages for each in s.strata for r in each.relations)
+        """Are all definitions evaluated in one walk in time?"""
+        defined = (r for s in self.stages for each in s.strata for r in each.relations)
+        return self.swept.issuperset(defined)
+
+    @cached_property
+    def walked_input(self) -> frozenset[Relation]:
+        """The events and the fluents of the input that lanes and lists read."""
+        events = (relation for lane in self.lanes for relation in lane.events)
+        sources = (each for program in self.list_programs.values() for each in program.sources)
+        return frozenset(events) | {each.relation for each in sources if each.is_input}
 
     @cached_property
     def reads(self) -> frozenset[Relation]:

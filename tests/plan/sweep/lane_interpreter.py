@@ -61,6 +61,11 @@ class LaneInterpreter:
         self.happened: dict[Happening, list[int]] = defaultdict(list)
         self._tested: dict[tuple[object, ...], bool] = {}
 
+    @property
+    def _written(self) -> int:
+        """The bits whose intervals are written: those of pairs, and those that lists read."""
+        return self.lane.reported | self.lane.listed
+
     def run(self, events: Iterable[InputEvent]) -> None:
         """Walk all keys that have records, or something that holds initially."""
         fired: dict[Key, dict[int, int]] = defaultdict(lambda: defaultdict(int))
@@ -165,7 +170,7 @@ class LaneInterpreter:
             if waiting and waiting[0] == now:
                 waiting.pop(0)
             self._point(key, walk, now, fired.get(now, 0), allowed)
-        for number in bits_of(walk.word & self.lane.reported):
+        for number in bits_of(walk.word & self._written):
             self._write(key, number, walk.since[number], NEVER)
 
     def _derived(self, word: int, allowed: int) -> int:
@@ -243,7 +248,7 @@ class LaneInterpreter:
 
     def _tell(self, key: Key, walk: _Walk, old: int, now: int) -> None:
         after = now + self.lane.tick
-        for number in bits_of((old ^ walk.word) & self.lane.reported):
+        for number in bits_of((old ^ walk.word) & self._written):
             if walk.word >> number & 1:
                 walk.since[number] = after
             else:

@@ -9,7 +9,6 @@ from math import inf
 from cernis.check.model import Pair
 from cernis.plan.sweep.fact_values import goal_of
 from cernis.plan.sweep.lanes import ListOp, ListOutput, ListProgram, ListRow, ListSource
-from cernis.syntax.tree import Term
 from tests.plan.sweep.lane_interpreter import Key, PairOfKey, allows
 from tests.reference import intervals as lists
 from tests.reference.intervals import Intervals
@@ -34,9 +33,8 @@ class ListInterpreter:
             for row in self.program.rows:
                 slots[row.to] = self._result(row, slots, key)
             for output in self.program.outputs:
-                pair = (output.relation, self._arguments(output, key), output.value)
-                if slots[output.slot] and self._is_allowed(output, pair):
-                    results[pair] = slots[output.slot]
+                if slots[output.slot] and not output.is_input:
+                    results[self._pair_of(output, key)] = slots[output.slot]
         return results
 
     def _keys(self, held: Held) -> set[Key]:
@@ -61,12 +59,13 @@ class ListInterpreter:
         args = tuple(places.get(at, term) for at, term in enumerate(source.arguments))
         return source.relation, args, source.value  # type: ignore[return-value]
 
-    def _arguments(self, output: ListOutput, key: Key) -> tuple[Term, ...]:
-        places = dict(zip(self.program.positions, key, strict=True))
-        return tuple(places.get(at, term) for at, term in enumerate(output.arguments))  # type: ignore[misc]
+    def _pair_of(self, output: ListOutput, key: Key) -> PairOfKey:
+        places = dict(zip(output.positions, key, strict=True))
+        args = tuple(places.get(at, term) for at, term in enumerate(output.arguments))
+        return output.relation, args, output.value  # type: ignore[return-value]
 
-    def _is_allowed(self, output: ListOutput, pair: PairOfKey) -> bool:
-        _, args, value = pair
+    def _is_allowed(self, output: ListOutput, key: Key) -> bool:
+        _, args, value = self._pair_of(output, key)
         return not output.groundings or any(
             isinstance(each.entity, Pair) and allows(self.solver, each, (*args, value))
             for each in output.groundings
@@ -87,10 +86,8 @@ class ListInterpreter:
                 return lists.longer_than(one, row.parameter, self.end)
             case ListOp.SHORTER:
                 return lists.shorter_than(one, row.parameter)
-            case ListOp.REQUIRE:
-                return one if other else []
-            case ListOp.REQUIRE_EMPTY:
-                return [] if other else one
+            case ListOp.OUTPUT:
+                return one if self._is_allowed(self.program.outputs[row.parameter], key) else []
         return one if self._meets(row.parameter, key) else []
 
     def _meets(self, number: int, key: Key) -> bool:

@@ -9,7 +9,7 @@ from math import inf
 from cernis.answers.result import as_text
 from cernis.check.model import Relation, flatten
 from cernis.knowledge.ground_values import canonical, term_of
-from cernis.plan.sweep.lanes import SweepWay
+from cernis.plan.sweep.lanes import SweepWay, is_hidden
 from cernis.program import Program
 from cernis.syntax import parse
 from cernis.syntax.printer import show
@@ -98,7 +98,11 @@ def by_sweep(program: Program, run: WholeRun) -> Answers:
             lists = ListInterpreter(listed, run.solver, run.start, run.end, run.tick)
             held |= lists.run(held)
     for (relation, args, value), intervals in held.items():
-        if relation not in hidden and (relation, args, value) not in run.fluents:
+        if (
+            relation not in hidden
+            and not is_hidden(relation)
+            and (relation, args, value) not in run.fluents
+        ):
             answers[_name(relation, (*args, value))] = str(as_spans(intervals))
     return answers
 

@@ -1,14 +1,15 @@
 """Programs over lists of intervals: durations, what must not be empty, links to other keys."""
 
 import cernis
-from cernis.plan.sweep.lanes import ListOp, SweepWay
+from cernis.check.model import Relation
+from cernis.plan.sweep.lanes import ListOp, SweepWay, is_hidden
 from tests.plan.sweep.test_fits import reason
 
 LONG = """
 initiatedAt(f(X)=true, T) :- happensAt(a(X), T).
 initiatedAt(g(X)=true, T) :- happensAt(b(X), T).
 holdsFor(long(X)=true, I) :-
-    holdsFor(f(X)=true, F), F \\= [], holdsFor(g(X)=true, G), G \\= [],
+    holdsFor(f(X)=true, F), F \\= [], holdsFor(g(X)=true, G),
     relative_complement_all(F, [G], H), least(D), intDurGreater(H, D, I), kind(X, big).
 least(5). least(9). kind(x1, big). kind(x2, small).
 """
@@ -17,12 +18,11 @@ least(5). least(9). kind(x1, big). kind(x2, small).
 def test_durations_are_programs_over_lists() -> None:
     (swept,) = cernis.load(LONG).plan.sweep
     (program,) = swept.lists
-    assert swept.ways[program.definition] is SweepWay.LIST
-    assert [source.relation.name for source in program.sources] == ["f", "g"]
+    assert swept.ways[Relation("long", 1)] is SweepWay.LIST
+    # What lanes decide from point to point is one bit of theirs.
+    assert [is_hidden(source.relation) for source in program.sources] == [True]
     limits = [row.parameter for row in program.rows if row.op is ListOp.LONGER]
     assert limits == [5, 9]
-    required = [row.other for row in program.rows if row.op is ListOp.REQUIRE]
-    assert required == [1, 1]  # F is not empty where a part of it is not.
     assert len(program.conditions) == 1
     assert len(program.outputs) == 1
 
@@ -39,7 +39,7 @@ def test_lists_of_other_keys_are_found_by_links() -> None:
     )
     _, swept = cernis.load(text).plan.sweep
     (program,) = swept.lists
-    assert swept.ways[program.definition] is SweepWay.LINKED
+    assert swept.ways[Relation("both", 2)] is SweepWay.LINKED
     assert [(link.stage, link.positions) for link in program.links] == [(1, (0,)), (1, (1,))]
     assert [source.link for source in program.sources] == [None, 0, 1]
     assert [source.is_input for source in program.sources] == [True, False, False]
@@ -55,3 +55,8 @@ def test_what_may_hold_without_a_list_of_its_key_is_no_list() -> None:
     """
     )
     assert "no list of its own key" in reason(text, "short/1")
+
+
+def test_whether_a_list_of_the_window_is_empty_is_no_list() -> None:
+    text = LONG.replace("holdsFor(g(X)=true, G),", "holdsFor(g(X)=true, G), G \\= [],")
+    assert "whole list is empty" in reason(text, "long/1")

@@ -121,7 +121,8 @@ class FromScratch:
             is_counted = relation in self._plan.roles.counted
             context.relations.events[relation] = distinct_happenings(table) if is_counted else table
         for relation in self._certain_relations(self._memory.fluents):
-            self._fill_fluent(relation, window, context)
+            if not self._swept or relation in self.strata.reads:
+                self._fill_fluent(relation, window, context)
         for relation in self._defined:
             before = self.state.reaching_edge(relation)
             if before:

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.sweep.lane_keys import LaneKeys
 from cernis.kernels.array_types import Array, Booleans, Integers
 from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.value_encoding import ValueEncoding
-from cernis.plan.sweep.lanes import MOST_BITS, FiredBit, Lane, StateBit, bits_of
+from cernis.plan.sweep.lanes import (
+    MOST_BITS,
+    FiredBit,
+    Lane,
+    ListOutput,
+    ListProgram,
+    StateBit,
+    bits_of,
+)
 from cernis.syntax.tree import Term
 from cernis.tables.domains import Domain, numbers
+
+
+class RelationKeys(Protocol):
+    """Says which key the arguments of a relation have, and which arguments a key."""
+
+    def numbers(self, relation: Relation, arguments: list[Array], length: int) -> Integers:
+        """The numbers of the keys of rows."""
+
+    def columns(self, numbers: Integers, relation: Relation) -> list[Array]:
+        """The values of keys, in the order in which a relation has them among its arguments."""
 
 
 class BitColumns:
     """The columns of one relation, some of whose arguments are the key; the others go by bit."""
 
     def __init__(
-        self, relation: Relation, places: list[int], bits: Iterable[StateBit | FiredBit],
-        keys: LaneKeys, encoding: ValueEncoding,
+        self, relation: Relation, places: list[int],
+        bits: Iterable[StateBit | FiredBit | ListOutput], keys: RelationKeys,
+        encoding: ValueEncoding,
     ) -> None:  # fmt: skip
         self.relation = relation
         self.numbers = places
@@ -83,23 +102,35 @@ def _by_bit(places: list[int], terms: list[Term | None], domain: Domain | None) 
     return table
 
 
-def fluent_columns(lane: Lane, keys: LaneKeys, encoding: ValueEncoding) -> Iterator[BitColumns]:
+def fluent_columns(lane: Lane, keys: RelationKeys, encoding: ValueEncoding) -> list[BitColumns]:
     """The columns of the fluents that a lane defines."""
-    yield from _columns(list(lane.state), lane.reported, keys, encoding)
+    return _columns(lane.state, bits_of(lane.reported), keys, encoding)
 
 
-def event_columns(lane: Lane, keys: LaneKeys, encoding: ValueEncoding) -> Iterator[BitColumns]:
+def event_columns(lane: Lane, keys: RelationKeys, encoding: ValueEncoding) -> list[BitColumns]:
     """The columns of the events that a lane derives."""
-    yield from _columns(list(lane.fired), lane.reported_signals, keys, encoding)
+    return _columns(lane.fired, bits_of(lane.reported_signals), keys, encoding)
+
+
+def list_columns(
+    program: ListProgram, keys: RelationKeys, encoding: ValueEncoding, with_input: bool = False
+) -> list[BitColumns]:
+    """The columns of the fluents that a program over lists defines, or also of its input."""
+    outputs = program.outputs
+    reported = (number for number, each in enumerate(outputs) if with_input or not each.is_input)
+    return _columns(outputs, reported, keys, encoding)
 
 
 def _columns(
-    bits: list[StateBit] | list[FiredBit], reported: int, keys: LaneKeys, encoding: ValueEncoding
-) -> Iterator[BitColumns]:
+    bits: Sequence[StateBit | FiredBit | ListOutput], reported: Iterable[int], keys: RelationKeys,
+    encoding: ValueEncoding,
+) -> list[BitColumns]:  # fmt: skip
     by_relation: dict[Relation, list[int]] = {}
-    for number in bits_of(reported):
+    for number in reported:
         relation = bits[number].relation
         assert relation is not None
         by_relation.setdefault(relation, []).append(number)
-    for relation, places in by_relation.items():
-        yield BitColumns(relation, places, [bits[n] for n in places], keys, encoding)
+    return [
+        BitColumns(relation, places, [bits[n] for n in places], keys, encoding)
+        for relation, places in by_relation.items()
+    ]

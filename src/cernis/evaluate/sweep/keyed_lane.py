@@ -8,11 +8,15 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.query_loop import Admitted
+from cernis.evaluate.sweep.bit_columns import BitColumns, event_columns, fluent_columns
+from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_intake import LaneIntake
-from cernis.evaluate.sweep.lane_state import LaneChanges, LaneState
+from cernis.evaluate.sweep.lane_keys import LaneKeys
+from cernis.evaluate.sweep.lane_state import BitIntervals, BitPoints, LaneChanges, LaneState
 from cernis.kernels.sweep.lane_tables import BREAK, INITIATION, LaneTables
 from cernis.operators.context.query_context import Context
-from cernis.plan.sweep.lanes import Lane
+from cernis.operators.context.value_encoding import ValueEncoding
+from cernis.plan.sweep.lanes import Lane, ListSource, StateBit, StateKind
 
 
 class KeyedLane:
@@ -23,12 +27,14 @@ class KeyedLane:
         self.lane = lane
         memo = context.background.memo
         self._intake: LaneIntake = memo.once("intake", lane, lambda: LaneIntake(lane, context))
-        self.keys = self._intake.keys
+        self.keys: LaneKeys = self._intake.keys
         self.keys.begin()
         self._may_conflict = start is not None
         """Has there been any conflict, as far as is known?"""
         start = context.window.start if start is None else start
         self.walk = LaneState(tables_of(lane, context), start)
+        self.latest: LaneChanges | None = None
+        """What the last query has changed."""
 
     def update(self, admitted: Mapping[Relation, Admitted], context: Context) -> LaneChanges:
         """Take note of what came and went, and walk up to the query."""
@@ -42,7 +48,41 @@ class KeyedLane:
             self.walk.set_allowed(changed, self.keys.allowed[changed])
         changes = self.walk.update(context.window.edge, context.window.query)
         self._may_conflict |= changes.conflicts != 0
+        self.latest = changes
         return changes
+
+    # -- what others ask --------------------------------------------------------------------
+
+    @property
+    def definitions(self) -> tuple[Relation, ...]:
+        """The relations that it defines."""
+        return self.lane.definitions
+
+    @property
+    def of_keys(self) -> KeyNumbers:
+        """The numbers of its keys."""
+        return self.keys.of_keys
+
+    def pair_number(self, source: ListSource) -> int | None:
+        """The bit of the pair that a source asks for, if it has one."""
+        bit = StateBit(StateKind.PAIR, source.relation, source.arguments, source.value)
+        return self.lane.state.index(bit) if bit in self.lane.state else None
+
+    def intervals(self) -> BitIntervals:
+        """All intervals that reach the window, by bit, key and start."""
+        return self.walk.intervals()
+
+    def signals(self) -> BitPoints:
+        """All points of reported signals in the window, by bit, key and time."""
+        return self.walk.signals()
+
+    def fluent_columns(self, encoding: ValueEncoding) -> list[BitColumns]:
+        """The columns of the fluents that it defines."""
+        return fluent_columns(self.lane, self.keys, encoding)
+
+    def event_columns(self, encoding: ValueEncoding) -> list[BitColumns]:
+        """The columns of the events that it derives."""
+        return event_columns(self.lane, self.keys, encoding)
 
     def conflicts(self, context: Context) -> int:
         """How many conflicts there are in the window, as of the start of the run too."""
@@ -76,6 +116,6 @@ def tables_of(lane: Lane, context: Context) -> LaneTables:
     return LaneTables(
         rows, np.array(lane.first_row, np.int64), np.array(lane.touch_fired, np.uint64),
         np.array(lane.touch_state, np.uint64), np.array(delays, np.int64).reshape(-1, 6),
-        np.uint64(lane.reported), np.uint64(lane.reported_signals),
+        np.uint64(lane.reported | lane.listed), np.uint64(lane.reported_signals),
         INITIATION if context.window.ties == "initiation" else BREAK, context.window.tick,
     )  # fmt: skip

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.query_loop import RelationChange
-from cernis.evaluate.sweep.bit_columns import BitColumns, event_columns, fluent_columns
-from cernis.evaluate.sweep.keyed_lane import KeyedLane
+from cernis.evaluate.sweep.bit_columns import BitColumns
 from cernis.evaluate.sweep.lane_state import BitIntervals, BitPoints, LaneChanges
 from cernis.kernels.array_types import Integers
 from cernis.kernels.order import order_by
@@ -19,14 +19,32 @@ from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 
 
-class LaneAnswers:
-    """What a lane has found, in tables of relations; and all of it since the lane began."""
+class WalkedPart(Protocol):
+    """A lane or a program over lists, and the columns of the relations that it defines."""
 
-    def __init__(self, lane: KeyedLane, encoding: ValueEncoding) -> None:
-        self._encoding = encoding
-        self._fluents = list(fluent_columns(lane.lane, lane.keys, encoding))
-        self._events = list(event_columns(lane.lane, lane.keys, encoding))
+    def fluent_columns(self, encoding: ValueEncoding) -> list[BitColumns]:
+        """The columns of the fluents that it defines."""
+
+    def event_columns(self, encoding: ValueEncoding) -> list[BitColumns]:
+        """The columns of the events that it derives."""
+
+
+class LaneAnswers:
+    """What a lane or a program over lists has found, in tables of relations.
+
+    Also all of it since the beginning, where that is kept.
+    """
+
+    def __init__(self, walked: WalkedPart, encoding: ValueEncoding) -> None:
+        self.encoding = encoding
+        self._fluents = walked.fluent_columns(encoding)
+        self._events = walked.event_columns(encoding)
         self._history: list[LaneChanges] = []
+
+    @property
+    def has_events(self) -> bool:
+        """Are there events among what is defined?"""
+        return bool(self._events)
 
     # -- all that was found -----------------------------------------------------------------
 
@@ -64,7 +82,7 @@ class LaneAnswers:
     def fluent_rows(self, intervals: BitIntervals) -> Iterator[tuple[Relation, StoredRows]]:
         """Intervals as rows of fluents: start, end and value."""
         for columns in self._fluents:
-            yield columns.relation, _fluent_rows(columns, intervals)
+            yield columns.relation, fluent_rows_of(columns, intervals)
 
     def event_rows(self, points: BitPoints) -> Iterator[tuple[Relation, StoredRows]]:
         """Points as rows of events."""
@@ -78,7 +96,7 @@ class LaneAnswers:
             if len(bits):
                 values = columns.values(bits)
                 if columns.value_domain is None:
-                    domain = self._encoding.domains.value_domain(columns.relation)
+                    domain = self.encoding.domains.value_domain(columns.relation)
                     values = domain.encode_numbers(values)
                 arguments = columns.arguments(bits, keys)
                 yield columns.relation, StoredRows(arguments, [times, values, ends])
@@ -86,7 +104,9 @@ class LaneAnswers:
     def changes(self, changes: LaneChanges) -> Iterator[tuple[Relation, RelationChange]]:
         """The changes of a query, by relation, of those that have any."""
         for columns in self._fluents:
-            removed, added = (_fluent_rows(columns, each) for each in (changes.gone, changes.come))
+            removed, added = (
+                fluent_rows_of(columns, each) for each in (changes.gone, changes.come)
+            )
             if len(removed) or len(added):
                 yield columns.relation, RelationChange(removed, added)
         for columns in self._events:
@@ -133,7 +153,8 @@ def _fluent_table(columns: BitColumns, intervals: BitIntervals) -> FluentTable:
     )  # fmt: skip
 
 
-def _fluent_rows(columns: BitColumns, intervals: BitIntervals) -> StoredRows:
+def fluent_rows_of(columns: BitColumns, intervals: BitIntervals) -> StoredRows:
+    """Those of some intervals that are about a fluent, as rows: start, end and value."""
     bits, keys, starts, ends = _about(columns, intervals)
     return StoredRows(columns.arguments(bits, keys), [starts, ends, columns.values(bits)])
 

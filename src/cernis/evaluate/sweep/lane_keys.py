@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.sign_conditions import with_values
 from cernis.kernels.array_types import Array, Booleans, Integers, Words
 from cernis.operators.collections import ROW
@@ -20,11 +23,10 @@ from cernis.plan.sweep.lanes import (
     LaneOp,
     StateBit,
     StateKind,
+    Steps,
 )
 from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain
-from cernis.tables.domains import numbers as numbers_of_values
-from cernis.tables.registers import Register
 
 _ALL_BITS = np.uint64((1 << 64) - 1)
 
@@ -35,11 +37,7 @@ class LaneKeys:
     def __init__(self, lane: Lane, context: Context) -> None:
         self._lane = lane
         self._positions = dict(lane.keys)
-        self._domains = self._key_domains(context)
-        # Numeric arguments have no codes; here they get some.
-        self._register = Register([own if own is not None else Domain() for own in self._domains])
-        self._count = 0
-        """How many numbers there are."""
+        self.of_keys = KeyNumbers(self._key_domains(context))
         self.first_words = np.empty(0, np.uint64)
         """What holds of each key at first: initial pairs, and facts about it."""
         self.first_conflicts = np.empty(0, np.int64)
@@ -57,18 +55,7 @@ class LaneKeys:
     def numbers(self, relation: Relation, arguments: list[Array], length: int) -> Integers:
         """The numbers of the keys of records."""
         columns = [arguments[position] for position in self._positions[relation]]
-        return self._entered(columns, length)
-
-    def _entered(self, columns: list[Array], length: int) -> Integers:
-        coded = zip(columns, self._domains, self._register.domains, strict=True)
-        columns = [
-            column if domain is not None or own is None else own.encode_numbers(column)
-            for column, domain, own in coded
-        ]
-        numbers = self._register.enter(columns, length)[0]
-        if length:
-            self._count = max(self._count, int(numbers.max()) + 1)
-        return numbers
+        return self.of_keys.enter(columns, length)
 
     @property
     def facts(self) -> np.uint64:
@@ -78,13 +65,7 @@ class LaneKeys:
 
     def columns(self, numbers: Integers, relation: Relation) -> list[Array]:
         """The values of keys, in the order in which a relation has them among its arguments."""
-        coded = zip(self._register.columns(numbers), self._domains, self._register.domains,
-                    strict=True)  # fmt: skip
-        values = [
-            column if domain is not None or own is None else numbers_of_values(own.decode(column))
-            for column, domain, own in coded
-        ]
-        places = self._positions[relation]
+        values, places = self.of_keys.columns(numbers), self._positions[relation]
         return [values[place] for place in sorted(range(len(places)), key=places.__getitem__)]
 
     def _arguments(self, bit: StateBit, numbers: Integers, context: Context) -> list[Array]:
@@ -108,7 +89,7 @@ class LaneKeys:
     def update(self, context: Context) -> None:
         """Find out what is so of keys that are new."""
         initial = self._initial_words(context)
-        new = np.arange(len(self.first_words), self._count)
+        new = np.arange(len(self.first_words), self.of_keys.count)
         if not len(new):
             return
         words = np.zeros(len(new), np.uint64)
@@ -129,15 +110,7 @@ class LaneKeys:
 
     def _fulfilling(self, bit: StateBit, numbers: Integers, context: Context) -> Integers:
         """Which of some keys a fact is true of."""
-        values = self._register.columns(numbers)
-        columns = {
-            name: Column(column, domain)
-            for name, column, domain in zip(
-                bit.variables, values, self._register.domains, strict=True
-            )
-        }
-        rows = Rows(len(numbers), {**columns, ROW: Column(np.arange(len(numbers)))})
-        return run_steps(bit.steps, rows, context).settled().columns[ROW].values
+        return fulfilling(bit.variables, bit.steps, self.of_keys, numbers, context)
 
     def _initial_words(self, context: Context) -> dict[int, int]:
         """By number of a key: the pairs that hold from the start."""
@@ -158,7 +131,7 @@ class LaneKeys:
             head_column(head.args[place], rows, domains[place])
             for place in self._positions[head.relation]
         ]
-        return self._entered(columns, rows.length)
+        return self.of_keys.enter(columns, rows.length)
 
     # -- groundings -------------------------------------------------------------------------
 
@@ -194,6 +167,15 @@ class LaneKeys:
         arguments = self._arguments(bit, numbers, context)
         values = np.full(len(numbers), constant_column(bit.value, value_domain).data[0])
         return allowed(grounding.groundings, arguments, domains, values, value_domain, context)
+
+
+def fulfilling(
+    variables: Sequence[str], steps: Steps, keys: KeyNumbers, numbers: Integers, context: Context
+) -> Integers:
+    """Which of some keys meet conditions in which their values have these names."""
+    columns = dict(zip(variables, keys.coded_columns(numbers), strict=True))
+    rows = Rows(len(numbers), {**columns, ROW: Column(np.arange(len(numbers)))})
+    return run_steps(steps, rows, context).settled().columns[ROW].values
 
 
 def first_word(lane: Lane, word: int, ties: str) -> tuple[int, int]:

@@ -14,12 +14,14 @@ from cernis.evaluate.columns.window_carry import UNKNOWN
 from cernis.evaluate.query_loop import Admitted, Handover, WindowRecords
 from cernis.evaluate.sweep.bit_columns import fluent_columns
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
-from cernis.evaluate.sweep.lane_answers import LaneAnswers
+from cernis.evaluate.sweep.keyed_lists import KeyedLists
+from cernis.evaluate.sweep.lane_answers import LaneAnswers, fluent_rows_of
 from cernis.evaluate.sweep.lane_keys import with_derived
 from cernis.evaluate.sweep.lane_state import BitIntervals
 from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Integers, Matrix, Words
 from cernis.operators.context.query_context import Context
+from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.plan.sweep.lanes import MOST_BITS, Lane
 
 _NONE = np.empty(0, np.int64)
@@ -49,6 +51,41 @@ def resumed_lane(
     records = {relation: _records(relation, memory, window) for relation in lane.events}
     resumed.update(records, context)
     return resumed
+
+
+def output_rows(lists: KeyedLists, encoding: ValueEncoding) -> dict[Relation, StoredRows]:
+    """What lists have reported that reaches the window, and what they see of the input."""
+    intervals = lists.intervals()
+    columns = lists.output_columns(encoding)
+    return {each.relation: fluent_rows_of(each, intervals) for each in columns}
+
+
+def resumed_lists(
+    lists: KeyedLists, handover: Handover, memory: WindowRecords, context: Context
+) -> None:
+    """Let lists go on from what was reported of them, over all intervals of their sources."""
+    reported: list[BitIntervals] = []
+    window = Window(context.window.edge, context.window.query, context.window.forgotten)
+    for columns in lists.output_columns(context.encoding):
+        rows = handover.fluents.get(columns.relation)
+        if rows is None:
+            continue
+        starts, ends, values = rows.columns[:3]
+        for number in columns.numbers:
+            chosen, keys = columns.rows_of(number, rows.arguments, values)
+            numbers = np.full(len(chosen), number)
+            reported.append(BitIntervals(numbers, keys, starts[chosen], ends[chosen]))
+    records = {r: memory.fluent_records(r, window) for r in lists.input_relations}
+    lists.begin_from(sorted_intervals(reported), records, context)
+
+
+def sorted_intervals(parts: list[BitIntervals]) -> BitIntervals:
+    """Intervals by number, key and start."""
+    if not parts:
+        return BitIntervals(_NONE, _NONE, _NONE, _NONE)
+    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    order = np.lexsort((columns[2], columns[1], columns[0]))
+    return BitIntervals(*(column[order] for column in columns))
 
 
 def _records(relation: Relation, memory: WindowRecords, window: Window) -> Admitted:

@@ -1,119 +1,254 @@
 """A program over lists of intervals in windows: intervals of its sources come and go.
 
-A query evaluates the keys whose sources have changed, and those with an open interval that has
-become long enough. Lists look back from the edge of the window by the durations that the program
-asks for, so that what is decided later than it begins is still complete.
+A query evaluates the keys whose sources have changed, those with an open interval that has become
+long enough, and those with intervals of their own that are linked to a key that has changed. What
+was derived up to the window's edge stands.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
 import numpy as np
 
 from cernis.evaluate.sweep.lane_state import BitIntervals
-from cernis.kernels.array_types import Array, Bytes, Integers, Matrix, WordMatrix
+from cernis.kernels.array_types import Array, Bytes, Integers, Matrix, WordMatrix, Words
+from cernis.kernels.order import stable_order
 from cernis.kernels.sweep import keyed_log, list_updates
 from cernis.kernels.sweep.key_calendar import BUCKETS, NEVER, due_keys
 from cernis.kernels.sweep.lane_edges import by_code
-from cernis.kernels.sweep.list_walk import LONGER, NO_EDGE, NOT_HELD, OP, PARAMETER, SHORTER
+from cernis.kernels.sweep.list_walk import INTERSECT, LONGER, SHORTER, SUBTRACT, UNION
 
 _COUNTS = 64
+_NO_TAGS = np.zeros(0, np.uint32)
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class ListTables:
+    """A program over lists as arrays.
+
+    `rows` are as `list_walk` has them, over `slots` lists. Source number s of the key itself is
+    list `sources[s]`. `linked` has a row for each source of other keys: the list it is, the number
+    of the link that gives the key, and its number among those of linked keys. `outputs` are the
+    lists that are reported, 64 at most.
+    """
+
+    rows: Matrix
+    slots: int
+    sources: Integers
+    outputs: Integers
+    linked: Matrix
+    links: int = 0
+    conditions: int = 0
+
+    @cached_property
+    def lookback(self) -> int:
+        """For how long before the edge sources matter: as long as durations are, one upon another.
+
+        What a source was before then cannot decide any more whether an interval is long.
+        """
+        lengths = [0] * self.slots
+        for op, to, source, other, parameter in self.rows.tolist():
+            length = parameter if op in (LONGER, SHORTER) else 0
+            operands = (source, other) if op in (UNION, INTERSECT, SUBTRACT) else (source,)
+            lengths[to] = max(lengths[each] for each in operands) + length
+        return max(lengths, default=0)
+
+
+NO_INTERVALS = BitIntervals(_NONE, _NONE, _NONE, _NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChanges:
+    """Intervals of sources that have come and gone; bits are numbers of sources.
+
+    Those of one key are in the order of sources, starts and ends.
+    """
+
+    come: BitIntervals = NO_INTERVALS
+    gone: BitIntervals = NO_INTERVALS
+
+    @property
+    def keys(self) -> Integers:
+        """The keys that have changes, in order."""
+        return _distinct([self.come.keys, self.gone.keys])
+
+
+@dataclass(slots=True)
+class _KeyedRows:
+    """Rows of intervals by key."""
+
+    rows: WordMatrix = field(default_factory=lambda: np.empty((1024, 4), np.uint64))
+    places: Matrix = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+    counts: Integers = field(default_factory=lambda: np.zeros(_COUNTS, np.int64))
+
+    def grow(self) -> None:
+        """Make room for twice as many rows."""
+        self.make_room(2 * len(self.rows) - int(self.counts[keyed_log.TOP]))
+
+    def make_room(self, count: int) -> None:
+        """Make room for so many further rows, if there is none."""
+        used = int(self.counts[keyed_log.TOP])
+        if used + count > len(self.rows):
+            larger = np.empty((max(used + count, 2 * len(self.rows)), 4), np.uint64)
+            larger[:used] = self.rows[:used]
+            self.rows = larger
+
+    def live(self) -> tuple[Integers, WordMatrix]:
+        """All rows, and the keys that they are of."""
+        sizes = self.places[:, keyed_log.SIZE] - self.places[:, keyed_log.HEAD]
+        begins = self.places[:, keyed_log.FIRST] + self.places[:, keyed_log.HEAD]
+        offsets = np.cumsum(sizes) - sizes
+        places = np.repeat(begins - offsets, sizes) + np.arange(int(sizes.sum()))
+        return np.repeat(np.arange(len(sizes)), sizes), self.rows[places]
 
 
 class ListState:
-    """The source intervals and the results of a program, by key.
+    """The source intervals and the results of a program, by key."""
 
-    Nothing comes out for a key before the first interval of one of its sources has come.
-
-    `program` has rows as `list_walk` has them, over `slots` lists, of which the first are given;
-    `outputs` are the lists that are reported, 64 at most.
-    """
-
-    def __init__(
-        self, program: Matrix, slots: int, outputs: Integers, start: int = 0, tick: int = 1
-    ) -> None:
-        self.program = np.ascontiguousarray(program, np.int64).reshape(-1, 5)
-        self.outputs, self.start, self.tick = outputs, start, tick
-        durations = np.isin(self.program[:, OP], (LONGER, SHORTER))
-        self.lookback = int(self.program[durations, PARAMETER].sum())
-        self.key_count, self.query, self._slots = 0, start, slots
+    def __init__(self, tables: ListTables, start: int = 0, tick: int = 1) -> None:
+        self.tables, self.start, self.tick = tables, start, tick
+        self.key_count, self.query = 0, start
+        self.edge = start
         self._width = 0
-        self._make_arrays()
-
-    def _make_arrays(self) -> None:
-        self._rows, self._told_rows = (np.empty((1024, 4), np.uint64) for _ in range(2))
-        self._counts, self._told_counts = (np.zeros(_COUNTS, np.int64) for _ in range(2))
-        self._places, self._told_places = (np.zeros((0, 4), np.int64) for _ in range(2))
-        self._edges, self._dues = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        self._since = np.zeros((0, self._slots), np.int64)
+        self._sources, self._reported, self._linked = _KeyedRows(), _KeyedRows(), _KeyedRows()
+        self._dues = np.zeros(0, np.int64)
         self._links, self._back_links = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        self._heads = np.zeros(BUCKETS, np.int32)
-        self._conditions = np.zeros((1, 0), np.uint8)
+        self._calendar = np.zeros(BUCKETS, np.int32)
+        self._conditions = np.zeros((max(1, tables.conditions), 0), np.uint8)
+        self._allowed = np.zeros(0, np.uint64)
+        self._targets = np.zeros((0, tables.links), np.int64)
+        self._heads, self._chain = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        self._marks = np.zeros(0, np.uint8)
+        self._forced: list[Integers] = []
         self._output = np.empty((1024, 4), np.int64)
         self._grow_lists(64)
 
     def _grow_lists(self, count: int) -> None:
-        self._lists = np.empty((self._slots + 3, count, 2), np.int64)
-        self._sizes = np.zeros(self._slots, np.int64)
+        self._lists = np.empty((self.tables.slots, count, 2), np.int64)
+        self._sizes = np.zeros(self.tables.slots, np.int64)
         self._tail = np.empty((count, 4), np.uint64)
-        self._results = np.empty((count * max(len(self.outputs), 1), 4), np.uint64)
+        self._results = np.empty((count * max(len(self.tables.outputs), 1), 4), np.uint64)
 
-    def add_keys(self, count: int, conditions: Bytes | None = None) -> None:
-        """Add keys; `conditions` has a row for each condition, with 1 for keys that meet it."""
-        first, stop = self.key_count, self.key_count + count
-        for name in ("_places", "_told_places", "_edges", "_dues", "_since", "_links",
-                     "_back_links"):  # fmt: skip
+    # -- keys -------------------------------------------------------------------------------
+
+    def add_keys(self, allowed: Words, conditions: Bytes, targets: Matrix) -> None:
+        """Add keys, numbered from `key_count` on.
+
+        `allowed` has a bit for each output that groundings allow, `conditions` a row for each
+        condition, with 1 for keys that meet it, and `targets` the number of the linked key by key
+        and link.
+        """
+        first, stop = self.key_count, self.key_count + len(allowed)
+        for name in ("_dues", "_links", "_back_links", "_allowed", "_targets", "_marks"):
             setattr(self, name, _longer(getattr(self, name), stop))
-        self._edges[first:stop], self._dues[first:stop] = NO_EDGE, NEVER
-        self._since[first:stop] = NOT_HELD
-        given_rows = 1 if conditions is None else max(1, len(conditions))
-        grown = np.zeros((max(given_rows, len(self._conditions)), len(self._edges)), np.uint8)
-        grown[: len(self._conditions), :first] = self._conditions[:, :first]
-        if conditions is not None and len(conditions):
-            grown[:, first:stop] = conditions
-        self._conditions, self.key_count = grown, stop
+        for store in (self._sources, self._reported):
+            store.places = _longer(store.places, stop)
+        self._chain = _longer(self._chain, stop * self.tables.links)
+        self._conditions = np.ascontiguousarray(_longer(self._conditions.T, stop).T)
+        self._dues[first:stop], self._allowed[first:stop] = NEVER, allowed
+        self._conditions[: len(conditions), first:stop] = conditions
+        self._targets[first:stop], self.key_count = targets, stop
+        if self.tables.links and stop > first:
+            self._add_linked(int(targets.max()) + 1)
+            list_updates.link_keys(first, self._targets[:stop], self._heads, self._chain)
+
+    def _add_linked(self, count: int) -> None:
+        """Make room for the intervals of linked keys."""
+        self._heads = _longer(self._heads, count)
+        self._linked.places = _longer(self._linked.places, count)
+
+    def set_allowed(self, keys: Integers, allowed: Words) -> None:
+        """Let groundings allow other outputs to some keys, from the edge of the next query on."""
+        differs = self._allowed[keys] != allowed
+        self._allowed[keys[differs]] = allowed[differs]
+        self._forced.append(keys[differs])
+
+    # -- queries ----------------------------------------------------------------------------
 
     def update(
-        self, edge: int, query: int, come: BitIntervals, gone: BitIntervals
-    ) -> tuple[BitIntervals, BitIntervals]:
-        """What has come and gone of the outputs, where sources have come and gone.
+        self, edge: int, query: int, changes: SourceChanges,
+        linked: SourceChanges | None = None,
+    ) -> tuple[BitIntervals, BitIntervals]:  # fmt: skip
+        """What has come and gone of the outputs, sorted by output, key and start.
 
-        The bits of intervals are numbers of sources, and of outputs. Changes are sorted by source,
-        key and start, as a lane tells them.
+        The bits of intervals are numbers of outputs. `linked` are the changes of keys that others
+        are linked to, numbered by themselves.
         """
         if not self._width:
             self._width = max(1, -(-(query - self.query) // 4))
-        last, self.query = self.query, query
-        come_keys, come_rows = _by_key(come)
-        gone_keys, gone_rows = _by_key(gone)
-        visits = np.unique(np.concatenate([come_keys, gone_keys, self._due(last, query)]))
-        changes = (_firsts(come_keys, visits), _firsts(gone_keys, visits), come_rows, gone_rows)
-        count = self._walk(visits, changes, edge - self.lookback, query)
+        last, self.query, self.edge = self.query, query, edge
+        visits = [changes.keys, self._due(last, query), *self._forced]
+        self._forced = []
+        if linked is not None:
+            visits.append(self._change_linked(linked))
+        count = self._walk(_distinct(visits), changes)
         stops, columns = by_code(self._output, count)
-        middle = int(stops[127])
+        middle = int(stops[list_updates.GONE - 1])
         return (
             BitIntervals(*(column[:middle] for column in columns)),
             BitIntervals(*(column[middle:] for column in columns)),
         )
 
+    @property
+    def _oldest(self) -> int:
+        """The point after which sources must end to matter."""
+        return self.edge + self.tick - self.tables.lookback
+
     def _due(self, last: int, query: int) -> Integers:
         keys = np.empty(self.key_count, np.int64)
-        calendar = (self._dues, self._links, self._heads)
+        calendar = (self._dues, self._links, self._calendar)
         return keys[: due_keys(last, query, self._width, *calendar, keys)]
 
-    def _walk(
-        self, visits: Integers, changes: tuple[Integers, Integers, WordMatrix, WordMatrix],
-        edge: int, query: int,
-    ) -> int:  # fmt: skip
-        progress = np.zeros(4, np.int64)
-        no_tags = np.zeros(0, np.uint32)
+    def _change_linked(self, changes: SourceChanges) -> Integers:
+        """Enter changes of linked keys; gives the keys that are linked to them."""
+        numbers = changes.keys
+        if len(numbers):
+            self._add_linked(int(numbers[-1]) + 1)
+        placed, progress = _by_visit(changes, numbers), np.zeros(3, np.int64)
+        linked = self._linked
+        linked.make_room(2 * len(changes.come.bits))
+        while True:
+            status = list_updates.change_rows(
+                numbers, *placed, linked.rows, linked.places, linked.counts, self._oldest,
+                self._tail, _NO_TAGS, progress,
+            )  # fmt: skip
+            if status == list_updates.DONE:
+                break
+            self._make_more(status, progress)
+        keys = np.empty(self.key_count, np.int64)
+        count = list_updates.linked_keys(
+            numbers, self.tables.links, self._heads, self._chain, self._sources.places,
+            self._marks, keys,
+        )  # fmt: skip
+        return keys[:count]
+
+    def _make_room(self, changes: SourceChanges) -> None:
+        """Let arrays have room for about as many intervals as have come."""
+        count = 2 * (len(changes.come.bits) + len(changes.gone.bits))
+        if count > len(self._output):
+            self._output = np.empty((count, 4), np.int64)
+        for store in (self._sources, self._reported):
+            store.make_room(2 * count)
+
+    def _walk(self, visits: Integers, changes: SourceChanges) -> int:
+        self._make_room(changes)
+        progress, tables = np.zeros(3, np.int64), self.tables
+        placed, bound = _by_visit(changes, visits), self.edge + self.tick
+        sources, reported, linked = self._sources, self._reported, self._linked
         while True:
             status = list_updates.walk_lists(
-                self.program, self.outputs, visits, *changes, self._rows, self._places,
-                self._counts, self._told_rows, self._told_places, self._told_counts,
-                self._conditions, self._edges, self._since, self._dues, self._links,
-                self._back_links, self._heads, self._width, edge, self.start + self.tick, query,
-                self.tick, self._lists, self._sizes, self._tail, self._results, no_tags,
-                self._output, progress,
+                tables.rows, tables.outputs, tables.sources, tables.linked, visits,
+                *placed, sources.rows, sources.places, sources.counts, reported.rows,
+                reported.places, reported.counts, linked.rows, linked.places, self._targets,
+                self._conditions, self._allowed, self._dues, self._links, self._back_links,
+                self._calendar, self._width, bound, self._oldest, self.start + self.tick,
+                self.query,
+                self._lists, self._sizes, self._tail, self._results, _NO_TAGS, self._output,
+                progress,
             )  # fmt: skip
             if status == list_updates.DONE:
                 return int(progress[1])
@@ -127,20 +262,68 @@ class ListState:
             larger[: progress[1]] = self._output[: progress[1]]
             self._output = larger
         else:
-            self._rows = _larger(self._rows, self._counts)
-            self._told_rows = _larger(self._told_rows, self._told_counts)
+            for store in (self._sources, self._reported, self._linked):
+                store.grow()
+
+    def intervals(self) -> BitIntervals:
+        """All intervals of outputs that reach the window, by output, key and start."""
+        keys, rows = self._reported.live()
+        columns = [rows[:, column].astype(np.int64) for column in range(3)]
+        order = np.lexsort((columns[1], keys, columns[0]))
+        numbers, starts, ends = (column[order] for column in columns)
+        keys = keys[order]
+        reach = np.flatnonzero(ends >= self.edge + self.tick)
+        return BitIntervals(*(each[reach] for each in (numbers, keys, starts, ends)))
+
+    def assume_reported(self, intervals: BitIntervals) -> None:
+        """Take intervals of outputs as reported; the next query goes on from them."""
+        changes = SourceChanges(come=intervals)
+        keys, progress = changes.keys, np.zeros(3, np.int64)
+        placed, reported = _by_visit(changes, keys), self._reported
+        while True:
+            status = list_updates.change_rows(
+                keys, *placed, reported.rows, reported.places, reported.counts, -int(NEVER),
+                self._tail, _NO_TAGS, progress,
+            )  # fmt: skip
+            if status == list_updates.DONE:
+                return
+            self._make_more(status, progress)
+
+
+_MANY = 1 << 12
+
+
+def _distinct(parts: Sequence[Integers]) -> Integers:
+    """Numbers of keys, each once and in order."""
+    numbers = np.concatenate(parts)
+    if len(numbers) < _MANY:
+        return np.unique(numbers)
+    is_there = np.zeros(int(numbers.max()) + 1, np.bool_)
+    is_there[numbers] = True
+    return np.flatnonzero(is_there)
+
+
+def _by_visit(
+    changes: SourceChanges, visits: Integers
+) -> tuple[Integers, Integers, WordMatrix, WordMatrix]:
+    """Where the changes of each visited key begin and the last end, and the changes as rows."""
+    (come_keys, come), (gone_keys, gone) = (_by_key(each) for each in (changes.come, changes.gone))
+    return _firsts(come_keys, visits), _firsts(gone_keys, visits), come, gone
+
+
+def _by_key(intervals: BitIntervals) -> tuple[Integers, WordMatrix]:
+    """Intervals by key as rows; those of one key stay as they are."""
+    sources, keys, starts, ends = intervals
+    order = stable_order(keys, int(keys.max()) + 1) if len(keys) else _NONE
+    rows = np.zeros((len(keys), 4), np.uint64)
+    for place, column in enumerate((sources, starts, ends)):
+        rows[:, place] = column[order]
+    return keys[order], rows
 
 
 def _firsts(keys: Integers, visits: Integers) -> Integers:
     """Where the changes of each visited key begin, and where the last end."""
     return np.append(np.searchsorted(keys, visits), len(keys))
-
-
-def _larger(rows: WordMatrix, counts: Integers) -> WordMatrix:
-    used = int(counts[keyed_log.TOP])
-    larger = np.empty((2 * len(rows), 4), np.uint64)
-    larger[:used] = rows[:used]
-    return larger
 
 
 def _longer(array: Array, count: int) -> Array:
@@ -149,11 +332,3 @@ def _longer(array: Array, count: int) -> Array:
     longer = np.zeros((max(count, 2 * len(array)), *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
-
-
-def _by_key(intervals: BitIntervals) -> tuple[Integers, WordMatrix]:
-    """Changes by key, then source and start, as rows."""
-    order = np.argsort(intervals.keys, kind="stable")
-    columns = (intervals.bits, intervals.starts, intervals.ends, intervals.bits)
-    rows = np.column_stack([column[order] for column in columns]).view(np.uint64)
-    return intervals.keys[order], np.ascontiguousarray(rows)

@@ -1,4 +1,4 @@
-"""Walks the lanes of a plan first, and evaluates its other definitions by columns above them."""
+"""Walks the lanes and lists of a plan first, and evaluates its other definitions by columns."""
 
 from __future__ import annotations
 
@@ -8,78 +8,101 @@ from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.query_loop import AnswerChanges, Handover, QueryInput, WindowRecords
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
+from cernis.evaluate.sweep.keyed_lists import KeyedLists
 from cernis.evaluate.sweep.lane_answers import LaneAnswers
-from cernis.evaluate.sweep.lane_resumption import attempts_in, resumed_lane
-from cernis.evaluate.sweep.lane_state import LaneChanges
+from cernis.evaluate.sweep.lane_resumption import (
+    attempts_in,
+    output_rows,
+    resumed_lane,
+    resumed_lists,
+)
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
+from cernis.plan.sweep.lanes import Lane
 from cernis.tables.domains import Domains
 
 
 @dataclass(slots=True)
-class _WalkedLane:
-    """A lane, its answers as tables, and what the last query has changed."""
+class _Walked:
+    """A lane or a program over lists, and its answers as tables."""
 
-    lane: KeyedLane
+    part: KeyedLane | KeyedLists
     answers: LaneAnswers
-    latest: LaneChanges | None = None
 
 
 class SweepThenColumns(FromScratch):
-    """Walks lanes from what has changed since the last query; evaluates columns from scratch.
+    """Walks lanes and lists from what has changed since the last query; the rest from scratch.
 
-    Where answers are kept, all that lanes have found since the beginning can be asked for.
+    Where answers are kept, all that was found since the beginning can be asked for.
     """
 
     def __init__(
         self, plan: Plan, memory: WindowRecords, domains: Domains, tick: int,
         links: StageLinks | None = None, keeps_answers: bool = False,
     ) -> None:  # fmt: skip
-        swept = frozenset(relation for lane in plan.lanes for relation in lane.definitions)
-        super().__init__(plan, memory, domains, tick, links, swept)
+        super().__init__(plan, memory, domains, tick, links, plan.swept)
         self._keeps_answers = keeps_answers
-        self._lanes: list[_WalkedLane] = []
+        self._walked: list[_Walked] = []
 
     # -- one query --------------------------------------------------------------------------
 
     def update(self, query_input: QueryInput) -> int:
         """Walk up to the query, then evaluate the rest; gives the conflicts between values."""
-        context, is_first = query_input.context, not self._lanes
+        context, is_first = query_input.context, not self._walked
         if is_first:
-            self._begin([KeyedLane(lane, context) for lane in self._plan.lanes], context)
+            self._begin(context)
         conflicts = 0
-        for walked in self._lanes:
-            changes = walked.latest = walked.lane.update(query_input.admitted, context)
+        for walked in self._walked:
+            changes = walked.part.update(query_input.admitted, context)
             if self._keeps_answers:
                 walked.answers.keep(changes)
-            conflicts += walked.lane.conflicts(context)
-            if self._links is not None or self._is_read(walked.lane):
+            conflicts += walked.part.conflicts(context)
+            if self._links is not None or self._is_read(walked):
                 self._show(walked, is_first, context)
         return conflicts + super().update(query_input)
 
-    def _begin(self, lanes: list[KeyedLane], context: Context) -> None:
-        self._lanes = [_WalkedLane(lane, LaneAnswers(lane, context.encoding)) for lane in lanes]
+    def _begin(self, context: Context, handover: Handover | None = None) -> None:
+        """Make the lanes and lists of all stages, each stage's after those of the stages before."""
+        producers: dict[int, list[KeyedLane | KeyedLists]] = {}
+        for swept in self._plan.sweep:
+            parts = producers.setdefault(swept.stage, [])
+            parts += [self._lane(lane, context, handover) for lane in swept.lanes]
+            program = self._plan.list_programs.get(swept.stage)
+            if program is not None:
+                lists = KeyedLists(program, producers, swept.stage, context)
+                if handover is not None:
+                    resumed_lists(lists, handover, self._memory, context)
+                parts.append(lists)
+        self._walked = [
+            _Walked(part, LaneAnswers(part, context.encoding))
+            for parts in producers.values() for part in parts
+        ]  # fmt: skip
 
-    def _is_read(self, lane: KeyedLane) -> bool:
-        """Do columns read what a lane defines?"""
-        return not self.strata.reads.isdisjoint(lane.lane.definitions)
+    def _lane(self, lane: Lane, context: Context, handover: Handover | None) -> KeyedLane:
+        if handover is None:
+            return KeyedLane(lane, context)
+        return resumed_lane(lane, handover, self._memory, context)
 
-    def _show(self, walked: _WalkedLane, is_first: bool, context: Context) -> None:
-        """Let columns see what a lane has found in the window: at first, all that has come."""
-        changes, walk = walked.latest, walked.lane.walk
+    def _is_read(self, walked: _Walked) -> bool:
+        """Do columns read what a lane or a list defines?"""
+        return not self.strata.reads.isdisjoint(walked.part.definitions)
+
+    def _show(self, walked: _Walked, is_first: bool, context: Context) -> None:
+        """Let columns see what was found in the window: at first, all that has come."""
+        changes = walked.part.latest
         assert changes is not None
-        intervals = changes.come if is_first else walk.intervals()
+        intervals = changes.come if is_first else walked.part.intervals()
         context.relations.fluents |= dict(walked.answers.fluents(intervals))
-        if walked.lane.lane.reported_signals:
-            points = changes.signals_come if is_first else walk.signals()
+        if walked.answers.has_events:
+            points = changes.signals_come if is_first else walked.part.signals()
             context.relations.events |= dict(walked.answers.events(points))
 
     def changes(self, query_input: QueryInput) -> AnswerChanges:
         """How the answer differs from the one of the query before."""
         changes = super().changes(query_input)
-        for walked in self._lanes:
-            assert walked.latest is not None
-            changes |= dict(walked.answers.changes(walked.latest))
+        for walked in self._walked:
+            assert walked.part.latest is not None
+            changes |= dict(walked.answers.changes(walked.part.latest))
         return changes
 
     # -- what is known ----------------------------------------------------------------------
@@ -87,15 +110,15 @@ class SweepThenColumns(FromScratch):
     def answer(self) -> Answer:
         """All that is recognised within the window."""
         answer, hidden = super().answer(), self._plan.checked.definitions.auxiliary
-        for walked in self._lanes:
-            fluents = walked.answers.fluents(walked.lane.walk.intervals())
+        for walked in self._walked:
+            fluents = walked.answers.fluents(walked.part.intervals())
             answer.fluents |= {r: table for r, table in fluents if r not in hidden}
         return self._in_order(answer)
 
     def whole_answer(self) -> Answer:
         """The joined answer of all queries so far, where their answers are kept."""
         answer, hidden = super().whole_answer(), self._plan.checked.definitions.auxiliary
-        for walked in self._lanes:
+        for walked in self._walked:
             answers = walked.answers
             fluents = answers.fluents(answers.all_intervals())
             answer.fluents |= {r: table for r, table in fluents if r not in hidden}
@@ -114,11 +137,13 @@ class SweepThenColumns(FromScratch):
     def hand_over(self, query: int) -> Handover:
         """The state after the last query, from which another evaluator can go on."""
         handover = super().hand_over(query)
-        for walked in self._lanes:
-            walk = walked.lane.walk
-            handover.fluents |= dict(walked.answers.fluent_rows(walk.intervals()))
-            handover.events |= dict(walked.answers.event_rows(walk.signals()))
-            handover.effect_origins |= attempts_in(walked.lane, walked.answers)
+        for walked in self._walked:
+            if isinstance(walked.part, KeyedLists):
+                handover.fluents |= output_rows(walked.part, walked.answers.encoding)
+                continue
+            handover.fluents |= dict(walked.answers.fluent_rows(walked.part.intervals()))
+            handover.events |= dict(walked.answers.event_rows(walked.part.signals()))
+            handover.effect_origins |= attempts_in(walked.part, walked.answers)
         return handover
 
     def take_over(self, handover: Handover, context: Context) -> None:
@@ -127,11 +152,10 @@ class SweepThenColumns(FromScratch):
         The window of the context must be that of its last query, and growing domains filled.
         """
         super().take_over(self._without_lanes(handover), context)
-        lanes = [resumed_lane(lane, handover, self._memory, context) for lane in self._plan.lanes]
-        self._begin(lanes, context)
+        self._begin(context, handover)
 
     def _without_lanes(self, handover: Handover) -> Handover:
-        """What there is of relations that lanes do not define."""
+        """What there is of relations that are not walked."""
         fluents, events, origins = (
             {r: rows for r, rows in row_sets.items() if r not in self._swept}
             for row_sets in (handover.fluents, handover.events, handover.effect_origins)

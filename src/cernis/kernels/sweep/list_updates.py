@@ -1,33 +1,53 @@
 """Programs over lists, for keys with changes: intervals come and go, and so do those that follow.
 
-Each key has its source intervals and the intervals it has told, both in order, in rows of four
-words: the number of a source or an output, start, end, and nothing. What was decided up to the edge
-of a key's lists is final there: a duration that is still open is younger than the lists look back.
+Each key has its source intervals and the intervals it has reported, both in order, in rows of four
+words: the number of a source or an output, start, end, and nothing.
+
+What was derived up to the window's edge stands. So an output is, up to the edge, what was reported
+before, and after it what the program makes of its sources. To know how long an interval is that
+reaches beyond the edge, sources are kept for as long before the edge as durations ask for.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Bytes, Integers, Matrix, SmallIntegers, Tags, WordMatrix
+from cernis.kernels.array_types import (
+    Bytes,
+    Integers,
+    Matrix,
+    SmallIntegers,
+    Tags,
+    WordMatrix,
+    Words,
+)
 from cernis.kernels.compile import kernel, part
 from cernis.kernels.sweep.key_calendar import NEVER, set_due
 from cernis.kernels.sweep.keyed_log import FIRST, HEAD, SIZE, TOP, splice
 from cernis.kernels.sweep.list_walk import (
     LONGER,
     OP,
+    OTHER,
+    OUTPUT,
     PARAMETER,
     SOURCE,
-    run_program,
-    since_edge,
+    TO,
+    add_interval,
+    run_row,
 )
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word
 
-NUMBER, START, END = np.uint64(0), np.uint64(1), np.uint64(2)
+NUMBER, START, END = (np.uint64(column) for column in range(3))
 _FIRST, _HEAD, _SIZE = np.uint64(FIRST), np.uint64(HEAD), np.uint64(SIZE)
 
 DONE, NEEDS_ROWS, NEEDS_LISTS, NEEDS_OUTPUT = range(4)
 """How a walk over lists ends: done, or an array has to grow."""
+
+GONE = 128
+"""Added to the numbers of outputs that have gone."""
+
+
+# -- rows ------------------------------------------------------------------------------------
 
 
 @part
@@ -39,12 +59,6 @@ def _compared(one: WordMatrix, place: Word, other: WordMatrix, second: Word) -> 
         if left != right:
             return np.int64(-1) if left < right else np.int64(1)
     return np.int64(0)
-
-
-@part
-def _put(rows: WordMatrix, place: Word, number: Word, start: Time, end: Time) -> None:
-    rows[place, NUMBER] = np.uint64(number)
-    rows[place, START], rows[place, END] = np.uint64(start), np.uint64(end)
 
 
 @part
@@ -80,16 +94,170 @@ def _with_changes(
 
 
 @part
-def _load(tail: WordMatrix, size: Word, lists: Matrix, sizes: Integers) -> None:
-    """The source intervals of a key as lists."""
-    for slot in range(np.uint64(len(sizes))):
-        sizes[slot] = 0
+def _without_old(rows: WordMatrix, count: Word, bound: Time) -> Word:
+    """Leave out what ended before a point."""
+    kept = ZERO
+    for row in range(count):
+        if np.int64(rows[row, END]) >= bound:
+            _copy(rows, row, rows, kept)
+            kept += ONE
+    return kept
+
+
+@part
+def _has_room(rows: WordMatrix, counts: Integers, count: Word) -> bool:
+    """Is there a new place for so many rows, if need be?"""
+    wanted = np.uint64(counts[np.uint64(TOP)]) + np.uint64(4) * count + np.uint64(16)
+    return bool(wanted <= np.uint64(len(rows)))
+
+
+@kernel(
+    "integers integers integers word-matrix word-matrix writable-word-matrix writable-matrix "
+    "writable-integers integer writable-word-matrix writable-tags writable-integers",
+    "integer",
+    counted=(0, 3, 4),
+)
+def change_rows(
+    visits: Integers, come_firsts: Integers, gone_firsts: Integers, come: WordMatrix,
+    gone: WordMatrix, rows: WordMatrix, places: Matrix, counts: Integers, oldest: int,
+    tail: WordMatrix, no_tags: Tags, progress: Integers,
+) -> int:  # fmt: skip
+    """Enter changes into the rows of keys that others are linked to; gives how it ended.
+
+    Rows that ended by the oldest point are given up. `progress` is the number of visits done, and
+    how much room is needed if it is not enough.
+    """
+    for number in range(np.uint64(progress[0]), np.uint64(len(visits))):
+        key = np.uint64(visits[number])
+        begin = np.uint64(places[key, _FIRST] + places[key, _HEAD])
+        last = np.uint64(places[key, _FIRST] + places[key, _SIZE])
+        arrival, arrivals = np.uint64(come_firsts[number]), np.uint64(come_firsts[number + ONE])
+        removal, removals = np.uint64(gone_firsts[number]), np.uint64(gone_firsts[number + ONE])
+        most = (last - begin) + (arrivals - arrival)
+        if most > np.uint64(len(tail)):
+            progress[2] = np.int64(most)
+            return NEEDS_LISTS
+        if not _has_room(rows, counts, most):
+            return NEEDS_ROWS
+        size = _with_changes(
+            rows, begin, last, come, arrival, arrivals, gone, removal, removals, tail
+        )
+        size = _without_old(tail, size, oldest + 1)
+        splice(
+            rows, no_tags, places, counts, key, np.uint64(places[key, _HEAD]),
+            np.uint64(places[key, _SIZE]), tail, no_tags, size,
+        )  # fmt: skip
+        progress[0] = np.int64(number) + 1
+    return DONE
+
+
+# -- links -----------------------------------------------------------------------------------
+
+
+@kernel("integer matrix writable-small writable-small", "nothing", counted=(1,))
+def link_keys(first: int, targets: Matrix, heads: SmallIntegers, chain: SmallIntegers) -> None:
+    """Enter keys from a number on into the chains of the keys that they are linked to.
+
+    A chain has numbers of links, counted through all keys, plus 1.
+    """
+    links = np.uint64(targets.shape[1])
+    for key in range(np.uint64(first), np.uint64(len(targets))):
+        for link in range(links):
+            target, place = np.uint64(targets[key, link]), key * links + link
+            chain[place] = heads[target]
+            heads[target] = np.int32(place + ONE)
+
+
+@kernel(
+    "integers integer small small matrix writable-bytes writable-integers", "integer", counted=(0,)
+)
+def linked_keys(
+    changed: Integers, links: int, heads: SmallIntegers, chain: SmallIntegers, places: Matrix,
+    marks: Bytes, keys: Integers,
+) -> int:  # fmt: skip
+    """The keys with intervals of their own that are linked to keys that have changed, each once."""
+    count = ZERO
+    for number in range(np.uint64(len(changed))):
+        entry = np.uint64(heads[np.uint64(changed[number])])
+        while entry > ZERO:
+            key = (entry - ONE) // np.uint64(links)
+            if marks[key] == 0 and places[key, _SIZE] > places[key, _HEAD]:
+                marks[key] = 1
+                keys[count] = np.int64(key)
+                count += ONE
+            entry = np.uint64(chain[entry - ONE])
+    for place in range(count):
+        marks[np.uint64(keys[place])] = 0
+    return int(np.int64(count))
+
+
+# -- lists -----------------------------------------------------------------------------------
+
+
+@part
+def _load(
+    tail: WordMatrix, size: Word, oldest: Time, source_slots: Integers, lists: Matrix,
+    sizes: Integers,
+) -> tuple[Time, Time]:  # fmt: skip
+    """The source intervals of a key as lists; gives from when to when there are any."""
+    low, high = NEVER, np.int64(0)
+    for empty in range(np.uint64(len(sizes))):
+        sizes[empty] = 0
     for row in range(size):
-        source = np.uint64(tail[row, NUMBER])
-        place = np.uint64(sizes[source])
-        lists[source, place, ZERO] = np.int64(tail[row, START])
-        lists[source, place, ONE] = np.int64(tail[row, END])
-        sizes[source] += 1
+        start, end = np.int64(tail[row, START]), np.int64(tail[row, END])
+        if end > oldest:
+            slot = np.uint64(source_slots[np.uint64(tail[row, NUMBER])])
+            count = add_interval(lists[slot], np.uint64(sizes[slot]), start, end)
+            sizes[slot] = np.int64(count)
+            low, high = min(low, start), max(high, end)
+    return low, high
+
+
+SLOT, LINK, LINKED_NUMBER = (np.uint64(column) for column in range(3))
+"""The columns of linked sources: the list they become, the link, and the number of their rows."""
+
+
+@part
+def _load_linked(
+    linked: Matrix, targets: Matrix, key: Word, rows: WordMatrix, places: Matrix, low: Time,
+    high: Time, lists: Matrix, sizes: Integers,
+) -> None:  # fmt: skip
+    """The intervals of linked keys as lists, as far as they reach into a stretch of time."""
+    for source in range(np.uint64(len(linked))):
+        target = np.uint64(targets[key, np.uint64(linked[source, LINK])])
+        number, slot = np.uint64(linked[source, LINKED_NUMBER]), np.uint64(linked[source, SLOT])
+        row = np.uint64(places[target, _FIRST] + places[target, _HEAD])
+        last = np.uint64(places[target, _FIRST] + places[target, _SIZE])
+        while row < last and rows[row, NUMBER] < number:
+            row += ONE
+        while row < last and rows[row, NUMBER] == number:
+            start, end = np.int64(rows[row, START]), np.int64(rows[row, END])
+            if start >= high:
+                break
+            if end > low:
+                count = add_interval(lists[slot], np.uint64(sizes[slot]), start, end)
+                sizes[slot] = np.int64(count)
+            row += ONE
+
+
+@part
+def _run_output(
+    rows: WordMatrix, place: Word, last: Word, number: Word, left: Matrix, left_count: Word,
+    bound: Time, to: Matrix,
+) -> Word:  # fmt: skip
+    """What was reported of an output up to a bound, and after it what is in a list."""
+    count = ZERO
+    while place < last and np.uint64(rows[place, NUMBER]) < number:
+        place += ONE
+    while place < last and np.uint64(rows[place, NUMBER]) == number:
+        start, end = np.int64(rows[place, START]), np.int64(rows[place, END])
+        if start < bound <= end:
+            count = add_interval(to, count, start, bound)
+        place += ONE
+    for one in range(left_count):
+        if left[one, ONE] > bound:
+            count = add_interval(to, count, max(left[one, ZERO], bound), left[one, ONE])
+    return count
 
 
 @part
@@ -114,32 +282,36 @@ def _results(outputs: Integers, lists: Matrix, sizes: Integers, to: WordMatrix) 
     for number in range(np.uint64(len(outputs))):
         slot = np.uint64(outputs[number])
         for place in range(np.uint64(sizes[slot])):
-            _put(to, count, number, lists[slot, place, ZERO], lists[slot, place, ONE])
+            to[count, NUMBER] = np.uint64(number)
+            to[count, START] = np.uint64(lists[slot, place, ZERO])
+            to[count, END] = np.uint64(lists[slot, place, ONE])
             count += ONE
     return count
 
 
 @part
-def _tell(
-    rows: WordMatrix, place: Word, last: Word, results: WordMatrix, count: Word, key: Word,
-    output: Matrix, written: Word,
+def _report(
+    rows: WordMatrix, place: Word, last: Word, bound: Time, results: WordMatrix, count: Word,
+    key: Word, output: Matrix, written: Word,
 ) -> Word:  # fmt: skip
-    """Write what is in one of two ordered lists of intervals only: 128 for what has gone."""
+    """Write what is in one of two ordered lists of intervals only; what is over stands."""
     row = ZERO
     while place < last or row < count:
+        if place < last and np.int64(rows[place, END]) < bound:
+            place += ONE
+            continue
         order = np.int64(1)
         if row == count:
             order = np.int64(-1)
         elif place < last:
             order = _compared(rows, place, results, row)
         if order != 0:
-            source, at_row = (rows, place) if order < 0 else (results, row)
-            output[written, np.uint64(0)] = np.int64(source[at_row, NUMBER]) + (
-                128 if order < 0 else 0
-            )
+            source, from_row = (rows, place) if order < 0 else (results, row)
+            number = np.int64(source[from_row, NUMBER])
+            output[written, np.uint64(0)] = number + (GONE if order < 0 else 0)
             output[written, np.uint64(1)] = np.int64(key)
-            output[written, np.uint64(2)] = np.int64(source[at_row, START])
-            output[written, np.uint64(3)] = np.int64(source[at_row, END])
+            output[written, np.uint64(2)] = np.int64(source[from_row, START])
+            output[written, np.uint64(3)] = np.int64(source[from_row, END])
             written += ONE
         if order <= 0:
             place += ONE
@@ -148,47 +320,34 @@ def _tell(
     return written
 
 
-@part
-def _has_room(rows: WordMatrix, counts: Integers, count: Word) -> bool:
-    """Is there a new place for so many rows, if need be?"""
-    wanted = np.uint64(counts[np.uint64(TOP)]) + np.uint64(4) * count + np.uint64(16)
-    return bool(wanted <= np.uint64(len(rows)))
-
-
-@part
-def _without_old(rows: WordMatrix, count: Word, edge: Time, tick: Time) -> Word:
-    """Leave out what ended before the first point after the edge."""
-    kept = ZERO
-    for row in range(count):
-        if np.int64(rows[row, END]) > edge + tick:
-            _copy(rows, row, rows, kept)
-            kept += ONE
-    return kept
-
-
 @kernel(
-    "matrix integers integers integers integers writable-word-matrix writable-word-matrix "
+    "matrix integers integers matrix integers integers integers word-matrix word-matrix "
     "writable-word-matrix writable-matrix writable-integers "
-    "writable-word-matrix writable-matrix writable-integers byte-matrix writable-integers "
-    "writable-matrix writable-integers writable-small writable-small writable-small integer "
+    "writable-word-matrix writable-matrix writable-integers "
+    "word-matrix matrix matrix byte-matrix words "
+    "writable-integers writable-small writable-small writable-small integer "
     "integer integer integer integer writable-cube writable-integers writable-word-matrix "
     "writable-word-matrix writable-tags writable-matrix writable-integers",
     "integer",
-    counted=(2, 5, 6),
+    counted=(4, 7, 8),
 )
 def walk_lists(
-    program: Matrix, outputs: Integers, visits: Integers, come_firsts: Integers,
-    gone_firsts: Integers, come: WordMatrix, gone: WordMatrix,
+    program: Matrix, outputs: Integers, source_slots: Integers, linked: Matrix,
+    visits: Integers, come_firsts: Integers, gone_firsts: Integers, come: WordMatrix,
+    gone: WordMatrix,
     rows: WordMatrix, places: Matrix, counts: Integers,
-    told_rows: WordMatrix, told_places: Matrix, told_counts: Integers, conditions: Bytes,
-    edges: Integers, since: Matrix, dues: Integers, links: SmallIntegers,
-    back_links: SmallIntegers, heads: SmallIntegers, width: int,
-    next_edge: int, first: int, query: int, tick: int, lists: Matrix, sizes: Integers,
+    told_rows: WordMatrix, told_places: Matrix, told_counts: Integers,
+    linked_rows: WordMatrix, linked_places: Matrix, targets: Matrix, conditions: Bytes,
+    allowed: Words,
+    dues: Integers, links: SmallIntegers, back_links: SmallIntegers, heads: SmallIntegers,
+    width: int, bound: int, oldest: int, first: int, query: int, lists: Matrix, sizes: Integers,
     tail: WordMatrix, results: WordMatrix, no_tags: Tags, output: Matrix, progress: Integers,
 ) -> int:  # fmt: skip
     """Evaluate the keys that are visited; gives how it ended.
 
-    `progress` is the number of visits done, and that of output rows.
+    `bound` is the first point after the edge, `oldest` the point after which sources must end to
+    be kept. `progress` is the number of visits done, that of
+    output rows, and how much room is needed if it is not enough.
     """
     room = np.uint64(lists.shape[1])
     for number in range(np.uint64(progress[0]), np.uint64(len(visits))):
@@ -199,11 +358,15 @@ def walk_lists(
         told_last = np.uint64(told_places[key, _FIRST] + told_places[key, _SIZE])
         arrival, arrivals = np.uint64(come_firsts[number]), np.uint64(come_firsts[number + ONE])
         removal, removals = np.uint64(gone_firsts[number]), np.uint64(gone_firsts[number + ONE])
-        most = (last - begin) + (arrivals - arrival) + np.uint64(len(program) + 2)
+        most = (last - begin) + (arrivals - arrival) + (told_last - told_first)
+        for source in range(np.uint64(len(linked))):
+            target = np.uint64(targets[key, np.uint64(linked[source, LINK])])
+            most += np.uint64(linked_places[target, _SIZE] - linked_places[target, _HEAD])
+        most += np.uint64(len(program) + 2)
         if most > room:
             progress[2] = np.int64(most)
             return NEEDS_LISTS
-        most = most * np.uint64(len(outputs)) + (told_last - told_first)
+        most *= np.uint64(len(outputs)) + ONE
         if written + most > np.uint64(len(output)):
             return NEEDS_OUTPUT
         # Both are written or none: what has come must not come twice.
@@ -212,26 +375,43 @@ def walk_lists(
         size = _with_changes(
             rows, begin, last, come, arrival, arrivals, gone, removal, removals, tail
         )
-        _load(tail, size, lists, sizes)
-        run_program(program, conditions, key, edges[key], since, first, query, tick, lists, sizes)
+        low, high = _load(tail, size, np.int64(oldest), source_slots, lists, sizes)
+        if low < high:
+            _load_linked(linked, targets, key, linked_rows, linked_places, low, high, lists, sizes)
+        for row in range(np.uint64(len(program))):
+            to = np.uint64(program[row, np.uint64(TO)])
+            one = np.uint64(program[row, np.uint64(SOURCE)])
+            two = np.uint64(program[row, np.uint64(OTHER)])
+            left_count = np.uint64(sizes[one])
+            if program[row, np.uint64(OP)] == OUTPUT:
+                which = np.uint64(program[row, np.uint64(PARAMETER)])
+                if (allowed[key] >> which) & ONE == ZERO:
+                    left_count = ZERO
+                count = _run_output(
+                    told_rows, told_first, told_last, which, lists[one], left_count,
+                    np.int64(bound), lists[to],
+                )  # fmt: skip
+            else:
+                count = run_row(
+                    program, row, lists[one], left_count, lists[two], np.uint64(sizes[two]),
+                    conditions, key, np.int64(first), np.int64(query), lists[to],
+                )  # fmt: skip
+            sizes[to] = np.int64(count)
         count = _results(outputs, lists, sizes, results)
-        written = _tell(told_rows, told_first, told_last, results, count, key, output, written)
-        size = _without_old(tail, size, next_edge, tick)
-        count = _without_old(results, count, next_edge, tick)
-        head = np.uint64(places[key, _HEAD])
-        told_head = np.uint64(told_places[key, _HEAD])
+        written = _report(
+            told_rows, told_first, told_last, np.int64(bound), results, count, key, output, written
+        )
+        size = _without_old(tail, size, np.int64(oldest) + 1)
+        count = _without_old(results, count, np.int64(bound))
         splice(
-            rows, no_tags, places, counts, key, head, np.uint64(places[key, _SIZE]), tail,
-            no_tags, size,
+            rows, no_tags, places, counts, key, np.uint64(places[key, _HEAD]),
+            np.uint64(places[key, _SIZE]), tail, no_tags, size,
         )  # fmt: skip
         splice(
-            told_rows, no_tags, told_places, told_counts, key, told_head,
+            told_rows, no_tags, told_places, told_counts, key, np.uint64(told_places[key, _HEAD]),
             np.uint64(told_places[key, _SIZE]), results, no_tags, count,
         )  # fmt: skip
-        for slot in range(np.uint64(since.shape[1])):
-            since[key, slot] = since_edge(lists[slot], np.uint64(sizes[slot]), next_edge)
-        edges[key] = next_edge
-        due = _next_length(program, lists, sizes, query)
+        due = _next_length(program, lists, sizes, np.int64(query))
         set_due(key, due, np.int64(width), dues, links, back_links, heads)
         progress[0], progress[1] = np.int64(number) + 1, np.int64(written)
     return DONE

@@ -33,7 +33,14 @@ from cernis.plan.sweep.lane_builder import (
     without_alone_signals,
 )
 from cernis.plan.sweep.lane_rules import BodyTranslator
-from cernis.plan.sweep.lanes import Lane, ListProgram, SweepPlan, SweepWay, Verdict
+from cernis.plan.sweep.lanes import (
+    Lane,
+    ListProgram,
+    SweepPlan,
+    SweepWay,
+    Verdict,
+    is_hidden,
+)
 from cernis.plan.sweep.list_programs import ListPlanner, Readable, ReadableRelation
 from cernis.plan.sweep.rule_bodies import ConjunctiveBody
 from cernis.plan.sweep.static_formulas import StaticDefinition, StaticPair
@@ -199,11 +206,12 @@ def _asking(stages: tuple[Stage, ...]) -> dict[tuple[Relation, bool], dict[Relat
 
 
 def _ways(attempt: _Attempt) -> dict[Relation, SweepWay]:
-    linked = {
-        program.definition: SweepWay.LINKED if program.links else SweepWay.LIST
+    lists = {
+        relation: SweepWay.LINKED if relation in program.linked else SweepWay.LIST
         for program in attempt.lists
+        for relation in program.definitions
     }
-    return {**dict.fromkeys(attempt.candidates, SweepWay.LANE), **linked}
+    return {**dict.fromkeys(attempt.candidates, SweepWay.LANE), **lists}
 
 
 def _verdict(
@@ -259,6 +267,11 @@ class _Attempt:
             return
         span = error.span if error.span != NOWHERE else span_of(definition)
         self.reasons.setdefault(relation, _Reason(error.reason, span))
+
+    def _note_all(self, relation: Relation, error: NotSweptError) -> None:
+        """Note a reason; that of a hidden list is one of the definitions that lists are for."""
+        for each in self._of_lists if is_hidden(relation) else (relation,):
+            self._note(each, error)
 
     # -- what definitions read --------------------------------------------------------------
 
@@ -324,18 +337,22 @@ class _Attempt:
     def _assemble(self, planners: Mapping[Relation, PointDefinition | StaticDefinition]) -> None:
         rows: dict[Relation, DefinitionRows] = {}
         statics: dict[Instance, StaticPair] = {}
+        in_lanes = frozenset(self.candidates) - self._of_lists
+        lists = ListPlanner(self._stage.key, self._stage.number, self._readable, in_lanes)
         for relation, planner in planners.items():
             try:
                 if isinstance(planner, PointDefinition):
                     rows[relation] = planner.rows()
                 elif relation in self._of_lists:
-                    key, number = self._stage.key, self._stage.number
-                    self.lists.append(ListPlanner(planner, key, number, self._readable).program())
+                    lists.add(planner)
                 else:
                     statics.update({pair.instance: pair for pair in planner.pairs()})
             except NotSweptError as error:
                 self._note(relation, error)
         if not self._is_refuted:
+            program = lists.program()
+            self.lists += [] if program is None else [program]
+            statics.update({pair.instance: pair for pair in lists.hidden.values()})
             self._build(rows, statics)
 
     def _build(
@@ -353,7 +370,7 @@ class _Attempt:
         for part in parts_apart(ordered):
             left_out = builder.too_much(part)
             for relation in left_out:
-                self._note(relation, NotSweptError("needs more bits than a word has"))
+                self._note_all(relation, NotSweptError("needs more bits than a word has"))
             if not left_out:
                 self.lanes.append(builder.lane(part))
 

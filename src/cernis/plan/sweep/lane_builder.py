@@ -21,6 +21,7 @@ from cernis.plan.sweep.lanes import (
     LaneRow,
     StateBit,
     StateKind,
+    is_hidden,
 )
 
 _FEW_BITS = 8
@@ -150,8 +151,9 @@ class LaneBuilder:
         read = dict.fromkeys([*relations, *(event for event in events if event is not None)])
         return Lane(
             self.settings.key,
-            tuple((r, self.settings.keys[r]) for r in read),
-            tuple(relations), state, fired, tuple(lane_rows), tuple(first_row),
+            tuple((r, self._key_of(r)) for r in read),
+            tuple(r for r in relations if not is_hidden(r)), state, fired, tuple(lane_rows),
+            tuple(first_row),
             tuple(
                 LaneDelay(
                     numbers.state[pair_bit(source)], delay.delay, numbers.fired[due_bit(source)],
@@ -160,7 +162,7 @@ class LaneBuilder:
                 )
                 for source, delay in delays.items()
             ),
-            sum(1 << at for at, bit in enumerate(state) if bit.kind is StateKind.PAIR),
+            _pairs(state, are_hidden=False), _pairs(state, are_hidden=True),
             sum(1 << at for at, bit in enumerate(fired) if bit.word == "event"),
             tuple(self._groundings(state)),
             tuple(
@@ -169,6 +171,10 @@ class LaneBuilder:
             ),
             self.settings.ties, self.settings.tick,
         )  # fmt: skip
+
+    def _key_of(self, relation: Relation) -> tuple[int, ...]:
+        """The positions of the key; a hidden list has no other arguments."""
+        return tuple(range(relation.arity)) if is_hidden(relation) else self.settings.keys[relation]
 
     def too_much(self, blocks: Sequence[Block]) -> list[Relation]:
         """The definitions from which on some blocks, in their order, no longer fit a word."""
@@ -192,6 +198,16 @@ class LaneBuilder:
             groundings = known.groundings if known else self.groundings.get(bit.relation, ())
             if groundings:
                 yield LaneGrounding(number, groundings)
+
+
+def _pairs(state: Sequence[StateBit], are_hidden: bool) -> int:
+    """The mask of the pairs of definitions, or of those that are lists inside of rules."""
+    return sum(
+        1 << number
+        for number, bit in enumerate(state)
+        if bit.kind is StateKind.PAIR and bit.relation is not None
+        and is_hidden(bit.relation) is are_hidden
+    )  # fmt: skip
 
 
 class _BitNumbers:

@@ -209,6 +209,8 @@ class Lane:
     delays: tuple[LaneDelay, ...] = ()
     reported: int = 0
     """The bits of state that are pairs of definitions."""
+    listed: int = 0
+    """The bits of state that stand for lists inside of rules, which programs over lists read."""
     reported_signals: int = 0
     """The fired bits that are derived events."""
     groundings: tuple[LaneGrounding, ...] = ()
@@ -266,6 +268,19 @@ def bits_of(mask: int) -> Iterator[int]:
 # -- lists -----------------------------------------------------------------------------------
 
 
+_HIDDEN = "list"
+
+
+def hidden_list(number: int, arity: int) -> Relation:
+    """A name for a list inside of rules; no text can have it."""
+    return Relation(f"{_HIDDEN} {number}", arity)
+
+
+def is_hidden(relation: Relation) -> bool:
+    """Is it the name of a list inside of rules?"""
+    return relation.name.startswith(f"{_HIDDEN} ")
+
+
 class ListOp(IntEnum):
     """What a row of a program over lists does."""
 
@@ -275,9 +290,8 @@ class ListOp(IntEnum):
     COMPLEMENT = 3
     LONGER = 4
     SHORTER = 5
-    REQUIRE = 6
-    REQUIRE_EMPTY = 7
-    CONDITION = 8
+    CONDITION = 6
+    OUTPUT = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +310,8 @@ class ListSource:
     """A list that a program begins with: the intervals of a pair, or those given as input.
 
     `positions` are the arguments of the relation that are its key, in the order of the program's
-    key, or of the key that the link number `link` gives; without a link it is the program's.
+    key, or of the key that the link number `link` gives; without a link it is the program's. The
+    relation may be one of `hidden_list`: a list inside of a rule, which is a bit of a lane.
     """
 
     slot: int
@@ -312,9 +327,10 @@ class ListSource:
 class ListRow:
     """List `to` becomes what the operation makes of the lists `source` and `other`.
 
-    LONGER and SHORTER have their limit in `parameter`. REQUIRE makes the list empty if `other` is
-    empty, REQUIRE_EMPTY if it is not. CONDITION makes it empty for keys that do not meet condition
-    number `parameter` of the program.
+    LONGER and SHORTER have their limit in `parameter`. CONDITION makes the list empty for keys that
+    do not meet condition number `parameter` of the program. OUTPUT makes it the intervals of output
+    number `parameter`: nothing for keys whose grounding does not allow the pair, and up to the
+    window's edge what was derived before.
     """
 
     op: ListOp
@@ -327,13 +343,19 @@ class ListRow:
 
 @dataclass(frozen=True, slots=True)
 class ListOutput:
-    """A pair whose intervals are in a list when the program has run."""
+    """A pair whose intervals are in a list when the program has run.
+
+    `positions` are the arguments that are the program's key. What is seen of a pair of the input is
+    an output, too, since that stands up to the window's edge as well; it is not reported.
+    """
 
     slot: int
     relation: Relation
     arguments: Arguments
     value: Term
+    positions: tuple[int, ...]
     groundings: tuple[Grounding, ...] = ()
+    is_input: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,16 +368,16 @@ class ListCondition:
 
 @dataclass(frozen=True, slots=True)
 class ListProgram:
-    """The intervals of one definition from lists of intervals of the same key, or of linked ones.
+    """Intervals of the definitions of a stage from lists of the same key, or of linked ones.
 
-    Programs come in the order in which they read each other; lists are numbered in each by itself.
-    The first are its sources, all others are empty before the first row. Nothing comes out for a
-    key that has none of the sources without a link.
+    Lists that are no sources are empty before the first row. Nothing comes out for a key that has
+    none of the sources without a link.
     """
 
-    definition: Relation
+    definitions: tuple[Relation, ...]
+    linked: frozenset[Relation]
+    """Those of the definitions that read lists of other keys."""
     key: tuple[str, ...]
-    positions: tuple[int, ...]
     slots: int
     sources: tuple[ListSource, ...]
     rows: tuple[ListRow, ...]

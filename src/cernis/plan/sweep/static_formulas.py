@@ -290,19 +290,25 @@ def conditions_of(rule: IntervalRule) -> tuple[PointOperator, ...]:
     return tuple(conditions)
 
 
-_COMBINING = {"union_all": either, "intersect_all": both}
+SET_OPERATORS = ("union_all", "intersect_all", "complement_all", "relative_complement_all")
+"""Operations whose result at a point rests on what their operands are at that point."""
+
+
+def combined(operator: str, operands: list[Formula]) -> Formula:
+    """What an operation on sets of points makes of formulas."""
+    if operator == "union_all":
+        return either(operands)
+    if operator == "intersect_all":
+        return both(operands)
+    if operator == "complement_all":
+        return both(map(negation, operands))
+    first, *others = operands
+    return both([first, *map(negation, others)])
 
 
 def _combined(step: Combine, formulas: dict[str, Formula]) -> Formula:
-    operands = [formulas.get(name, ()) for name in step.inputs]
-    if step.operator in _COMBINING:
-        return _COMBINING[step.operator](operands)
-    if step.operator == "complement_all":
-        return both(map(negation, operands))
-    if step.operator == "relative_complement_all":
-        first, *others = operands
-        return both([first, *map(negation, others)])
-    reason = "asks how long intervals are" if step.operator.startswith("intDur") else None
-    if reason is None:
-        raise NotSweptError(f"relates intervals by {step.operator}", step.span)
-    raise NotCausalError(reason, step.span)
+    if step.operator in SET_OPERATORS:
+        return combined(step.operator, [formulas.get(name, ()) for name in step.inputs])
+    if step.operator.startswith("intDur"):
+        raise NotCausalError("asks how long intervals are", step.span)
+    raise NotSweptError(f"relates intervals by {step.operator}", step.span)
