@@ -96,7 +96,8 @@ class Run(QueryLoop):
         start = (first if first is not None else 1) - self.tick
         last = last if last is not None else start
         is_only_one = window is None and step is None
-        self.begin(start, QueriesAhead(is_only_one, keeps_answers=True, may_walk=self.may_walk))
+        may_walk = self.may_walk and self._lists_can_read(encoded, window, step)
+        self.begin(start, QueriesAhead(is_only_one, keeps_answers=True, may_walk=may_walk))
         self.memory.use_records(encoded)
         with garbage_collection_paused():
             for query_window in windows(start, last, window, step):
@@ -156,6 +157,16 @@ class Run(QueryLoop):
     def may_walk(self) -> bool:
         """May the lanes of the plan be walked? With columns above them, that would cost more."""
         return self.profile is None and self.plan.is_swept
+
+    def _lists_can_read(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
+        """Can programs over lists read the input?
+
+        They do not know of records about points, nor of gaps between windows, in which input
+        fluents are not seen.
+        """
+        read = [encoded.fluents[r] for r in self.plan.listed_input if r in encoded.fluents]
+        has_gaps = window is not None and step is not None and step > window
+        return not read or not (has_gaps or any(fluent.from_points for fluent in read))
 
     def stage_links(self) -> StageLinks | None:
         """The links to the runs of other stages, if this run evaluates one stage only."""

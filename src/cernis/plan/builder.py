@@ -230,11 +230,15 @@ class Plan:
         return self.swept.issuperset(defined)
 
     @cached_property
+    def listed_input(self) -> frozenset[Relation]:
+        """The fluents of the input that programs over lists read."""
+        sources = (each for program in self.list_programs.values() for each in program.sources)
+        return frozenset(each.relation for each in sources if each.is_input)
+
+    @cached_property
     def walked_input(self) -> frozenset[Relation]:
         """The events and the fluents of the input that lanes and lists read."""
-        events = (relation for lane in self.lanes for relation in lane.events)
-        sources = (each for program in self.list_programs.values() for each in program.sources)
-        return frozenset(events) | {each.relation for each in sources if each.is_input}
+        return self.listed_input.union(*(lane.events for lane in self.lanes))
 
     @cached_property
     def reads(self) -> frozenset[Relation]:

@@ -160,7 +160,7 @@ class Session(QueryLoop):
         return self.incremental is None and self.uncertain_input is None and self.plan.is_swept
 
     def stop_walking(self) -> None:
-        """Evaluate by columns from now on; there must have been no query yet."""
+        """Evaluate by columns from now on; what was evaluated so far is forgotten."""
         self.may_walk = False
         self.evaluator = self._make_evaluator(False)
 
@@ -313,10 +313,22 @@ class Session(QueryLoop):
             late += sum(len(change.removed) for change in admitted.values())
         self.choice = EvaluatorChoice(len(self.memory), changed - late, late)
         has_gap = window.forgotten > window.edge
+        if self.may_walk and self.plan.listed_input and (has_gap or self.memory.has_points):
+            self._leave_walk()
         may_use_changes = self.may_be_incremental and not has_gap and not self.may_walk
         use_changes = may_use_changes and self._wants_changes()
         if use_changes != self.is_incremental:
             self.go_on(None if self.last is None else self.hand_over(), use_changes)
+
+    def _leave_walk(self) -> None:
+        """Evaluate by columns from now on, since lists cannot read what the input has become.
+
+        They do not know of records about points, nor of gaps between windows.
+        """
+        handover = None if self.last is None else self.hand_over()
+        self.stop_walking()
+        if handover is not None:
+            self.evaluator.take_over(handover, self._context_of_last_query())
 
     def _wants_changes(self) -> bool:
         """Is the next query to be evaluated from changes, if it can be?"""

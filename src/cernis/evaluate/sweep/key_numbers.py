@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cernis.errors import InternalError
 from cernis.kernels.array_types import Array, Integers
 from cernis.tables.columns import Column
 from cernis.tables.domains import Domain
@@ -58,8 +59,10 @@ class KeyMap:
 
     def __init__(self, source: KeyNumbers, target: KeyNumbers) -> None:
         self._source, self._target = source, target
-        same_domain = source.domains[:1] == target.domains[:1] and None not in source.domains
-        self._is_identity = len(source.domains) == len(target.domains) == 1 and same_domain
+        pairs = zip(source.domains, target.domains, strict=True)
+        if not all(one is other for one, other in pairs):
+            raise InternalError("keys of lists have other codes than those of what they read")
+        self._is_identity = len(source.domains) == 1 and source.domains[0] is not None
         self._numbers = np.empty(0, np.int64)
         self._known = 0
         """How many keys of the source have been entered."""

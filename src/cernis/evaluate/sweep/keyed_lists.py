@@ -106,8 +106,11 @@ class KeyedLists:
         slots: list[int] = []
         waiting = [each for each in self.program.sources if each.link is None]
         for producer in producers:
+            pairs = _pairs_of(producer, waiting)
+            if not pairs:
+                continue
             feeding = _Feeding(producer, KeyMap(producer.of_keys, self.keys.of_keys))
-            for number, source in _pairs_of(producer, waiting):
+            for number, source in pairs:
                 feeding.numbers[number] = len(slots)
                 slots.append(source.slot)
             self._feedings.append(feeding)
@@ -123,9 +126,12 @@ class KeyedLists:
         for kind, (stage, numbers) in enumerate(self._targets.kinds.items()):
             waiting = [each for each in self.program.sources if self._targets.is_of(each, stage)]
             for producer in producers.get(stage, ()):
+                pairs = _pairs_of(producer, waiting)
+                if not pairs:
+                    continue
                 key_map = KeyMap(producer.of_keys, numbers)
                 feeding = _Feeding(producer, key_map, factor=self._targets.factor, offset=kind)
-                for number, source in _pairs_of(producer, waiting):
+                for number, source in pairs:
                     if feeding.numbers[number] < 0:
                         feeding.numbers[number] = count
                         count += 1
