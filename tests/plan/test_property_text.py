@@ -10,11 +10,17 @@ def said(rules: str) -> list[str]:
     return list(describe_properties(cernis.load(rules).plan))
 
 
-def test_a_plain_program_is_evaluated_around_changes_and_in_slices() -> None:
+def test_a_plain_program_is_walked_and_evaluated_in_slices() -> None:
     assert said("initiatedAt(f(X)=true, T) :- happensAt(a(X), T).\n") == [
-        "sessions evaluate again only around changed points: f/1",
+        "sessions walk on from the first change of each key",
         "on Spark, stage 1 can be evaluated in slices of time",
     ]
+
+
+def test_what_does_not_fit_lanes_is_evaluated_around_changes() -> None:
+    rules = "initiatedAt(f(X)=true, T) :- happensAt(a(X), T), \\+ happensAt(b(X, _), T), c(X, Y).\n"
+    rules += "initiatedAt(g(X, Y)=true, T) :- happensAt(a(X), T), happensAt(d(Y), T).\nc(1, 2).\n"
+    assert "sessions evaluate again only around changed points: f/1 and g/2" in said(rules)
 
 
 def test_what_rules_wait_for_is_kept() -> None:

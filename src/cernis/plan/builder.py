@@ -62,11 +62,12 @@ from cernis.plan.properties.change_units import (
 )
 from cernis.plan.properties.definition_diff import fingerprint
 from cernis.plan.properties.domain_retention import are_anchored
+from cernis.plan.properties.duration_reach import duration_reach
 from cernis.plan.properties.growing_predicates import growing
 from cernis.plan.properties.key_reads import Home, Link, homes, links
 from cernis.plan.properties.open_heads import marking_fluents
 from cernis.plan.properties.pattern_needs import PatternNeeds, pattern_needs
-from cernis.plan.properties.relation_roles import Roles, roles_of
+from cernis.plan.properties.relation_roles import DurationReach, Roles, roles_of
 from cernis.plan.rule_plans import Pipeline, entity_names, literals_of
 from cernis.plan.stages import (
     RuleShape,
@@ -77,7 +78,7 @@ from cernis.plan.stages import (
     shapes,
 )
 from cernis.plan.sweep.fits import sweep_plans
-from cernis.plan.sweep.lanes import Lane, ListProgram, SweepPlan
+from cernis.plan.sweep.lanes import Lane, ListOutput, ListProgram, SweepPlan, is_hidden
 from cernis.syntax.tree import PatternRule, Term, Variable, variables
 
 if TYPE_CHECKING:
@@ -126,7 +127,12 @@ class Plan:
     @cached_property
     def roles(self) -> Roles:
         """What the rules do with the relations of the program."""
-        return roles_of(self.stages, self.checked)
+        return roles_of(self.stages, self.checked, self.durations)
+
+    @cached_property
+    def durations(self) -> DurationReach:
+        """How far before a window's edge durations reach."""
+        return duration_reach(self.stages, self.knowledge)
 
     @cached_property
     def pattern_needs(self) -> PatternNeeds:
@@ -185,6 +191,7 @@ class Plan:
     def _only(self, stage: Stage) -> Plan:
         """The plan of one stage. What other stages ask of it decides whether it is swept."""
         plan = replace(self, stages=(stage,))
+        plan.__dict__["durations"] = self.durations
         plan.__dict__["sweep"] = tuple(own for own in self.sweep if own.stage == stage.number)
         return plan
 
@@ -228,6 +235,16 @@ class Plan:
         """Are all definitions evaluated in one walk in time?"""
         defined = (r for s in self.stages for each in s.strata for r in each.relations)
         return self.swept.issuperset(defined)
+
+    @cached_property
+    def hidden_lists(self) -> Mapping[Relation, ListOutput]:
+        """The lists inside of rules that lanes decide, each with a pair that has the same key."""
+        return {
+            source.relation: program.outputs[-1]
+            for program in self.list_programs.values()
+            for source in program.sources
+            if is_hidden(source.relation) and source.link is None
+        }
 
     @cached_property
     def listed_input(self) -> frozenset[Relation]:

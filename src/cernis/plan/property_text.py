@@ -43,11 +43,13 @@ def _kept(plan: Plan) -> Iterator[str]:
         yield f"equal happenings of {_listed(roles.counted)} count as one in aggregates"
     if roles.in_time:
         yield f"happenings of {_listed(roles.in_time)} are kept in the order of time, without a key"
-    if roles.looked_back_at:
-        memory = plan.checked.definitions.settings.memory
+    by_memory: dict[int | None, list[Relation]] = {}
+    for relation, memory in roles.looked_back_at.items():
+        by_memory.setdefault(memory, []).append(relation)
+    for memory, relations in by_memory.items():
         back = "everything" if memory is None else f"up to {memory}"
         yield (
-            f"rules that relate intervals of {_listed(roles.looked_back_at)} see {back} before the "
+            f"rules that relate or measure intervals of {_listed(relations)} see {back} before the "
             "window"
         )
     yield from _patterns(plan)
@@ -87,6 +89,9 @@ def _domains(plan: Plan) -> Iterator[str]:
 
 def _changes(plan: Plan) -> Iterator[str]:
     """How much is evaluated where something has changed."""
+    if plan.is_swept:
+        yield "sessions walk on from the first change of each key"
+        return
     if not plan.may_follow_changes:
         yield "sessions evaluate the whole window again at every query"
         return

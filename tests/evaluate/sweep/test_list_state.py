@@ -82,9 +82,13 @@ def test_the_sum_of_changes_is_what_a_plain_run_gives(seed: int) -> None:
                                  if (n, k) == (number, targets[key])]  # fmt: skip
             if any(whole[:own_sources]):
                 plain = plain_lists(
-                    program, slots, whole, [True], 0, query, 1, reported[key], edge + 1
-                )
-                standing = [[(s, e) for s, e in own if e < edge + 1] for own in reported[key]]
+                    program, slots, whole, [True], 0, query, 1, reported[key], edge + 1,
+                    tables.reaches,
+                )  # fmt: skip
+                standing = [
+                    [(s, e) for s, e in own if e < edge + 1 - reach]
+                    for own, reach in zip(reported[key], tables.reaches, strict=True)
+                ]
                 reported[key] = [
                     [*old, *plain[slot]] for old, slot in zip(standing, tables.outputs, strict=True)
                 ]

@@ -30,6 +30,7 @@ from cernis.operators.distinct import distinct
 from cernis.operators.intervals.gap_edges import clip_input
 from cernis.operators.intervals.pieces import pieces, reaching, united
 from cernis.plan.builder import Plan
+from cernis.plan.sweep.lanes import is_hidden
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
@@ -172,19 +173,23 @@ class FromScratch:
                 self._compare(relation, occurrence_rows(table), self._reported_events, changes)
 
     def _standing_and_new(self, relation: Relation, context: Context) -> StoredRows:
-        """The intervals of a fluent: as reported before up to the edge, as derived after it."""
+        """The intervals of a fluent: as reported before up to the edge, as derived after it.
+
+        Those whose length is decided now may begin before the edge.
+        """
         bound = context.window.edge + context.window.tick
+        oldest = bound - self._plan.roles.reach.get(relation, 0)
         parts = []
         reported = self._reported_intervals.get(relation)
         if reported is not None:
             starts, ends, values = reported.columns
-            standing = reported.take((ends >= bound) & (starts < bound))
+            standing = reported.take((ends >= oldest) & (starts < bound))
             cut = np.minimum(standing.columns[1], bound)
-            self._reported_intervals[relation] = reported.take(ends >= bound)
+            self._reported_intervals[relation] = reported.take(ends >= oldest)
             parts.append((standing.arguments, standing.columns[2], standing.columns[0], cut))
         for arguments, values, starts, ends in self.state.live(relation):
             is_new = ends > bound if reported is not None else np.ones(len(ends), np.bool_)
-            low = np.maximum(starts, bound) if reported is not None else starts
+            low = np.maximum(starts, oldest) if reported is not None else starts
             parts.append(([c[is_new] for c in arguments], values[is_new], low[is_new],
                           ends[is_new]))  # fmt: skip
         ((arguments, values, starts, ends),) = pieces(united(parts, relation, context.encoding))
@@ -249,6 +254,7 @@ class FromScratch:
             {
                 relation: _table_of(rows, relation, context.encoding)
                 for relation, rows in row_sets.items()
+                if not is_hidden(relation)
             }
             for row_sets in (handover.fluents, handover.remembered, handover.seen)
         )

@@ -40,7 +40,6 @@ class CarriedState:
         self._archived_events: dict[Relation, list[EventTable]] = {}
         self._live_events: dict[Relation, EventTable] = {}
         self._effect_origins: dict[Relation, Attempts] = {}
-        self._memory = plan.checked.definitions.settings.memory
         self._seen: dict[Relation, FluentTable] = {}
         self._remembered: dict[Relation, FluentTable] = {}
         self._context: Context | None = None
@@ -83,8 +82,9 @@ class CarriedState:
         parts = [*pieces(self._remembered.get(relation)), *pieces(table)]
         parts = [chosen(part, part[2] < bound) for part in parts]
         parts = [(part[0], part[1], part[2], np.minimum(part[3], bound)) for part in parts]
-        if self._memory is not None:
-            least = forgotten + self._tick - self._memory
+        memory = self._plan.roles.looked_back_at[relation]
+        if memory is not None:
+            least = forgotten + self._tick - memory
             parts = [chosen(part, part[3] > least) for part in parts]
         self._remembered[relation] = united(parts, relation, self._context.encoding)
 

@@ -5,25 +5,25 @@ Its sources are bits of lanes, outputs of programs of earlier stages, and interv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from cernis.check.model import Relation
-from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.changes.stores import StoredRows, stacked
 from cernis.evaluate.query_loop import Admitted
 from cernis.evaluate.sweep.bit_columns import BitColumns, list_columns
 from cernis.evaluate.sweep.key_numbers import KeyMap, KeyNumbers
 from cernis.evaluate.sweep.lane_state import BitIntervals, BitPoints, LaneChanges
 from cernis.evaluate.sweep.list_keys import ListKeys
 from cernis.evaluate.sweep.list_state import ListState, ListTables, SourceChanges
-from cernis.kernels.array_types import Integers, Matrix
+from cernis.kernels.array_types import Array, Integers, Matrix
 from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
-from cernis.plan.sweep.lanes import MOST_BITS, ListProgram, ListSource
+from cernis.plan.sweep.lanes import MOST_BITS, ListProgram, ListSource, is_hidden
 
 _NONE = np.empty(0, np.int64)
 NO_POINTS = BitPoints(_NONE, _NONE, _NONE)
@@ -92,6 +92,10 @@ class KeyedLists:
         self.keys = ListKeys(program, context)
         self._feedings: list[_Feeding] = []
         self._linked_feedings: list[_Feeding] = []
+        self._numbered: list[ListSource] = []
+        """The sources of the program's own keys, by number."""
+        self._numbered_linked: list[ListSource] = []
+        """The sources of linked keys, by number."""
         self._inputs: list[_InputSource] = []
         self._targets = _LinkTargets(program, context)
         slots = self._number_sources(producers.get(stage, ()))
@@ -103,7 +107,6 @@ class KeyedLists:
 
     def _number_sources(self, producers: Sequence[PairProducer]) -> list[int]:
         """Number the sources of the program's own keys, in the order in which they are fed."""
-        slots: list[int] = []
         waiting = [each for each in self.program.sources if each.link is None]
         for producer in producers:
             pairs = _pairs_of(producer, waiting)
@@ -111,18 +114,17 @@ class KeyedLists:
                 continue
             feeding = _Feeding(producer, KeyMap(producer.of_keys, self.keys.of_keys))
             for number, source in pairs:
-                feeding.numbers[number] = len(slots)
-                slots.append(source.slot)
+                feeding.numbers[number] = len(self._numbered)
+                self._numbered.append(source)
             self._feedings.append(feeding)
         for source in (each for each in waiting if each.is_input):
-            self._inputs.append(_InputSource(len(slots), source))
-            slots.append(source.slot)
-        return slots
+            self._inputs.append(_InputSource(len(self._numbered), source))
+            self._numbered.append(source)
+        return [source.slot for source in self._numbered]
 
     def _number_linked(self, producers: Mapping[int, Sequence[PairProducer]]) -> list[list[int]]:
         """Number the sources of linked keys; gives the list, link and number of each."""
         linked: list[list[int]] = []
-        count = 0
         for kind, (stage, numbers) in enumerate(self._targets.kinds.items()):
             waiting = [each for each in self.program.sources if self._targets.is_of(each, stage)]
             for producer in producers.get(stage, ()):
@@ -133,8 +135,8 @@ class KeyedLists:
                 feeding = _Feeding(producer, key_map, factor=self._targets.factor, offset=kind)
                 for number, source in pairs:
                     if feeding.numbers[number] < 0:
-                        feeding.numbers[number] = count
-                        count += 1
+                        feeding.numbers[number] = len(self._numbered_linked)
+                        self._numbered_linked.append(source)
                     assert source.link is not None
                     linked.append([source.slot, source.link, int(feeding.numbers[number])])
                 self._linked_feedings.append(feeding)
@@ -240,13 +242,8 @@ class KeyedLists:
         self, number: int, source: ListSource, rows: StoredRows, context: Context
     ) -> BitIntervals:
         """The intervals of a source among rows of its relation, by key, start and end."""
-        domains, value_domain = context.encoding.fluent(source.relation)
-        starts, ends, values = rows.columns[:3]
-        counts = values == constant_column(source.value, value_domain).data[0]
-        for column, term, domain in zip(rows.arguments, source.arguments, domains, strict=True):
-            if term is not None:
-                counts &= column == constant_column(term, domain).data[0]
-        chosen = np.flatnonzero(counts)
+        chosen = _matching(source, rows, context)
+        starts, ends = rows.columns[:2]
         arguments = [column[chosen] for column in rows.arguments]
         keys = self.keys.numbers(source.relation, arguments, len(chosen))
         starts, ends = starts[chosen], ends[chosen]
@@ -256,23 +253,108 @@ class KeyedLists:
 
     # -- going on from elsewhere ------------------------------------------------------------
 
+    def older_sources(self, encoding: ValueEncoding) -> dict[Relation, StoredRows]:
+        """What is kept of sources that began before the window, by relation: start, end, value."""
+        rows: dict[Relation, list[StoredRows]] = {}
+        own_intervals, linked = self.walk.older_sources(), self.walk.older_sources(linked=True)
+        for number, source in enumerate(self._numbered):
+            each = _of_number(own_intervals, number)
+            columns = self.of_keys.columns(each.keys)
+            rows.setdefault(source.relation, []).append(_rows_of(source, each, columns, encoding))
+        for number, source in enumerate(self._numbered_linked):
+            each = _of_number(linked, number)
+            columns = self._targets.columns(source, each.keys)
+            rows.setdefault(source.relation, []).append(_rows_of(source, each, columns, encoding))
+        return {relation: stacked(*parts) for relation, parts in rows.items()}
+
     def begin_from(
-        self, reported: BitIntervals, input_rows: Mapping[Relation, StoredRows], context: Context
-    ) -> None:
-        """Go on from what was reported, with all that producers and the input have."""
+        self, reported: BitIntervals, input_rows: Mapping[Relation, StoredRows],
+        older: Mapping[Relation, StoredRows], context: Context,
+    ) -> None:  # fmt: skip
+        """Go on from what was reported, with all that producers and the input have.
+
+        `older` are intervals of sources that began before the window. Those that go on in it are
+        known to their producers.
+        """
         taken = [feeding.taken(feeding.producer.intervals()) for feeding in self._feedings]
         taken += [
             self._input_intervals(number, source, input_rows[source.relation], context)
             for number, source in self._inputs if source.relation in input_rows
         ]  # fmt: skip
+        for number, source in enumerate(self._numbered):
+            taken.append(_intervals_of(source, number, older, self.of_keys.enter, context))
         linked = None
         if self._linked_feedings:
-            each = (feed.taken(feed.producer.intervals()) for feed in self._linked_feedings)
-            linked = _stacked([SourceChanges(intervals) for intervals in each])
+            parts = [feed.taken(feed.producer.intervals()) for feed in self._linked_feedings]
+            for number, source in enumerate(self._numbered_linked):
+                numbers = self._targets.numbers(source)
+                parts.append(_intervals_of(source, number, older, numbers, context))
+            linked = SourceChanges(sorted_intervals(parts))
         self._add_keys(context)
         self.walk.assume_reported(reported)
-        sources = _stacked([SourceChanges(intervals) for intervals in taken])
-        self._walk(sources, linked, False, context)
+        self._walk(SourceChanges(sorted_intervals(taken)), linked, False, context)
+
+
+def sorted_intervals(parts: Sequence[BitIntervals]) -> BitIntervals:
+    """Intervals by number, key, start and end."""
+    if not parts:
+        return BitIntervals(_NONE, _NONE, _NONE, _NONE)
+    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+    order = np.lexsort((columns[3], columns[2], columns[1], columns[0]))
+    return BitIntervals(*(column[order] for column in columns))
+
+
+def _of_number(intervals: BitIntervals, number: int) -> BitIntervals:
+    chosen = np.flatnonzero(intervals.bits == number)
+    return BitIntervals(*(column[chosen] for column in intervals))
+
+
+def _rows_of(
+    source: ListSource, intervals: BitIntervals, key_columns: Sequence[Array],
+    encoding: ValueEncoding,
+) -> StoredRows:  # fmt: skip
+    """Intervals of a source as rows of its relation. Those of a hidden list have no value."""
+    count = len(intervals.keys)
+    by_place = dict(zip(source.positions, key_columns, strict=True))
+    if is_hidden(source.relation):
+        arguments, values = list(key_columns), np.zeros(count, np.int64)
+    else:
+        domains, value_domain = encoding.fluent(source.relation)
+        arguments = [
+            by_place[place] if term is None
+            else np.full(count, constant_column(term, domains[place]).data[0])
+            for place, term in enumerate(source.arguments)
+        ]  # fmt: skip
+        values = np.full(count, constant_column(source.value, value_domain).data[0])
+    return StoredRows(arguments, [intervals.starts, intervals.ends, values])
+
+
+def _intervals_of(
+    source: ListSource, number: int, rows_of: Mapping[Relation, StoredRows],
+    numbers: Callable[[list[Array], int], Integers], context: Context,
+) -> BitIntervals:  # fmt: skip
+    """The intervals of a source that ended before the window, among rows of its relation."""
+    rows = rows_of.get(source.relation)
+    if rows is None:
+        return BitIntervals(_NONE, _NONE, _NONE, _NONE)
+    rows = rows.take(rows.columns[1] <= context.window.edge + context.window.tick)
+    chosen = np.arange(len(rows))
+    if not is_hidden(source.relation):
+        chosen = _matching(source, rows, context)
+    columns = [rows.arguments[place][chosen] for place in source.positions]
+    keys = numbers(columns, len(chosen))
+    starts, ends = rows.columns[0][chosen], rows.columns[1][chosen]
+    return BitIntervals(np.full(len(chosen), number), keys, starts, ends)
+
+
+def _matching(source: ListSource, rows: StoredRows, context: Context) -> Integers:
+    """The rows of a relation that have the constants and the value of a source."""
+    domains, value_domain = context.encoding.fluent(source.relation)
+    counts = rows.columns[2] == constant_column(source.value, value_domain).data[0]
+    for column, term, domain in zip(rows.arguments, source.arguments, domains, strict=True):
+        if term is not None:
+            counts &= column == constant_column(term, domain).data[0]
+    return np.flatnonzero(counts)
 
 
 def _pairs_of(
@@ -318,6 +400,22 @@ class _LinkTargets:
     def is_of(self, source: ListSource, stage: int) -> bool:
         """Is a source one of the keys of a stage?"""
         return source.link is not None and self._links[source.link].stage == stage
+
+    def _kind_of(self, source: ListSource) -> int:
+        assert source.link is not None
+        stage = self._links[source.link].stage
+        assert stage is not None
+        return stage
+
+    def columns(self, source: ListSource, targets: Integers) -> list[Array]:
+        """The values of linked keys of a source, by their numbers among all linked keys."""
+        return self.kinds[self._kind_of(source)].columns(targets // self.factor)
+
+    def numbers(self, source: ListSource) -> Callable[[list[Array], int], Integers]:
+        """From the values of keys of a source to their numbers among all linked keys."""
+        stage = self._kind_of(source)
+        kind, offset = self.kinds[stage], list(self.kinds).index(stage)
+        return lambda columns, count: kind.enter(columns, count) * self.factor + offset
 
     def of(self, numbers: Integers, keys: KeyNumbers) -> Matrix:
         """The numbers of the linked keys, by key and link."""

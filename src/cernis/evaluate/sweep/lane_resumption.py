@@ -14,7 +14,7 @@ from cernis.evaluate.columns.window_carry import UNKNOWN
 from cernis.evaluate.query_loop import Admitted, Handover, WindowRecords
 from cernis.evaluate.sweep.bit_columns import fluent_columns
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
-from cernis.evaluate.sweep.keyed_lists import KeyedLists
+from cernis.evaluate.sweep.keyed_lists import KeyedLists, sorted_intervals
 from cernis.evaluate.sweep.lane_answers import LaneAnswers, fluent_rows_of
 from cernis.evaluate.sweep.lane_keys import with_derived
 from cernis.evaluate.sweep.lane_state import BitIntervals
@@ -22,7 +22,7 @@ from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Integers, Matrix, Words
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
-from cernis.plan.sweep.lanes import MOST_BITS, Lane
+from cernis.plan.sweep.lanes import MOST_BITS, Lane, bits_of
 
 _NONE = np.empty(0, np.int64)
 
@@ -76,16 +76,7 @@ def resumed_lists(
             numbers = np.full(len(chosen), number)
             reported.append(BitIntervals(numbers, keys, starts[chosen], ends[chosen]))
     records = {r: memory.fluent_records(r, window) for r in lists.input_relations}
-    lists.begin_from(sorted_intervals(reported), records, context)
-
-
-def sorted_intervals(parts: list[BitIntervals]) -> BitIntervals:
-    """Intervals by number, key and start."""
-    if not parts:
-        return BitIntervals(_NONE, _NONE, _NONE, _NONE)
-    columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
-    order = np.lexsort((columns[2], columns[1], columns[0]))
-    return BitIntervals(*(column[order] for column in columns))
+    lists.begin_from(sorted_intervals(reported), records, handover.remembered, context)
 
 
 def _records(relation: Relation, memory: WindowRecords, window: Window) -> Admitted:
@@ -121,6 +112,21 @@ class _EdgeState:
             for number in columns.numbers:
                 chosen, keys = columns.rows_of(number, arguments, values[holds])
                 self._holding.append((number, keys, starts[holds][chosen]))
+        self._read_lists(handover, point)
+
+    def _read_lists(self, handover: Handover, point: int) -> None:
+        """Find out since when lists inside of rules have held."""
+        lane = self._lane
+        for number in bits_of(lane.lane.listed):
+            relation = lane.lane.state[number].relation
+            rows = None if relation is None else handover.remembered.get(relation)
+            if relation is None or rows is None:
+                continue
+            starts, ends = rows.columns[:2]
+            holds = np.flatnonzero((starts <= point) & (ends > point))
+            arguments = [column[holds] for column in rows.arguments]
+            keys = lane.keys.numbers(relation, arguments, len(holds))
+            self._holding.append((number, keys, starts[holds]))
 
     def read_attempts(self, handover: Handover) -> None:
         """Find out which delays are under way: those of what holds, and those that are listed."""
@@ -157,7 +163,8 @@ class _EdgeState:
         keys.update(self._context)
         count = len(keys.first_words)
         words = keys.first_words & keys.facts
-        since = np.zeros((count, MOST_BITS), np.int64)
+        window = self._context.window
+        since = np.full((count, MOST_BITS), window.edge + window.tick)
         for bit, numbers, starts in self._holding:
             words[numbers] |= np.uint64(1 << bit)
             since[numbers, bit] = starts

@@ -45,8 +45,8 @@ class ListTables:
     conditions: int = 0
 
     @cached_property
-    def lookback(self) -> int:
-        """For how long before the edge sources matter: as long as durations are, one upon another.
+    def reaches(self) -> Integers:
+        """How far before the edge each output may begin: by durations, one upon another.
 
         What a source was before then cannot decide any more whether an interval is long.
         """
@@ -55,7 +55,12 @@ class ListTables:
             length = parameter if op in (LONGER, SHORTER) else 0
             operands = (source, other) if op in (UNION, INTERSECT, SUBTRACT) else (source,)
             lengths[to] = max(lengths[each] for each in operands) + length
-        return max(lengths, default=0)
+        return np.array([lengths[slot] for slot in self.outputs], np.int64)
+
+    @cached_property
+    def longest_reach(self) -> int:
+        """For how long before the edge sources matter."""
+        return int(self.reaches.max(initial=0))
 
 
 NO_INTERVALS = BitIntervals(_NONE, _NONE, _NONE, _NONE)
@@ -196,7 +201,7 @@ class ListState:
     @property
     def _oldest(self) -> int:
         """The point after which sources must end to matter."""
-        return self.edge + self.tick - self.tables.lookback
+        return self.edge + self.tick - self.tables.longest_reach
 
     def _due(self, last: int, query: int) -> Integers:
         keys = np.empty(self.key_count, np.int64)
@@ -241,7 +246,7 @@ class ListState:
         sources, reported, linked = self._sources, self._reported, self._linked
         while True:
             status = list_updates.walk_lists(
-                tables.rows, tables.outputs, tables.sources, tables.linked, visits,
+                tables.rows, tables.outputs, tables.reaches, tables.sources, tables.linked, visits,
                 *placed, sources.rows, sources.places, sources.counts, reported.rows,
                 reported.places, reported.counts, linked.rows, linked.places, self._targets,
                 self._conditions, self._allowed, self._dues, self._links, self._back_links,
@@ -264,6 +269,14 @@ class ListState:
         else:
             for store in (self._sources, self._reported, self._linked):
                 store.grow()
+
+    def older_sources(self, linked: bool = False) -> BitIntervals:
+        """The intervals of sources, or of linked ones, that began before the window."""
+        keys, rows = (self._linked if linked else self._sources).live()
+        numbers, starts, ends = (rows[:, column].astype(np.int64) for column in range(3))
+        bound = self.edge + self.tick
+        chosen = np.flatnonzero((starts <= bound) & (ends > self._oldest))
+        return BitIntervals(numbers[chosen], keys[chosen], starts[chosen], ends[chosen])
 
     def intervals(self) -> BitIntervals:
         """All intervals of outputs that reach the window, by output, key and start."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from cernis.evaluate.answer import Answer
+from cernis.evaluate.changes.stores import stacked
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.query_loop import AnswerChanges, Handover, QueryInput, WindowRecords
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
@@ -139,7 +140,11 @@ class SweepThenColumns(FromScratch):
         handover = super().hand_over(query)
         for walked in self._walked:
             if isinstance(walked.part, KeyedLists):
-                handover.fluents |= output_rows(walked.part, walked.answers.encoding)
+                encoding = walked.answers.encoding
+                handover.fluents |= output_rows(walked.part, encoding)
+                for relation, rows in walked.part.older_sources(encoding).items():
+                    known = handover.remembered.get(relation)
+                    handover.remembered[relation] = rows if known is None else stacked(known, rows)
                 continue
             handover.fluents |= dict(walked.answers.fluent_rows(walked.part.intervals()))
             handover.events |= dict(walked.answers.event_rows(walked.part.signals()))

@@ -4,8 +4,9 @@ Each key has its source intervals and the intervals it has reported, both in ord
 words: the number of a source or an output, start, end, and nothing.
 
 What was derived up to the window's edge stands. So an output is, up to the edge, what was reported
-before, and after it what the program makes of its sources. To know how long an interval is that
-reaches beyond the edge, sources are kept for as long before the edge as durations ask for.
+before, and after it what the program makes of its sources. Whether an interval is long may be
+decided only when it has begun before the edge; so sources are kept for as long before the edge as
+durations ask for, and an interval that goes on after the edge may begin before it by as much.
 """
 
 from __future__ import annotations
@@ -243,21 +244,32 @@ def _load_linked(
 @part
 def _run_output(
     rows: WordMatrix, place: Word, last: Word, number: Word, left: Matrix, left_count: Word,
-    bound: Time, to: Matrix,
+    bound: Time, oldest: Time, to: Matrix,
 ) -> Word:  # fmt: skip
-    """What was reported of an output up to a bound, and after it what is in a list."""
-    count = ZERO
+    """What was reported of an output up to a bound, and what a list has that goes on after it.
+
+    An interval of the list may begin before the bound, but not before the oldest point.
+    """
+    one, count = ZERO, ZERO
     while place < last and np.uint64(rows[place, NUMBER]) < number:
         place += ONE
-    while place < last and np.uint64(rows[place, NUMBER]) == number:
-        start, end = np.int64(rows[place, START]), np.int64(rows[place, END])
-        if start < bound <= end:
-            count = add_interval(to, count, start, bound)
-        place += ONE
-    for one in range(left_count):
-        if left[one, ONE] > bound:
-            count = add_interval(to, count, max(left[one, ZERO], bound), left[one, ONE])
-    return count
+    while one < left_count and left[one, ONE] <= bound:
+        one += ONE
+    while True:
+        start, end = NEVER, NEVER
+        if place < last and np.uint64(rows[place, NUMBER]) == number:
+            start, end = np.int64(rows[place, START]), min(np.int64(rows[place, END]), bound)
+            if end < oldest or start >= bound:
+                place += ONE
+                continue
+        if one < left_count and max(left[one, ZERO], oldest) <= start:
+            count = add_interval(to, count, max(left[one, ZERO], oldest), left[one, ONE])
+            one += ONE
+        elif start < NEVER:
+            count = add_interval(to, count, start, end)
+            place += ONE
+        else:
+            return count
 
 
 @part
@@ -291,15 +303,17 @@ def _results(outputs: Integers, lists: Matrix, sizes: Integers, to: WordMatrix) 
 
 @part
 def _report(
-    rows: WordMatrix, place: Word, last: Word, bound: Time, results: WordMatrix, count: Word,
-    key: Word, output: Matrix, written: Word,
+    rows: WordMatrix, place: Word, last: Word, bound: Time, reaches: Integers,
+    results: WordMatrix, count: Word, key: Word, output: Matrix, written: Word,
 ) -> Word:  # fmt: skip
     """Write what is in one of two ordered lists of intervals only; what is over stands."""
     row = ZERO
     while place < last or row < count:
-        if place < last and np.int64(rows[place, END]) < bound:
-            place += ONE
-            continue
+        if place < last:
+            oldest = bound - reaches[np.uint64(rows[place, NUMBER])]
+            if np.int64(rows[place, END]) < oldest:
+                place += ONE
+                continue
         order = np.int64(1)
         if row == count:
             order = np.int64(-1)
@@ -321,7 +335,8 @@ def _report(
 
 
 @kernel(
-    "matrix integers integers matrix integers integers integers word-matrix word-matrix "
+    "matrix integers integers integers matrix integers integers integers word-matrix "
+    "word-matrix "
     "writable-word-matrix writable-matrix writable-integers "
     "writable-word-matrix writable-matrix writable-integers "
     "word-matrix matrix matrix byte-matrix words "
@@ -329,12 +344,12 @@ def _report(
     "integer integer integer integer writable-cube writable-integers writable-word-matrix "
     "writable-word-matrix writable-tags writable-matrix writable-integers",
     "integer",
-    counted=(4, 7, 8),
+    counted=(5, 8, 9),
 )
 def walk_lists(
-    program: Matrix, outputs: Integers, source_slots: Integers, linked: Matrix,
-    visits: Integers, come_firsts: Integers, gone_firsts: Integers, come: WordMatrix,
-    gone: WordMatrix,
+    program: Matrix, outputs: Integers, reaches: Integers, source_slots: Integers,
+    linked: Matrix, visits: Integers, come_firsts: Integers, gone_firsts: Integers,
+    come: WordMatrix, gone: WordMatrix,
     rows: WordMatrix, places: Matrix, counts: Integers,
     told_rows: WordMatrix, told_places: Matrix, told_counts: Integers,
     linked_rows: WordMatrix, linked_places: Matrix, targets: Matrix, conditions: Bytes,
@@ -346,8 +361,8 @@ def walk_lists(
     """Evaluate the keys that are visited; gives how it ended.
 
     `bound` is the first point after the edge, `oldest` the point after which sources must end to
-    be kept. `progress` is the number of visits done, that of
-    output rows, and how much room is needed if it is not enough.
+    be kept, and `reaches` say how far before the edge each output may begin. `progress` is the
+    number of visits done, that of output rows, and how much room is needed if it is not enough.
     """
     room = np.uint64(lists.shape[1])
     for number in range(np.uint64(progress[0]), np.uint64(len(visits))):
@@ -389,7 +404,7 @@ def walk_lists(
                     left_count = ZERO
                 count = _run_output(
                     told_rows, told_first, told_last, which, lists[one], left_count,
-                    np.int64(bound), lists[to],
+                    np.int64(bound), bound - reaches[which], lists[to],
                 )  # fmt: skip
             else:
                 count = run_row(
@@ -399,10 +414,11 @@ def walk_lists(
             sizes[to] = np.int64(count)
         count = _results(outputs, lists, sizes, results)
         written = _report(
-            told_rows, told_first, told_last, np.int64(bound), results, count, key, output, written
-        )
+            told_rows, told_first, told_last, np.int64(bound), reaches, results, count, key,
+            output, written,
+        )  # fmt: skip
         size = _without_old(tail, size, np.int64(oldest) + 1)
-        count = _without_old(results, count, np.int64(bound))
+        count = _without_old(results, count, np.int64(oldest))
         splice(
             rows, no_tags, places, counts, key, np.uint64(places[key, _HEAD]),
             np.uint64(places[key, _SIZE]), tail, no_tags, size,

@@ -151,11 +151,12 @@ PlainList = list[tuple[int, int]]
 def plain_lists(
     program: Matrix, slots: int, sources: list[PlainList], conditions: list[bool], start: int,
     query: int, tick: int, reported: Sequence[PlainList] = (), bound: int | None = None,
+    reaches: Sequence[int] = (),
 ) -> list[PlainList]:  # fmt: skip
     """All lists of one key by the points that they hold at.
 
     Set operations look at each stretch between two ends of any list. Up to the bound, outputs are
-    what was reported before.
+    what was reported before, but for what goes on after it: that may begin earlier by its reach.
     """
     lists = [*sources, *([] for _ in range(slots - len(sources)))]
     bound = start + tick if bound is None else bound
@@ -175,8 +176,9 @@ def plain_lists(
             lists[to] = [(s, e) for s, e in one if e != NEVER and e - s < parameter]
         elif op == OUTPUT:
             before = reported[parameter] if reported else []
-            cut = [(s, bound) for s, e in before if s < bound <= e]
-            new = [(max(s, bound), e) for s, e in one if e > bound]
+            oldest = bound - (reaches[parameter] if len(reaches) else 0)
+            cut = [(s, min(e, bound)) for s, e in before if s < bound and e >= oldest]
+            new = [(max(s, oldest), e) for s, e in one if e > bound]
             lists[to] = _plain_stretches(cut, new, lambda left, right: left or right)
         else:
             lists[to] = list(one) if conditions[parameter] else []

@@ -1,8 +1,10 @@
-"""Relations between intervals across a window's edge: what a rule sees of intervals that are over.
+"""Rules over intervals across a window's edge: what a rule sees of intervals that are over.
 
 A window forgets what ended before its edge. A relation may hold between an interval that goes on
-after the edge and one that does not; so a program can say how far back from the edge the rules
-with such relations see. What they say of points up to the edge stands all the same.
+after the edge and one that does not; so a program can say how far back from the edge the rules with
+such relations see. How long an interval is that reaches beyond the edge may rest on others that do
+not; so rules with durations see as far back as durations reach. What rules say of points up to the
+edge stands all the same, but for intervals whose length is decided now.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from cernis.plan.logical import IntervalRule
 
 
 def looking_back(rule: IntervalRule, context: Context) -> Context:
-    """The context as a rule sees it: with what is remembered, if it relates intervals."""
-    if not rule.needs.relates_intervals:
+    """The context as a rule sees it: with what is remembered, if it relates or measures."""
+    is_measuring = rule.head.relation in context.roles.reach
+    if not (rule.needs.relates_intervals or is_measuring):
         return context
     relations = rule.needs.relations & context.relations.remembered.keys()
     if not relations:

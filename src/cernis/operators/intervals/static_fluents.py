@@ -43,7 +43,9 @@ def evaluate_static(
     if len(results) == 1 and results[0].is_distinct and context.window.edge == context.window.start:
         table = results[0].table(domains, value_domain)
     else:
-        table = united([each.piece(context.window) for each in results], relation, context.encoding)
+        reach = context.roles.reach.get(relation, 0)
+        parts = [each.piece(context.window, reach) for each in results]
+        table = united(parts, relation, context.encoding)
     if definition.groundings and len(table):
         values, coded = table.values, value_domain
         if coded is None:
@@ -121,11 +123,15 @@ class _RuleIntervals:
             np.append(self.offsets[some], self.offsets[-1]), self.starts, self.ends,
         )  # fmt: skip
 
-    def piece(self, window: QueryWindow) -> Piece:
-        """The intervals one by one. What was derived up to the window's edge stands."""
+    def piece(self, window: QueryWindow, reach: int) -> Piece:
+        """The intervals one by one. What was derived up to the window's edge stands.
+
+        Whether an interval is long may be decided after its beginning: it may begin before the edge
+        by as much as durations reach.
+        """
         owner = np.repeat(np.arange(len(self.values)), np.diff(self.offsets))
         bound = window.edge + window.tick
         keep = self.ends > bound
         owner = owner[keep]
-        starts = np.maximum(self.starts, bound)[keep]
+        starts = np.maximum(self.starts, bound - reach)[keep]
         return [c[owner] for c in self.arguments], self.values[owner], starts, self.ends[keep]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from cernis.check.checker import Checked
 from cernis.check.model import (
@@ -25,6 +25,19 @@ from cernis.check.model import (
 from cernis.plan.logical import Match, Stage
 from cernis.plan.pattern_steps import Occurrences, Slide, parts_below, steps_of
 
+EVERYTHING = 1 << 60
+"""The reach of a duration that is not known while planning."""
+
+
+@dataclass(frozen=True, slots=True)
+class DurationReach:
+    """How far durations reach before a window's edge."""
+
+    results: Mapping[Relation, int] = field(default_factory=dict)
+    """By fluent: how far before the edge it may begin although it did not hold there so far."""
+    operands: Mapping[Relation, int] = field(default_factory=dict)
+    """By fluent: for how long before the edge rules with durations see its intervals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Roles:
@@ -36,8 +49,11 @@ class Roles:
     """Fluents whose initiations or terminations are conditions of rules."""
     in_time: frozenset[Relation]
     """Events that are wanted in the order of time, and not by entity."""
-    looked_back_at: frozenset[Relation]
-    """Fluents of which rules see intervals that ended before the window."""
+    looked_back_at: Mapping[Relation, int | None]
+    """Fluents of which rules see intervals that ended before the window, and for how long after
+    that; None for ever."""
+    reach: Mapping[Relation, int]
+    """Fluents with durations, and how far before the window's edge they may still begin."""
     inputs: frozenset[Relation]
     """Events and fluents that no rule defines."""
     simple: frozenset[Relation]
@@ -46,7 +62,9 @@ class Roles:
     """Fluents that rules define."""
 
 
-def roles_of(stages: tuple[Stage, ...], checked: Checked) -> Roles:
+def roles_of(
+    stages: tuple[Stage, ...], checked: Checked, durations: DurationReach | None = None
+) -> Roles:
     """What rules do with the relations of a program."""
     definitions, fluents = checked.definitions, checked.catalogue.fluents
     kinds = {relation: entry.kind for relation, entry in fluents.items()}
@@ -55,9 +73,11 @@ def roles_of(stages: tuple[Stage, ...], checked: Checked) -> Roles:
     pairs = (v.relation for v in checked.dependencies.vertices if v.value is not None)
     bodies = [rule.body for rule in definitions.changes]
     bodies += [rule.body for rule in definitions.events]
+    durations = durations or DurationReach()
     return Roles(
-        _counted(bodies), _watched(bodies), _in_time(stages, bodies), _looked_back_at(definitions),
-        frozenset(inputs), frozenset(r for r, kind in kinds.items() if kind is FluentKind.SIMPLE),
+        _counted(bodies), _watched(bodies), _in_time(stages, bodies),
+        _looked_back_at(definitions, durations), durations.results, frozenset(inputs),
+        frozenset(r for r, kind in kinds.items() if kind is FluentKind.SIMPLE),
         tuple(dict.fromkeys(pairs)),
     )  # fmt: skip
 
@@ -98,17 +118,28 @@ def _in_time(stages: tuple[Stage, ...], bodies: list[tuple[Literal, ...]]) -> fr
     return frozenset(slid - others)
 
 
-def _looked_back_at(definitions: Definitions) -> frozenset[Relation]:
-    """The fluents of rules with relations between intervals, unless the memory is none."""
-    if definitions.settings.memory == 0:
-        return frozenset()
-    return frozenset(
+def _looked_back_at(
+    definitions: Definitions, durations: DurationReach
+) -> dict[Relation, int | None]:
+    """The fluents of rules with durations, and of those with relations between intervals."""
+    reaches: dict[Relation, int | None] = {
+        relation: None if reach >= EVERYTHING else reach
+        for relation, reach in durations.operands.items()
+    }
+    memory = definitions.settings.memory
+    if memory == 0:
+        return reaches
+    related = (
         literal.pair.relation
         for rule in definitions.statics
         if any(map(_relates, rule.body))
         for literal in rule.body
         if isinstance(literal, HoldsFor)
     )
+    for relation in related:
+        known = reaches.get(relation, 0)
+        reaches[relation] = None if memory is None or known is None else max(known, memory)
+    return reaches
 
 
 def _relates(literal: StaticLiteral) -> bool:

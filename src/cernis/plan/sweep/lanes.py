@@ -271,9 +271,9 @@ def bits_of(mask: int) -> Iterator[int]:
 _HIDDEN = "list"
 
 
-def hidden_list(number: int, arity: int) -> Relation:
-    """A name for a list inside of rules; no text can have it."""
-    return Relation(f"{_HIDDEN} {number}", arity)
+def hidden_list(stage: int, number: int, arity: int) -> Relation:
+    """A name for a list inside of the rules of a stage; no text can have it."""
+    return Relation(f"{_HIDDEN} {stage}.{number}", arity)
 
 
 def is_hidden(relation: Relation) -> bool:

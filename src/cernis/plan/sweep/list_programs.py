@@ -203,7 +203,7 @@ class ListPlanner:
         """The slot of a list that lanes decide."""
         arity = len(self.key)
         if formula not in self.hidden:
-            relation = hidden_list(len(self.hidden) + 1, arity)
+            relation = hidden_list(self.stage, len(self.hidden) + 1, arity)
             instance = Instance(relation, (None,) * arity, Atom("true"))
             self.hidden[formula] = StaticPair(instance, formula, (), span)
         instance = self.hidden[formula].instance

@@ -229,9 +229,10 @@ class _OneOf:
 def _kinds(plan: Plan, is_input: bool = False) -> dict[Relation, str]:
     """Which relations of a program, or of its input, are events, and which are fluents."""
     catalogue = plan.checked.catalogue
+    hidden = {} if is_input else dict.fromkeys(plan.hidden_lists, "fluent")
     events = {r: "event" for r, event in catalogue.events.items()
              if event.is_input or not is_input}  # fmt: skip
-    return events | {
+    return events | hidden | {
         r: "fluent" for r, fluent in catalogue.fluents.items()
         if fluent.kind is FluentKind.INPUT or not is_input
     }  # fmt: skip

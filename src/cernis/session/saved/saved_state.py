@@ -237,6 +237,10 @@ def column_domains(
     relation: Relation, layout: RelationLayout, are_attempts: bool = False
 ) -> ColumnDomains:
     """The domains of the columns of stored rows: of intervals and happenings, or of attempts."""
+    if relation in layout.plan.hidden_lists:
+        pair = layout.plan.hidden_lists[relation]
+        domains = layout.context.encoding.arguments(pair.relation)
+        return [domains[place] for place in pair.positions], [None, None, None]
     arguments, value = layout.context.encoding.relation(relation)
     if are_attempts:
         value_domain = value or layout.context.encoding.domains.value_domain(relation)
@@ -515,6 +519,6 @@ def _resume(session: Session, tree: Tree) -> None:
 
 
 def all_relations(layout: RelationLayout) -> set[Relation]:
-    """All fluents and events of a program."""
+    """All fluents and events of a program, and the lists inside of its rules."""
     catalogue = layout.context.encoding.catalogue
-    return {*catalogue.fluents, *catalogue.events}
+    return {*catalogue.fluents, *catalogue.events, *layout.plan.hidden_lists}
