@@ -43,7 +43,7 @@ def _change_late(r: random.Random, lists: list[Pairs], edge: int, query: int) ->
                 own[number] = (start, end + 1)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(400))
 def test_the_sum_of_changes_is_what_a_plain_run_gives(seed: int) -> None:
     """Some sources are those of a key that several keys are linked to, and reach into own ones."""
     r = random.Random(seed)

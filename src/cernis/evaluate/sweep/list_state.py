@@ -127,7 +127,7 @@ class ListState:
         self._allowed = np.zeros(0, np.uint64)
         self._targets = np.zeros((0, tables.links), np.int64)
         self._heads, self._chain = np.zeros(0, np.int32), np.zeros(0, np.int32)
-        self._marks = np.zeros(0, np.uint8)
+        self._since = np.zeros(0, np.int64)
         self._forced: list[Integers] = []
         self._output = np.empty((1024, 4), np.int64)
         self._grow_lists(64)
@@ -148,13 +148,14 @@ class ListState:
         and link.
         """
         first, stop = self.key_count, self.key_count + len(allowed)
-        for name in ("_dues", "_links", "_back_links", "_allowed", "_targets", "_marks"):
+        for name in ("_dues", "_links", "_back_links", "_allowed", "_targets", "_since"):
             setattr(self, name, _longer(getattr(self, name), stop))
         for store in (self._sources, self._reported):
             store.places = _longer(store.places, stop)
         self._chain = _longer(self._chain, stop * self.tables.links)
         self._conditions = np.ascontiguousarray(_longer(self._conditions.T, stop).T)
         self._dues[first:stop], self._allowed[first:stop] = NEVER, allowed
+        self._since[first:stop] = self.start
         self._conditions[: len(conditions), first:stop] = conditions
         self._targets[first:stop], self.key_count = targets, stop
         if self.tables.links and stop > first:
@@ -186,10 +187,13 @@ class ListState:
         if not self._width:
             self._width = max(1, -(-(query - self.query) // 4))
         last, self.query, self.edge = self.query, query, edge
-        visits = [changes.keys, self._due(last, query), *self._forced]
-        self._forced = []
+        due, forced = self._due(last, query), self._forced
+        visits, self._forced = [changes.keys, due, *forced], []
         if linked is not None:
             visits.append(self._change_linked(linked))
+        self._since[due] = np.minimum(self._since[due], last + self.tick)
+        for keys in forced:
+            self._since[keys] = self.start
         count = self._walk(_distinct(visits), changes)
         stops, columns = by_code(self._output, count)
         middle = int(stops[list_updates.GONE - 1])
@@ -216,18 +220,19 @@ class ListState:
         placed, progress = _by_visit(changes, numbers), np.zeros(3, np.int64)
         linked = self._linked
         linked.make_room(2 * len(changes.come.bits))
+        changed_from = np.empty(len(numbers), np.int64)
         while True:
             status = list_updates.change_rows(
                 numbers, *placed, linked.rows, linked.places, linked.counts, self._oldest,
-                self._tail, _NO_TAGS, progress,
+                self._tail, _NO_TAGS, changed_from, progress,
             )  # fmt: skip
             if status == list_updates.DONE:
                 break
             self._make_more(status, progress)
         keys = np.empty(self.key_count, np.int64)
         count = list_updates.linked_keys(
-            numbers, self.tables.links, self._heads, self._chain, self._sources.places,
-            self._marks, keys,
+            numbers, changed_from, self.tables.links, self._heads, self._chain,
+            self._sources.places, self._since, keys,
         )  # fmt: skip
         return keys[:count]
 
@@ -249,11 +254,10 @@ class ListState:
                 tables.rows, tables.outputs, tables.reaches, tables.sources, tables.linked, visits,
                 *placed, sources.rows, sources.places, sources.counts, reported.rows,
                 reported.places, reported.counts, linked.rows, linked.places, self._targets,
-                self._conditions, self._allowed, self._dues, self._links, self._back_links,
-                self._calendar, self._width, bound, self._oldest, self.start + self.tick,
-                self.query,
-                self._lists, self._sizes, self._tail, self._results, _NO_TAGS, self._output,
-                progress,
+                self._conditions, self._allowed, self._since, self._dues, self._links,
+                self._back_links, self._calendar, self._width, bound, self._oldest,
+                self.start + self.tick, self.query, self.tick, self._lists, self._sizes,
+                self._tail, self._results, _NO_TAGS, self._output, progress,
             )  # fmt: skip
             if status == list_updates.DONE:
                 return int(progress[1])
@@ -296,7 +300,7 @@ class ListState:
         while True:
             status = list_updates.change_rows(
                 keys, *placed, reported.rows, reported.places, reported.counts, -int(NEVER),
-                self._tail, _NO_TAGS, progress,
+                self._tail, _NO_TAGS, np.empty(len(keys), np.int64), progress,
             )  # fmt: skip
             if status == list_updates.DONE:
                 return

@@ -7,6 +7,10 @@ What was derived up to the window's edge stands. So an output is, up to the edge
 before, and after it what the program makes of its sources. Whether an interval is long may be
 decided only when it has begun before the edge; so sources are kept for as long before the edge as
 durations ask for, and an interval that goes on after the edge may begin before it by as much.
+
+Nor does anything change before the first point at which a source has changed, or that durations
+reach back to from there. So that point stands for the edge where it is later, and a visit costs as
+much as there is after it.
 """
 
 from __future__ import annotations
@@ -95,6 +99,38 @@ def _with_changes(
 
 
 @part
+def _first_change(
+    come: WordMatrix, arrival: Word, arrivals: Word, gone: WordMatrix, removal: Word,
+    removals: Word,
+) -> Time:  # fmt: skip
+    """The first point at which the intervals that have come and gone make a difference."""
+    first = NEVER
+    while arrival < arrivals or removal < removals:
+        order = np.int64(0)
+        if removal == removals:
+            order = np.int64(-1)
+        elif arrival == arrivals:
+            order = np.int64(1)
+        else:
+            for column in range(2):
+                left = np.int64(come[arrival, np.uint64(column)])
+                right = np.int64(gone[removal, np.uint64(column)])
+                if order == 0 and left != right:
+                    order = np.int64(-1) if left < right else np.int64(1)
+        if order == 0:
+            first = min(first, np.int64(come[arrival, END]), np.int64(gone[removal, END]))
+        elif order < 0:
+            first = min(first, np.int64(come[arrival, START]))
+        else:
+            first = min(first, np.int64(gone[removal, START]))
+        if order <= 0:
+            arrival += ONE
+        if order >= 0:
+            removal += ONE
+    return first
+
+
+@part
 def _without_old(rows: WordMatrix, count: Word, bound: Time) -> Word:
     """Leave out what ended before a point."""
     kept = ZERO
@@ -114,18 +150,20 @@ def _has_room(rows: WordMatrix, counts: Integers, count: Word) -> bool:
 
 @kernel(
     "integers integers integers word-matrix word-matrix writable-word-matrix writable-matrix "
-    "writable-integers integer writable-word-matrix writable-tags writable-integers",
+    "writable-integers integer writable-word-matrix writable-tags writable-integers "
+    "writable-integers",
     "integer",
     counted=(0, 3, 4),
 )
 def change_rows(
     visits: Integers, come_firsts: Integers, gone_firsts: Integers, come: WordMatrix,
     gone: WordMatrix, rows: WordMatrix, places: Matrix, counts: Integers, oldest: int,
-    tail: WordMatrix, no_tags: Tags, progress: Integers,
+    tail: WordMatrix, no_tags: Tags, changed_from: Integers, progress: Integers,
 ) -> int:  # fmt: skip
     """Enter changes into the rows of keys that others are linked to; gives how it ended.
 
-    Rows that ended by the oldest point are given up. `progress` is the number of visits done, and
+    `changed_from` is the first point of each visit at which something changes. Rows that ended by
+    the oldest point are given up. `progress` is the number of visits done, and
     how much room is needed if it is not enough.
     """
     for number in range(np.uint64(progress[0]), np.uint64(len(visits))):
@@ -143,6 +181,7 @@ def change_rows(
         size = _with_changes(
             rows, begin, last, come, arrival, arrivals, gone, removal, removals, tail
         )
+        changed_from[number] = _first_change(come, arrival, arrivals, gone, removal, removals)
         size = _without_old(tail, size, oldest + 1)
         splice(
             rows, no_tags, places, counts, key, np.uint64(places[key, _HEAD]),
@@ -170,25 +209,29 @@ def link_keys(first: int, targets: Matrix, heads: SmallIntegers, chain: SmallInt
 
 
 @kernel(
-    "integers integer small small matrix writable-bytes writable-integers", "integer", counted=(0,)
+    "integers integers integer small small matrix writable-integers writable-integers",
+    "integer",
+    counted=(0,),
 )
 def linked_keys(
-    changed: Integers, links: int, heads: SmallIntegers, chain: SmallIntegers, places: Matrix,
-    marks: Bytes, keys: Integers,
+    changed: Integers, changed_from: Integers, links: int, heads: SmallIntegers,
+    chain: SmallIntegers, places: Matrix, since: Integers, keys: Integers,
 ) -> int:  # fmt: skip
-    """The keys with intervals of their own that are linked to keys that have changed, each once."""
+    """The keys with intervals of their own that are linked to keys that have changed, each once.
+
+    `since` is the first point at which something changes for a key, `NEVER` if nothing does so far.
+    """
     count = ZERO
     for number in range(np.uint64(len(changed))):
         entry = np.uint64(heads[np.uint64(changed[number])])
         while entry > ZERO:
             key = (entry - ONE) // np.uint64(links)
-            if marks[key] == 0 and places[key, _SIZE] > places[key, _HEAD]:
-                marks[key] = 1
-                keys[count] = np.int64(key)
-                count += ONE
+            if places[key, _SIZE] > places[key, _HEAD]:
+                if since[key] == NEVER:
+                    keys[count] = np.int64(key)
+                    count += ONE
+                since[key] = min(since[key], changed_from[number])
             entry = np.uint64(chain[entry - ONE])
-    for place in range(count):
-        marks[np.uint64(keys[place])] = 0
     return int(np.int64(count))
 
 
@@ -244,11 +287,12 @@ def _load_linked(
 @part
 def _run_output(
     rows: WordMatrix, place: Word, last: Word, number: Word, left: Matrix, left_count: Word,
-    bound: Time, oldest: Time, to: Matrix,
+    bound: Time, oldest: Time, earliest: Time, to: Matrix,
 ) -> Word:  # fmt: skip
     """What was reported of an output up to a bound, and what a list has that goes on after it.
 
-    An interval of the list may begin before the bound, but not before the oldest point.
+    What ended before the oldest point is of no account any more. An interval of the list may begin
+    before the bound, but not before the earliest point.
     """
     one, count = ZERO, ZERO
     while place < last and np.uint64(rows[place, NUMBER]) < number:
@@ -262,8 +306,8 @@ def _run_output(
             if end < oldest or start >= bound:
                 place += ONE
                 continue
-        if one < left_count and max(left[one, ZERO], oldest) <= start:
-            count = add_interval(to, count, max(left[one, ZERO], oldest), left[one, ONE])
+        if one < left_count and max(left[one, ZERO], earliest) <= start:
+            count = add_interval(to, count, max(left[one, ZERO], earliest), left[one, ONE])
             one += ONE
         elif start < NEVER:
             count = add_interval(to, count, start, end)
@@ -339,9 +383,9 @@ def _report(
     "word-matrix "
     "writable-word-matrix writable-matrix writable-integers "
     "writable-word-matrix writable-matrix writable-integers "
-    "word-matrix matrix matrix byte-matrix words "
+    "word-matrix matrix matrix byte-matrix words writable-integers "
     "writable-integers writable-small writable-small writable-small integer "
-    "integer integer integer integer writable-cube writable-integers writable-word-matrix "
+    "integer integer integer integer integer writable-cube writable-integers writable-word-matrix "
     "writable-word-matrix writable-tags writable-matrix writable-integers",
     "integer",
     counted=(5, 8, 9),
@@ -353,16 +397,19 @@ def walk_lists(
     rows: WordMatrix, places: Matrix, counts: Integers,
     told_rows: WordMatrix, told_places: Matrix, told_counts: Integers,
     linked_rows: WordMatrix, linked_places: Matrix, targets: Matrix, conditions: Bytes,
-    allowed: Words,
+    allowed: Words, since: Integers,
     dues: Integers, links: SmallIntegers, back_links: SmallIntegers, heads: SmallIntegers,
-    width: int, bound: int, oldest: int, first: int, query: int, lists: Matrix, sizes: Integers,
-    tail: WordMatrix, results: WordMatrix, no_tags: Tags, output: Matrix, progress: Integers,
+    width: int, edge_bound: int, oldest: int, first: int, query: int, tick: int, lists: Matrix,
+    sizes: Integers, tail: WordMatrix, results: WordMatrix, no_tags: Tags, output: Matrix,
+    progress: Integers,
 ) -> int:  # fmt: skip
     """Evaluate the keys that are visited; gives how it ended.
 
-    `bound` is the first point after the edge, `oldest` the point after which sources must end to
-    be kept, and `reaches` say how far before the edge each output may begin. `progress` is the
-    number of visits done, that of output rows, and how much room is needed if it is not enough.
+    `edge_bound` is the first point after the edge, `oldest` the point after which sources must end
+    to be kept, `since` the first point at which a key has changed by other than its own sources
+    (it becomes `NEVER`), and `reaches` say how far before the edge each output may begin.
+    `progress` is the number of visits done, that of output rows, and how much room is needed if it
+    is not enough.
     """
     room = np.uint64(lists.shape[1])
     for number in range(np.uint64(progress[0]), np.uint64(len(visits))):
@@ -390,7 +437,11 @@ def walk_lists(
         size = _with_changes(
             rows, begin, last, come, arrival, arrivals, gone, removal, removals, tail
         )
-        low, high = _load(tail, size, np.int64(oldest), source_slots, lists, sizes)
+        changed = _first_change(come, arrival, arrivals, gone, removal, removals)
+        # What is long or short may be so no more by a change of its end, or be so from now on.
+        reach = np.int64(edge_bound - oldest)
+        bound = max(np.int64(edge_bound), min(changed, since[key]) - np.int64(tick) - reach)
+        low, high = _load(tail, size, bound - reach, source_slots, lists, sizes)
         if low < high:
             _load_linked(linked, targets, key, linked_rows, linked_places, low, high, lists, sizes)
         for row in range(np.uint64(len(program))):
@@ -404,7 +455,8 @@ def walk_lists(
                     left_count = ZERO
                 count = _run_output(
                     told_rows, told_first, told_last, which, lists[one], left_count,
-                    np.int64(bound), bound - reaches[which], lists[to],
+                    bound, np.int64(edge_bound) - reaches[which], bound - reaches[which],
+                    lists[to],
                 )  # fmt: skip
             else:
                 count = run_row(
@@ -414,8 +466,8 @@ def walk_lists(
             sizes[to] = np.int64(count)
         count = _results(outputs, lists, sizes, results)
         written = _report(
-            told_rows, told_first, told_last, np.int64(bound), reaches, results, count, key,
-            output, written,
+            told_rows, told_first, told_last, np.int64(edge_bound), reaches, results, count,
+            key, output, written,
         )  # fmt: skip
         size = _without_old(tail, size, np.int64(oldest) + 1)
         count = _without_old(results, count, np.int64(oldest))
@@ -429,5 +481,6 @@ def walk_lists(
         )  # fmt: skip
         due = _next_length(program, lists, sizes, np.int64(query))
         set_due(key, due, np.int64(width), dues, links, back_links, heads)
+        since[key] = NEVER
         progress[0], progress[1] = np.int64(number) + 1, np.int64(written)
     return DONE
