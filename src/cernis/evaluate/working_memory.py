@@ -36,6 +36,8 @@ from cernis.tables.interval_tables import Piece
 AFTER_ALL: Final = 1 << 62
 """Retractions whose places have this bit are sorted after all other records of a query."""
 
+_NONE = np.empty(0, np.int64)
+
 _LISTED: Final = 1000
 """At most this many of the records that were not used are listed."""
 
@@ -103,6 +105,8 @@ class WorkingMemory:
         """Are all records listed that are too late, and not only the last of each query?"""
         self.future: int | None = None
         """How far after a query a waiting record may lie; records farther away are set aside."""
+        self.defers = False
+        """Are records sorted in only when they are looked at? Lanes take them as they come."""
         self.by_id: dict[Relation, RecordsById] = {}
         """The records that are present by id, for relations whose records have ids."""
 
@@ -251,7 +255,7 @@ class WorkingMemory:
         """Forget the records that lie before the window."""
         for store in self.stores.values():
             edge = window.forgotten + (self._tick if store.has_intervals else 0)
-            store.shelf.forget(edge)
+            store.forget(edge)
             if store.relation in self.by_id:
                 self.by_id[store.relation].forget(edge)
 
@@ -314,6 +318,10 @@ class WorkingMemory:
         """Remove rows from a store and add others; gives this as a change."""
         store = self.stores[relation]
         self.counts.used += len(added)
+        if self.defers and not len(removed_places[0]):
+            if len(added):
+                store.defer(added)
+            return Admitted(added, added.take(_NONE), _NONE, _NONE)
         removed = store.rows(removed_places)
         added_keys, new_keys = store.enter(added)
         store.exchange(removed_places, added_keys, added)

@@ -142,7 +142,7 @@ class Session(QueryLoop):
         self.memory = self._working_memory()
         self.memory.future = self.future
         self.population = Population(self.plan.checked.definitions)
-        self.may_walk = self._can_walk()
+        self.may_walk = self.memory.defers = self._can_walk()
         self.may_be_incremental = self.incremental is not False and FromChanges.fits(self.layout)
         self.evaluator = self._make_evaluator(bool(self.incremental) and self.may_be_incremental)
 
@@ -161,7 +161,7 @@ class Session(QueryLoop):
 
     def stop_walking(self) -> None:
         """Evaluate by columns from now on; what was evaluated so far is forgotten."""
-        self.may_walk = False
+        self.may_walk = self.memory.defers = False
         self.evaluator = self._make_evaluator(False)
 
     def _working_memory(self) -> WorkingMemory:

@@ -21,6 +21,7 @@ from cernis.tables.shelves import GroupedRows
 Places: TypeAlias = tuple[Integers, Integers]
 """Places of rows in a shelf, and the group of each."""
 _MOST = 1 << 62
+_NO_PLACES: Places = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @dataclass(slots=True)
@@ -75,10 +76,39 @@ class Store:
         self.has_intervals = has_intervals
         self._others = [position for position in range(relation.arity) if position not in positions]
         self.marked = marked
-        self.shelf = GroupedRows(width + len(self._others) + marked, has_intervals)
+        self._shelf = GroupedRows(width + len(self._others) + marked, has_intervals)
+        self._deferred: list[StoredRows] = []
+        """Rows that are put on the shelf when somebody looks at it."""
+        self._forgotten = -_MOST
+        """Rows up to this time are forgotten; those of intervals if they end by then."""
 
     def __len__(self) -> int:
-        return len(self.shelf)
+        waiting = (np.count_nonzero(self._last(rows) > self._forgotten) for rows in self._deferred)
+        return len(self._shelf) + sum(map(int, waiting))
+
+    # -- the shelf --------------------------------------------------------------------------
+
+    @property
+    def shelf(self) -> GroupedRows:
+        """The rows by key and time."""
+        if self._deferred:
+            rows, self._deferred = stacked(*self._deferred), []
+            rows = rows.take(self._last(rows) > self._forgotten)
+            self.exchange(_NO_PLACES, self.enter(rows)[0], rows)
+        return self._shelf
+
+    def defer(self, rows: StoredRows) -> None:
+        """Add rows; they are sorted in only when somebody looks at the shelf."""
+        self._deferred.append(rows)
+
+    def forget(self, time: int) -> None:
+        """Forget the rows up to a time, or those of intervals that end by then."""
+        self._forgotten = time
+        self._deferred = [rows for rows in self._deferred if self._last(rows).max() > time]
+        self._shelf.forget(time)
+
+    def _last(self, rows: StoredRows) -> Integers:
+        return rows.columns[1 if self.has_intervals else 0]
 
     # -- places -----------------------------------------------------------------------------
 

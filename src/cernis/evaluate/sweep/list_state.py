@@ -219,7 +219,7 @@ class ListState:
             self._add_linked(int(numbers[-1]) + 1)
         placed, progress = _by_visit(changes, numbers), np.zeros(3, np.int64)
         linked = self._linked
-        linked.make_room(2 * len(changes.come.bits))
+        linked.make_room(len(changes.come.bits))
         changed_from = np.empty(len(numbers), np.int64)
         while True:
             status = list_updates.change_rows(
@@ -242,7 +242,7 @@ class ListState:
         if count > len(self._output):
             self._output = np.empty((count, 4), np.int64)
         for store in (self._sources, self._reported):
-            store.make_room(2 * count)
+            store.make_room(len(changes.come.bits))
 
     def _walk(self, visits: Integers, changes: SourceChanges) -> int:
         self._make_room(changes)
