@@ -41,6 +41,7 @@ class Context:
     waiting: list[Term] = field(default_factory=list)
     component: list[Rule] = field(default_factory=list)
     memory_of_rule: float = 0
+    reach_of_rule: float = 0
     clipped: Clipped = field(default_factory=Clipped)
     _owned: dict[Term, bool] = field(default_factory=dict)
 

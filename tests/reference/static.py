@@ -19,6 +19,7 @@ from .arithmetic import NoValue, TooLarge, evaluate
 from .context import Context
 from .intervals import INF, Intervals
 from .program import Rule
+from .reach import reach_of
 from .solve import Key, Predicate
 from .terms import Env, is_ground, members, substitute, unify
 
@@ -38,14 +39,14 @@ OPERATORS: dict[Key, tuple[int, ...]] = {
 def evaluate_static(context: Context, rule: Rule) -> None:
     """Add what the rule gives at points after the edge.
 
-    How long an interval is does not depend on windows: a rule with durations sees all there was,
-    and an interval that goes on after the edge, and turns out to be long, has its true start.
-    Several rules of one pair add up. A rule whose check on emptiness fails gives nothing. In the
-    dialect rtec the first rule counts that succeeds for a pair, or that comes to a cut.
+    How long an interval is does not depend on windows: a rule with durations sees as far back as
+    these reach, and an interval that goes on after the edge may begin as far before it. Several
+    rules of one pair add up. A rule whose check on emptiness fails gives nothing. In the dialect
+    rtec the first rule counts that succeeds for a pair, or that comes to a cut.
     """
-    context.memory_of_rule = context.program.memory if _relates(rule) else 0
-    if _measures(rule):
-        context.memory_of_rule = INF
+    reach = reach_of(context.program, context.solver, rule.head)
+    memory = context.program.memory if _relates(rule) else 0
+    context.memory_of_rule, context.reach_of_rule = max(memory, reach), reach
     _add_up(context, rule, context.state.static)
     if context.clipped.forgotten is not None:
         with context.clipped.moved():
@@ -64,9 +65,8 @@ def _add_up(context: Context, rule: Rule, static: dict[Term, Intervals]) -> None
             if _rests_on_points(context, rule, known):
                 context.unsure.add(pair)
             if context.domain.allows(pair):
-                new = lists.from_on(found, bound)
-                if _measures(rule):
-                    new = [(start, end) for start, end in found if end > bound]
+                earliest = bound - context.reach_of_rule
+                new = [(max(start, earliest), end) for start, end in found if end > bound]
                 static[pair] = lists.union_all([static.get(pair, []), new])
 
 
@@ -100,11 +100,6 @@ def _relates(rule: Rule) -> bool:
     """Is there a relation between intervals in the body?"""
     names = {functor(goal) for goal in rule.body}
     return bool(names & {("allen", 5), *((relation, 4) for relation in lists.RELATIONS)})
-
-
-def _measures(rule: Rule) -> bool:
-    """Are there durations in the body?"""
-    return bool({functor(goal) for goal in rule.body} & {("intDurGreater", 3), ("intDurLess", 3)})
 
 
 def _rests_on_points(context: Context, rule: Rule, known: Env) -> bool:

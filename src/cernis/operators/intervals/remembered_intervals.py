@@ -15,17 +15,16 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.operators.context.query_context import Context
-from cernis.operators.intervals.pieces import pieces, united
+from cernis.operators.intervals.pieces import chosen, pieces, united
 from cernis.plan.logical import IntervalRule
+from cernis.plan.properties.relation_roles import EVERYTHING
 
 
 def looking_back(rule: IntervalRule, context: Context) -> Context:
     """The context as a rule sees it: with what is remembered, if it relates or measures."""
-    is_measuring = rule.head.relation in context.roles.reach
-    if not (rule.needs.relates_intervals or is_measuring):
-        return context
+    memory = _memory_of(rule, context)
     relations = rule.needs.relations & context.relations.remembered.keys()
-    if not relations:
+    if memory == 0 or not relations:
         return context
     wider = replace(
         context.relations, fluents=dict(context.relations.fluents),
@@ -33,13 +32,24 @@ def looking_back(rule: IntervalRule, context: Context) -> Context:
     )  # fmt: skip
     wider_context = replace(context, relations=wider)
     for relation in relations:
-        _widen(relation, wider_context)
+        _widen(relation, memory, wider_context)
     return wider_context
 
 
-def _widen(relation: Relation, context: Context) -> None:
-    table = context.relations.fluents.get(relation)
-    parts = [*pieces(table), *pieces(context.relations.remembered[relation])]
+def _memory_of(rule: IntervalRule, context: Context) -> int | None:
+    """How far before the window a rule sees; None if it sees everything."""
+    memory = context.roles.memory if rule.needs.relates_intervals else 0
+    reach = context.roles.reach.get(rule.head.relation, 0)
+    return None if memory is None or reach >= EVERYTHING else max(memory, reach)
+
+
+def _widen(relation: Relation, memory: int | None, context: Context) -> None:
+    table, window = context.relations.fluents.get(relation), context.window
+    remembered = pieces(context.relations.remembered[relation])
+    if memory is not None:
+        oldest = window.forgotten + window.tick - memory
+        remembered = [chosen(piece, piece[3] > oldest) for piece in remembered]
+    parts = [*pieces(table), *remembered]
     context.relations.fluents[relation] = united(parts, relation, context.encoding)
     if table is not None and relation in context.relations.open_at_query:
         # The groups have other numbers now.

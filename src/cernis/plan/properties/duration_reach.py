@@ -13,7 +13,7 @@ from math import ceil
 
 from cernis.check.model import Relation
 from cernis.knowledge import Knowledge
-from cernis.plan.logical import Combine, Definition, Fetch, IntervalRule, Require, Stage
+from cernis.plan.logical import Combine, Fetch, IntervalRule, Require, Stage
 from cernis.plan.properties.relation_roles import EVERYTHING, DurationReach
 from cernis.plan.sweep.delay_plans import in_units
 from cernis.plan.sweep.fact_values import KnownFacts
@@ -26,21 +26,21 @@ def duration_reach(stages: tuple[Stage, ...], knowledge: Knowledge) -> DurationR
     facts = KnownFacts(knowledge)
     results: dict[Relation, int] = {}
     operands: dict[Relation, int] = {}
-    for definition in _definitions(stages):
-        for rule in (each for each in definition.rules if isinstance(each, IntervalRule)):
-            reach = _reach_of(rule, results, facts)
-            if not reach:
-                continue
-            results[definition.relation] = max(results.get(definition.relation, 0), reach)
-            for relation in sorted(rule.needs.relations):
-                operands[relation] = max(operands.get(relation, 0), reach)
+    for relation, rule in _rules(stages):
+        reach = _reach_of(rule, results, facts)
+        if reach:
+            results[relation] = max(results.get(relation, 0), reach)
+    for relation, rule in _rules(stages):
+        for operand in sorted(rule.needs.relations) if relation in results else ():
+            operands[operand] = max(operands.get(operand, 0), results[relation])
     return DurationReach(results, operands)
 
 
-def _definitions(stages: tuple[Stage, ...]) -> Iterator[Definition]:
-    for stage in stages:
-        for stratum in stage.strata:
-            yield from stratum.definitions
+def _rules(stages: tuple[Stage, ...]) -> Iterator[tuple[Relation, IntervalRule]]:
+    for definition in (d for stage in stages for s in stage.strata for d in s.definitions):
+        for rule in definition.rules:
+            if isinstance(rule, IntervalRule):
+                yield definition.relation, rule
 
 
 def _reach_of(rule: IntervalRule, known: Mapping[Relation, int], facts: KnownFacts) -> int:

@@ -54,6 +54,8 @@ class Roles:
     that; None for ever."""
     reach: Mapping[Relation, int]
     """Fluents with durations, and how far before the window's edge they may still begin."""
+    memory: int | None
+    """How far before the window rules that relate intervals see; None for ever."""
     inputs: frozenset[Relation]
     """Events and fluents that no rule defines."""
     simple: frozenset[Relation]
@@ -76,7 +78,8 @@ def roles_of(
     durations = durations or DurationReach()
     return Roles(
         _counted(bodies), _watched(bodies), _in_time(stages, bodies),
-        _looked_back_at(definitions, durations), durations.results, frozenset(inputs),
+        _looked_back_at(definitions, durations), durations.results, definitions.settings.memory,
+        frozenset(inputs),
         frozenset(r for r, kind in kinds.items() if kind is FluentKind.SIMPLE),
         tuple(dict.fromkeys(pairs)),
     )  # fmt: skip
