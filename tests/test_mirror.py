@@ -120,7 +120,6 @@ REACHED: dict[str, str] = {
     "operators.intervals.bindings": "cases/static_*",
     "operators.intervals.gap_edges": "agreement/test_gaps.py cases/gap_*",
     "operators.intervals.interval_lists": "cases/static_*",
-    "operators.intervals.pieces": "cases/window_*",
     "operators.intervals.static_fluents": "cases/static_*",
     "operators.occurrences": "operators/test_fused.py cases/start_*",
     "operators.patterns.derived_events": "operators/patterns/test_random_patterns.py",
@@ -163,6 +162,7 @@ REACHED: dict[str, str] = {
     "syntax.faults": "syntax/test_recovery.py",
     "syntax.grammar": "syntax/test_parser.py",
     "syntax.pattern_parser": "syntax/test_parser.py",
+    "tables.interval_pieces": "cases/window_*",
 }
 
 

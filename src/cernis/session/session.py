@@ -186,7 +186,7 @@ class Session(QueryLoop):
         self, time: int, fluents: AnswerChanges, events: AnswerChanges, conflicts: int
     ) -> Feed:
         return Feed(
-            time, self.version, fluents, events, self.layout.context.encoding.relation, conflicts
+            time, self.version, fluents, events, self.layout.context.encoding.relations, conflicts
         )
 
     # -- events -----------------------------------------------------------------------------

@@ -119,7 +119,7 @@ class UncertainSession(Session):
         self, time: int, fluents: AnswerChanges, events: AnswerChanges, conflicts: int
     ) -> Feed:
         settled = {r: rows for r, rows in self._settled_rows().items() if len(rows)}
-        encoding = self.layout.context.encoding.relation
+        encoding = self.layout.context.encoding.relations
         return UncertainFeed(
             time, self.version, fluents, events, encoding, conflicts, settled=settled
         )

@@ -48,10 +48,10 @@ from cernis.evaluate.columns.window_carry import cut_at
 from cernis.operators.context.fluent_points import Attempts
 from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.simple_fluents import Carried
-from cernis.operators.intervals.pieces import pieces, united
 from cernis.plan.logical import Definition, Stratum
 from cernis.plan.properties.rule_reads import EVENT
 from cernis.tables.domains import Domain
+from cernis.tables.interval_pieces import pieces, united
 from cernis.tables.interval_tables import Piece
 
 CarriedOver: TypeAlias = dict[Relation, Carried]
@@ -173,7 +173,7 @@ class CycleRounds:
         raise AssertionError
 
     def _domains(self, relation: Relation) -> list[Domain | None]:
-        return self._context.encoding.arguments(relation)
+        return self._context.encoding.relations[relation][0]
 
     def _restricted_to(
         self, entities: Entities, now: Snapshot, context: Context, carried: CarriedOver
@@ -306,7 +306,7 @@ class CycleRounds:
         last = parts[-1]
         return Snapshot(
             {
-                r: united([*over[r], *pieces(t)], r, context.encoding)
+                r: united([*over[r], *pieces(t)], context.encoding.fluents[r])
                 for r, t in last.fluents.items()
             },
             {r: all_rows([part.events[r] for part in parts]) for r in last.events},

@@ -14,6 +14,7 @@ from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.columns.pattern_history import PatternHistory, occurrence_rows
 from cernis.evaluate.columns.state import CarriedState
 from cernis.evaluate.columns.strata import evaluate
+from cernis.evaluate.columns.window_carry import reaching
 from cernis.evaluate.query_loop import (
     AnswerChanges,
     Handover,
@@ -28,10 +29,10 @@ from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.distinct import distinct
 from cernis.operators.intervals.gap_edges import clip_input
-from cernis.operators.intervals.pieces import pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable
+from cernis.tables.interval_pieces import pieces, united
 from cernis.tables.interval_tables import FluentTable
 
 if TYPE_CHECKING:
@@ -125,7 +126,9 @@ class FromScratch:
         for relation in self._defined:
             before = self.state.reaching_edge(relation)
             if before:
-                context.relations.fluents[relation] = united(before, relation, context.encoding)
+                context.relations.fluents[relation] = united(
+                    before, context.encoding.fluents[relation]
+                )
 
     def _certain_relations(self, relations: Iterable[Relation]) -> Iterable[Relation]:
         """The relations of the input whose records count as certain."""
@@ -134,7 +137,7 @@ class FromScratch:
     def _fill_fluent(self, relation: Relation, window: Window, context: Context) -> None:
         before = self.state.reaching_edge(relation)
         table = united(
-            [*before, self._memory.intervals(relation, window)], relation, context.encoding
+            [*before, self._memory.intervals(relation, window)], context.encoding.fluents[relation]
         )
         table = reaching(table, relation, context) if before else table
         context.relations.fluents[relation] = table
@@ -186,8 +189,7 @@ class FromScratch:
             low = np.maximum(starts, bound) if reported is not None else starts
             parts.append(([c[is_new] for c in arguments], values[is_new], low[is_new],
                           ends[is_new]))  # fmt: skip
-        ((arguments, values, starts, ends),) = pieces(united(parts, relation, context.encoding))
-        return StoredRows(arguments, [starts, ends, values])
+        return _rows_of(united(parts, context.encoding.fluents[relation]))
 
     def _compare(
         self,
@@ -281,4 +283,4 @@ def _rows_of(table: FluentTable) -> StoredRows:
 
 def _table_of(rows: StoredRows, relation: Relation, encoding: ValueEncoding) -> FluentTable:
     starts, ends, values = rows.columns
-    return united([(rows.arguments, values, starts, ends)], relation, encoding)
+    return united([(rows.arguments, values, starts, ends)], encoding.fluents[relation])

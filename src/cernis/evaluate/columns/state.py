@@ -9,10 +9,10 @@ from cernis.evaluate.columns.window_carry import cut_at
 from cernis.operators.context.fluent_points import Attempts
 from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.simple_fluents import Carried
-from cernis.operators.intervals.pieces import chosen, pieces, united
 from cernis.plan.builder import Plan
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable, by_time, stacked
+from cernis.tables.interval_pieces import chosen, pieces, united
 from cernis.tables.interval_tables import FluentTable, Piece
 
 
@@ -86,7 +86,7 @@ class CarriedState:
         if self._memory is not None:
             least = forgotten + self._tick - self._memory
             parts = [chosen(part, part[3] > least) for part in parts]
-        self._remembered[relation] = united(parts, relation, self._context.encoding)
+        self._remembered[relation] = united(parts, self._context.encoding.fluents[relation])
 
     def remembered(self) -> dict[Relation, FluentTable]:
         """The intervals that ended before the edge and that rules look back at."""
@@ -158,7 +158,9 @@ class CarriedState:
             if live is not None and not past:
                 answer[relation] = live
             else:
-                answer[relation] = united([*past, *pieces(live)], relation, self._context.encoding)
+                answer[relation] = united(
+                    [*past, *pieces(live)], self._context.encoding.fluents[relation]
+                )
         return answer
 
     def events(self) -> dict[Relation, EventTable]:

@@ -35,7 +35,7 @@ _FAR = np.iinfo(np.int64).max
 
 def effects_of(
     delays: Sequence[Delay], arguments: list[Array], domains: list[Domain | None],
-    value_domain: Domain, groundings: Sequence[Grounding], context: Context,
+    value_domain: Domain, groundings: tuple[Grounding, ...], context: Context,
 ) -> Effects:  # fmt: skip
     """The tables of effects for some instances; with one row where all instances have the same.
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.operators.context.query_context import Context
-from cernis.operators.intervals.pieces import pieces, united
 from cernis.plan.logical import IntervalRule
+from cernis.tables.interval_pieces import pieces, united
 
 
 def looking_back(rule: IntervalRule, context: Context) -> Context:
@@ -37,7 +37,7 @@ def looking_back(rule: IntervalRule, context: Context) -> Context:
 def _widen(relation: Relation, context: Context) -> None:
     table = context.relations.fluents.get(relation)
     parts = [*pieces(table), *pieces(context.relations.remembered[relation])]
-    context.relations.fluents[relation] = united(parts, relation, context.encoding)
+    context.relations.fluents[relation] = united(parts, context.encoding.fluents[relation])
     if table is not None and relation in context.relations.open_at_query:
         # The groups have other numbers now.
         open_ones = np.flatnonzero(context.relations.open_at_query[relation])

@@ -237,7 +237,7 @@ def column_domains(
     relation: Relation, layout: RelationLayout, are_attempts: bool = False
 ) -> ColumnDomains:
     """The domains of the columns of stored rows: of intervals and happenings, or of attempts."""
-    arguments, value = layout.context.encoding.relation(relation)
+    arguments, value = layout.context.encoding.relations[relation]
     if are_attempts:
         value_domain = value or layout.context.encoding.domains.value_domain(relation)
         return arguments, [None, value_domain, None]

@@ -7,9 +7,9 @@ in part.
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Iterable
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,9 +20,10 @@ from cernis.errors import DataError
 from cernis.evaluate.probabilities.durations import Durations
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.query_loop import AnswerChanges, RelationChange
+from cernis.operators.context.value_encoding import RelationDomains
 from cernis.plan.builder import Plan
 from cernis.plan.properties.definition_diff import digests
-from cernis.session.feed import Encoding, Feed
+from cernis.session.feed import Feed
 from cernis.session.saved.plain_trees import Layout, Tree, packed, sealed, unpacked
 from cernis.session.saved.saved_shapes import FILE, check_state
 from cernis.session.saved.saved_state import (
@@ -214,7 +215,7 @@ def _with_deletions(feed: Feed, tree: Tree, reader: ColumnReader, relations: set
     """The feed, with deletions of all rows of relations that no longer exist."""
     state = tree["session"]
     early = tree["settings"]["policy"] == "early"
-    former: dict[Relation, tuple[list[Domain | None], Domain | None]] = {}
+    former: dict[Relation, RelationDomains] = {}
 
     def taken_back(trees: Iterable[Tree]) -> AnswerChanges:
         changes = {}
@@ -230,12 +231,5 @@ def _with_deletions(feed: Feed, tree: Tree, reader: ColumnReader, relations: set
     reported = state["standing"]["fluents"] if early else state["policy"]["reported"]
     feed.fluents = {**feed.fluents, **taken_back(reported)}
     feed.events = {**feed.events, **taken_back(state["standing"]["events"])}
-    feed.encoding = partial(_encoding, former, feed.encoding)
+    feed.encoding = ChainMap(former, feed.encoding)
     return feed
-
-
-def _encoding(
-    former: dict[Relation, tuple[list[Domain | None], Domain | None]], others: Encoding,
-    relation: Relation,
-) -> tuple[list[Domain | None], Domain | None]:  # fmt: skip
-    return former[relation] if relation in former else others(relation)

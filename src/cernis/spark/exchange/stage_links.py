@@ -95,9 +95,9 @@ class BucketLinks:
 def _enter_nothing(relation: Relation, context: Context) -> None:
     fluent = context.encoding.catalogue.fluents.get(relation)
     if fluent is not None and fluent.kind is not FluentKind.INPUT:
-        context.relations.fluents[relation] = empty_table(*context.encoding.fluent(relation))
+        context.relations.fluents[relation] = empty_table(*context.encoding.fluents[relation])
     else:
-        domains = context.encoding.event(relation)
+        domains = context.encoding.events[relation]
         none = np.empty(0, np.int64)
         context.relations.events[relation] = EventTable([none] * len(domains), domains, none)
 
@@ -105,7 +105,7 @@ def _enter_nothing(relation: Relation, context: Context) -> None:
 def _no_courses(relation: Relation, context: Context) -> Courses:
     from cernis.evaluate.probabilities.courses import Courses, Pairs
 
-    domains, value_domain = context.encoding.fluent(relation)
+    domains, value_domain = context.encoding.fluents[relation]
     none, nothing = np.empty(0, np.int64), np.empty(0)
     pairs = Pairs([none] * relation.arity, none, domains, value_domain, nothing)
     return Courses(pairs, np.zeros(1, np.int64), none, nothing)

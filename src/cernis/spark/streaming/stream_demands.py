@@ -24,6 +24,7 @@ from cernis.records.record_columns import (
     joined,
     taken,
 )
+from cernis.session.saved.narrow import narrow, widen
 from cernis.session.saved.plain_trees import Tree
 from cernis.session.saved.saved_values import column_of_tree, plain_column
 from cernis.spark.exchange.batch_job import Job
@@ -33,7 +34,6 @@ from cernis.spark.exchange.exchange_rows import Kind as Blob
 from cernis.spark.exchange.exchange_rows import Row
 from cernis.spark.exchange.pack import arguments_at, row_keys
 from cernis.spark.exchange.sending import equal_rows
-from cernis.tables.narrow import narrow, widen
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.columns.from_scratch import FromScratch
 from cernis.evaluate.probabilities.tracked_probabilities import TrackedProbabilities
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.query_loop import AnswerChanges, RelationChange
+from cernis.evaluate.query_loop import AnswerChanges, QueryInput, RelationChange
 from cernis.evaluate.working_memory import Counts, WorkingMemory
 from cernis.kernels.array_types import Booleans
 from cernis.plan.builder import Plan
@@ -74,7 +74,7 @@ class Owned(Session):
         return owned
 
     def _of_bucket(self, relation: Relation, rows: StoredRows, key: Positions) -> StoredRows:
-        domains, _ = self.layout.context.encoding.relation(relation)
+        domains, _ = self.layout.context.encoding.relations[relation]
         columns = [decoded(rows.arguments[position], domains[position]) for position in key]
         return rows.take(self._is_mine(columns, len(rows)))
 
@@ -112,6 +112,9 @@ class StageSession(Owned):
     def _can_walk(self) -> bool:
         """No: a bucket is restored for each micro-batch, and lanes would be walked again."""
         return False
+
+    def choose_evaluator(self, query_input: QueryInput) -> None:
+        """Nothing: a bucket is evaluated from scratch, and does not count what has changed."""
 
     def stage_links(self) -> BucketLinks:
         """The links with other stages, which are used at each query."""

@@ -6,20 +6,22 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from cernis.check.model import Relation
 from cernis.kernels.array_types import Booleans
 from cernis.kernels.intervals.list_operations import maximal
 from cernis.kernels.order import order_by
-from cernis.operators.context.query_context import Context
-from cernis.operators.context.value_encoding import ValueEncoding
-from cernis.operators.distinct import packed_numbers
-from cernis.tables.columns import pack
+from cernis.tables.columns import pack, packed_numbers
+from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import FluentTable, Piece, empty_table
 
 
-def united(pieces: Iterable[Piece], relation: Relation, encoding: ValueEncoding) -> FluentTable:
-    """Intervals in any order, overlapping or not, as a table of maximal ones."""
-    domains, value_domain = encoding.fluent(relation)
+def united(
+    pieces: Iterable[Piece], fluent_domains: tuple[list[Domain | None], Domain | None]
+) -> FluentTable:
+    """Intervals in any order, overlapping or not, as a table of maximal ones.
+
+    The domains are those of the arguments, and that of the value.
+    """
+    domains, value_domain = fluent_domains
     parts = [piece for piece in pieces if len(piece[2])]
     if not parts:
         return empty_table(domains, value_domain)
@@ -46,20 +48,6 @@ def united(pieces: Iterable[Piece], relation: Relation, encoding: ValueEncoding)
         [column[heads] for column in arguments], values[heads], domains, value_domain,
         offsets, starts, ends,
     )  # fmt: skip
-
-
-def reaching(table: FluentTable, relation: Relation, context: Context) -> FluentTable:
-    """The groups of a table without the intervals that end at the window's edge or before.
-
-    Those are put by: they stand as they are.
-    """
-    bound = context.window.edge + context.window.tick
-    (piece,) = pieces(table)
-    over = piece[3] <= bound
-    if not over.any():
-        return table
-    context.relations.past.setdefault(relation, []).append(chosen(piece, over))
-    return united([chosen(piece, ~over)], relation, context.encoding)
 
 
 def chosen(piece: Piece, mask: Booleans) -> Piece:
