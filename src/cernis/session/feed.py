@@ -98,9 +98,10 @@ class Feed:
 
 def _listed(change: RelationChange) -> tuple[pa.Array, StoredRows]:
     """What has changed as one list, deletions first, and what has become of each row."""
-    parts = {"delete": change.removed, "insert": change.added}
-    kinds = [pa.repeat(pa.scalar(kind), len(rows)) for kind, rows in parts.items()]
-    return pa.concat_arrays(kinds), stacked(*(rows for rows in parts.values() if len(rows)))
+    parts = [("delete", change.removed), ("insert", change.added)]
+    sized = [(kind, rows, len(rows)) for kind, rows in parts]
+    kinds = [pa.repeat(pa.scalar(kind), count) for kind, _, count in sized]
+    return pa.concat_arrays(kinds), stacked(*(rows for _, rows, count in sized if count))
 
 
 POLICIES: Final = ("early", "partial", "final")

@@ -104,7 +104,7 @@ class FromScratch:
         return conflicts
 
     def _evaluate(self, query_input: QueryInput, courses: dict[Relation, Courses]) -> int:
-        return evaluate(self.strata, query_input.context, self.state.carried())
+        return evaluate(self.strata, query_input.context, self.state.carried)
 
     def settle(self, query_input: QueryInput) -> None:
         """Keep what the next query begins from."""
@@ -114,7 +114,7 @@ class FromScratch:
 
     def _fill_context(self, window: Window, context: Context) -> None:
         """Give the context the records of the window, and what was derived before its edge."""
-        context.relations.remembered = self.state.remembered()
+        context.relations.remembered = self.state.remembered
         for relation in self._certain_relations(self._memory.events):
             if self._swept and relation not in self.strata.reads:
                 continue
@@ -124,7 +124,7 @@ class FromScratch:
         for relation in self._certain_relations(self._memory.fluents):
             self._fill_fluent(relation, window, context)
         for relation in self._defined:
-            before = self.state.reaching_edge(relation)
+            before = self.state.reaching_edge.get(relation, [])
             if before:
                 context.relations.fluents[relation] = united(
                     before, context.encoding.fluents[relation]
@@ -135,7 +135,7 @@ class FromScratch:
         return relations
 
     def _fill_fluent(self, relation: Relation, window: Window, context: Context) -> None:
-        before = self.state.reaching_edge(relation)
+        before = self.state.reaching_edge.get(relation, [])
         table = united(
             [*before, self._memory.intervals(relation, window)], context.encoding.fluents[relation]
         )
@@ -184,7 +184,7 @@ class FromScratch:
             cut = np.minimum(standing.columns[1], bound)
             self._reported_intervals[relation] = reported.take(ends >= bound)
             parts.append((standing.arguments, standing.columns[2], standing.columns[0], cut))
-        for arguments, values, starts, ends in self.state.live(relation):
+        for arguments, values, starts, ends in self.state.live_pieces(relation):
             is_new = ends > bound if reported is not None else np.ones(len(ends), np.bool_)
             low = np.maximum(starts, bound) if reported is not None else starts
             parts.append(([c[is_new] for c in arguments], values[is_new], low[is_new],
@@ -234,11 +234,12 @@ class FromScratch:
 
     def hand_over(self, query: int) -> Handover:
         """The state after the last query, from which another evaluator can go on."""
-        live, effect_origins = self.state.live_state()
-        fluents = {relation: _rows_of(table) for relation, table in live.items()}
-        attempt_rows = {r: rows_of_attempts(attempts) for r, attempts in effect_origins.items()}
-        remembered, seen = ({r: _rows_of(table) for r, table in tables.items()}
-                            for tables in self.state.looked_back_at())  # fmt: skip
+        fluents, remembered, seen = (
+            {relation: _rows_of(table) for relation, table in tables.items()}
+            for tables in (self.state.live, self.state.remembered, self.state.seen)
+        )
+        origins = self.state.effect_origins
+        attempt_rows = {r: rows_of_attempts(attempts) for r, attempts in origins.items()}
         return Handover(
             query, fluents | self._reported_intervals, dict(self._reported_events), attempt_rows,
             remembered, seen, self.history.past_occurrences(),
