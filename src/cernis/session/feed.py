@@ -82,7 +82,7 @@ class Feed:
     def _columns(
         self, relation: Relation, kinds: pa.Array, rows: StoredRows, middle: list[pa.Array]
     ) -> list[pa.Array]:
-        """The columns that all changes have, around those of their relation."""
+        """All columns of changes: `middle` has those that differ between fluents and events."""
         arguments = list(zip(rows.arguments, self.encoding[relation][0], strict=True))
         count = len(rows)
         return [
@@ -92,12 +92,12 @@ class Feed:
         ]  # fmt: skip
 
     def _more(self, rows: StoredRows) -> list[pa.Array]:
-        """The columns after all others."""
+        """The columns that only some kinds of feed have, after all others."""
         return []
 
 
 def _listed(change: RelationChange) -> tuple[pa.Array, StoredRows]:
-    """What has changed as one list, deletions first, and what has become of each row."""
+    """The kind of each changed row, `delete` or `insert`, and the rows; deletions come first."""
     parts = [("delete", change.removed), ("insert", change.added)]
     sized = [(kind, rows, len(rows)) for kind, rows in parts]
     kinds = [pa.repeat(pa.scalar(kind), count) for kind, _, count in sized]

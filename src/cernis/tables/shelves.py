@@ -65,10 +65,10 @@ class GroupedRows:
 
     def everything(self) -> tuple[Integers, Integers]:
         """The places of all rows, by group and time, and the group of each."""
-        found = self._room(self._length)
+        places, groups = self._room(self._length)
         if self._length:
-            shelves.list_all(self._firsts, self._counts, *found)
-        return found
+            shelves.list_all(self._firsts, self._counts, places, groups)
+        return places, groups
 
     def within(
         self, groups: Integers, starts: Integers, ends: Integers

@@ -85,7 +85,6 @@ class CycleRounds:
         self._context = context
         self._conflicts = 0
         self._is_cut = False
-        self.rounds = 0
 
     def settle(self, carried: CarriedOver) -> int:
         """Leave the answer in the context; gives the conflicts between values."""
@@ -128,7 +127,6 @@ class CycleRounds:
 
     def _round(self, context: Context, carried: CarriedOver) -> int:
         """Evaluate every definition; gives the conflicts."""
-        self.rounds += 1
         conflicts = 0
         for definition in self._definitions.values():
             conflicts += self._evaluate(definition, context, carried)
@@ -205,7 +203,6 @@ class CycleRounds:
         for number in count():
             if not any(reading.affected for reading in readings):
                 return Snapshot.of(context.relations, self._relations), window.query
-            self.rounds += 1
             # Only these can change in this round.
             waiting = [reading for reading in readings if reading.affected]
             since = min(

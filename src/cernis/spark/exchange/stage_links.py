@@ -32,9 +32,11 @@ OutputParts = dict[tuple[Relation, OutputKind], list[StageOutput]]
 
 
 class BucketLinks:
-    """Enters the output of earlier stages into each query, and gathers that for later stages.
+    """Enters the output of earlier stages into each query, and gathers output for later stages.
 
-    Queries are counted from 0. Of the `uncertain` fluents among them, these are courses.
+    `earlier` are the relations that the stage reads of others, `later` those of its own that others
+    read. Fluents that are `uncertain` are entered and gathered as courses, others as tables.
+    Queries are counted from 0.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class BucketLinks:
         self._received: list[ReceivedOutput] | None = None
 
     def go_on_within(self, before: BucketLinks) -> None:
-        """Go on with the queries of another object, whose values had other codes."""
+        """Take over the output and the count of queries from links whose values had other codes."""
         self.harvest, self.number = before.harvest, before.number
         self.put_in(before._parts)
 

@@ -258,7 +258,7 @@ class ReceivedOutput:
     def enter(
         self, number: int, context: Context, courses: MutableMapping[Relation, Courses]
     ) -> None:
-        """Put the table of a query into its context; the courses of uncertain fluents apart."""
+        """Put the table of a query into its context, or courses into `courses`."""
         output = self._output
         low, high = np.searchsorted(output.queries, [number, number + 1]).tolist()
         columns = [codes[low:high] for codes in self._codes]
