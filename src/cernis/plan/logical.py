@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from cernis.check.model import (
@@ -409,14 +409,23 @@ class Stage:
 
 
 def parts_of(node: object) -> Iterator[object]:
-    """Something of a plan or program, and all that it is made of."""
-    yield node
-    if isinstance(node, tuple):
-        for each in node:
-            yield from parts_of(each)
-    elif is_dataclass(node):
-        for each_field in fields(node):
-            yield from parts_of(getattr(node, each_field.name))
+    """Something of a plan or program, and all that it is made of: a whole before its parts."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, tuple):
+            waiting.extend(reversed(part))
+        else:
+            waiting.extend(getattr(part, name) for name in _fields_backwards(type(part)))
+
+
+@cache
+def _fields_backwards(node_type: type) -> tuple[str, ...]:
+    """The names of the fields of a kind of node, the last first; none of what has no fields."""
+    if not is_dataclass(node_type):
+        return ()
+    return tuple(each_field.name for each_field in reversed(fields(node_type)))
 
 
 def names_in(node: object) -> Iterator[str]:

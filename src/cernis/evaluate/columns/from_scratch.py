@@ -32,7 +32,7 @@ from cernis.operators.intervals.gap_edges import clip_input
 from cernis.plan.builder import Plan
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable
-from cernis.tables.interval_pieces import pieces, united
+from cernis.tables.interval_pieces import pieces, united, united_rows
 from cernis.tables.interval_tables import FluentTable
 
 if TYPE_CHECKING:
@@ -189,7 +189,8 @@ class FromScratch:
             low = np.maximum(starts, bound) if reported is not None else starts
             parts.append(([c[is_new] for c in arguments], values[is_new], low[is_new],
                           ends[is_new]))  # fmt: skip
-        return _rows_of(united(parts, context.encoding.fluents[relation]))
+        arguments, values, starts, ends = united_rows(parts, context.encoding.fluents[relation])
+        return StoredRows(arguments, [starts, ends, values])
 
     def _compare(
         self,
@@ -234,14 +235,17 @@ class FromScratch:
 
     def hand_over(self, query: int) -> Handover:
         """The state after the last query, from which another evaluator can go on."""
+        # What was reported of a defined fluent is its state; the tables of others are.
+        reported = self._reported_intervals
+        live = {r: table for r, table in self.state.live.items() if r not in reported}
         fluents, remembered, seen = (
             {relation: _rows_of(table) for relation, table in tables.items()}
-            for tables in (self.state.live, self.state.remembered, self.state.seen)
+            for tables in (live, self.state.remembered, self.state.seen)
         )
         origins = self.state.effect_origins
         attempt_rows = {r: rows_of_attempts(attempts) for r, attempts in origins.items()}
         return Handover(
-            query, fluents | self._reported_intervals, dict(self._reported_events), attempt_rows,
+            query, fluents | reported, dict(self._reported_events), attempt_rows,
             remembered, seen, self.history.past_occurrences(),
         )  # fmt: skip
 
