@@ -8,8 +8,8 @@ of named lists of intervals. Operators keep the span of the literal they come fr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from cernis.check.model import (
@@ -417,15 +417,9 @@ def parts_of(node: object) -> Iterator[object]:
         if isinstance(part, tuple):
             waiting.extend(reversed(part))
         else:
-            waiting.extend(getattr(part, name) for name in _fields_backwards(type(part)))
-
-
-@cache
-def _fields_backwards(node_type: type) -> tuple[str, ...]:
-    """The names of the fields of a kind of node, the last first; none of what has no fields."""
-    if not is_dataclass(node_type):
-        return ()
-    return tuple(each_field.name for each_field in reversed(fields(node_type)))
+            # This is where dataclasses have their fields; to ask them for each node would take long.
+            names = reversed(getattr(part, "__dataclass_fields__", {}))
+            waiting.extend(getattr(part, name) for name in names)
 
 
 def names_in(node: object) -> Iterator[str]:

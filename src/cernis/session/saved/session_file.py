@@ -22,7 +22,6 @@ from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.query_loop import AnswerChanges, RelationChange
 from cernis.operators.context.value_encoding import RelationDomains
 from cernis.plan.builder import Plan
-from cernis.plan.properties.definition_diff import digests
 from cernis.session.feed import Feed
 from cernis.session.saved.plain_trees import Layout, Tree, packed, sealed, unpacked
 from cernis.session.saved.saved_shapes import FILE, check_state
@@ -75,7 +74,7 @@ def tree_of(session: Session) -> Tree:
             "future": session.future,
         },
         "version": session.version,
-        "definitions": digests(session.plan.checked),
+        "definitions": session.plan.definition_digests,
         "has_patterns": bool(session.plan.checked.definitions.patterns),
         "uncertain": asdict(session.chosen) if isinstance(session, UncertainSession) else None,
         "shown": sorted(map(str, session.reported_relations)),
@@ -111,7 +110,7 @@ def restore(plan: Plan, path: str | Path) -> Session:
 
 def _restored(plan: Plan, tree: Tree) -> Session:
     session = _new_session(plan, tree)
-    now = digests(plan.checked)
+    now = plan.definition_digests
     is_same = now == tree["definitions"]
     is_uncertain = isinstance(session, UncertainSession)
     check_state(tree["session"], session, is_uncertain, has_others=not is_same)
