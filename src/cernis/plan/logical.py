@@ -417,7 +417,7 @@ def parts_of(node: object) -> Iterator[object]:
         if isinstance(part, tuple):
             waiting.extend(reversed(part))
         else:
-            # This is where dataclasses have their fields; to ask them for each node would take long.
+            # Where dataclasses have their fields: to ask each node for them would take long.
             names = reversed(getattr(part, "__dataclass_fields__", {}))
             waiting.extend(getattr(part, name) for name in names)
 
