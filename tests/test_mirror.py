@@ -8,6 +8,7 @@ the tests that reach it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.test_layers import PACKAGE, imported, module_name
@@ -173,7 +174,8 @@ def modules() -> Iterator[tuple[str, Path]]:
             yield module_name(path)[0], path
 
 
-def imports_of_tests() -> set[str]:
+@cache
+def imports_of_tests() -> frozenset[str]:
     """All that tests import, and the packages it is in."""
     found: set[str] = set()
     for path in TESTS.rglob("*.py"):
@@ -181,7 +183,7 @@ def imports_of_tests() -> set[str]:
         for _, name in imported(path.read_text("utf-8"), module):
             parts = name.split(".")
             found |= {".".join(parts[:end]) for end in range(1, len(parts) + 1)}
-    return found
+    return frozenset(found)
 
 
 def untested() -> set[str]:
