@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from cernis.check.model import Relation
 from cernis.check.types import Slot
-from cernis.check.value_forms import ValueForm as ValueForm
+from cernis.check.value_forms import ValueForm
 from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan
@@ -183,10 +183,6 @@ class Loaded:
     def shapes(self) -> Shapes:
         """The shapes of the records that the program reads."""
         return Shapes(self.plan.checked)
-
-    def numeric_columns(self, form: RecordForm) -> list[bool]:
-        """Which columns are numeric: rules compare or compute with their values."""
-        return self.shapes.numeric_columns(form)
 
 
 @lru_cache(maxsize=4)

@@ -90,11 +90,6 @@ class CodeHashes:
         return table[codes] if len(codes) else np.empty(0, np.uint64)
 
 
-def bucket_of(columns: Sequence[Column], length: int, buckets: int) -> Integers:
-    """The bucket of each row by the hash of the values of some columns; without any, bucket 0."""
-    return Spread(buckets).of(columns, length)
-
-
 def mixed(bits: Hashes) -> Hashes:
     """Spread 64 bits (the finaliser of splitmix64)."""
     bits = bits + _SEED

@@ -240,7 +240,7 @@ def report_of(records: Records, job: Job) -> dict[str, Any]:
     used = sum(_used(part) for part in records.relations.values())
     texts = {}
     for form, part in records.relations.items():
-        for position, is_numeric in enumerate(job.loaded.numeric_columns(form)):
+        for position, is_numeric in enumerate(job.loaded.shapes.numeric_columns(form)):
             if is_numeric:
                 texts[form, position] = (_text_count(part, position), _used(part))
     return {

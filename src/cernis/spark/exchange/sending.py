@@ -13,7 +13,7 @@ from cernis.plan.properties.routes import Delivery, Demand, Way
 from cernis.records.record_columns import Column, RecordColumns, joined
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.blobs import packed_records
-from cernis.spark.exchange.buckets import bucket_of
+from cernis.spark.exchange.buckets import Spread
 from cernis.spark.exchange.exchange_rows import FIRST, Kind, Row
 from cernis.spark.exchange.inbox import DemandedKeys
 from cernis.spark.exchange.pack import (
@@ -47,7 +47,7 @@ def targets_of(
     pairs = []
     for number, link in enumerate(delivery.links):
         values = [columns[position] for position in link]
-        target = bucket_of(values, length, buckets) if placed is None else placed(number)
+        target = Spread(buckets).of(values, length) if placed is None else placed(number)
         pairs.append(np.arange(length) * buckets + target)
     for demand, positions in delivery.demands:
         rows, targets = demanded(demand, [columns[position] for position in positions], length)

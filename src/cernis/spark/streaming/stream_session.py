@@ -25,7 +25,7 @@ from cernis.session.feed import Feed
 from cernis.session.session import Session
 from cernis.session.uncertain_session import UncertainFeed, UncertainSession
 from cernis.spark.exchange.blobs import decoded
-from cernis.spark.exchange.buckets import bucket_of
+from cernis.spark.exchange.buckets import Spread
 from cernis.spark.exchange.stage_links import BucketLinks
 from cernis.spark.exchange.stage_output import StageOutput
 from cernis.spark.streaming.stream_job import StreamJob
@@ -103,7 +103,7 @@ class StageSession(Session):
         return rows.take(self._is_mine(columns, count))
 
     def _is_mine(self, columns: list[Column], length: int) -> Booleans:
-        return np.asarray(bucket_of(columns, length, self._buckets) == self._bucket)
+        return np.asarray(Spread(self._buckets).of(columns, length) == self._bucket)
 
     def _can_walk(self) -> bool:
         """No: a bucket is restored for each micro-batch, and lanes would be walked again."""
