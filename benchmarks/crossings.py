@@ -1,18 +1,22 @@
 """How many functions of cernis an event passes, and how often it crosses from folder to folder.
 
-    python benchmarks/crossings.py
+    python benchmarks/crossings.py [--calls] [--functions] [words of the name of a path]
 
 The toy program is run in process, in a session, with uncertain records, as the steps of a Spark
 batch in two buckets, and as one micro-batch of a stream in two buckets; what Spark does in between
 is done by hand. Each path is taken once before it is counted, so that what is loaded and cached
 once is left out. For each path it prints the distinct functions that were entered, the files they
-are in, and the calls from a function in one folder of the package to one in another.
+are in, and the calls from a function in one folder of the package to one in another. With
+`--calls` it lists these calls, by pair of folders and by function, most first; with `--functions`
+the functions that were entered, by file, with the number of times.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,22 +40,50 @@ WINDOW, STEP = 20, 10
 class Crossings:
     """What was called while a path was taken."""
 
-    functions: set[CodeType] = field(default_factory=set)
-    calls: int = 0
+    functions: Counter[CodeType] = field(default_factory=Counter)
+    crossed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """How often it was called from one folder to another: both folders, and the function."""
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         """Take note of a call, as `sys.setprofile` tells it."""
         folder = _folder(frame.f_code)
         if event != "call" or folder is None or frame.f_code.co_name.startswith("<"):
             return
-        self.functions.add(frame.f_code)
+        self.functions[frame.f_code] += 1
         caller = _caller(frame)
-        self.calls += caller is not None and caller != folder
+        if caller is not None and caller != folder:
+            self.crossed[caller, folder, _name(frame.f_code)] += 1
+
+    @property
+    def calls(self) -> int:
+        """The calls from one folder to another."""
+        return self.crossed.total()
 
     @property
     def files(self) -> set[str]:
         """The files of the functions."""
         return {code.co_filename for code in self.functions}
+
+    def print_calls(self) -> None:
+        """Print the calls across folders, by pair of folders and by function, most first."""
+        pairs: Counter[tuple[str, str]] = Counter()
+        for (caller, folder, _), count in self.crossed.items():
+            pairs[caller, folder] += count
+        for pair, total in pairs.most_common():
+            print(f"  {total:>5} {pair[0]} -> {pair[1]}")
+            for (*folders, name), count in self.crossed.most_common():
+                if tuple(folders) == pair:
+                    print(f"        {count:>5} {name}")
+
+    def print_functions(self) -> None:
+        """Print the functions that were entered, by file, with the number of times."""
+        for name, count in sorted((_name(code), count) for code, count in self.functions.items()):
+            print(f"  {count:>5} {name}")
+
+
+def _name(code: CodeType) -> str:
+    """A function, with the file that it is in."""
+    return f"{Path(code.co_filename).relative_to(PACKAGE)}:{code.co_qualname}"
 
 
 def _folder(code: CodeType) -> str | None:
@@ -85,7 +117,12 @@ def counted(begin: Callable[[], Callable[[], object]]) -> Crossings:
 
 
 def main() -> None:
-    """Print the figures of all paths."""
+    """Print the figures of all paths, or of those that are named."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--calls", action="store_true")
+    parser.add_argument("--functions", action="store_true")
+    parser.add_argument("path", nargs="*")
+    options = parser.parse_args()
     lines = (TOY / "events.txt").read_text(encoding="utf-8").splitlines()
     program = cernis.load(TOY / "rules.cer", [TOY / "facts.cer"])
 
@@ -111,11 +148,17 @@ def main() -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, begin in paths.items():
+            if not all(word in name for word in options.path):
+                continue
             crossings = counted(begin)
             sizes = len(crossings.functions), len(crossings.files), crossings.calls
             print(
                 "{:<28}{:>5} functions {:>4} files {:>6} calls across folders".format(name, *sizes)
             )
+            if options.calls:
+                crossings.print_calls()
+            if options.functions:
+                crossings.print_functions()
 
 
 if __name__ == "__main__":

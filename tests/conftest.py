@@ -24,6 +24,13 @@ settings.load_profile("cernis")
 # Commands run in this process unless a test is about Spark, which takes seconds to start.
 os.environ.setdefault("CERNIS_ENGINE", "local")
 
+# Modules are compiled once, and not in every process that a test starts.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Tests are short: Java's second compiler would take more time than its code saves.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 
 def pytest_configure() -> None:
     """Let kernels be compiled at their first call: tests are small, and about what is compiled.

@@ -9,6 +9,7 @@ import counts wherever it stands: at the top of a module, in a function, or for 
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -90,12 +91,18 @@ def module_name(path: Path, package: Path = PACKAGE) -> tuple[str, bool]:
     return ".".join(parts[:-1] if is_package else parts), is_package
 
 
+@cache
+def tree_of(text: str) -> ast.Module:
+    """The tree of a module, which several tests look at."""
+    return ast.parse(text)
+
+
 def imported(text: str, module: str, is_package: bool = False) -> Iterator[tuple[int, str]]:
     """Line and absolute name of all that a module imports.
 
     `from a import b` gives `a.b`, as b may be a module; so does a relative import.
     """
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree_of(text)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

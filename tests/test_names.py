@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_layers import tree_of
+
 PACKAGE = Path(__file__).parent.parent / "src" / "cernis"
 
 VAGUE = frozenset({"own", "found", "told", "what", "given", "at", "asked", "begun", "behind"})
@@ -66,7 +68,7 @@ Scope = (
 
 def vague_names(text: str) -> list[tuple[int, str]]:
     """Line and name of all that a module calls by a vague word for more than three lines."""
-    tree = ast.parse(text)
+    tree = tree_of(text)
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in VAGUE:
@@ -136,7 +138,7 @@ def shared_classes(texts: Mapping[str, str]) -> dict[str, list[str]]:
     """The public classes that several modules define, each with the modules."""
     modules = defaultdict(list)
     for module, text in texts.items():
-        for node in ast.parse(text).body:
+        for node in tree_of(text).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 modules[node.name].append(module)
     return {name: places for name, places in modules.items() if len(places) > 1}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 import time
 import traceback
 from collections import Counter
@@ -36,6 +35,7 @@ from tests.agreement.compare import Scenario, Skip, by_engine, shrunk
 from tests.generators.programs import Text, random_program
 from tests.generators.streams import SPAN, Settings, random_habits, random_settings, random_stream
 from tests.generators.vocabulary import CONSTANTS, chance
+from tests.quick_folder import quick_folder
 from tests.session import feeds
 from tests.session.feeds import Fed, answer_rows
 from tests.spark.streaming.local_stream import LocalStream
@@ -177,7 +177,7 @@ def stream_difference(scenario: Scenario, program: Program, result: Result) -> s
     tick = chosen.tick or program.checked.definitions.settings.tick
     start, end = bounds(read_events(list(scenario.lines), program.checked), chosen, tick)
     step = chosen.step or chosen.window
-    with tempfile.TemporaryDirectory() as folder:
+    with quick_folder() as folder:
         stream = LocalStream(
             program, Path(folder), chosen.window, step, start=start, tick=chosen.tick,
             ties=chosen.ties, buckets=_buckets(program, random),
@@ -312,7 +312,7 @@ def _by_spark(seeds: Sequence[int]) -> Counter[str]:
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
     counts = Counter[str]()
     spark = session("local[2]", {"spark.sql.shuffle.partitions": "2", "spark.log.level": "OFF"})
-    with tempfile.TemporaryDirectory() as folder:
+    with quick_folder() as folder:
         for low in range(0, len(seeds), TOGETHER):
             for seed, found in spark_differences(seeds[low : low + TOGETHER], spark, Path(folder)):
                 counts["on Spark"] += 1

@@ -35,6 +35,7 @@ from cernis.session.session import Session
 from cernis.spark.streaming import stream_state
 from cernis.spark.streaming.bucket_store import BucketStore, Part
 from tests.fuzz.alterations import altered, altered_tree
+from tests.quick_folder import quick_folder
 from tests.session.feeds import rows
 from tests.spark.streaming.local_stream import LocalStream
 
@@ -214,7 +215,7 @@ def saved(name: str, is_young: bool = False) -> bytes:
     session.insert(kind.lines(EVENTS))
     for query in (5,) if is_young else (5, 10, 15, 20, 25):
         session.query(query)
-    with tempfile.TemporaryDirectory() as folder:
+    with quick_folder() as folder:
         session.save(Path(folder) / "s")
         return (Path(folder) / "s").read_bytes()
 
@@ -226,7 +227,7 @@ def expected(name: str, is_young: bool) -> list[object]:
 
 
 def _followed(name: str, content: bytes) -> list[object]:
-    with tempfile.TemporaryDirectory() as folder:
+    with quick_folder() as folder:
         file = Path(folder) / "s"
         file.write_bytes(content)
         session = KINDS[name].program.restore(file)
@@ -353,7 +354,7 @@ def stream_outcome(seed: int, is_sealed: bool = True) -> tuple[str, Outcome]:
     name = random.choice(STREAMED)
     buckets = random.choice((1, 2))
     folder, whole, wanted = _streamed(name, buckets)
-    with tempfile.TemporaryDirectory() as temporary:
+    with quick_folder() as temporary:
         place = Path(temporary) / "c"
         shutil.copytree(folder / "copy", place)
         alteration = _alter_checkpoint(place, random, is_sealed)

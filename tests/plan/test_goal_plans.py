@@ -23,7 +23,7 @@ def test_a_grounding_is_planned_once() -> None:
     steps = plan.goals.of_grounding(grounding)
     assert [type(step) for step in steps] == [Lookup]
     assert plan.goals.of_grounding(grounding) is steps
-    assert plan.goals.tables_of([grounding]) == {("worker", 1)}
+    assert plan.goals.tables_of((grounding,)) == {("worker", 1)}
 
 
 def test_a_delay_of_each_instance_is_not_of_all() -> None:

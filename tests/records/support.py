@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterable
+
 import cernis
+from cernis.check.checker import Checked
 from cernis.knowledge.ground_values import Value
 from cernis.program import Program
+from cernis.records.gathering import Gathering
 from cernis.records.record_columns import INFINITE, Records, cell
-from cernis.records.text_records import read_text
+from cernis.records.record_shapes import Shapes
+from cernis.records.text_records import read_stream
 
 TOY = """\
 initiatedAt(rich(X)=true, T)  :- happensAt(win_lottery(X), T).
@@ -59,7 +65,15 @@ def kinds() -> Program:
 
 def read(program: Program, text: str) -> Records:
     """The records of a text."""
-    return read_text(text.splitlines(), program.checked)
+    return read_text(text, program.checked)
+
+
+def read_text(lines: str | Iterable[str], checked: Checked) -> Records:
+    """The records of lines, or of a text."""
+    text = lines if isinstance(lines, str) else "\n".join(line.rstrip("\r\n") for line in lines)
+    gathering = Gathering(Shapes(checked))
+    read_stream(io.BytesIO(text.encode("utf-8", "surrogatepass")), "", gathering)
+    return gathering.records()
 
 
 Row = tuple[str, tuple[int | str, ...], tuple[Value, ...], int | None]

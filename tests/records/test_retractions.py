@@ -8,7 +8,7 @@ import cernis
 from cernis.records.gathering import Gathering
 from cernis.records.record_columns import INFINITE, Records
 from cernis.records.record_shapes import Shapes
-from cernis.records.retractions import resolve, without_unmatched
+from cernis.records.retractions import resolve
 from cernis.records.text_records import read_stream
 
 RULES = "initiatedAt(a(X)=true, T) :- happensAt(e(X), T).\n"
@@ -52,10 +52,3 @@ def test_at_one_time_the_place_decides() -> None:
 
 def test_records_without_retractions_stay_as_they_are() -> None:
     assert taken_back(["e|5|5|x", "e|5|5|x"]) == ([None, None], [])
-
-
-def test_only_retractions_that_find_something_are_left() -> None:
-    records = unresolved(["e|5|5|x", "-e|8|5|x", "-e|8|5|y"])
-    (part,) = without_unmatched(records).relations.values()
-    assert sorted(part.places.tolist()) == [1, 2]
-    assert sum(map(len, records.relations.values())) == 3

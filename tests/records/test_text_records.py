@@ -14,8 +14,8 @@ from cernis.records.gathering import Gathering
 from cernis.records.record_columns import INFINITE, RecordKind, Records
 from cernis.records.record_shapes import Shapes
 from cernis.records.text_lines import field_of, read_line
-from cernis.records.text_records import read_stream, read_text
-from tests.records.support import asides, kinds, read, rows, toy
+from cernis.records.text_records import read_stream
+from tests.records.support import asides, kinds, read, read_text, rows, toy
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 
@@ -18,6 +17,7 @@ from cernis.session.recognise import bounds
 from cernis.session.session import Session
 from cernis.session.settings import settings
 from tests.agreement.compare import Scenario
+from tests.quick_folder import quick_folder
 
 Rows = Counter[tuple[object, ...]]
 LONG_AGO = -(1 << 62)
@@ -87,7 +87,7 @@ class Fed:
 
     def restore(self, program: Program) -> None:
         """Go on with a session that is read from the file of this one."""
-        with tempfile.TemporaryDirectory() as folder:
+        with quick_folder() as folder:
             self.session.save(f"{folder}/session")
             self.session = program.restore(f"{folder}/session")
 

@@ -51,14 +51,14 @@ def _times(table: pa.Table) -> np.ndarray:
 
 @pytest.mark.parametrize("late", [0.0, 0.05, 0.4])
 @pytest.mark.parametrize("name", ["maritime", "fleet"])
-def test_incremental_is_from_scratch(name: str, late: float, tmp_path: Path) -> None:
+def test_what_is_walked_is_from_scratch(name: str, late: float, tmp_path: Path) -> None:
     seed = 11
     module = maritime if name == "maritime" else fleet
     program = _program(name, module.facts(25), tmp_path)
     rng = np.random.default_rng(seed)
     step, batches = _batches(module.generate(8_000, 25, seed), late, rng)
     sessions = [
-        Session(program.plan, step * STEPS, step, 0, incremental=way) for way in (True, False)
+        Session(program.plan, step * STEPS, step, 0, incremental=way) for way in (None, False)
     ]
     sums = Sum(), Sum()
     taken_back = dict[str, pa.Table]()
@@ -70,5 +70,6 @@ def test_incremental_is_from_scratch(name: str, late: float, tmp_path: Path) -> 
             own.add(feed.table(), feed.happenings())
         assert sums[0].rows == sums[1].rows, f"seed {seed}, query {number}"
         taken_back = {key: table.slice(0, len(table) // 50) for key, table in batch.items()}
-    assert sessions[0].is_incremental
+    assert sessions[0].may_walk
+    assert not sessions[1].may_walk
     assert len(sums[0].rows) > 100

@@ -5,6 +5,7 @@ python -m tests.spark.jobs cluster|connect EVENTS
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 
@@ -21,7 +22,8 @@ def main(kind: str, events: str) -> None:
     if kind == "connect":
         spark = SparkSession.builder.remote("local[2]").getOrCreate()
     else:
-        spark = session("local-cluster[2,1,2048]", {"spark.executor.memory": "1g"})
+        java = {"spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", "")}
+        spark = session("local-cluster[2,1,2048]", {"spark.executor.memory": "1g", **java})
     lines = spark.read.text(events)
     fields = "transform(split(value, '[|]'), x -> x)"
     frame = lines.selectExpr(f"{fields} as f").selectExpr(

@@ -1,5 +1,7 @@
 """What is printed reads back as the same tree; what is formatted stays as it is."""
 
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 
@@ -7,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cernis.syntax import parse, parse_term, show
+from cernis import syntax
+from cernis.syntax import formatter, parse_term, show
 from cernis.syntax.formatter import format_text
 from cernis.syntax.tree import Item, Pattern, PatternRule, Term, Variable
 from tests.syntax.careless import Writer, sprinkled
@@ -20,6 +23,18 @@ BATCH = 500
 
 each_file = pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 each_batch = pytest.mark.parametrize("batch", range(BATCHES))
+
+
+parse = lru_cache(maxsize=4)(syntax.parse)
+"""What a text is read as, which depends on the text alone; the formatter asks for the same again.
+"""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def a_text_is_read_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formatter, "parse", parse)
+        yield
 
 
 def program(seed: int) -> tuple[Item, ...]:

@@ -1,6 +1,7 @@
 """Reading keeps up with large programs.
 
-Time is that of the processor, and the best of three runs counts: machines are busy.
+Time is that of the processor, and the best of three runs counts: machines are busy. Where the first
+is fast enough, there is no need of the others.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,16 @@ def best(act: Callable[[], object]) -> float:
     return min(times)
 
 
+def is_within(seconds: float, act: Callable[[], object]) -> bool:
+    """Does one of three runs take less than so many processor seconds?"""
+    for _ in range(3):
+        start = process_time()
+        act()
+        if process_time() - start < seconds:
+            return True
+    return False
+
+
 def rules(size: int) -> str:
     """Rules of a real application, over and over, of at least that many characters."""
     text = (ROOT / "examples" / "maritime" / "rules.cer").read_text("utf-8")
@@ -32,7 +43,7 @@ def rules(size: int) -> str:
 
 def test_rules_are_read_at_a_megabyte_a_second() -> None:
     text = rules(500_000)
-    assert best(lambda: parse(text)) < len(text) / 1_000_000
+    assert is_within(len(text) / 1_000_000, lambda: parse(text))
 
 
 def test_facts_are_read_at_a_hundred_thousand_in_three_seconds(tmp_path: Path) -> None:
@@ -40,12 +51,12 @@ def test_facts_are_read_at_a_hundred_thousand_in_three_seconds(tmp_path: Path) -
     file.write_text(
         "".join(f"vessel(v{n}, 'Type {n % 9}', {n}, {n}.25).\n" for n in range(100_000))
     )
-    assert best(lambda: load_files([file])) < 3
+    assert is_within(3, lambda: load_files([file]))
 
 
 def test_facts_with_terms_inside_are_not_much_slower() -> None:
     text = "".join(f"vessel(v{n}, pos({n}.5, -{n})).\n" for n in range(30_000))
-    assert best(lambda: parse(text)) < 3
+    assert is_within(3, lambda: parse(text))
 
 
 def test_time_grows_with_the_text_and_not_faster() -> None:
@@ -56,4 +67,4 @@ def test_time_grows_with_the_text_and_not_faster() -> None:
 
 def test_formatting_takes_a_few_seconds_a_megabyte() -> None:
     text = rules(200_000)
-    assert best(lambda: format_text(text)) < 10 * len(text) / 1_000_000
+    assert is_within(10 * len(text) / 1_000_000, lambda: format_text(text))

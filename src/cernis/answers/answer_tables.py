@@ -151,12 +151,8 @@ def _distinct(column: Array, domain: Domain | None) -> tuple[list[Value], Intege
     if domain is None:
         distinct, codes = np.unique(column, return_inverse=True)
         return distinct.tolist(), codes
-    used = np.zeros(len(domain), np.bool_)
-    used[column] = True
-    chosen = np.flatnonzero(used)
-    numbers = np.zeros(len(domain), np.int64)
-    numbers[chosen] = np.arange(len(chosen))
-    return list(domain.decode(chosen)), numbers[column]
+    values, codes = domain.distinct(column)
+    return list(values), codes
 
 
 def values_of(column: Array, domain: Domain | None) -> pa.Array:

@@ -32,7 +32,7 @@ class RelationLayout:
         if not width:
             return Register([])
         relation, positions = next(iter(keys.items()))
-        domains = self.context.encoding.arguments(relation)
+        domains = self.context.encoding.relations[relation][0]
         return Register([domains[position] for position in positions])
 
     @property
@@ -43,7 +43,7 @@ class RelationLayout:
     def key_register(self, relation: Relation) -> tuple[Register, tuple[int, ...]]:
         """The register of a relation's key, and the arguments that are the key."""
         home = self.homes.get(relation, Home(None, ()))
-        domains = self.context.encoding.arguments(relation)
+        domains = self.context.encoding.relations[relation][0]
         if home.stage is not None and None not in self.registers[home.stage].domains:
             return self.registers[home.stage], home.positions
         positions = tuple(
@@ -55,14 +55,14 @@ class RelationLayout:
     def event_store(self, relation: Relation, width: int = 1) -> Store:
         """An empty store of happenings, or of other points."""
         register, positions = self.key_register(relation)
-        domains = self.context.encoding.arguments(relation)
+        domains = self.context.encoding.relations[relation][0]
         marked = -(-len(self.marking_fluents.get(relation, ())) // 8) if width == 1 else 0
         return Store(relation, register, positions, domains, width, marked=marked)
 
     def fluent_store(self, relation: Relation, width: int = 3) -> Store:
         """An empty store of intervals."""
         register, positions = self.key_register(relation)
-        domains, value_domain = self.context.encoding.fluent(relation)
+        domains, value_domain = self.context.encoding.fluents[relation]
         return Store(relation, register, positions, domains, width, value_domain, True)
 
     def working_memory(self, has_chances: bool = False) -> WorkingMemory:
@@ -86,6 +86,7 @@ def context_of(
     """The context of a query, still without tables."""
     checked = plan.checked
     bounds = QueryWindow(tick, ties, start, window.edge, window.query, window.forgotten)
-    encoding = ValueEncoding(checked.types, checked.catalogue, domains, memo.slots)
-    background = BackgroundTables(plan.knowledge, encoding, memo)
-    return Context(bounds, encoding, background, plan.roles, plan.goals)
+    if memo.encoding is None:
+        memo.encoding = ValueEncoding(checked.types, checked.catalogue, domains)
+    background = BackgroundTables(plan.knowledge, memo.encoding, memo)
+    return Context(bounds, memo.encoding, background, plan.roles, plan.goals)

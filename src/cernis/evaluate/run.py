@@ -34,8 +34,8 @@ from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
 from cernis.plan.properties.uncertain_relations import uncertain_relations
 from cernis.records.encoded_input import EncodedInput, Encoder, read_tables
+from cernis.records.record_columns import Records
 from cernis.records.seen_forms import see_records
-from cernis.records.text_records import Records
 
 if TYPE_CHECKING:
     from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings

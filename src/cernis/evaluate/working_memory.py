@@ -37,7 +37,7 @@ AFTER_ALL: Final = 1 << 62
 """Retractions whose places have this bit are sorted after all other records of a query."""
 
 _NONE = np.empty(0, np.int64)
-
+_NOWHERE: Final[Places] = np.empty(0, np.int64), np.empty(0, np.int64)
 _LISTED: Final = 1000
 """At most this many of the records that were not used are listed."""
 
@@ -280,11 +280,13 @@ class WorkingMemory:
         """Add records to their store, and remove those that are retracted."""
         if part.ids is not None:
             return self._apply_by_id(form, part)
+        if part.retracts is None:
+            return self._exchange(form.relation, _NOWHERE, self._rows(form, part))
         part, unmatched = resolve(part, np.arange(len(part)))
         retractions = part.take(unmatched)
-        if part.retracts is not None:
-            assert part.gone is not None
-            part = part.take(~part.retracts & (part.gone == INFINITE))
+        assert part.retracts is not None
+        assert part.gone is not None
+        part = part.take(~part.retracts & (part.gone == INFINITE))
         added, to_remove = self._rows(form, part), self._rows(form, retractions)
         removed_places, missing = _equal_rows(self.stores[form.relation], to_remove)
         for row in missing.tolist():

@@ -44,7 +44,7 @@ class Knowledge:
     unless the built-in is of the library.
 
     Nothing is evaluated before it is asked for; what was computed is kept. Knowledge does not
-    change: `with_tables` gives another one. It survives pickling, without what it has computed.
+    change: `filled` gives another one. It survives pickling, without what it has computed.
 
     >>> from cernis.syntax import parse, parse_term
     >>> text = "linked(1, 2). linked(2, 3). jet(X, Y) :- linked(X, Y). "
@@ -86,11 +86,6 @@ class Knowledge:
 
     def __reduce__(self) -> tuple[type[Knowledge], tuple[Any, ...]]:
         return type(self), self._given
-
-    def with_tables(self, tables: Mapping[Key, FactTable]) -> Knowledge:
-        """The same knowledge with these tables added, or put in place of those of their name."""
-        clauses, before, declared, limits, growing = self._given
-        return Knowledge(clauses, {**before, **tables}, declared, limits, growing)
 
     def grows(self, goal: Term) -> bool:
         """Does the answer to a goal rest on rows that a run adds?"""

@@ -8,7 +8,7 @@ import numpy as np
 
 from cernis.kernels.array_types import Array
 from cernis.kernels.hashing import Numbering
-from cernis.tables.columns import pack
+from cernis.tables.columns import pack, packed_numbers
 from cernis.tables.domains import Domain
 
 _TABLE = 1 << 22
@@ -54,17 +54,3 @@ def _first_of(which: Array, count: int) -> Array:
     first = np.empty(count, np.int64)
     first[which[::-1]] = np.arange(len(which))[::-1]
     return first
-
-
-def packed_numbers(columns: list[Array]) -> tuple[Array, int] | None:
-    """The numbers of each row as one, by the range that each has; None if it is too large."""
-    if not len(columns[0]) or any(column.dtype.kind not in "if" for column in columns):
-        return None
-    codes, sizes = [], []
-    for column in columns:
-        if column.dtype.kind == "f":
-            column = np.unique(column, return_inverse=True)[1]
-        low = int(column.min())
-        codes.append(column - low)
-        sizes.append(int(column.max()) - low + 1)
-    return pack(codes, sizes)

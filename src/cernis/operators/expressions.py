@@ -57,13 +57,6 @@ CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "infinite": math.inf}
 """Numbers that have a name in the text of an expression."""
 
 
-def column_of(term: Term, rows: Rows, domain: Domain | None = None) -> Column:
-    """A variable's column, or a ground term as one value of the domain."""
-    if isinstance(term, Variable):
-        return rows.columns[term.name]
-    return constant_column(term, domain)
-
-
 Known: TypeAlias = dict[tuple[object, ...], tuple[Any, object]]
 
 

@@ -147,7 +147,7 @@ def occurrence_table(occurrence: Occurrence, context: Context) -> tuple[EventTab
     if isinstance(occurrence, Event):
         table = context.relations.events.get(occurrence.relation)
         if table is None:
-            domains = context.encoding.event(occurrence.relation)
+            domains = context.encoding.events[occurrence.relation]
             none = np.empty(0, np.int64)
             table = EventTable([none] * len(domains), domains, none)
         return table.points(), list(occurrence.args)
@@ -175,7 +175,7 @@ def _selected(changes: Changes, encoding: ValueEncoding) -> _Selection:
 
 def _value_code(value: Term, relation: Relation, encoding: ValueEncoding) -> int:
     """The code that identifies a value of a fluent."""
-    domain = encoding.value(relation)
+    domain = encoding.fluents[relation][1]
     column = constant_column(value, domain).data
     if domain is None:
         column = encoding.domains.value_domain(relation).encode_numbers(column)
@@ -225,7 +225,7 @@ def _of_fluent(fluent: FluentTable, groups: Array, times: Array) -> EventTable:
 
 
 def _slots(occurrence: Boundary | Changes, encoding: ValueEncoding) -> list[Domain | None]:
-    arguments, value = encoding.fluent(occurrence.pair.relation)
+    arguments, value = encoding.fluents[occurrence.pair.relation]
     return [*arguments, value]
 
 

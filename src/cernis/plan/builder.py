@@ -60,7 +60,7 @@ from cernis.plan.properties.change_units import (
     first_points,
     may_follow_changes,
 )
-from cernis.plan.properties.definition_diff import fingerprint
+from cernis.plan.properties.definition_diff import digests, fingerprint
 from cernis.plan.properties.domain_retention import are_anchored
 from cernis.plan.properties.duration_reach import duration_reach
 from cernis.plan.properties.growing_predicates import growing
@@ -283,6 +283,11 @@ class Plan:
             replace(stage, strata=tuple(_without(stage.strata, relations))) for stage in self.stages
         )
         return replace(self, stages=stages)
+
+    @cached_property
+    def definition_digests(self) -> dict[str, str]:
+        """A digest of each event and fluent, by which saved states know what has changed."""
+        return digests(self.checked)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -33,6 +33,7 @@ class GoalPlans:
     knowledge: Knowledge
     modes: Modes
     _made: dict[Hashable, Steps] = field(default_factory=dict)
+    _tables: dict[Hashable, frozenset[tuple[str, int]] | None] = field(default_factory=dict)
 
     def of_effect(self, about: DelayedEffect | Postponable) -> Steps:
         """The goals of an effect or a postponement, for instances whose arguments are known."""
@@ -58,8 +59,13 @@ class GoalPlans:
             self._made[key] = Pipeline(self.knowledge, self.modes, bound=bound).run(conditions)
         return self._made[key]
 
-    def tables_of(self, groundings: Sequence[Grounding]) -> frozenset[tuple[str, int]] | None:
+    def tables_of(self, groundings: tuple[Grounding, ...]) -> frozenset[tuple[str, int]] | None:
         """The tables that grounding rules look at; None if predicates with rules look further."""
+        if groundings not in self._tables:
+            self._tables[groundings] = self._tables_of(groundings)
+        return self._tables[groundings]
+
+    def _tables_of(self, groundings: Sequence[Grounding]) -> frozenset[tuple[str, int]] | None:
         keys = {functor(goal) for grounding in groundings for goal in grounding.goals}
         for key in keys:
             predicate = self.knowledge.predicates.get(key)

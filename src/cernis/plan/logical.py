@@ -8,7 +8,7 @@ of named lists of intervals. Operators keep the span of the literal they come fr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -248,6 +248,12 @@ class PointRule:
             later.append(later[-1].union(names_in(step)))
         return tuple(reversed(later))
 
+    @cached_property
+    def leaves_arguments_open(self) -> bool:
+        """Does the head, a pair, leave an argument open, and not only its value?"""
+        names = {arg.name for arg in self.head.args if isinstance(arg, Variable)}
+        return bool(names & set(self.open_variables)) or "_" in names
+
 
 @dataclass(frozen=True)
 class IntervalRule:
@@ -302,7 +308,7 @@ class Match:
 RulePlan: TypeAlias = PointRule | IntervalRule | InitialPoints | Delay | Match
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Definition:
     """All that defines one fluent or event: its rules, and the groundings that restrict it."""
 
@@ -313,6 +319,26 @@ class Definition:
     groundings: tuple[Grounding, ...] = ()
     ending_values: tuple[Term, ...] | None = None
     """The values whose initiation ends others; None if each one does."""
+
+    @cached_property
+    def point_rules(self) -> tuple[PointRule, ...]:
+        """The rules that give points."""
+        return tuple(rule for rule in self.rules if isinstance(rule, PointRule))
+
+    @cached_property
+    def open_rules(self) -> tuple[PointRule, ...]:
+        """The rules of a simple fluent whose heads leave arguments open."""
+        return tuple(rule for rule in self.point_rules if rule.leaves_arguments_open)
+
+    @cached_property
+    def closed_rules(self) -> tuple[PointRule, ...]:
+        """The rules of a simple fluent whose heads leave no argument open."""
+        return tuple(rule for rule in self.point_rules if not rule.leaves_arguments_open)
+
+    @cached_property
+    def delays(self) -> tuple[Delay, ...]:
+        """The delayed effects of a fluent."""
+        return tuple(rule for rule in self.rules if isinstance(rule, Delay))
 
 
 @dataclass(frozen=True)
@@ -328,7 +354,7 @@ class Stratum:
     keys: tuple[tuple[Relation, tuple[int, ...]], ...] = ()
     """For a cycle: the key of each relation by which its rules can be evaluated apart, if any."""
 
-    @property
+    @cached_property
     def relations(self) -> tuple[Relation, ...]:
         """The relations it defines."""
         return tuple(definition.relation for definition in self.definitions)
@@ -383,14 +409,17 @@ class Stage:
 
 
 def parts_of(node: object) -> Iterator[object]:
-    """Something of a plan or program, and all that it is made of."""
-    yield node
-    if isinstance(node, tuple):
-        for each in node:
-            yield from parts_of(each)
-    elif is_dataclass(node):
-        for each_field in fields(node):
-            yield from parts_of(getattr(node, each_field.name))
+    """Something of a plan or program, and all that it is made of: a whole before its parts."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, tuple):
+            waiting.extend(reversed(part))
+        else:
+            # Where dataclasses have their fields: to ask each node for them would take long.
+            names = reversed(getattr(part, "__dataclass_fields__", {}))
+            waiting.extend(getattr(part, name) for name in names)
 
 
 def names_in(node: object) -> Iterator[str]:

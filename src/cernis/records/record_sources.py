@@ -73,7 +73,7 @@ def read_events(
 
 def read_unresolved(
     events: Events, checked: Checked, mapping: str | Path | Mapping[str, Any] | None = None,
-    ids: str | None = None, progress: Progress = lambda size: None, *, uncertain: bool = False,
+    ids: str | None = None, *, uncertain: bool = False,
 ) -> Records:  # fmt: skip
     """As `read_events`, with retractions among the records: what they take back came earlier.
 
@@ -83,9 +83,8 @@ def read_unresolved(
     if isinstance(events, Records):
         return events
     gathering = Gathering(Shapes(checked), uncertain=uncertain, ids=ids)
-    reader = _Reader(gathering, mapping, progress)
-    reader.add(events)
-    return reader.gathering.unresolved()
+    _Reader(gathering, mapping, lambda size: None).add(events)
+    return gathering.unresolved()
 
 
 def read_file(file: Path, gathering: Gathering, mappings: Mappings) -> None:

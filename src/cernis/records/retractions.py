@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cernis.kernels.array_types import Integers
-from cernis.records.record_columns import INFINITE, RecordColumns, Records, numbered
+from cernis.records.record_columns import INFINITE, RecordColumns, numbered
 
 
 def resolve(part: RecordColumns, order: Integers | None = None) -> tuple[RecordColumns, Integers]:
@@ -41,20 +41,6 @@ def resolve(part: RecordColumns, order: Integers | None = None) -> tuple[RecordC
             unmatched.append(row)
     part.gone = gone
     return part, np.array(unmatched, np.int64)
-
-
-def without_unmatched(records: Records) -> Records:
-    """Records, retractions among them, without those retractions that find nothing to take back.
-
-    The records that are given stay as they are.
-    """
-    matched = Records(count=records.count)
-    for form, part in records.relations.items():
-        if part.retracts is not None:
-            part, unmatched = resolve(part.take(np.arange(len(part))))
-            part = part.take(np.delete(np.arange(len(part)), unmatched))
-        matched.relations[form] = part
-    return matched
 
 
 def _keys(part: RecordColumns) -> Integers:

@@ -8,14 +8,13 @@ reader of single lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import BinaryIO, Final
 
 import numpy as np
 import pyarrow as pa
 
-from cernis.check.checker import Checked
 from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.kernels.separated_text import SeparatedText, separate
 from cernis.kernels.text_fields import Fields, number_texts, read_times
@@ -23,35 +22,17 @@ from cernis.records.fields import as_texts, plain_text, typed
 from cernis.records.gathering import CLOCK, NO_CHANCE, Gathering
 from cernis.records.probabilities import probability_marks, read_chances
 from cernis.records.record_columns import (
-    INFINITE,
     RecordColumns,
     RecordForm,
     RecordKind,
-    Records,
-    SetAside,
 )
-from cernis.records.record_shapes import Shapes
 from cernis.records.tabular import time_points
 from cernis.records.text_lines import TOO_FEW, heading, read_line
-
-__all__ = ["INFINITE", "Records", "SetAside", "read_stream", "read_text"]
 
 BLOCK: Final = 1 << 25
 """How much text is looked at together."""
 
 _NOT_ASCII: Final = 128
-
-
-def read_text(
-    lines: Iterable[str], checked: Checked, name: str = "", *, uncertain: bool = False
-) -> Records:
-    """Read records from lines; what cannot be read is set aside with its line and the reason."""
-    import io
-
-    text = lines if isinstance(lines, str) else "\n".join(line.rstrip("\r\n") for line in lines)
-    gathering = Gathering(Shapes(checked), uncertain=uncertain)
-    read_stream(io.BytesIO(text.encode("utf-8", "surrogatepass")), name, gathering)
-    return gathering.records()
 
 
 def read_stream(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, TypeAlias
 
@@ -15,8 +15,8 @@ from cernis.evaluate.changes.differences import only_in_one
 from cernis.evaluate.changes.stores import StoredRows, stacked
 from cernis.evaluate.query_loop import AnswerChanges, RelationChange
 from cernis.kernels.array_types import Array
+from cernis.operators.context.value_encoding import RelationDomains
 from cernis.records.arrow_arrays import as_arrow
-from cernis.tables.domains import Domain
 from cernis.tables.interval_tables import INFINITY
 
 FEED: Final = pa.schema([
@@ -34,8 +34,8 @@ HAPPENED: Final = pa.schema([
 """Changes of the happenings of derived events. Only occurrences of patterns have a start; they end
 when they happen."""
 
-Encoding: TypeAlias = Callable[[Relation], tuple[list[Domain | None], Domain | None]]
-"""Gives the domains of a relation's arguments and of its value."""
+Encoding: TypeAlias = MutableMapping[Relation, RelationDomains]
+"""The domains of each relation's arguments and of its value."""
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class Feed:
     def _intervals(self, relation: Relation, kinds: pa.Array, rows: StoredRows) -> pa.Table:
         """Intervals as rows of the feed, each with the kind of its change."""
         starts, ends, values = rows.columns[:3]
-        value = texts_of(values, self.encoding(relation)[1])
+        value = texts_of(values, self.encoding[relation][1])
         held = [value, as_arrow(starts), as_arrow(ends, ends == INFINITY)]
         columns = self._columns(relation, kinds, rows, held)
         return pa.table([*columns, *self._more(rows)], self.schema)
@@ -82,8 +82,8 @@ class Feed:
     def _columns(
         self, relation: Relation, kinds: pa.Array, rows: StoredRows, middle: list[pa.Array]
     ) -> list[pa.Array]:
-        """The columns that all changes have, around those of their relation."""
-        arguments = list(zip(rows.arguments, self.encoding(relation)[0], strict=True))
+        """All columns of changes: `middle` has those that differ between fluents and events."""
+        arguments = list(zip(rows.arguments, self.encoding[relation][0], strict=True))
         count = len(rows)
         return [
             kinds, pa.repeat(pa.scalar(relation.name), count), lists_of(arguments, count), *middle,
@@ -92,15 +92,16 @@ class Feed:
         ]  # fmt: skip
 
     def _more(self, rows: StoredRows) -> list[pa.Array]:
-        """The columns after all others."""
+        """The columns that only some kinds of feed have, after all others."""
         return []
 
 
 def _listed(change: RelationChange) -> tuple[pa.Array, StoredRows]:
-    """What has changed as one list, deletions first, and what has become of each row."""
-    parts = {"delete": change.removed, "insert": change.added}
-    kinds = [pa.repeat(pa.scalar(kind), len(rows)) for kind, rows in parts.items()]
-    return pa.concat_arrays(kinds), stacked(*(rows for rows in parts.values() if len(rows)))
+    """The kind of each changed row, `delete` or `insert`, and the rows; deletions come first."""
+    parts = [("delete", change.removed), ("insert", change.added)]
+    sized = [(kind, rows, len(rows)) for kind, rows in parts]
+    kinds = [pa.repeat(pa.scalar(kind), count) for kind, _, count in sized]
+    return pa.concat_arrays(kinds), stacked(*(rows for _, rows, count in sized if count))
 
 
 POLICIES: Final = ("early", "partial", "final")

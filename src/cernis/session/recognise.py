@@ -77,7 +77,7 @@ def chosen_bounds(
 ) -> tuple[int, int]:
     """Where a run starts and ends, from the first and last points of its records.
 
-    Without records a run starts at 0 unless it is said where, and ends where it starts.
+    A run without records starts at 0, unless a start is chosen, and ends where it starts.
     """
     start = chosen.start if chosen.start is not None else (tick if first is None else first) - tick
     end = chosen.end if chosen.end is not None else start if last is None else last

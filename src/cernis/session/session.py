@@ -132,7 +132,7 @@ class Session(QueryLoop):
         self._begin()
 
     def _begin(self, workspace: Workspace | None = None) -> None:
-        """Begin with nothing known, and with a workspace: a given one, or one that was left."""
+        """Begin with nothing known. Without a workspace, take one that an earlier session left."""
         workspace = workspace or workspace_for(self.plan, self.forms)
         self.policy = type(self.policy)(self.policy.name, self.tick)
         self._workspace, self._domains = workspace, workspace.domains
@@ -186,7 +186,7 @@ class Session(QueryLoop):
         self, time: int, fluents: AnswerChanges, events: AnswerChanges, conflicts: int
     ) -> Feed:
         return Feed(
-            time, self.version, fluents, events, self.layout.context.encoding.relation, conflicts
+            time, self.version, fluents, events, self.layout.context.encoding.relations, conflicts
         )
 
     # -- events -----------------------------------------------------------------------------
@@ -301,8 +301,8 @@ class Session(QueryLoop):
     def choose_evaluator(self, query_input: QueryInput) -> None:
         """Change to the evaluator that is likely to cost less, given the changes of the input.
 
-        Where the window does not reach back to the query before, that query saw nothing of it, and
-        all is evaluated from scratch.
+        If the window begins after the last query, that query has seen nothing of the window, and
+        everything is evaluated from scratch.
         """
         admitted, window = query_input.admitted, query_input.window
         changed = sum(len(change.added) + len(change.removed) for change in admitted.values())
@@ -351,7 +351,7 @@ class Session(QueryLoop):
             self.evaluator.take_over(handover, self._context_of_last_query())
 
     def _context_of_last_query(self) -> Context:
-        """What operators could ask for at the last query, without any tables."""
+        """The context of the last query, for an evaluator that goes on from it; without tables."""
         assert self.last is not None
         edge = self.edge(self.last)
         context = self.context(Window(edge, self.last, edge))
@@ -371,12 +371,12 @@ class Session(QueryLoop):
         return self.evaluator.is_incremental
 
     def edge(self, time: int) -> int:
-        """The last point whose records a query at some time has forgotten."""
+        """The last point whose records a query at a time no longer sees."""
         assert self.start is not None
         return Window.after(time, time, self.start, self.window).forgotten
 
     def _window_of(self, time: int) -> Window:
-        """The window of the next query, if that is at some time."""
+        """The window of the next query, if it is asked at a time."""
         assert self.start is not None
         before = self.start if self.last is None else self.last
         return Window.after(before, time, self.start, self.window)

@@ -119,7 +119,7 @@ class UncertainSession(Session):
         self, time: int, fluents: AnswerChanges, events: AnswerChanges, conflicts: int
     ) -> Feed:
         settled = {r: rows for r, rows in self._settled_rows().items() if len(rows)}
-        encoding = self.layout.context.encoding.relation
+        encoding = self.layout.context.encoding.relations
         return UncertainFeed(
             time, self.version, fluents, events, encoding, conflicts, settled=settled
         )
@@ -194,8 +194,9 @@ class UncertainSession(Session):
 class _UncertainPolicy(Policy):
     """When intervals are reported.
 
-    Intervals of uncertain fluents are final when no later point can change them; for that the
-    memory must forget old starts. They are partial if they start up to the edge of the next window.
+    An interval of an uncertain fluent is final once no later point can change it. That happens only
+    if the memory of possible starts is limited, so that old ones are forgotten. An interval is
+    partial if it starts at the edge of the next window or before.
     """
 
     evaluator: TrackedProbabilities | None = None

@@ -138,3 +138,17 @@ def pack(columns: list[Integers], sizes: list[int]) -> tuple[Integers, int] | No
     for column, width in zip(columns[1:], sizes[1:], strict=True):
         packed = packed * max(width, 1) + column
     return packed, size
+
+
+def packed_numbers(columns: list[Array]) -> tuple[Array, int] | None:
+    """The numbers of each row as one, by the range that each has; None if it is too large."""
+    if not len(columns[0]) or any(column.dtype.kind not in "if" for column in columns):
+        return None
+    codes, sizes = [], []
+    for column in columns:
+        if column.dtype.kind == "f":
+            column = np.unique(column, return_inverse=True)[1]
+        low = int(column.min())
+        codes.append(column - low)
+        sizes.append(int(column.max()) - low + 1)
+    return pack(codes, sizes)

@@ -292,6 +292,15 @@ class Domain:
         values = self.values
         return [values[code] for code in codes.tolist()]
 
+    def distinct(self, codes: Integers) -> tuple[list[Value], Integers]:
+        """The values that some codes stand for, each once, and which of them each code has."""
+        is_used = np.zeros(len(self.values), np.bool_)
+        is_used[codes] = True
+        used = np.flatnonzero(is_used)
+        places = np.zeros(len(self.values), np.int64)
+        places[used] = np.arange(len(used))
+        return self.decode(used), places[codes]
+
 
 @dataclass(slots=True)
 class Domains:

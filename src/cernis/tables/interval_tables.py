@@ -253,7 +253,7 @@ class Finder:
             rank, first = ranks(numbers, len(numbering))
             self._listed = numbering, first, placed(np.arange(len(rank)), rank)
         numbering, first, order = self._listed
-        if not len(numbering):
+        if not len(self._own):
             none = np.zeros(len(keys), np.int64)
             return none, none, order
         found = numbering.find(keys)

@@ -65,9 +65,10 @@ class GroupedRows:
 
     def everything(self) -> tuple[Integers, Integers]:
         """The places of all rows, by group and time, and the group of each."""
-        found = self._room(self._length)
-        shelves.list_all(self._firsts, self._counts, *found)
-        return found
+        places, groups = self._room(self._length)
+        if self._length:
+            shelves.list_all(self._firsts, self._counts, places, groups)
+        return places, groups
 
     def within(
         self, groups: Integers, starts: Integers, ends: Integers
@@ -139,10 +140,10 @@ class GroupedRows:
 
         Both may come in any order. Places that were found before are no longer valid.
         """
+        if not len(gone[0]) and not len(groups):
+            return
         gone_groups, gone_places = self._in_order(gone[1], gone[0])
         come_groups, come = self._incoming(groups, columns)
-        if not len(gone_groups) and not len(come_groups):
-            return
         before = self._firsts[gone_groups]
         self._let_grow(come_groups)
         # Groups may have been moved, each as a whole.
@@ -160,12 +161,13 @@ class GroupedRows:
 
         Of a group only the first rows go: an interval after one that lasts stays with it.
         """
-        row = max(self._reach, 0)
-        self._length -= int(shelves.forget(self._pool, self._firsts, self._counts, row, edge))
+        if self._length:
+            row = max(self._reach, 0)
+            self._length -= int(shelves.forget(self._pool, self._firsts, self._counts, row, edge))
 
     def _in_order(self, groups: Integers, places: Integers) -> tuple[Integers, Integers]:
         groups, places = np.ascontiguousarray(groups), np.ascontiguousarray(places)
-        if in_order(groups, places):
+        if not len(groups) or in_order(groups, places):
             return groups, places
         order = order_by(groups, places)
         return groups[order], places[order]

@@ -16,12 +16,12 @@ from cernis.evaluate.probabilities.credible_intervals import (
     Intervals,
     SupportSets,
     longest,
-    maximal_intervals,
     most_credible,
     recognise,
     united,
 )
 from cernis.evaluate.probabilities.durations import Durations, deletion_probabilities, learned
+from cernis.kernels.array_types import Floats, Integers
 from tests.reference import credible as plain
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -112,6 +112,11 @@ def test_case(folder: Path) -> None:
         assert "".join(lines) == batches.read_text()
 
 
+def maximal(probabilities: Floats, offsets: Integers, threshold: float) -> Intervals:
+    """The maximal intervals of whole series."""
+    return recognise(probabilities, offsets, threshold)[0]
+
+
 def _line(found: Found, remembered: list[tuple[int, float]]) -> str:
     told = " ".join(f"[{start},{end}]" for start, end in found)
     memory = " ".join(f"({point},{score:g})" for point, score in remembered)
@@ -119,11 +124,11 @@ def _line(found: Found, remembered: list[tuple[int, float]]) -> str:
 
 
 def test_vectors_of_the_whole_stream() -> None:
-    found = maximal_intervals(*one(STREAM), 0.5)
+    found = maximal(*one(STREAM), 0.5)
     assert pairs(found) == [(1, 5), (2, 6), (8, 10)]
     assert found.means.tolist() == pytest.approx([0.5, 0.52, 0.5])
     assert pairs(most_credible(found)) == [(2, 6), (8, 10)]
-    assert pairs(maximal_intervals(*one([0, 0.3, 0.3, 0.6, 0.9]), 0.5)) == [(2, 5)]
+    assert pairs(maximal(*one([0, 0.3, 0.3, 0.6, 0.9]), 0.5)) == [(2, 5)]
 
 
 def test_vectors_of_bounded_memory() -> None:
@@ -151,13 +156,13 @@ def test_vectors_of_durations(draws: list[float], memory: list[int]) -> None:
 
 def test_a_mean_of_just_the_threshold_counts_in_long_series() -> None:
     stream = [0.7, 0.1, 0.1] * 100_000
-    assert pairs(maximal_intervals(*one(stream), 0.3)) == [(1, 300_000)]
-    assert pairs(maximal_intervals(*one([0.3 - 1e-8] * 100), 0.3)) == []
+    assert pairs(maximal(*one(stream), 0.3)) == [(1, 300_000)]
+    assert pairs(maximal(*one([0.3 - 1e-8] * 100), 0.3)) == []
 
 
 def test_nothing() -> None:
     none = np.empty(0)
-    assert len(maximal_intervals(none, np.array([0]), 0.5)) == 0
+    assert len(maximal(none, np.array([0]), 0.5)) == 0
     found, memory = recognise(none, np.array([0, 0, 0]), 0.5)
     assert found.offsets.tolist() == [0, 0, 0]
     assert memory.starts(1) == []
@@ -198,9 +203,7 @@ def test_all_entities_in_one_call_are_as_the_definition(
     given_streams: list[list[float]], threshold: float
 ) -> None:
     offsets = np.cumsum([0, *map(len, given_streams)])
-    found = maximal_intervals(
-        np.array([*itertools.chain(*given_streams)], np.float64), offsets, threshold
-    )
+    found = maximal(np.array([*itertools.chain(*given_streams)], np.float64), offsets, threshold)
     chosen = most_credible(found)
     for entity, stream in enumerate(given_streams):
         expected = plain.maximal_intervals(stream, threshold)

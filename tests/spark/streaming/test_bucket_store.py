@@ -34,16 +34,16 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
 
 def test_files_are_removed_when_nothing_needs_them(tmp_path: Path) -> None:
     own = shelf(tmp_path)
-    places = own.write(0, {"seg0": Part(b"x", True), "live": Part(b"0")}, {})
-    places = own.write(1, {"live": Part(b"1")}, {"seg0": places["seg0"]})
-    places = own.write(2, {"live": Part(b"2")}, {"seg0": places["seg0"]})
-    own.forget([1, 2])
+    zero = own.write(0, {"seg0": Part(b"x", True), "live": Part(b"0")}, {})
+    one = own.write(1, {"live": Part(b"1")}, {"seg0": zero["seg0"]})
+    two = own.write(2, {"live": Part(b"2")}, {"seg0": one["seg0"]})
+    own.forget({1: one, 2: two})
     assert files(own) == ["000000000000.parts", "000000000001.state", "000000000002.state"]
-    own.write(3, {"live": Part(b"3")}, {})
-    own.forget([2, 3])
+    three = own.write(3, {"live": Part(b"3")}, {})
+    own.forget({2: two, 3: three})
     assert "000000000000.parts" in files(own)
-    own.write(4, {"live": Part(b"4")}, {})
-    own.forget([3, 4])
+    four = own.write(4, {"live": Part(b"4")}, {})
+    own.forget({3: three, 4: four})
     assert files(own) == ["000000000003.state", "000000000004.state"]
 
 

@@ -15,10 +15,10 @@ from cernis.operators.context.fluent_points import Attempts, Points
 from cernis.operators.context.query_relations import QueryRelations
 from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.distinct import distinct
-from cernis.operators.intervals.pieces import pieces
 from cernis.plan.properties.rule_reads import EVENT, FLUENT, INITIATIONS, TERMINATIONS
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
+from cernis.tables.interval_pieces import pieces
 from cernis.tables.interval_tables import Finder, FluentTable
 
 T = TypeVar("T")

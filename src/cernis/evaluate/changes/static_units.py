@@ -17,12 +17,12 @@ from cernis.evaluate.changes.units import Unit
 from cernis.kernels.array_types import Integers
 from cernis.kernels.intervals.stretches import cut as cut_by
 from cernis.operators.context.coded_columns import constant_column
-from cernis.operators.intervals.pieces import pieces
 from cernis.operators.intervals.static_fluents import evaluate_static
 from cernis.plan.logical import Combine, Fetch, IntervalRule
 from cernis.plan.properties.change_units import DURATION, DURATIONS, UnitPlan
 from cernis.plan.properties.key_reads import Link
 from cernis.syntax.tree import Variable
+from cernis.tables.interval_pieces import pieces
 from cernis.tables.interval_tables import INFINITY
 
 

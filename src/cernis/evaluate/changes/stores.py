@@ -91,11 +91,15 @@ class Store:
     @property
     def shelf(self) -> GroupedRows:
         """The rows by key and time."""
+        self._sort_in()
+        return self._shelf
+
+    def _sort_in(self) -> None:
+        """Put the rows on the shelf that wait for it."""
         if self._deferred:
             rows, self._deferred = stacked(*self._deferred), []
             rows = rows.take(self._last(rows) > self._forgotten)
             self.exchange(_NO_PLACES, self.enter(rows)[0], rows)
-        return self._shelf
 
     def defer(self, rows: StoredRows) -> None:
         """Add rows; they are sorted in only when somebody looks at the shelf."""
@@ -161,6 +165,7 @@ class Store:
 
     def groups(self, rows: StoredRows) -> Integers:
         """The number of the key of each row; -1 if the key was never entered."""
+        self._sort_in()
         return self.register.find(
             [rows.arguments[position] for position in self.positions], len(rows)
         )

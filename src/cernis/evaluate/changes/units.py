@@ -26,7 +26,6 @@ from cernis.operators.context.query_context import Context
 from cernis.operators.context.query_relations import QueryRelations
 from cernis.operators.context.query_window import QueryWindow
 from cernis.operators.definitions.simple_fluents import Carried
-from cernis.operators.intervals.pieces import pieces, united
 from cernis.plan.logical import (
     Definition,
     Delay,
@@ -35,6 +34,7 @@ from cernis.plan.properties.change_units import UnitPlan
 from cernis.plan.properties.domain_uses import DomainUse
 from cernis.plan.properties.key_reads import Link
 from cernis.tables.event_tables import EventTable
+from cernis.tables.interval_pieces import pieces, united
 from cernis.tables.interval_tables import INFINITY, FluentTable
 
 
@@ -322,7 +322,7 @@ class Unit:
         if len(rows):
             starts, _, values = rows.columns
             piece = rows.arguments, values, starts, np.full(len(rows), bound)
-            cut.relations.fluents[relation] = united([piece], relation, cut.encoding)
+            cut.relations.fluents[relation] = united([piece], cut.encoding.fluents[relation])
 
     def _take_over(
         self,

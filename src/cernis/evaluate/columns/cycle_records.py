@@ -132,10 +132,10 @@ class CycleRecords:
         for definition in self.definitions:
             relation = definition.relation
             if definition.kind == EVENT:
-                domains = self.context.encoding.event(relation)
+                domains = self.context.encoding.events[relation]
                 self.groups[relation] = CycleRelation(relation, definition, CycleInstances(domains))
                 continue
-            domains, value_domain = self.context.encoding.fluent(relation)
+            domains, value_domain = self.context.encoding.fluents[relation]
             if value_domain is None:
                 raise UnfitError
             group = CycleRelation(relation, definition, CycleInstances(domains), value_domain)
@@ -294,7 +294,7 @@ class CycleRecords:
         """A condition on a fluent that the cycle does not define; the value is an argument, too."""
         relation = condition.relation
         if relation not in self.states:
-            domains, value_domain = self.context.encoding.fluent(relation)
+            domains, value_domain = self.context.encoding.fluents[relation]
             self.states[relation] = CycleRelation(
                 relation, None, CycleInstances([*domains, value_domain])
             )

@@ -48,10 +48,10 @@ from cernis.evaluate.columns.window_carry import cut_at
 from cernis.operators.context.fluent_points import Attempts
 from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.simple_fluents import Carried
-from cernis.operators.intervals.pieces import pieces, united
 from cernis.plan.logical import Definition, Stratum
 from cernis.plan.properties.rule_reads import EVENT
 from cernis.tables.domains import Domain
+from cernis.tables.interval_pieces import pieces, united
 from cernis.tables.interval_tables import Piece
 
 CarriedOver: TypeAlias = dict[Relation, Carried]
@@ -85,7 +85,6 @@ class CycleRounds:
         self._context = context
         self._conflicts = 0
         self._is_cut = False
-        self.rounds = 0
 
     def settle(self, carried: CarriedOver) -> int:
         """Leave the answer in the context; gives the conflicts between values."""
@@ -128,7 +127,6 @@ class CycleRounds:
 
     def _round(self, context: Context, carried: CarriedOver) -> int:
         """Evaluate every definition; gives the conflicts."""
-        self.rounds += 1
         conflicts = 0
         for definition in self._definitions.values():
             conflicts += self._evaluate(definition, context, carried)
@@ -173,7 +171,7 @@ class CycleRounds:
         raise AssertionError
 
     def _domains(self, relation: Relation) -> list[Domain | None]:
-        return self._context.encoding.arguments(relation)
+        return self._context.encoding.relations[relation][0]
 
     def _restricted_to(
         self, entities: Entities, now: Snapshot, context: Context, carried: CarriedOver
@@ -205,7 +203,6 @@ class CycleRounds:
         for number in count():
             if not any(reading.affected for reading in readings):
                 return Snapshot.of(context.relations, self._relations), window.query
-            self.rounds += 1
             # Only these can change in this round.
             waiting = [reading for reading in readings if reading.affected]
             since = min(
@@ -306,7 +303,7 @@ class CycleRounds:
         last = parts[-1]
         return Snapshot(
             {
-                r: united([*over[r], *pieces(t)], r, context.encoding)
+                r: united([*over[r], *pieces(t)], context.encoding.fluents[r])
                 for r, t in last.fluents.items()
             },
             {r: all_rows([part.events[r] for part in parts]) for r in last.events},

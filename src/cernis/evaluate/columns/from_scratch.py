@@ -14,6 +14,7 @@ from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.columns.pattern_history import PatternHistory, occurrence_rows
 from cernis.evaluate.columns.state import CarriedState
 from cernis.evaluate.columns.strata import evaluate
+from cernis.evaluate.columns.window_carry import reaching
 from cernis.evaluate.query_loop import (
     AnswerChanges,
     Handover,
@@ -28,11 +29,11 @@ from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.distinct import distinct
 from cernis.operators.intervals.gap_edges import clip_input
-from cernis.operators.intervals.pieces import pieces, reaching, united
 from cernis.plan.builder import Plan
 from cernis.plan.sweep.lanes import is_hidden
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable
+from cernis.tables.interval_pieces import pieces, united, united_rows
 from cernis.tables.interval_tables import FluentTable
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class FromScratch:
         return conflicts
 
     def _evaluate(self, query_input: QueryInput, courses: dict[Relation, Courses]) -> int:
-        return evaluate(self.strata, query_input.context, self.state.carried())
+        return evaluate(self.strata, query_input.context, self.state.carried)
 
     def settle(self, query_input: QueryInput) -> None:
         """Keep what the next query begins from."""
@@ -114,7 +115,7 @@ class FromScratch:
 
     def _fill_context(self, window: Window, context: Context) -> None:
         """Give the context the records of the window, and what was derived before its edge."""
-        context.relations.remembered = self.state.remembered()
+        context.relations.remembered = self.state.remembered
         for relation in self._certain_relations(self._memory.events):
             if self._swept and relation not in self.strata.reads:
                 continue
@@ -125,18 +126,20 @@ class FromScratch:
             if not self._swept or relation in self.strata.reads:
                 self._fill_fluent(relation, window, context)
         for relation in self._defined:
-            before = self.state.reaching_edge(relation)
+            before = self.state.reaching_edge.get(relation, [])
             if before:
-                context.relations.fluents[relation] = united(before, relation, context.encoding)
+                context.relations.fluents[relation] = united(
+                    before, context.encoding.fluents[relation]
+                )
 
     def _certain_relations(self, relations: Iterable[Relation]) -> Iterable[Relation]:
         """The relations of the input whose records count as certain."""
         return relations
 
     def _fill_fluent(self, relation: Relation, window: Window, context: Context) -> None:
-        before = self.state.reaching_edge(relation)
+        before = self.state.reaching_edge.get(relation, [])
         table = united(
-            [*before, self._memory.intervals(relation, window)], relation, context.encoding
+            [*before, self._memory.intervals(relation, window)], context.encoding.fluents[relation]
         )
         table = reaching(table, relation, context) if before else table
         context.relations.fluents[relation] = table
@@ -187,12 +190,12 @@ class FromScratch:
             cut = np.minimum(standing.columns[1], bound)
             self._reported_intervals[relation] = reported.take(ends >= oldest)
             parts.append((standing.arguments, standing.columns[2], standing.columns[0], cut))
-        for arguments, values, starts, ends in self.state.live(relation):
+        for arguments, values, starts, ends in self.state.live_pieces(relation):
             is_new = ends > bound if reported is not None else np.ones(len(ends), np.bool_)
             low = np.maximum(starts, oldest) if reported is not None else starts
             parts.append(([c[is_new] for c in arguments], values[is_new], low[is_new],
                           ends[is_new]))  # fmt: skip
-        ((arguments, values, starts, ends),) = pieces(united(parts, relation, context.encoding))
+        arguments, values, starts, ends = united_rows(parts, context.encoding.fluents[relation])
         return StoredRows(arguments, [starts, ends, values])
 
     def _compare(
@@ -238,13 +241,17 @@ class FromScratch:
 
     def hand_over(self, query: int) -> Handover:
         """The state after the last query, from which another evaluator can go on."""
-        live, effect_origins = self.state.live_state()
-        fluents = {relation: _rows_of(table) for relation, table in live.items()}
-        attempt_rows = {r: rows_of_attempts(attempts) for r, attempts in effect_origins.items()}
-        remembered, seen = ({r: _rows_of(table) for r, table in tables.items()}
-                            for tables in self.state.looked_back_at())  # fmt: skip
+        # What was reported of a defined fluent is its state; the tables of others are.
+        reported = self._reported_intervals
+        live = {r: table for r, table in self.state.live.items() if r not in reported}
+        fluents, remembered, seen = (
+            {relation: _rows_of(table) for relation, table in tables.items()}
+            for tables in (live, self.state.remembered, self.state.seen)
+        )
+        origins = self.state.effect_origins
+        attempt_rows = {r: rows_of_attempts(attempts) for r, attempts in origins.items()}
         return Handover(
-            query, fluents | self._reported_intervals, dict(self._reported_events), attempt_rows,
+            query, fluents | reported, dict(self._reported_events), attempt_rows,
             remembered, seen, self.history.past_occurrences(),
         )  # fmt: skip
 
@@ -288,4 +295,4 @@ def _rows_of(table: FluentTable) -> StoredRows:
 
 def _table_of(rows: StoredRows, relation: Relation, encoding: ValueEncoding) -> FluentTable:
     starts, ends, values = rows.columns
-    return united([(rows.arguments, values, starts, ends)], relation, encoding)
+    return united([(rows.arguments, values, starts, ends)], encoding.fluents[relation])

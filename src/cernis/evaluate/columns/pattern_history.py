@@ -180,8 +180,8 @@ def occurrence_domains(key: Key, encoding: ValueEncoding) -> list[Domain | None]
     """The domains of the columns of occurrences: of arguments, and of the value of a fluent."""
     kind, relation = key
     if kind == "event":
-        return encoding.event(relation)
-    arguments, value = encoding.fluent(relation)
+        return encoding.events[relation]
+    arguments, value = encoding.fluents[relation]
     return [*arguments, value]
 
 
@@ -189,9 +189,9 @@ def _no_occurrences(atom: Event | Boundary | Pair, encoding: ValueEncoding) -> E
     """No occurrences of an atom."""
     pair = atom.pair if isinstance(atom, Boundary) else atom
     if isinstance(pair, Event):
-        domains = encoding.event(pair.relation)
+        domains = encoding.events[pair.relation]
     else:
-        arguments, value = encoding.fluent(pair.relation)
+        arguments, value = encoding.fluents[pair.relation]
         domains = [*arguments, value]
     none = np.empty(0, np.int64)
     return EventTable([none] * len(domains), domains, none)

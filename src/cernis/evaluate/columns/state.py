@@ -9,10 +9,10 @@ from cernis.evaluate.columns.window_carry import cut_at
 from cernis.operators.context.fluent_points import Attempts
 from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.simple_fluents import Carried
-from cernis.operators.intervals.pieces import chosen, pieces, united
 from cernis.plan.builder import Plan
 from cernis.tables.domains import Domains
 from cernis.tables.event_tables import EventTable, by_time, stacked
+from cernis.tables.interval_pieces import chosen, pieces, united
 from cernis.tables.interval_tables import FluentTable, Piece
 
 
@@ -34,14 +34,20 @@ class CarriedState:
         self._tick = tick
         self._archive: dict[Relation, list[Piece]] = {}
         self._newly_archived: dict[Relation, list[Piece]] = {}
-        self._live: dict[Relation, FluentTable] = {}
-        self._reaching_edge: dict[Relation, list[Piece]] = {}
-        self._carried: dict[Relation, Carried] = {}
+        self.live: dict[Relation, FluentTable] = {}
+        """The tables of the last query."""
+        self.reaching_edge: dict[Relation, list[Piece]] = {}
+        """The intervals of fluents that were derived up to the edge and reach it."""
+        self.carried: dict[Relation, Carried] = {}
+        """The simple fluents that hold right after the edge, from what was derived up to it."""
         self._archived_events: dict[Relation, list[EventTable]] = {}
         self._live_events: dict[Relation, EventTable] = {}
-        self._effect_origins: dict[Relation, Attempts] = {}
-        self._seen: dict[Relation, FluentTable] = {}
-        self._remembered: dict[Relation, FluentTable] = {}
+        self.effect_origins: dict[Relation, Attempts] = {}
+        """The initiations that delayed effects count from."""
+        self.seen: dict[Relation, FluentTable] = {}
+        """The tables that the last query saw of the fluents that rules look back at."""
+        self.remembered: dict[Relation, FluentTable] = {}
+        """The intervals of these fluents that ended before the edge."""
         self._context: Context | None = None
 
     def advance(self, edge: int, forgotten: int) -> None:
@@ -51,13 +57,13 @@ class CarriedState:
         reaches back from there. It is later than the edge where steps are longer than windows.
         """
         bound = edge + self._tick
-        self._reaching_edge, self._carried, self._newly_archived = {}, {}, {}
-        for relation, table in self._seen.items():
+        self.reaching_edge, self.carried, self._newly_archived = {}, {}, {}
+        for relation, table in self.seen.items():
             self._remember(relation, table, edge, forgotten)
-        for relation, table in self._live.items():
+        for relation, table in self.live.items():
             if relation in self._plan.roles.simple:
-                over, self._carried[relation] = cut_at(
-                    relation, table, self._effect_origins.get(relation), edge, self._tick,
+                over, self.carried[relation] = cut_at(
+                    relation, table, self.effect_origins.get(relation), edge, self._tick,
                     self._domains,
                 )  # fmt: skip
                 self._add_to_archive(relation, over)
@@ -66,11 +72,11 @@ class CarriedState:
                 cut = chosen(piece, piece[2] < bound)
                 cut = (cut[0], cut[1], cut[2], np.minimum(cut[3], bound))
                 self._add_to_archive(relation, chosen(cut, cut[3] < bound))
-                self._reaching_edge[relation] = [chosen(cut, cut[3] == bound)]
+                self.reaching_edge[relation] = [chosen(cut, cut[3] == bound)]
         for happened, events in self._live_events.items():
             past = np.flatnonzero(events.times <= edge)
             self._archived_events.setdefault(happened, []).append(events.take(past))
-        self._live, self._live_events = {}, {}
+        self.live, self._live_events = {}, {}
 
     def _remember(self, relation: Relation, table: FluentTable, edge: int, forgotten: int) -> None:
         """Keep the intervals of a table up to an edge that did not end too long before it.
@@ -79,40 +85,28 @@ class CarriedState:
         """
         assert self._context is not None
         bound = edge + self._tick
-        parts = [*pieces(self._remembered.get(relation)), *pieces(table)]
+        parts = [*pieces(self.remembered.get(relation)), *pieces(table)]
         parts = [chosen(part, part[2] < bound) for part in parts]
         parts = [(part[0], part[1], part[2], np.minimum(part[3], bound)) for part in parts]
         memory = self._plan.roles.looked_back_at[relation]
         if memory is not None:
             least = forgotten + self._tick - memory
             parts = [chosen(part, part[3] > least) for part in parts]
-        self._remembered[relation] = united(parts, relation, self._context.encoding)
-
-    def remembered(self) -> dict[Relation, FluentTable]:
-        """The intervals that ended before the edge and that rules look back at."""
-        return self._remembered
+        self.remembered[relation] = united(parts, self._context.encoding.fluents[relation])
 
     def _add_to_archive(self, relation: Relation, piece: Piece) -> None:
         if len(piece[2]):
             self._archive.setdefault(relation, []).append(piece)
             self._newly_archived.setdefault(relation, []).append(piece)
 
-    def reaching_edge(self, relation: Relation) -> list[Piece]:
-        """The intervals of a fluent that were derived up to the edge and reach it."""
-        return self._reaching_edge.get(relation, [])
-
-    def carried(self) -> dict[Relation, Carried]:
-        """The simple fluents that hold right after the edge, from what was derived up to it."""
-        return self._carried
-
     def settle(self, context: Context) -> None:
         """Take over the result of a query."""
         self._context, relations = context, context.relations
         catalogue = context.encoding.catalogue
-        self._live = {r: table for r, table in relations.fluents.items() if r not in self._swept}
-        self._seen = {r: relations.seen[r] for r in self._plan.roles.looked_back_at
+        self.live = {r: table for r, table in relations.fluents.items() if r not in self._swept}
+        self.seen = {r: relations.seen[r] for r in self._plan.roles.looked_back_at
                       if r in relations.seen}  # fmt: skip
-        self._effect_origins = dict(relations.effect_origins)
+        self.effect_origins = dict(relations.effect_origins)
         for relation, past in relations.past.items():
             for piece in past:
                 self._add_to_archive(relation, piece)
@@ -127,20 +121,12 @@ class CarriedState:
         context: Context,
     ) -> None:  # fmt: skip
         """Go on from the state that another evaluator has handed over."""
-        self._live, self._effect_origins, self._context = live, effect_origins, context
-        self._remembered, self._seen = remembered, seen
+        self.live, self.effect_origins, self._context = live, effect_origins, context
+        self.remembered, self.seen = remembered, seen
 
-    def looked_back_at(self) -> tuple[dict[Relation, FluentTable], dict[Relation, FluentTable]]:
-        """The fluents that rules look back at: remembered intervals, and those seen last."""
-        return self._remembered, self._seen
-
-    def live_state(self) -> tuple[dict[Relation, FluentTable], dict[Relation, Attempts]]:
-        """The tables of the last query, and the initiations that delayed effects count from."""
-        return self._live, self._effect_origins
-
-    def live(self, relation: Relation) -> list[Piece]:
+    def live_pieces(self, relation: Relation) -> list[Piece]:
         """The intervals of a fluent as of the last query, including those newly archived."""
-        return [*self._newly_archived.get(relation, []), *pieces(self._live.get(relation))]
+        return [*self._newly_archived.get(relation, []), *pieces(self.live.get(relation))]
 
     def forget_archive(self) -> None:
         """Forget the archive: what is in it has been reported."""
@@ -154,11 +140,13 @@ class CarriedState:
         for relation in self._plan.roles.defined:
             if relation in hidden or relation in self._swept:
                 continue
-            live, past = self._live.get(relation), self._archive.get(relation, [])
+            live, past = self.live.get(relation), self._archive.get(relation, [])
             if live is not None and not past:
                 answer[relation] = live
             else:
-                answer[relation] = united([*past, *pieces(live)], relation, self._context.encoding)
+                answer[relation] = united(
+                    [*past, *pieces(live)], self._context.encoding.fluents[relation]
+                )
         return answer
 
     def events(self) -> dict[Relation, EventTable]:

@@ -8,16 +8,17 @@ from cernis.check.model import FluentKind, Relation
 from cernis.errors import UnsupportedError
 from cernis.evaluate.columns.cycle_rounds import CycleRounds
 from cernis.evaluate.columns.pattern_rounds import settle_recursion
+from cernis.evaluate.columns.window_carry import reaching
 from cernis.kernels.array_types import Array
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.query_relations import QueryRelations
 from cernis.operators.definitions.simple_fluents import Carried, SimpleFluent
 from cernis.operators.intervals.gap_edges import Clipped
-from cernis.operators.intervals.pieces import pieces, reaching, united
 from cernis.operators.intervals.static_fluents import evaluate_static
 from cernis.operators.patterns.derived_events import evaluate_event
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, InitialPoints, Match, Stratum
+from cernis.tables.interval_pieces import pieces, united
 
 
 def evaluate(plan: Plan, context: Context, carried: dict[Relation, Carried]) -> int:
@@ -82,7 +83,7 @@ def evaluate_definition(
         before = context.relations.fluents.get(relation)
         unsure = _joined(_left_open(relation, context.relations), unsure)
         if before is not None:
-            whole = united([*pieces(before), *pieces(table)], relation, context.encoding)
+            whole = united([*pieces(before), *pieces(table)], context.encoding.fluents[relation])
             table = reaching(whole, relation, context)
         context.relations.fluents[relation] = table
         if unsure is not None:

@@ -9,9 +9,10 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.kernels.array_types import Array, Integers
 from cernis.operators.context.fluent_points import Attempts, Points
+from cernis.operators.context.query_context import Context
 from cernis.operators.definitions.simple_fluents import Carried
-from cernis.operators.intervals.pieces import chosen, pieces
 from cernis.tables.domains import Domains
+from cernis.tables.interval_pieces import chosen, pieces, united
 from cernis.tables.interval_tables import Finder, FluentTable, Piece
 
 UNKNOWN: Final = int(np.iinfo(np.int64).min)
@@ -63,3 +64,17 @@ def carried_at(
     )
     since = np.where(last == UNKNOWN, starts - tick, last)
     return Carried(arguments, values, starts, since, waiting)
+
+
+def reaching(table: FluentTable, relation: Relation, context: Context) -> FluentTable:
+    """The groups of a table without the intervals that end at the window's edge or before.
+
+    Those are put by: they stand as they are.
+    """
+    bound = context.window.edge + context.window.tick
+    (piece,) = pieces(table)
+    over = piece[3] <= bound
+    if not over.any():
+        return table
+    context.relations.past.setdefault(relation, []).append(chosen(piece, over))
+    return united([chosen(piece, ~over)], context.encoding.fluents[relation])

@@ -115,16 +115,6 @@ class SupportSets:
         return list(zip(points.tolist(), scores.tolist(), strict=True))
 
 
-def maximal_intervals(probabilities: Floats, offsets: Integers, threshold: float) -> Intervals:
-    """All maximal intervals of the series of each entity, taken as a whole.
-
-    The series of entity k is `probabilities[offsets[k]:offsets[k+1]]`. They may overlap. A series
-    without points has none.
-    """
-    intervals, _ = recognise(probabilities, offsets, threshold)
-    return intervals
-
-
 def recognise(
     probabilities: Floats, offsets: Integers, threshold: float, *,
     memory: SupportSets | None = None, limit: int | None = None,

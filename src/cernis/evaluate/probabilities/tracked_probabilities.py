@@ -86,7 +86,7 @@ class TrackedProbabilities(FromScratch):
         held = self._settle_before(window.edge + self._tick)
         self._query = UncertainQuery(
             self._plan, context, self._circuits, courses, credible.intervals, held,
-            self.state.carried(),
+            self.state.carried,
         )  # fmt: skip
         conflicts = self._query.run(self._memory, self._uncertain, window)
         for relation in self._reported_fluents():

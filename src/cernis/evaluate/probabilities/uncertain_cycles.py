@@ -109,7 +109,7 @@ class _Cycle:
         """One more round, in which the pairs known from the round before may hold."""
         for number, definition in enumerate(self._fluents):
             relation = definition.relation
-            domains, value_domain = self._context.encoding.fluent(relation)
+            domains, value_domain = self._context.encoding.fluents[relation]
             table = empty_table(domains, value_domain)
             if known is not None:
                 table = self._possible(known[number])
@@ -139,9 +139,9 @@ class _Cycle:
     def _no_happenings(self, relation: Relation, definition: Definition) -> None:
         context, defined = self._context, definition.relation
         if definition.kind == "event":
-            domains = context.encoding.event(defined)
+            domains = context.encoding.events[defined]
         else:
-            arguments, value_domain = context.encoding.fluent(defined)
+            arguments, value_domain = context.encoding.fluents[defined]
             domains = [*arguments, value_domain]
         none = np.empty(0, np.int64)
         table = EventTable([none] * relation.arity, [*domains, None], none)

@@ -21,7 +21,7 @@ from cernis.tables.event_tables import EventTable
 def evaluate_event(definition: Definition, context: Context, uncertainty: Uncertainty) -> None:
     """Put the happenings of a derived event, with their literals, into the context."""
     relation = definition.relation
-    domains = context.encoding.event(relation)
+    domains = context.encoding.events[relation]
     arguments: list[list[Array]] = []
     times: list[Integers] = []
     conjunctions: list[Conjunctions] = []

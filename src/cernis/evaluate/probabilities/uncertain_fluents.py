@@ -32,7 +32,7 @@ from cernis.operators.definitions.values_apart import ending_values
 from cernis.operators.distinct import distinct
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
-from cernis.plan.properties.open_heads import ends_any_value, leaves_arguments_open
+from cernis.plan.properties.open_heads import ends_any_value
 
 _HALF = 31
 
@@ -85,8 +85,7 @@ class UncertainFluent:
 
     def actions(self) -> FluentActions:
         """All initiations and breaks of the pairs that may come to hold."""
-        rules = self._heads.point_rules
-        closed = [rule for rule in rules if not leaves_arguments_open(rule)]
+        rules, closed = self._definition.point_rules, self._definition.closed_rules
         initial = self._initial()
         points = [(rule, self._points(rule)) for rule in closed]
         points_by_kind = {kind: [rule_points for rule, rule_points in points if rule.kind == kind]
@@ -98,9 +97,9 @@ class UncertainFluent:
         if len(closed) < len(rules):
             known = self._instances(points_by_kind["initiation"], initial)
             for rule in rules:
-                if leaves_arguments_open(rule):
+                if rule.leaves_arguments_open:
                     points_by_kind[rule.kind].append(self._open_points(rule, known))
-                if leaves_arguments_open(rule) and rule.kind == "termination" and is_watched:
+                if rule.leaves_arguments_open and rule.kind == "termination" and is_watched:
                     read_terminations.append(self._open_points(rule, known, is_known=True))
         initiations, terminations = (self._stacked(points_by_kind[k]) for k in points_by_kind)
         if is_watched:

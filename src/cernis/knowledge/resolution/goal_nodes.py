@@ -90,16 +90,6 @@ class Cut(Goal):
         return after
 
 
-class CutFail(Goal):
-    """`!, fail`: what ends a negated goal that has an answer."""
-
-    __slots__ = ()
-
-    def run(self, machine: Machine, env: Environment, cut: int, after: Frame) -> Frame | None:
-        del machine.choices[cut:]
-        return None
-
-
 class Unify(Goal):
     """`X = Y`"""
 

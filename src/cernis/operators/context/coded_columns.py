@@ -31,10 +31,10 @@ def _value(term: Term) -> Value:
 
 def recoded(column: Column, domain: Domain | None, length: int) -> Array:
     """The values of a column row by row, as codes of another domain or as numbers."""
-    values = column.expanded(length)
     if not length:
         # An empty column has no type of its own; as integers, it turns no other column into floats.
         return np.empty(0, np.int64)
+    values = column.expanded(length)
     if column.domain is domain:
         return values
     if column.domain is None:

@@ -12,6 +12,7 @@ from cernis.check.model import Relation
 from cernis.kernels.array_types import Array, Booleans
 from cernis.kernels.hashing import Numbering
 from cernis.knowledge import Knowledge
+from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.tables.domains import Domain
 
 
@@ -42,7 +43,7 @@ class Memo:
     """
 
     tables: dict[tuple[str, int], tuple[int, Background]] = field(default_factory=dict)
-    slots: dict[tuple[str, Relation, int | str], Domain | None] = field(default_factory=dict)
+    encoding: ValueEncoding | None = None
     allowed: dict[tuple[Relation, int, int], Booleans] = field(default_factory=dict)
     answers: dict[tuple[int, int], Answers] = field(default_factory=dict)
     worked_out: dict[tuple[Hashable, int], Any] = field(default_factory=dict)

@@ -30,7 +30,7 @@ class DelayedFluent:
     """A fluent with delayed effects: what they are, and how its instances are numbered."""
 
     delays: Sequence[Delay]
-    groundings: Sequence[Grounding]
+    groundings: tuple[Grounding, ...]
     arguments: Callable[[Integers], list[Array]]
     """The arguments of instances, by their numbers."""
     domains: list[Domain | None]

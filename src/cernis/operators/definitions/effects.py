@@ -35,7 +35,7 @@ _FAR = np.iinfo(np.int64).max
 
 def effects_of(
     delays: Sequence[Delay], arguments: list[Array], domains: list[Domain | None],
-    value_domain: Domain, groundings: Sequence[Grounding], context: Context,
+    value_domain: Domain, groundings: tuple[Grounding, ...], context: Context,
 ) -> Effects:  # fmt: skip
     """The tables of effects for some instances; with one row where all instances have the same.
 
@@ -124,8 +124,19 @@ def _lengths(
     context: Context,
 ) -> Integers:  # fmt: skip
     """The delay of each instance, or one of all; endless for those the effect is not about."""
-    if is_of_all(effect):
-        count = 1
+    memo = context.background.memo
+    if not memo.once("is of all", effect, lambda: is_of_all(effect)):
+        return _answered_lengths(effect, arguments, domains, count, context)
+    if effect.goals:
+        return _answered_lengths(effect, arguments, domains, 1, context)
+    # It depends on nothing, so it is the same at all queries.
+    return memo.once("delay", effect, lambda: _answered_lengths(effect, [], [], 1, context))  # type: ignore[no-any-return]
+
+
+def _answered_lengths(
+    effect: DelayedEffect, arguments: list[Array], domains: list[Domain | None], count: int,
+    context: Context,
+) -> Integers:  # fmt: skip
     rows = _instances(effect, arguments, domains, count, context)
     values = _checked(effect, numeric_value(effect.delay, rows), rows.length)
     lengths = np.full(count, _FAR)

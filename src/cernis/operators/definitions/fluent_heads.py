@@ -21,7 +21,6 @@ from cernis.operators.definitions.grounding import allowed, grounded
 from cernis.operators.definitions.rule_heads import head_column, head_columns
 from cernis.operators.distinct import with_first_times
 from cernis.plan.logical import Definition, PointRule
-from cernis.plan.properties.open_heads import leaves_arguments_open
 from cernis.syntax.tree import Term, Variable
 from cernis.tables.columns import Column, Rows
 from cernis.tables.domains import Domain, numbers
@@ -60,12 +59,7 @@ class FluentHeads:
         self.relation = definition.relation
         self.definition = definition
         self._context = context
-        self.domains, self.value_domain = context.encoding.fluent(definition.relation)
-
-    @property
-    def point_rules(self) -> list[PointRule]:
-        """The rules that initiate or terminate at points."""
-        return [rule for rule in self.definition.rules if isinstance(rule, PointRule)]
+        self.domains, self.value_domain = context.encoding.fluents[definition.relation]
 
     # -- arguments and values ---------------------------------------------------------------
 
@@ -118,9 +112,8 @@ class FluentHeads:
 
     def _grounded_instances(self, is_watched: bool) -> list[list[Array]]:
         """The instances that grounding names, which heads may leave open to range over."""
-        is_open = [rule for rule in self.point_rules if leaves_arguments_open(rule)]
         # To end what never began is nothing, unless another rule waits for it.
-        begins = any(rule.kind == "initiation" for rule in is_open)
+        begins = any(rule.kind == "initiation" for rule in self.definition.open_rules)
         if not self.definition.groundings or not (begins or is_watched):
             return []
         args = tuple(Variable(f"<{at}>") for at in range(self.relation.arity))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from cernis.check.model import Grounding, Pair, Relation
@@ -22,7 +20,7 @@ from cernis.tables.domains import Domain
 
 
 def allowed(
-    groundings: Sequence[Grounding], arguments: list[Array], domains: list[Domain | None],
+    groundings: tuple[Grounding, ...], arguments: list[Array], domains: list[Domain | None],
     values: Array, value_domain: Domain, context: Context,
 ) -> Booleans:  # fmt: skip
     """For each row: does some grounding rule allow the pair? Each pair is asked about once."""
@@ -48,7 +46,7 @@ def allowed(
 
 
 def _allowed_rows(
-    groundings: Sequence[Grounding], columns: list[Array], domains: list[Domain | None],
+    groundings: tuple[Grounding, ...], columns: list[Array], domains: list[Domain | None],
     context: Context,
 ) -> Booleans:  # fmt: skip
     count = len(columns[0])
@@ -59,14 +57,14 @@ def _allowed_rows(
     return may
 
 
-def filling(groundings: Sequence[Grounding], context: Context) -> int:
+def filling(groundings: tuple[Grounding, ...], context: Context) -> int:
     """A number that changes whenever a table that grounding rules look at is filled again."""
     background, tables = context.background, context.goals.tables_of(groundings)
     return background.all_fillings if tables is None else sum(map(background.filling, tables))
 
 
 def allowed_values(
-    relation: Relation, groundings: Sequence[Grounding], domain: Domain, value: int,
+    relation: Relation, groundings: tuple[Grounding, ...], domain: Domain, value: int,
     value_domain: Domain, context: Context,
 ) -> Booleans:  # fmt: skip
     """For each value of a fluent's one argument: do grounding rules allow the pair?

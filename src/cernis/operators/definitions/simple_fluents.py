@@ -44,8 +44,7 @@ from cernis.operators.definitions.values_apart import (
     sorted_by_instance,
 )
 from cernis.operators.rule_pipeline import run_steps
-from cernis.plan.logical import Definition, Delay, InitialPoints, PointRule
-from cernis.plan.properties.open_heads import leaves_arguments_open
+from cernis.plan.logical import Definition, InitialPoints, PointRule
 from cernis.syntax.tree import Variable
 from cernis.tables.columns import Column, Rows
 from cernis.tables.interval_tables import FluentTable
@@ -105,9 +104,8 @@ class SimpleFluent:
     def evaluate(self, carried: Carried | None) -> FluentTable:
         """The intervals of the fluent in this window."""
         carried = carried or self._nothing_carried()
-        rules = self._heads.point_rules
-        closed = [rule for rule in rules if not leaves_arguments_open(rule)]
-        outcomes = [(rule, self._fired(rule)) for rule in closed]
+        is_open = self.definition.open_rules
+        outcomes = [(rule, self._fired(rule)) for rule in self.definition.closed_rules]
         # Rows that are marked are not looked at one by one, as where others may own them.
         asks = self.context.restriction.owned is not None
         marks, rest = (None, outcomes) if asks else self._marks(outcomes)
@@ -117,9 +115,8 @@ class SimpleFluent:
         initiations += [self._points(r, rows) for r, rows in rest if r.kind == "initiation"]
         terminations = [self._points(r, rows) for r, rows in rest if r.kind == "termination"]
         ending = [*terminations]
-        if len(closed) < len(rules):
+        if is_open:
             known = self._instances(initiations, carried)
-            is_open = [rule for rule in rules if leaves_arguments_open(rule)]
             initiations += [self._open(r, known) for r in is_open if r.kind == "initiation"]
             ends = [rule for rule in is_open if rule.kind == "termination"]
             terminations += [self._open_end(r, known, initiations, carried) for r in ends]
@@ -140,10 +137,9 @@ class SimpleFluent:
         known instances of whatever else is fired: `known` is called with the arguments of the
         latter, None for those left open.
         """
-        rules = self._heads.point_rules
         initial = [r for r in self.definition.rules if isinstance(r, InitialPoints)]
-        is_open = [rule for rule in rules if leaves_arguments_open(rule)]
-        outcomes = [(rule, self._fired(rule)) for rule in rules if not leaves_arguments_open(rule)]
+        is_open = self.definition.open_rules
+        outcomes = [(rule, self._fired(rule)) for rule in self.definition.closed_rules]
         marks, rest = (None, outcomes) if rows is None else self._marks(outcomes, rows)
         parts: dict[str, list[Points]] = {
             "initiation": [self._initial(rule) for rule in initial], "termination": []
@@ -209,10 +205,8 @@ class SimpleFluent:
     ) -> tuple[Marks | None, list[tuple[PointRule, Rows]]]:
         """The rules that mark rows of the largest table, or given ones, and the others."""
         # Rules whose points others ask for, or that leave instances open, need them written out.
-        rules = self._heads.point_rules
-        whole = self._is_watched or any(map(leaves_arguments_open, rules))
-        whole |= self._ending is not None
-        if self.context.window.ties != "break" or whole or self._delays():
+        whole = self._is_watched or self.definition.open_rules or self._ending is not None
+        if self.context.window.ties != "break" or whole or self.definition.delays:
             return None, outcomes
         outcomes_with_marks = [(rule, rows, self._marked(rule, rows)) for rule, rows in outcomes]
         if marks is None:
@@ -230,9 +224,6 @@ class SimpleFluent:
             else:
                 rest.append((rule, rows))
         return marks, rest
-
-    def _delays(self) -> list[Delay]:
-        return [rule for rule in self.definition.rules if isinstance(rule, Delay)]
 
     def _marked(self, rule: PointRule, rows: Rows) -> Marked | None:
         assert isinstance(rule.head, Pair)
@@ -339,7 +330,7 @@ class SimpleFluent:
         assert isinstance(rule.head, Pair)
         ranges = self._heads.ranges(rule.head, rows, instances)
         few = _FEW * (rows.length + sum(len(points.times) for points in initiations))
-        if self._is_watched or self._delays() or ranges[1].sum() <= few:
+        if self._is_watched or self.definition.delays or ranges[1].sum() <= few:
             return self._of_open(rule, rows, instances, ranges)
         # What is carried was initiated before all points of the window.
         long_ago = np.full(len(carried.values), EVER)
@@ -435,7 +426,7 @@ class SimpleFluent:
         order = np.argsort(held, kind="stable")
         before = held[order], carried.values[order], carried.starts[order]
         tick = self.context.window.tick
-        if self._delays():
+        if self.definition.delays:
             result = self._delayed(keys, actions, before, carried, order)
         elif marks is not None:
             codes, rows = (
@@ -459,7 +450,7 @@ class SimpleFluent:
         from cernis.operators.definitions.delayed_inertia import DelayedFluent
 
         fluent = DelayedFluent(
-            self._delays(), self.definition.groundings, keys.arguments, self.domains,
+            self.definition.delays, self.definition.groundings, keys.arguments, self.domains,
             self._heads.value_codes, self._asks_for_effects(),
         )  # fmt: skip
         since = (

@@ -24,7 +24,6 @@ from cernis.plan.logical import (
     Lookup,
 )
 from cernis.plan.properties.interval_needs import BoundCondition
-from cernis.plan.rule_plans import entity_names
 from cernis.syntax.tree import Variable
 from cernis.tables.columns import Column, Rows
 from cernis.tables.interval_tables import FluentTable, empty_table
@@ -47,7 +46,7 @@ def instances(
             rows = _match(step.pair, rows, context, meets)
             anchor = step.pair if step.output in together else anchor
     rows, waiting = _apply(needs.conditions, rows, context)
-    if entity_names(rule.head) - rows.columns.keys() and groundings:
+    if needs.head_names - rows.columns.keys() and groundings:
         # A member may be given several times, by facts, by input, and by several rules.
         rows = distinct_rows(grounded(rule.head, groundings, rows, context))
         rows, waiting = _apply(waiting, rows, context)
@@ -114,7 +113,7 @@ def _match(pair: Pair, rows: Rows, context: Context, meets: Pair | None = None) 
     """
     terms = [*pair.args, pair.value]
     fluent = context.relations.fluents.get(pair.relation) or empty_table(
-        *context.encoding.fluent(pair.relation)
+        *context.encoding.fluents[pair.relation]
     )
     columns = fluent.columns()
     bound = tuple(

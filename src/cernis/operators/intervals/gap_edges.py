@@ -17,9 +17,9 @@ from cernis.kernels.array_types import Array, Booleans
 from cernis.operators.context.measuring import Measuring
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.query_relations import QueryRelations
-from cernis.operators.intervals.pieces import chosen, pieces, united
 from cernis.operators.intervals.static_fluents import evaluate_static
 from cernis.plan.logical import Definition, IntervalRule
+from cernis.tables.interval_pieces import chosen, pieces, united
 from cernis.tables.interval_tables import FluentTable
 
 
@@ -58,7 +58,7 @@ class Clipped:
         )  # fmt: skip
         table, _ = evaluate_static(relation, definition, moved)
         before = context.relations.fluents.get(relation)
-        table = united([*pieces(before), *pieces(table)], relation, context.encoding)
+        table = united([*pieces(before), *pieces(table)], context.encoding.fluents[relation])
         return Clipped(relation, table, _marked(relation, context.relations))
 
     def mark(self, context: Context) -> None:
@@ -99,7 +99,8 @@ def _moved(relation: Relation, context: Context) -> FluentTable:
     starts = np.where(marked & (starts == point), window.forgotten, starts)
     ends = np.where(marked & (ends == point), window.forgotten, ends)
     return united(
-        [chosen((arguments, values, starts, ends), starts < ends)], relation, context.encoding
+        [chosen((arguments, values, starts, ends), starts < ends)],
+        context.encoding.fluents[relation],
     )
 
 

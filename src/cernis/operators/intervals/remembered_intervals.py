@@ -15,9 +15,9 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.operators.context.query_context import Context
-from cernis.operators.intervals.pieces import chosen, pieces, united
 from cernis.plan.logical import IntervalRule
 from cernis.plan.properties.relation_roles import EVERYTHING
+from cernis.tables.interval_pieces import chosen, pieces, united
 
 
 def looking_back(rule: IntervalRule, context: Context) -> Context:
@@ -50,7 +50,7 @@ def _widen(relation: Relation, memory: int | None, context: Context) -> None:
         oldest = window.forgotten + window.tick - memory
         remembered = [chosen(piece, piece[3] > oldest) for piece in remembered]
     parts = [*pieces(table), *remembered]
-    context.relations.fluents[relation] = united(parts, relation, context.encoding)
+    context.relations.fluents[relation] = united(parts, context.encoding.fluents[relation])
     if table is not None and relation in context.relations.open_at_query:
         # The groups have other numbers now.
         open_ones = np.flatnonzero(context.relations.open_at_query[relation])

@@ -16,7 +16,6 @@ from cernis.operators.definitions.grounding import allowed
 from cernis.operators.definitions.rule_heads import head_column
 from cernis.operators.intervals.bindings import distinct_rows, instances
 from cernis.operators.intervals.interval_lists import evaluate_lists, matching
-from cernis.operators.intervals.pieces import united
 from cernis.operators.intervals.remembered_intervals import looking_back
 from cernis.operators.rule_pipeline import concatenated
 from cernis.plan.logical import (
@@ -24,9 +23,9 @@ from cernis.plan.logical import (
     Fetch,
     IntervalRule,
 )
-from cernis.plan.rule_plans import entity_names
 from cernis.tables.columns import Rows
 from cernis.tables.domains import Domain
+from cernis.tables.interval_pieces import united
 from cernis.tables.interval_tables import FluentTable, Piece
 
 
@@ -37,7 +36,7 @@ def evaluate_static(
 
     Also gives the instances that may go on after the query, if there are such.
     """
-    domains, value_domain = context.encoding.fluent(relation)
+    domains, value_domain = context.encoding.fluents[relation]
     rules = [rule for rule in definition.rules if isinstance(rule, IntervalRule)]
     results = [one for rule in rules for one in _rule(rule, definition.groundings, context)]
     if len(results) == 1 and results[0].is_distinct and context.window.edge == context.window.start:
@@ -45,7 +44,7 @@ def evaluate_static(
     else:
         reach = context.roles.reach.get(relation, 0)
         parts = [each.piece(context.window, reach) for each in results]
-        table = united(parts, relation, context.encoding)
+        table = united(parts, (domains, value_domain))
     if definition.groundings and len(table):
         values, coded = table.values, value_domain
         if coded is None:
@@ -74,13 +73,13 @@ def _rule(
     offsets, starts, ends = lists[rule.output].packed()
     if not len(starts):
         return []
-    domains, value_domain = context.encoding.fluent(rule.head.relation)
+    domains, value_domain = context.encoding.fluents[rule.head.relation]
     arguments = [
         head_column(arg, rows, domain) for arg, domain in zip(rule.head.args, domains, strict=True)
     ]
     values = head_column(rule.head.value, rows, value_domain)
     names = {name for name in rows.columns if name != ROW}
-    is_distinct = names <= entity_names(rule.head)
+    is_distinct = names <= needs.head_names
     unsure = _unsure_rows(rule, rows, context.relations)
     return [_RuleIntervals(arguments, values, offsets, starts, ends, is_distinct, unsure)]
 

@@ -21,7 +21,7 @@ from cernis.tables.event_tables import EventTable, by_time, distinct_rows, stack
 
 def evaluate_event(relation: Relation, definition: Definition, context: Context) -> EventTable:
     """What happens by all rules of an event; what several rules or rows give is there once."""
-    domains = context.encoding.event(relation)
+    domains = context.encoding.events[relation]
     points = [rule for rule in definition.rules if isinstance(rule, PointRule)]
     tables = [_fired(rule, relation, domains, context) for rule in points]
     patterns = [rule for rule in definition.rules if isinstance(rule, Match)]

@@ -60,11 +60,10 @@ class IntervalNeeds:
     """May a binding be found several times?"""
     relates_intervals: bool
     """Does it relate whole intervals, so that it may have to look back before the window?"""
-
-    @property
-    def relations(self) -> frozenset[Relation]:
-        """The fluents whose lists it fetches."""
-        return frozenset(fetch.step.pair.relation for fetch in self.fetches)
+    relations: frozenset[Relation]
+    """The fluents whose lists it fetches."""
+    head_names: frozenset[str]
+    """The variables of its head."""
 
 
 def interval_needs(rule: IntervalRule) -> IntervalNeeds:
@@ -76,6 +75,7 @@ def interval_needs(rule: IntervalRule) -> IntervalNeeds:
         tuple(BoundCondition(step, frozenset(needs_of(step))) for step in conditions),
         tuple(_alternatives(rule)), _together(rule), frozenset(_important(rule)),
         _may_repeat(rule), _relates_intervals(rule),
+        frozenset(step.pair.relation for step in lists), frozenset(entity_names(rule.head)),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ def marked_event(definition: Definition) -> tuple[Relation, tuple[int, ...]] | N
         return None
     if definition.ending_values is not None:
         return None
-    if not definition.relation.arity or any(map(leaves_arguments_open, rules)):
+    if not definition.relation.arity or definition.open_rules:
         return None
     counts: Counter[tuple[Relation, tuple[int, ...]]] = Counter()
     for rule in rules:
@@ -38,7 +38,7 @@ def leaves_open(definition: Definition) -> dict[str, bool]:
     is_open = {"initiation": False, "termination": False}
     for rule in definition.rules:
         if isinstance(rule, PointRule):
-            is_open[rule.kind] |= leaves_arguments_open(rule)
+            is_open[rule.kind] |= rule.leaves_arguments_open
     return is_open
 
 
@@ -51,13 +51,6 @@ def ends_any_value(definition: Definition) -> bool:
         isinstance(value, Variable) and value.name in {"_", *rule.open_variables}
         for value, rule in values
     )
-
-
-def leaves_arguments_open(rule: PointRule) -> bool:
-    """Does the head leave an argument open, and not only its value?"""
-    assert isinstance(rule.head, Pair)
-    names = {arg.name for arg in rule.head.args if isinstance(arg, Variable)}
-    return bool(names & set(rule.open_variables)) or "_" in names
 
 
 def marking_fluents(stages: tuple[Stage, ...], roles: Roles) -> dict[Relation, list[Relation]]:

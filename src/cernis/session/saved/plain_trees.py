@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from cernis.errors import DataError
 from cernis.kernels.array_types import Array
-from cernis.tables.narrow import KINDS, SAME, narrow, widen
+from cernis.session.saved.narrow import KINDS, SAME, narrow, widen
 
 Tree: TypeAlias = Any
 Bytes: TypeAlias = bytes | memoryview

@@ -77,7 +77,7 @@ def _pairs_of(relation: Relation, tree: Tree, reader: ColumnReader) -> Pairs:
 def _domains(
     relation: Relation, layout: RelationLayout, is_coded: bool
 ) -> tuple[list[Domain | None], Domain | None]:
-    domains, value = layout.context.encoding.relation(relation)
+    domains, value = layout.context.encoding.relations[relation]
     if is_coded and value is None:
         value = layout.context.encoding.domains.value_domain(relation)
     return domains, value

@@ -241,7 +241,7 @@ def column_domains(
         pair = layout.plan.hidden_lists[relation]
         domains = layout.context.encoding.arguments(pair.relation)
         return [domains[place] for place in pair.positions], [None, None, None]
-    arguments, value = layout.context.encoding.relation(relation)
+    arguments, value = layout.context.encoding.relations[relation]
     if are_attempts:
         value_domain = value or layout.context.encoding.domains.value_domain(relation)
         return arguments, [None, value_domain, None]

@@ -7,9 +7,9 @@ in part.
 from __future__ import annotations
 
 import os
+from collections import ChainMap
 from collections.abc import Iterable
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,9 +20,9 @@ from cernis.errors import DataError
 from cernis.evaluate.probabilities.durations import Durations
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.query_loop import AnswerChanges, RelationChange
+from cernis.operators.context.value_encoding import RelationDomains
 from cernis.plan.builder import Plan
-from cernis.plan.properties.definition_diff import digests
-from cernis.session.feed import Encoding, Feed
+from cernis.session.feed import Feed
 from cernis.session.saved.plain_trees import Layout, Tree, packed, sealed, unpacked
 from cernis.session.saved.saved_shapes import FILE, check_state
 from cernis.session.saved.saved_state import (
@@ -74,7 +74,7 @@ def tree_of(session: Session) -> Tree:
             "future": session.future,
         },
         "version": session.version,
-        "definitions": digests(session.plan.checked),
+        "definitions": session.plan.definition_digests,
         "has_patterns": bool(session.plan.checked.definitions.patterns),
         "uncertain": asdict(session.chosen) if isinstance(session, UncertainSession) else None,
         "shown": sorted(map(str, session.reported_relations)),
@@ -110,7 +110,7 @@ def restore(plan: Plan, path: str | Path) -> Session:
 
 def _restored(plan: Plan, tree: Tree) -> Session:
     session = _new_session(plan, tree)
-    now = digests(plan.checked)
+    now = plan.definition_digests
     is_same = now == tree["definitions"]
     is_uncertain = isinstance(session, UncertainSession)
     check_state(tree["session"], session, is_uncertain, has_others=not is_same)
@@ -214,7 +214,7 @@ def _with_deletions(feed: Feed, tree: Tree, reader: ColumnReader, relations: set
     """The feed, with deletions of all rows of relations that no longer exist."""
     state = tree["session"]
     early = tree["settings"]["policy"] == "early"
-    former: dict[Relation, tuple[list[Domain | None], Domain | None]] = {}
+    former: dict[Relation, RelationDomains] = {}
 
     def taken_back(trees: Iterable[Tree]) -> AnswerChanges:
         changes = {}
@@ -230,12 +230,5 @@ def _with_deletions(feed: Feed, tree: Tree, reader: ColumnReader, relations: set
     reported = state["standing"]["fluents"] if early else state["policy"]["reported"]
     feed.fluents = {**feed.fluents, **taken_back(reported)}
     feed.events = {**feed.events, **taken_back(state["standing"]["events"])}
-    feed.encoding = partial(_encoding, former, feed.encoding)
+    feed.encoding = ChainMap(former, feed.encoding)
     return feed
-
-
-def _encoding(
-    former: dict[Relation, tuple[list[Domain | None], Domain | None]], others: Encoding,
-    relation: Relation,
-) -> tuple[list[Domain | None], Domain | None]:  # fmt: skip
-    return former[relation] if relation in former else others(relation)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from cernis.check.model import Relation
 from cernis.check.types import Slot
-from cernis.check.value_forms import ValueForm as ValueForm
+from cernis.check.value_forms import ValueForm
 from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan
@@ -35,7 +35,7 @@ Spans = tuple[tuple[int, float], ...]
 class Survey:
     """The survey of the input: its first and last points, its forms, and the forms of its values.
 
-    `reach` is the last arrival of a retraction, matched or not.
+    `reach` is the last arrival of a retraction, whether or not there is a record to take back.
     """
 
     first: int | None = None
@@ -127,7 +127,11 @@ class Job:
     def placed(
         self, step: int, columns: Sequence[Column], length: int, kinds: Sequence[int] = ()
     ) -> Integers:
-        """The bucket of each row at a step: by its values, or with a kind by its component."""
+        """The bucket of each row at a step, by the hash of its values.
+
+        If the step links entities, `kinds` has the kind of the entity in the first column, and the
+        row goes to the bucket of that entity's component.
+        """
         if kinds and self.buckets > 1:
             return self.components[step].bucket_of(columns[0], kinds[0], self.buckets)
         return self.spread(step).of(columns, length)
@@ -148,11 +152,11 @@ def job_of(
     plan: Plan, settings: Settings, buckets: int, at_once: int | None = None,
     likely: UncertainSettings | None = None,
 ) -> Job:  # fmt: skip
-    """The job of a plan.
+    """The job of a plan; a bucket evaluates `at_once` records at once, if that can be done.
 
-    Where no rule allows slices, there are none, nor over uncertain records. With windows, a slice
-    is some queries: there must be no domains that grow with the input, whose members may be taken
-    back from long ago.
+    All records of a bucket are evaluated together if they are uncertain, or if no rule allows
+    slices. With windows, a slice is the records of some queries; then there must be no domain that
+    grows with the input, because a retraction may take back one of its members from long ago.
     """
     loaded = Loaded(plan)
     if likely is not None:
@@ -179,10 +183,6 @@ class Loaded:
     def shapes(self) -> Shapes:
         """The shapes of the records that the program reads."""
         return Shapes(self.plan.checked)
-
-    def numeric_columns(self, form: RecordForm) -> list[bool]:
-        """Which columns are numeric: rules compare or compute with their values."""
-        return self.shapes.numeric_columns(form)
 
 
 @lru_cache(maxsize=4)

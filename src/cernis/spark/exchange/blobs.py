@@ -16,8 +16,8 @@ import numpy as np
 from cernis.kernels.array_types import Array, Integers
 from cernis.knowledge.ground_values import Value
 from cernis.records.record_columns import INFINITE, Coded, Column, RecordColumns, RecordForm
+from cernis.session.saved.narrow import narrow, widen
 from cernis.tables.domains import Domain
-from cernis.tables.narrow import narrow, widen
 
 
 def dumps(content: object) -> bytes:
@@ -55,14 +55,9 @@ def decoded(codes: Array, domain: Domain | None) -> Column:
     """Codes of a domain as a column; numbers as they are."""
     if domain is None:
         return codes
-    is_used = np.zeros(len(domain), np.bool_)
-    is_used[codes] = True
-    used = np.flatnonzero(is_used)
-    places = np.zeros(len(domain), np.int64)
-    places[used] = np.arange(len(used))
-    values = domain.decode(used)
+    values, places = domain.distinct(codes)
     whole = _as_integers(values)
-    return Coded(values, places[codes]) if whole is None else whole[places[codes]]
+    return Coded(values, places) if whole is None else whole[places]
 
 
 def _as_integers(values: Sequence[Value]) -> Integers | None:

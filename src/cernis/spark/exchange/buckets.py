@@ -32,7 +32,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How keys are spread over buckets: by hash, or by a bucket for each slot of hashes."""
+    """How keys are spread over buckets: by hash, or by a table with the bucket of each slot."""
 
     buckets: int
     slots: Slots | None = field(default=None, compare=False, repr=False)
@@ -66,7 +66,7 @@ def hashes_of(columns: Sequence[Column], length: int) -> Hashes:
 
 
 def mixed_hashes(hashes: Sequence[Hashes], length: int) -> Hashes:
-    """The hashes of several columns as one of each row."""
+    """One hash for each row, from the hashes of its values in several columns."""
     row_hashes = np.zeros(length, np.uint64)
     for column_hashes in hashes:
         row_hashes = mixed(row_hashes * np.uint64(31) + column_hashes)
@@ -80,7 +80,7 @@ class CodeHashes:
         self._known: dict[int, tuple[Domain, Hashes]] = {}
 
     def of(self, codes: Array, domain: Domain | None) -> Hashes:
-        """The hash of each row, as `hashes_of` has it of one column before it is mixed."""
+        """The hash of each code's value; `mixed_hashes` makes hashes of rows of several such."""
         if domain is None:
             return _hashes(codes)
         _, table = self._known.get(id(domain), (domain, np.empty(0, np.uint64)))
@@ -88,11 +88,6 @@ class CodeHashes:
             table = np.concatenate([table, _hashes_of_values(domain.values[len(table) :])])
             self._known[id(domain)] = domain, table
         return table[codes] if len(codes) else np.empty(0, np.uint64)
-
-
-def bucket_of(columns: Sequence[Column], length: int, buckets: int) -> Integers:
-    """The bucket of each row by the hash of the values of some columns; without any, bucket 0."""
-    return Spread(buckets).of(columns, length)
 
 
 def mixed(bits: Hashes) -> Hashes:

@@ -38,7 +38,7 @@ class Inbox:
     """How many records there are."""
 
     def each(self, batch: pa.RecordBatch, step: int) -> Iterator[tuple[int, Callable[[], None]]]:
-        """The rows of a batch for a step: the first time of each, and a call that takes it in."""
+        """For each row of a batch for a step: its first time, and a function that takes it in."""
         for row in rows_for(batch, step):
             self.bucket = row.bucket
             yield row.since, partial(self._take, row.kind, row.blob)
@@ -102,7 +102,7 @@ def others(batch: pa.RecordBatch, step: int) -> Iterator[pa.RecordBatch]:
 
 
 def _parted(box: Parts, time: int) -> Parts:
-    """Take the records up to some time out of a box."""
+    """Take the records up to a time out of a box; gives them."""
     early_parts: Parts = {}
     for form, parts in box.items():
         is_early = [part.times[1] <= time for part in parts]

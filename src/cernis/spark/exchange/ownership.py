@@ -88,7 +88,7 @@ class Owner:
 
     @property
     def asks(self) -> bool:
-        """May this stage derive rows that other buckets own, so that it has to select its own?"""
+        """May this stage derive rows that other buckets own? Then it has to leave them out."""
         routes = self.job.loaded.plan.routes
         ways = [routes.homes[r].way for r in routes.reads[self.step] if r in routes.homes]
         for relation in routes.reads[self.step]:

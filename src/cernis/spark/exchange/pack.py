@@ -96,9 +96,9 @@ def arguments_at(part: RecordColumns, positions: Positions) -> list[Column]:
 
 
 def by_bucket(part: RecordColumns, where: Integers, job: Job) -> Iterator[Piece]:
-    """The records of each bucket in pieces of limited size, which are numbered.
+    """The records of each bucket in pieces of limited size: bucket, number of the piece, records.
 
-    They are in order; where slices are evaluated, in the order of time.
+    Records keep their order, unless buckets evaluate slices: then they are in the order of time.
     """
     if not len(part):
         return
@@ -126,7 +126,7 @@ def piece_size(job: Job) -> int:
 
 
 def take(part: RecordColumns, rows: Integers) -> RecordColumns:
-    """Some of the records; where arrivals are the array of occurrences, they stay one array."""
+    """Some of the records. If one array is both arrivals and occurrences, it is so afterwards."""
     at_once = part.times[0] is part.times[1]
     times = [time[rows] for time in part.times[1:]]
     return RecordColumns(
@@ -142,7 +142,7 @@ def take(part: RecordColumns, rows: Integers) -> RecordColumns:
 
 
 def to_all(part: RecordColumns, job: Job) -> Iterator[Piece]:
-    """All records for every bucket, in pieces as those of `by_bucket`."""
+    """All records for each bucket, in pieces like those of `by_bucket`."""
     for _, number, piece in by_bucket(part, np.zeros(len(part), np.int64), job):
         yield from ((bucket, number, piece) for bucket in range(job.buckets))
 
@@ -203,9 +203,10 @@ def row_keys(columns: Sequence[Column], length: int) -> Integers:
 
 
 def surveyed(records: Records, job: Job) -> Survey:
-    """The survey of some records, resolved or not.
+    """The survey of some records, whether or not retractions have been matched.
 
-    Whether a retraction matches is not known yet, so only its arrival counts, as the reach.
+    A retraction may turn out to match no record. So it has no part in the first and last points;
+    its arrival is entered as `reach`.
     """
     survey = Survey()
     for form, part in records.relations.items():
@@ -239,7 +240,7 @@ def report_of(records: Records, job: Job) -> dict[str, Any]:
     used = sum(_used(part) for part in records.relations.values())
     texts = {}
     for form, part in records.relations.items():
-        for position, is_numeric in enumerate(job.loaded.numeric_columns(form)):
+        for position, is_numeric in enumerate(job.loaded.shapes.numeric_columns(form)):
             if is_numeric:
                 texts[form, position] = (_text_count(part, position), _used(part))
     return {

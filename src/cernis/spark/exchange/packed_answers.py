@@ -11,11 +11,11 @@ from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.records.encoded_input import encoded
 from cernis.records.record_columns import Column, joined
+from cernis.session.saved.narrow import narrow, widen
 from cernis.spark.exchange.blobs import decoded, packed_column, unpacked_column
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
-from cernis.tables.narrow import narrow, widen
 
 if TYPE_CHECKING:
     from cernis.evaluate.probabilities.courses import Courses

@@ -13,7 +13,7 @@ from cernis.plan.properties.routes import Delivery, Demand, Way
 from cernis.records.record_columns import Column, RecordColumns, joined
 from cernis.spark.exchange.batch_job import Job, Survey
 from cernis.spark.exchange.blobs import packed_records
-from cernis.spark.exchange.buckets import bucket_of
+from cernis.spark.exchange.buckets import Spread
 from cernis.spark.exchange.exchange_rows import FIRST, Kind, Row
 from cernis.spark.exchange.inbox import DemandedKeys
 from cernis.spark.exchange.pack import (
@@ -35,10 +35,10 @@ def targets_of(
     delivery: Delivery, columns: list[Column], length: int, buckets: int, demanded: Demanded,
     placed: Callable[[int], Integers] | None = None,
 ) -> tuple[Integers, Integers]:  # fmt: skip
-    """Which rows go to which buckets, each pair once.
+    """The numbers of rows and, beside them, the buckets they go to; each pair is there once.
 
-    For a link, `placed` gives the bucket of each row by the link's number; without `placed`, a row
-    goes to the bucket of the hash of its values.
+    A row goes to one bucket for each link of the delivery. `placed` is called with the number of
+    the link and gives the buckets of all rows; without it, they go by the hash of their values.
     """
     if delivery.way is Way.ONE:
         return np.arange(length), np.zeros(length, np.int64)
@@ -47,7 +47,7 @@ def targets_of(
     pairs = []
     for number, link in enumerate(delivery.links):
         values = [columns[position] for position in link]
-        target = bucket_of(values, length, buckets) if placed is None else placed(number)
+        target = Spread(buckets).of(values, length) if placed is None else placed(number)
         pairs.append(np.arange(length) * buckets + target)
     for demand, positions in delivery.demands:
         rows, targets = demanded(demand, [columns[position] for position in positions], length)
@@ -60,7 +60,10 @@ def targets_of(
 def equal_rows(
     columns: list[Column], length: int, wanted: list[Column], targets: Integers
 ) -> tuple[Integers, Integers]:
-    """The rows that equal wanted ones, once for each of these, with the targets of these."""
+    """The numbers of rows that equal a wanted row, each with the target of that wanted row.
+
+    A row that equals several wanted rows is there once for each of them.
+    """
     if not length or not len(targets):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     both = zip(columns, wanted, strict=True)
@@ -129,7 +132,7 @@ class Sender:
     def _demanded(
         self, demand: Demand, columns: list[Column], length: int
     ) -> tuple[Integers, Integers]:
-        """The rows that other buckets demand, and which bucket does."""
+        """The numbers of rows that are demanded, and the bucket that demands each."""
         demanded = self.demands.get(demand)
         if not demanded:
             return np.empty(0, np.int64), np.empty(0, np.int64)

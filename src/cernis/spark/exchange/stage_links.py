@@ -32,9 +32,11 @@ OutputParts = dict[tuple[Relation, OutputKind], list[StageOutput]]
 
 
 class BucketLinks:
-    """Enters the output of earlier stages into each query, and gathers that for later stages.
+    """Enters the output of earlier stages into each query, and gathers output for later stages.
 
-    Queries are counted from 0. Of the `uncertain` fluents among them, these are courses.
+    `earlier` are the relations that the stage reads of others, `later` those of its own that others
+    read. Fluents that are `uncertain` are entered and gathered as courses, others as tables.
+    Queries are counted from 0.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class BucketLinks:
         self._received: list[ReceivedOutput] | None = None
 
     def go_on_within(self, before: BucketLinks) -> None:
-        """Go on with the queries of another object, whose values had other codes."""
+        """Take over the output and the count of queries from links whose values had other codes."""
         self.harvest, self.number = before.harvest, before.number
         self.put_in(before._parts)
 
@@ -95,9 +97,9 @@ class BucketLinks:
 def _enter_nothing(relation: Relation, context: Context) -> None:
     fluent = context.encoding.catalogue.fluents.get(relation)
     if fluent is not None and fluent.kind is not FluentKind.INPUT:
-        context.relations.fluents[relation] = empty_table(*context.encoding.fluent(relation))
+        context.relations.fluents[relation] = empty_table(*context.encoding.fluents[relation])
     else:
-        domains = context.encoding.event(relation)
+        domains = context.encoding.events[relation]
         none = np.empty(0, np.int64)
         context.relations.events[relation] = EventTable([none] * len(domains), domains, none)
 
@@ -105,7 +107,7 @@ def _enter_nothing(relation: Relation, context: Context) -> None:
 def _no_courses(relation: Relation, context: Context) -> Courses:
     from cernis.evaluate.probabilities.courses import Courses, Pairs
 
-    domains, value_domain = context.encoding.fluent(relation)
+    domains, value_domain = context.encoding.fluents[relation]
     none, nothing = np.empty(0, np.int64), np.empty(0)
     pairs = Pairs([none] * relation.arity, none, domains, value_domain, nothing)
     return Courses(pairs, np.zeros(1, np.int64), none, nothing)

@@ -18,11 +18,11 @@ from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.operators.definitions.asked_terminations import ANY, one_of_any
 from cernis.records.encoded_input import encoded
 from cernis.records.record_columns import Column, joined, taken
+from cernis.session.saved.narrow import narrow, widen
 from cernis.spark.exchange.blobs import decoded, packed_column, unpacked_column
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
-from cernis.tables.narrow import narrow, widen
 
 if TYPE_CHECKING:
     from cernis.evaluate.probabilities.courses import Courses
@@ -201,7 +201,7 @@ def _event(number: int, relation: Relation, table: EventTable) -> StageOutput:
 def _points(
     number: int, kind: OutputKind, points: Points, relation: Relation, encoding: ValueEncoding
 ) -> StageOutput:
-    domains, _ = encoding.fluent(relation)
+    domains, _ = encoding.fluents[relation]
     columns = [decoded(*each) for each in zip(points.arguments, domains, strict=True)]
     is_open, is_known = points.values == ANY, points.values < ANY
     codes = np.where(is_known, one_of_any(points.values), points.values)
@@ -217,7 +217,7 @@ def _points(
 
 def _value_codes(relation: Relation, encoding: ValueEncoding) -> Domain:
     """The codes that identify values of a fluent, even where they are numbers."""
-    domain = encoding.value(relation)
+    domain = encoding.fluents[relation][1]
     return domain if domain is not None else encoding.domains.value_domain(relation)
 
 
@@ -244,10 +244,10 @@ class ReceivedOutput:
         relation = output.relation
         self._value_domain: Domain | None = None
         if output.kind is OutputKind.EVENT:
-            self._domains = encoding.event(relation)
+            self._domains = encoding.events[relation]
             domains = [*self._domains]
         else:
-            self._domains, self._value_domain = encoding.fluent(relation)
+            self._domains, self._value_domain = encoding.fluents[relation]
             domains = [*self._domains]
             is_fluent = output.kind in (OutputKind.FLUENT, OutputKind.COURSES)
             domains.append(self._value_domain if is_fluent else _value_codes(relation, encoding))
@@ -258,7 +258,7 @@ class ReceivedOutput:
     def enter(
         self, number: int, context: Context, courses: MutableMapping[Relation, Courses]
     ) -> None:
-        """Put the table of a query into its context; the courses of uncertain fluents apart."""
+        """Put the table of a query into its context, or courses into `courses`."""
         output = self._output
         low, high = np.searchsorted(output.queries, [number, number + 1]).tolist()
         columns = [codes[low:high] for codes in self._codes]

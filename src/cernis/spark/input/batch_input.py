@@ -62,7 +62,7 @@ class BatchInput:
         return cores == 1 or sum(split.size for split in self.splits) <= _FEW * ROW
 
     def has_at_most(self, records: int, fullest: float) -> bool:
-        """Is it safe to assume that no bucket has more records than this?"""
+        """Has surely no bucket more records than this? `fullest` estimates the fullest bucket."""
         if self.frames or not all(split.groups for split in self.splits):
             return False
         total = sum(split.high - split.low for split in self.splits)
@@ -94,7 +94,7 @@ class BatchInput:
         return schemas | parquet_schemas(self.splits)
 
     def packed(self, job: Job, how: Packing) -> DataFrame:
-        """The rows that a function packs of all records, such as those for their buckets."""
+        """The rows that `how` makes of all records, such as blobs of records for their buckets."""
         parts = [self._packed_frame(frame, data, job, how) for frame, data in self.frames]
         parts.append(self._packed_splits(job, how) if self.splits else self._nothing(job, how))
         packed = parts[0]

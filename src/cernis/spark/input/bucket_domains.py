@@ -72,9 +72,10 @@ def join_spans(members: dict[Member, Spans], member: Member, spans: Spans) -> No
 
 
 def _queries_of(part: RecordColumns, queries: list[Window], tick: int) -> tuple[Integers, Floats]:
-    """The first query that sees each record, -1 if none does, and the one that takes it back.
+    """The first query that sees each record, -1 if none does, and the first that no longer does.
 
-    If a record is forgotten or taken back at the first query after it, it is so at later ones.
+    A record that is not taken back is a member's for ever. If the first query after a record does
+    not see it, since it is forgotten or taken back by then, no later query does.
     """
     times = np.array([window.query for window in queries], np.int64)
     edges = np.array([window.forgotten for window in queries], np.int64)

@@ -82,12 +82,12 @@ class _Parts:
         self.source, self.layout = source, layout
 
     def each(self, work: Work, job: Job) -> DataFrame:
-        """The results of some work on the records of each part, which gets the part's number."""
+        """The rows that some work gives, which gets the records of a part and its number."""
         base, run = self.ends(work, job)
         return base.mapInArrow(run, DDL)
 
     def ends(self, work: Work, job: Job) -> Ends:
-        """The same as a DataFrame to start from and a function to map over it."""
+        """What `each` is made of: a DataFrame, and the function to be mapped over it in Arrow."""
         if self.layout is None:
             return self._partitions(work, job)
         source, parts = self.source, self.layout.parts

@@ -21,9 +21,9 @@ def enter(
     parts: Sequence[RecordColumns], records: Records, job: Job,
     mine: Callable[[RecordColumns], Booleans] = _all,
 ) -> None:  # fmt: skip
-    """Resolve records of one form and add them to `records`.
+    """Match the retractions among records of one form, and add the records to `records`.
 
-    Retractions that match no record are set aside, as far as they are `mine`.
+    Retractions that match no record are set aside; `mine` says which of them this task counts.
     """
     part, unmatched = resolve(one_below_the_other(parts))
     if part.retracts is not None:

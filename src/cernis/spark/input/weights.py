@@ -97,7 +97,10 @@ def sampled(job: Job, splits: Sequence[Split], mappings: Mappings) -> dict[int, 
 
 
 def _by_step(job: Job, splits: Sequence[Split]) -> list[list[int]]:
-    """The numbers of splits, in groups: by the step that their relation is at home at, if known."""
+    """The numbers of splits in groups, one for each step at which relations have their home.
+
+    Splits whose relation is not known are one more group.
+    """
     routes = job.loaded.plan.routes
     steps = {relation.name: home.step for relation, home in routes.homes.items()}
     numbers: dict[int | None, list[int]] = {}
@@ -110,7 +113,7 @@ def _by_step(job: Job, splits: Sequence[Split]) -> list[list[int]]:
 def looked_at(
     splits: Sequence[Split], numbers: Sequence[int], looks: int = _LOOKS
 ) -> Iterator[tuple[int, float]]:
-    """Some of the splits, at even distances, each with the number of records it stands for.
+    """Splits at even distances in the input, each with the number of records that it represents.
 
     >>> list(looked_at([Split("a", "text", size=32), Split("b", "text", size=96)], [0, 1], 2))
     [(0, 2.0), (1, 2.0)]
@@ -125,7 +128,7 @@ def looked_at(
 
 
 def _keys(job: Job, splits: Sequence[Split], number: int, mappings: Mappings) -> Iterator[Keys]:
-    """The keys of records of a split, by which they are spread."""
+    """The keys of some records of a split: the step, the columns of the key, and how many."""
     split = splits[number]
     if split.groups:
         yield from _parquet_keys(job, split)

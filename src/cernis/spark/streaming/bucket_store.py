@@ -164,15 +164,10 @@ class BucketStore:
         sizes = sum((self._bucket_folder / file).stat().st_size for file in files)
         return sizes > _WASTE * sum(place.size for place in kept.values()) + _LITTLE
 
-    def forget(self, keep: Iterable[int]) -> None:
-        """Remove all files but those that some versions need."""
-        needed = set()
-        keep = list(keep)
-        for version in keep:
-            stem = f"{version:012}"
-            if (self._bucket_folder / (stem + _HEAD)).exists():
-                needed.add(stem + _HEAD)
-                needed |= {place.file for place in self.places(version).values()}
+    def forget(self, keep: Mapping[int, Mapping[str, PartPlace]]) -> None:
+        """Remove all files but those that some versions need, whose places are given."""
+        needed = {f"{version:012}{_HEAD}" for version in keep}
+        needed |= {place.file for places in keep.values() for place in places.values()}
         for name in os.listdir(self._bucket_folder) if self._bucket_folder.is_dir() else []:
             if name not in needed and name[:12] < f"{max(keep, default=0):012}":
                 (self._bucket_folder / name).unlink(missing_ok=True)

@@ -24,16 +24,16 @@ from cernis.records.record_columns import (
     joined,
     taken,
 )
+from cernis.session.saved.narrow import narrow, widen
 from cernis.session.saved.plain_trees import Tree
 from cernis.session.saved.saved_values import column_of_tree, plain_column
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.blobs import packed_column, unpacked_column
-from cernis.spark.exchange.buckets import bucket_of
+from cernis.spark.exchange.buckets import Spread
 from cernis.spark.exchange.exchange_rows import Kind as Blob
 from cernis.spark.exchange.exchange_rows import Row
 from cernis.spark.exchange.pack import arguments_at, row_keys
 from cernis.spark.exchange.sending import equal_rows
-from cernis.tables.narrow import narrow, widen
 
 
 @dataclass(slots=True)
@@ -76,14 +76,14 @@ def demand_rows(records: Records, job: Job) -> Iterator[Row]:
     for demand, parts in demanded.items():
         whole = together(parts).once()
         hashed = [whole.columns[position] for position in demand.hashed]
-        where = bucket_of(hashed, len(whole), job.buckets)
+        where = Spread(job.buckets).of(hashed, len(whole))
         for bucket in np.unique(where).tolist():
             content = packed_demand(whole.take(where == bucket))
             yield Row(bucket, demand.home, Blob.DEMAND, content)
 
 
 def _demanded_by(part: RecordColumns, ask: Ask, buckets: int) -> DemandedRows:
-    targets = bucket_of(arguments_at(part, ask.key), len(part), buckets)
+    targets = Spread(buckets).of(arguments_at(part, ask.key), len(part))
     until = part.times[2] if part.form.kind is RecordKind.INTERVAL else part.times[1]
     return DemandedRows(ask.demand, arguments_at(part, ask.positions), targets, until)
 

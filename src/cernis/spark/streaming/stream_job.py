@@ -19,7 +19,7 @@ from cernis.session.feed import FEED
 from cernis.session.uncertain_session import UNCERTAIN_FEED
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.blobs import packed_records
-from cernis.spark.exchange.buckets import bucket_of
+from cernis.spark.exchange.buckets import Spread
 from cernis.spark.exchange.exchange_rows import LAST, Kind, Row
 from cernis.spark.exchange.pack import Piece, arguments_at, by_bucket, to_all
 from cernis.spark.streaming.bucket_store import Checkpoint
@@ -127,7 +127,7 @@ def _addressed(part: RecordColumns, step: int, job: StreamJob) -> Iterator[Piece
         yield from by_bucket(part, np.zeros(len(part), np.int64), job.job)
     elif delivery.way is Way.KEYED:
         pairs = [
-            np.arange(len(part)) * buckets + bucket_of(arguments_at(part, link), len(part), buckets)
+            np.arange(len(part)) * buckets + Spread(buckets).of(arguments_at(part, link), len(part))
             for link in delivery.links
         ]
         chosen = pairs[0] if len(pairs) == 1 else np.unique(np.concatenate(pairs))

@@ -13,7 +13,7 @@ from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.columns.from_scratch import FromScratch
 from cernis.evaluate.probabilities.tracked_probabilities import TrackedProbabilities
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
-from cernis.evaluate.query_loop import AnswerChanges, RelationChange
+from cernis.evaluate.query_loop import AnswerChanges, QueryInput, RelationChange
 from cernis.evaluate.working_memory import Counts, WorkingMemory
 from cernis.kernels.array_types import Booleans
 from cernis.plan.builder import Plan
@@ -25,21 +25,42 @@ from cernis.session.feed import Feed
 from cernis.session.session import Session
 from cernis.session.uncertain_session import UncertainFeed, UncertainSession
 from cernis.spark.exchange.blobs import decoded
-from cernis.spark.exchange.buckets import bucket_of
+from cernis.spark.exchange.buckets import Spread
 from cernis.spark.exchange.stage_links import BucketLinks
 from cernis.spark.exchange.stage_output import StageOutput
 from cernis.spark.streaming.stream_job import StreamJob
 from cernis.tables.interval_tables import INFINITY
 
 
-class Owned(Session):
-    """A session in a bucket, which reports only the derived rows that the bucket owns."""
+class StageSession(Session):
+    """Recognises the relations of one stage, or of all, in one bucket.
 
-    def belong(
-        self, keys: dict[Relation, Positions | None] | None, bucket: int, buckets: int
-    ) -> None:
-        """Set the bucket, and the keys of the derived relations; None if it owns all rows."""
-        self._keys, self._bucket, self._buckets = keys, bucket, buckets
+    It reports only the derived rows that the bucket owns.
+    """
+
+    evaluator: FromScratch
+    _uncertain_fluents: frozenset[Relation] = frozenset()
+
+    def __init__(self, plan: Plan, job: StreamJob, step: int | None, bucket: int) -> None:
+        """The session of a stage and a bucket; without a step, of all stages."""
+        self._place(job, step, bucket)
+        settings = job.job.settings
+        super().__init__(
+            plan, job.window, job.step, None, settings.tick, settings.ties, job.policy,
+            incremental=False,
+        )  # fmt: skip
+
+    def _place(self, job: StreamJob, step: int | None, bucket: int) -> None:
+        """Set the stage and the bucket, and the relations that link it to other stages."""
+        routes = job.routes
+        keys = None if step is None else routes.owned[step]
+        self._earlier: tuple[Relation, ...] = ()
+        if step is not None:
+            owned = {relation for relations in routes.owned.values() for relation in relations}
+            self._earlier = tuple(sorted(routes.reads[step] & owned))
+        self._later = frozenset(keys or ()) & frozenset(routes.onward)
+        self._keys, self._bucket, self._buckets = keys, bucket, job.job.buckets
+        self.is_anchored = job.job.loaded.plan.may_forget_members
 
     def _working_memory(self) -> WorkingMemory:
         memory = super()._working_memory()
@@ -74,44 +95,22 @@ class Owned(Session):
         return owned
 
     def _of_bucket(self, relation: Relation, rows: StoredRows, key: Positions) -> StoredRows:
-        domains, _ = self.layout.context.encoding.relation(relation)
+        count = len(rows)
+        if not count:
+            return rows
+        domains, _ = self.layout.context.encoding.relations[relation]
         columns = [decoded(rows.arguments[position], domains[position]) for position in key]
-        return rows.take(self._is_mine(columns, len(rows)))
+        return rows.take(self._is_mine(columns, count))
 
     def _is_mine(self, columns: list[Column], length: int) -> Booleans:
-        return np.asarray(bucket_of(columns, length, self._buckets) == self._bucket)
-
-
-class StageSession(Owned):
-    """Recognises the relations of one stage, or of all."""
-
-    evaluator: FromScratch
-    _uncertain_fluents: frozenset[Relation] = frozenset()
-
-    def __init__(self, plan: Plan, job: StreamJob, step: int | None, bucket: int) -> None:
-        """The session of a stage and a bucket; without a step, of all stages."""
-        self._place(job, step, bucket)
-        settings = job.job.settings
-        super().__init__(
-            plan, job.window, job.step, None, settings.tick, settings.ties, job.policy,
-            incremental=False,
-        )  # fmt: skip
-
-    def _place(self, job: StreamJob, step: int | None, bucket: int) -> None:
-        """Set the stage and the bucket, and the relations that link it to other stages."""
-        routes = job.routes
-        keys = None if step is None else routes.owned[step]
-        self._earlier: tuple[Relation, ...] = ()
-        if step is not None:
-            owned = {relation for relations in routes.owned.values() for relation in relations}
-            self._earlier = tuple(sorted(routes.reads[step] & owned))
-        self._later = frozenset(keys or ()) & frozenset(routes.onward)
-        self.belong(keys, bucket, job.job.buckets)
-        self.is_anchored = job.job.loaded.plan.may_forget_members
+        return np.asarray(Spread(self._buckets).of(columns, length) == self._bucket)
 
     def _can_walk(self) -> bool:
         """No: a bucket is restored for each micro-batch, and lanes would be walked again."""
         return False
+
+    def choose_evaluator(self, query_input: QueryInput) -> None:
+        """Nothing: a bucket is evaluated from scratch, and does not count what has changed."""
 
     def stage_links(self) -> BucketLinks:
         """The links with other stages, which are used at each query."""

@@ -180,9 +180,8 @@ class Bucket:
 
     def _duplicates(self, counts: Counts) -> int:
         """How many records came again, of those whose home is this bucket."""
-        homes = self.job.routes.homes
         count = 0
-        for relation, delivery in homes.items():
+        for relation, delivery in self.job.routes.homes.items() if counts.duplicated else ():
             spread = delivery.way is Way.KEYED or self.bucket == 0
             if self.job.is_whole or (delivery.step == self.step and spread):
                 count += counts.duplicated.get(str(relation), 0)

@@ -22,7 +22,7 @@ from cernis.spark.streaming.bucket_store import BucketStore, Part, PartPlace
 from cernis.spark.streaming.stream_clock import Clock
 from cernis.spark.streaming.stream_demands import Demands
 from cernis.spark.streaming.stream_job import StreamJob
-from cernis.spark.streaming.stream_session import Owned, StageSession, UncertainStageSession
+from cernis.spark.streaming.stream_session import StageSession, UncertainStageSession
 
 LAYOUT: Final = Layout(b"cernis-bucket", FORMAT, "state of a bucket")
 
@@ -166,7 +166,7 @@ class BucketState:
             waiting = [plain_records(part) for part in records.relations.values()]
             self._put(f"{_WAITING}{self._job.batch:012}", waiting, True)
 
-    def put_session(self, session: Owned) -> None:
+    def put_session(self, session: StageSession) -> None:
         """Write the session, which has taken in all records that waited."""
         main, parts = packed(sealed(saved_tree(session)), LAYOUT, _LARGE)
         parts[_MAIN] = main
@@ -192,7 +192,7 @@ class BucketState:
         parts = kept | {name: crc32(part.content) for name, part in self._new.items()}
         self._put(_STANDING, {**progress.tree(), "parts": parts})
         places = self._store.write(self._job.batch, self._new, self._kept)
-        self._store.forget((self._job.previous, self._job.batch))
+        self._store.forget({self._job.previous: self._places, self._job.batch: places})
         return {
             "state_bytes": sum(place.size for place in places.values()),
             "written_bytes": sum(places[name].size for name in self._new),
