@@ -10,7 +10,9 @@ from cernis.check.model import Relation
 from cernis.evaluate.query_loop import Admitted
 from cernis.evaluate.sweep.lane_intake import LaneIntake
 from cernis.evaluate.sweep.lane_state import LaneChanges, LaneState
+from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.kernels.sweep.lane_tables import BREAK, INITIATION, LaneTables
+from cernis.kernels.sweep.registers.register_tables import NO_REGISTERS
 from cernis.operators.context.query_context import Context
 from cernis.plan.sweep.lanes import Lane
 
@@ -28,7 +30,8 @@ class KeyedLane:
         self._may_conflict = start is not None
         """Has there been any conflict, as far as is known?"""
         start = context.window.start if start is None else start
-        self.walk = LaneState(tables_of(lane, context), start)
+        self.registers = RegisterValues(lane, context.encoding) if lane.registers else None
+        self.walk = LaneState(tables_of(lane, context, self.registers), start)
 
     def update(self, admitted: Mapping[Relation, Admitted], context: Context) -> LaneChanges:
         """Take note of what came and went, and walk up to the query."""
@@ -40,6 +43,9 @@ class KeyedLane:
         changed = self.keys.update_groundings(context)
         if len(changed):
             self.walk.set_allowed(changed, self.keys.allowed[changed])
+        numbers = None if self.registers is None else self.registers.numbers()
+        if numbers is not None:
+            self.walk.set_numbers(numbers)
         changes = self.walk.update(context.window.edge, context.window.query)
         self._may_conflict |= changes.conflicts != 0
         return changes
@@ -56,17 +62,23 @@ class KeyedLane:
             if len(rows):
                 signed = self._intake.signed(relation, rows, context)
                 self._know_keys(context)
-                self.walk.change(*signed, gone=is_gone)
+                payload = None
+                if self.registers is not None:
+                    payload = self.registers.payload(relation, rows.arguments, len(rows))
+                self.walk.change(*signed, gone=is_gone, payload=payload)
 
     def _know_keys(self, context: Context) -> None:
         """Tell the walk of keys that are new."""
         keys, known = self.keys, self.walk.key_count
         keys.update(context)
         if known < len(keys.first_words):
-            self.walk.add_keys(keys.first_words[known:], keys.allowed[known:])
+            words, registers = keys.first_words[known:], None
+            if self.registers is not None:
+                registers = self.registers.first_values(words)
+            self.walk.add_keys(words, keys.allowed[known:], registers=registers)
 
 
-def tables_of(lane: Lane, context: Context) -> LaneTables:
+def tables_of(lane: Lane, context: Context, registers: RegisterValues | None) -> LaneTables:
     """A lane as arrays."""
     rows = np.array([row.masks for row in lane.rows], np.uint64).reshape(-1, 11)
     delays = [
@@ -78,4 +90,5 @@ def tables_of(lane: Lane, context: Context) -> LaneTables:
         np.array(lane.touch_state, np.uint64), np.array(delays, np.int64).reshape(-1, 6),
         np.uint64(lane.reported), np.uint64(lane.reported_signals),
         INITIATION if context.window.ties == "initiation" else BREAK, context.window.tick,
+        NO_REGISTERS if registers is None else registers.tables,
     )  # fmt: skip

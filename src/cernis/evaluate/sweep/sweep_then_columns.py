@@ -69,7 +69,8 @@ class SweepThenColumns(FromScratch):
         changes, walk = walked.latest, walked.lane.walk
         assert changes is not None
         intervals = changes.come if is_first else walk.intervals()
-        context.relations.fluents |= dict(walked.answers.fluents(intervals))
+        values = changes.values_come if is_first else walk.value_intervals()
+        context.relations.fluents |= dict(walked.answers.fluents(intervals, values))
         if walked.lane.lane.reported_signals:
             points = changes.signals_come if is_first else walk.signals()
             context.relations.events |= dict(walked.answers.events(points))
@@ -88,7 +89,8 @@ class SweepThenColumns(FromScratch):
         """All that is recognised within the window."""
         answer, hidden = super().answer(), self._plan.checked.definitions.auxiliary
         for walked in self._lanes:
-            fluents = walked.answers.fluents(walked.lane.walk.intervals())
+            walk = walked.lane.walk
+            fluents = walked.answers.fluents(walk.intervals(), walk.value_intervals())
             answer.fluents |= {r: table for r, table in fluents if r not in hidden}
         return self._in_order(answer)
 
@@ -97,7 +99,7 @@ class SweepThenColumns(FromScratch):
         answer, hidden = super().whole_answer(), self._plan.checked.definitions.auxiliary
         for walked in self._lanes:
             answers = walked.answers
-            fluents = answers.fluents(answers.all_intervals())
+            fluents = answers.fluents(answers.all_intervals(), answers.all_values())
             answer.fluents |= {r: table for r, table in fluents if r not in hidden}
             events = answers.events(answers.all_points())
             answer.events |= {r: table for r, table in events if r not in hidden}
@@ -116,7 +118,8 @@ class SweepThenColumns(FromScratch):
         handover = super().hand_over(query)
         for walked in self._lanes:
             walk = walked.lane.walk
-            handover.fluents |= dict(walked.answers.fluent_rows(walk.intervals()))
+            intervals, values = walk.intervals(), walk.value_intervals()
+            handover.fluents |= dict(walked.answers.fluent_rows(intervals, values))
             handover.events |= dict(walked.answers.event_rows(walk.signals()))
             handover.effect_origins |= attempts_in(walked.lane, walked.answers)
         return handover

@@ -141,7 +141,7 @@ class ListPlanner:
         pattern = pattern_of(terms, positions, values)
         if relation.stage is None:
             return [self._input(pair, pattern, positions, link)]
-        matches = self.static.translator.known.matching(pair.relation, pattern)
+        matches = self.static.translator.known.named(pair.relation, pattern, pair.span)
         return [self._source(each, positions, link, False) for each in matches]
 
     def _link(
