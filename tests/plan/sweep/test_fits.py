@@ -119,7 +119,13 @@ def test_causal_static_fluents_are_terms() -> None:
     ("text", "relation", "why"),
     [
         (GOING + "fi(at(P)=a, at(P)=b, 5).", "at/1", "delayed effects of a value that may be any"),
-        (GOING + "grounding(at(P)=X) :- p(P, X).\n" + MANY, "at/1", "groundings of a value"),
+        (
+            GOING
+            + "grounding(at(P)=X) :- p(P, X).\ngrounding(at(P)=X) :- q(P, X).\nq(a, b).\n"
+            + MANY,
+            "at/1",
+            "several groundings of a value",
+        ),
         (":- ties(initiation).\n" + GOING, "at/1", "needs a register for its open value, X"),
         (
             GOING

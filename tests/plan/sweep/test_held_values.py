@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cernis
+from cernis.plan.plan_text import explain
 from cernis.plan.sweep.held_values import is_sameness
 from cernis.plan.sweep.lanes import FiredKind, Lane, StateKind
 from cernis.syntax.tree import Atom, Compound, Number, Variable
@@ -44,6 +45,11 @@ def test_what_compares_a_value_with_a_record_is_a_guard(condition: str) -> None:
     (guard,) = lane.guards
     assert lane.fired[guard.bit].kind is FiredKind.GUARD
     assert lane.fired[guard.trigger].kind is FiredKind.RECORD
+
+
+def test_the_plan_says_that_a_value_is_held_in_a_register() -> None:
+    text = explain(cernis.load(LEVEL).plan)
+    assert "fits a lane, with a register for its value" in text
 
 
 def test_whether_values_are_the_same() -> None:

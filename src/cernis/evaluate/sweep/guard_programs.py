@@ -71,9 +71,10 @@ class GuardProgram(ComparisonProgram):
         assert isinstance(one, Variable)
         number = self._held[one.name]
         if isinstance(other, Variable):
-            test: Row = (codes.IS_SAME, 0, number, self._payload(other.name, number))
-        else:
-            test = (codes.IS_CONSTANT, 0, number, self._value_of(number, other))
+            operation = codes.IS_SAME if is_same else codes.IS_OTHER
+            self.code.append((operation, 0, number, self._payload(other.name, number)))
+            return
+        test: Row = (codes.IS_CONSTANT, 0, number, self._value_of(number, other))
         inverted: list[Row] = [(machine.BEGIN, 0, 0, 0), test, (machine.NOT_ALL, 0, 0, 0)]
         self.code += [test] if is_same else inverted
 

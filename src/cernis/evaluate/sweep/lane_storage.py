@@ -102,7 +102,7 @@ class LaneStorage:
         """What stands beside rows: tags, or payloads and, of rows that are walked, registers."""
         if self._registers.register_count:
             width = self._registers.width if is_walked else self._registers.payloads
-            return np.zeros((count, width), np.int64)
+            return np.empty((count, width), np.int64)
         has_tags = self.has_tags and not self._is_wide
         return np.empty(count, np.uint32) if has_tags else NO_TAGS.copy()
 
@@ -156,6 +156,8 @@ class LaneStorage:
         wanted = int(self._counts[keyed_log.TOP]) + 2 * total
         if total > 4096 and wanted > len(self._rows):
             self._grow_rows(wanted + wanted // 4)
+        if total > len(self._output) and self._registers.register_count:
+            self._output = np.empty((total + total // 4, 5), np.int64)
 
     def _make_more(self, status: int, progress: Integers) -> None:
         """Let an array grow that was too small."""

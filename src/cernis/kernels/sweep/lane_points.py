@@ -20,6 +20,7 @@ from cernis.kernels.sweep.keyed_log import (
 )
 from cernis.kernels.sweep.lane_arrays import (
     AT_DUE_BITS,
+    AT_REGISTERS,
     AT_REPORTED,
     AT_REPORTED_SIGNALS,
     AT_TICK,
@@ -34,7 +35,6 @@ from cernis.kernels.sweep.lane_arrays import (
     NEEDS_TAIL,
     NEW_LINE,
     NEW_VALUES,
-    NEXT_NEW_VALUES,
     NEXT_OLD_VALUES,
     NO_HANDLE,
     NO_TIME,
@@ -64,6 +64,7 @@ from cernis.kernels.sweep.lane_rows import (
     fired_at,
     fired_word,
     is_same_payload,
+    put_fired,
     put_row,
     put_state,
     put_tag,
@@ -76,18 +77,22 @@ from cernis.kernels.sweep.lane_rows import (
 from cernis.kernels.sweep.lane_timers import due_effects, next_due, note_arms, timers_agree
 from cernis.kernels.sweep.past_points import NO_LINE
 from cernis.kernels.sweep.registers.register_points import (
+    AT_NEEDS,
+    AT_VALUE_SIGNALS,
     decided_line,
-    find_next_values,
+    guard_of_record,
     has_registers,
     keep_old_values,
     moved_bits,
+    next_values,
     put_value,
     read_old_values,
     strip_computed,
+    value_of_record,
     values_agree,
     write_values,
 )
-from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word, lowest_bit
+from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word, lowest_bit
 from cernis.kernels.sweep.word_ids import NO_ID, fired_id
 
 
@@ -156,6 +161,8 @@ def walk_on(
     status = DONE
     room = np.uint64(tail.shape[0])
     has_tags = len(news_tags) > 0
+    needs = lane[lane[AT_REGISTERS] + AT_NEEDS]
+    value_signals = lane[lane[AT_REGISTERS] + AT_VALUE_SIGNALS]
     points = np.int64(0)
     upcoming = time_at(news, change) if change < changes else NO_TIME
     while True:
@@ -181,7 +188,27 @@ def walk_on(
             handle = fired_at(news, change)
             upcoming = time_at(news, change + ONE) if change + ONE < changes else NO_TIME
             is_many = upcoming == time or state_at(news, change) != COME
-            is_many = is_many or has_registers(tail_tags)
+            if has_registers(tail_tags) and not is_many:
+                # Written at once, so that what is computed can be added to it.
+                copy_row(news, change, tail, size)
+                copy_beside(news_tags, change, tail_tags, size)
+                size += ONE
+                change += ONE
+                fired = fired_word(tail, fired_words, handle)
+                if fired & needs:
+                    bits = guard_of_record(
+                        lane, machine.numbers, tail_tags, first, fired, word, starts
+                    )
+                    if bits != ZERO:
+                        handle = fired | bits
+                        if tail.ndim == 1:
+                            handle = fired_id(
+                                handle, fired_words, machine.fired_ids, machine.counts
+                            )
+                            if handle == NO_ID:
+                                status = NEEDS_IDS
+                                break
+                        put_fired(tail, first, handle)
         if is_many:
             change, size, missing = take_news(
                 news, news_tags, change, changes, time, tail, tail_tags, first, size
@@ -199,9 +226,18 @@ def walk_on(
                         status = NEEDS_IDS
                         break
         points += 1
-        if handle != idle or has_registers(tail_tags):
-            initiated = ZERO
-            if has_registers(tail_tags):
+        if handle != idle or (has_registers(tail_tags) and is_many):
+            initiated, line = ZERO, NO_LINE
+            if not has_registers(tail_tags) or not is_many:
+                line = transition_line(
+                    tail, lane, state_words, machine.state_ids, fired_words, machine.counts,
+                    memo, state, handle, allowed,
+                )  # fmt: skip
+                if has_registers(tail_tags) and memo[line + SIGNALS] & value_signals:
+                    initiated = value_of_record(
+                        lane, tail_tags, first, memo[line + SIGNALS] & value_signals, starts
+                    )
+            if has_registers(tail_tags) and (is_many or initiated == ALL_BITS):
                 line, _, initiated = decided_line(
                     lane, machine.numbers, tail, tail_tags, state_words, machine.state_ids,
                     fired_words, machine.fired_ids, machine.counts, memo, first, size, state,
@@ -210,19 +246,15 @@ def walk_on(
                 if line == NO_LINE:
                     status = NEEDS_IDS
                     break
-            else:
-                line = transition_line(
-                    tail, lane, state_words, machine.state_ids, fired_words, machine.counts,
-                    memo, state, handle, allowed,
-                )  # fmt: skip
             flags, new = memo[line + KEY], memo[line + NEXT]
             if tail.ndim == 1 and new == NO_ID:
                 status = NEEDS_IDS
                 break
-            idle = handle
+            idle = NO_HANDLE if has_registers(tail_tags) and is_many else handle
             after = state_word(tail, state_words, new) if new != state else word
-            find_next_values(lane, tail_tags, initiated, after, starts)
-            moved = moved_bits(lane, tail_tags, word, after, starts, NEW_VALUES, NEXT_NEW_VALUES)
+            moved = ZERO
+            if new != state or initiated != ZERO:
+                moved = next_values(lane, tail_tags, initiated, word, after, starts)
             if new != state or moved != ZERO:
                 idle = NO_HANDLE
                 changed = ((word ^ after) | moved) & reported
@@ -260,7 +292,7 @@ def walk_on(
                         output, written, memo[line + SIGNALS] & lane[AT_REPORTED_SIGNALS],
                         IS_COME, key, np.int64(time) + base,
                     )  # fmt: skip
-        if is_many:
+        if is_many or has_registers(tail_tags):
             for place in range(first, size):
                 put_state(tail, place, state)
             write_values(lane, tail_tags, first, size, starts)
@@ -403,9 +435,8 @@ def walk_over(
                 progress[CONFLICTS] -= np.int64(flags >> CONFLICT_SHIFT)
             old_after = state_word(rows, state_words, old_next)
             old_state = old_next
-        find_next_values(lane, tail_tags, initiated, after, starts)
+        moved = next_values(lane, tail_tags, initiated, word, after, starts)
         read_old_values(lane, tags, place - ONE, is_old, starts)
-        moved = moved_bits(lane, tags, word, after, starts, NEW_VALUES, NEXT_NEW_VALUES)
         old_moved = moved_bits(lane, tags, old_word, old_after, starts, OLD_VALUES, NEXT_OLD_VALUES)
         if ((word ^ after) | (old_word ^ old_after) | moved | old_moved) & reported:
             written = compare_edges(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cernis.check.model import Event, Grounding, Pair, Relation
-from cernis.plan.logical import Definition, Delay, Filter, InitialPoints, PointRule, Scan
+from cernis.plan.logical import Definition, Delay, Except, Filter, InitialPoints, PointRule, Scan
 from cernis.plan.sweep.delay_plans import DelayDraft, delays_of
 from cernis.plan.sweep.grounded_values import GroundedValues
 from cernis.plan.sweep.lane_rules import BodyTranslator, RowBody, value_bit
@@ -226,8 +226,8 @@ class PointDefinition:
     def _check_register(self) -> None:
         if any(isinstance(rule, Delay) for rule in self.definition.rules):
             raise NotSweptError("has delayed effects of a value that may be any")
-        if self.definition.groundings:
-            raise NotSweptError("has groundings of a value that may be any")
+        if len(self.definition.groundings) > 1:
+            raise NotSweptError("has several groundings of a value that may be any")
         if self.definition.ending_values is not None:
             raise NotSweptError("has values that do not end others")
 
@@ -268,6 +268,11 @@ class PointDefinition:
         )
         body = replace(scope.body, conditions=(*scope.body.conditions, *outside))
         instance = Instance(relation, arguments, OPEN)
+        if self.definition.groundings and rule.kind == "initiation":
+            body, others = self._grounded_bodies(rule, body)
+            for other in others:
+                for row in self.translator.rows(other, values, scope.key_names):
+                    yield ChangeRow(replace(row, span=rule.span), ended=(*arguments, None))
         for row in self.translator.rows(body, values, scope.key_names):
             row = replace(row, span=rule.span)
             carrier, is_ended = carrier_of(row, name, rule.span), rule.kind == "termination"
@@ -276,6 +281,26 @@ class PointDefinition:
                 yield ChangeRow(row, ended=instance.terms, value=value)
             else:
                 yield ChangeRow(row, instance, value=value)
+
+    def _grounded_bodies(
+        self, rule: PointRule, body: ConjunctiveBody
+    ) -> tuple[ConjunctiveBody, list[ConjunctiveBody]]:
+        """A body for values that groundings allow; and others, for values that only end others."""
+        assert isinstance(rule.head, Pair)
+        if self.are_starts_asked:
+            raise NotSweptError(
+                "takes values that groundings do not allow, and other rules ask "
+                "for its initiations",
+                rule.span,
+            )
+        (grounding,) = self.definition.groundings
+        apart, together = self.grounded.conditions(rule.head, grounding)
+        allowed = replace(body, conditions=(*body.conditions, *together))
+        others = [
+            replace(body, conditions=(*body.conditions, Except(steps, rule.span)))
+            for steps in apart
+        ]
+        return allowed, others
 
     def _check_head(self, rule: PointRule, scope: RuleScope) -> None:
         is_open = bool(scope.open_names) or Variable("_") in scope.head

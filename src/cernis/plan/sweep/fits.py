@@ -105,7 +105,10 @@ class SweepSearch:
                         if relation in attempt.known.of}  # fmt: skip
         ways = _ways(attempt)
         distinct = {definition.relation: definition for definition in definitions}
-        verdicts = [_verdict(definition, reasons, ways) for definition in distinct.values()]
+        verdicts = [
+            _verdict(definition, reasons, ways, definition.relation in registers)
+            for definition in distinct.values()
+        ]
         return SweepPlan(stage.number, tuple(attempt.lanes), tuple(attempt.lists), tuple(verdicts))
 
     def _unfit_at_once(
@@ -232,12 +235,12 @@ def _ways(attempt: _Attempt) -> dict[Relation, SweepWay]:
 
 def _verdict(
     definition: Definition, reasons: Mapping[Relation, _Reason],
-    ways: Mapping[Relation, SweepWay],
+    ways: Mapping[Relation, SweepWay], has_register: bool,
 ) -> Verdict:  # fmt: skip
-    reason = reasons.get(definition.relation)
+    reason, relation = reasons.get(definition.relation), definition.relation
     if reason is None:
-        return Verdict(definition.relation, ways[definition.relation], "", span_of(definition))
-    return Verdict(definition.relation, SweepWay.COLUMNS, reason.text, reason.span)
+        return Verdict(relation, ways[relation], "", span_of(definition), has_register)
+    return Verdict(relation, SweepWay.COLUMNS, reason.text, reason.span)
 
 
 class _Attempt:

@@ -470,6 +470,8 @@ class Verdict:
     way: SweepWay
     reason: str = ""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    has_register: bool = False
+    """Is its value, which may be any, held in a register?"""
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from cernis.kernels.sweep.registers.register_tables import (
     HEADER,
     IS_CONSTANT,
     IS_HELD,
+    IS_OTHER,
     IS_SAME,
     LOAD_CODE,
     LOAD_FLOAT,
@@ -131,6 +132,8 @@ def guard_bits(
             is_met = (word & lane[registers + one * _REGISTER_SIZE + _GROUP]) != ZERO
         elif operation == IS_SAME:
             is_met = values[NEW_VALUES, one] == tags[row, other]
+        elif operation == IS_OTHER:
+            is_met = values[NEW_VALUES, one] != tags[row, other]
         elif operation == IS_CONSTANT:
             is_met = values[NEW_VALUES, one] == np.int64(other)
         elif operation == BEGIN:

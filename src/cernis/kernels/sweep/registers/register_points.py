@@ -47,7 +47,7 @@ from cernis.kernels.sweep.registers.register_tables import (
     SOURCES,
     TRIGGER,
 )
-from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word
+from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word
 from cernis.kernels.sweep.word_ids import NO_ID, fired_id
 
 _PAYLOADS, _REGISTERS, _SOURCES, _NEEDS, _SIGNALS, _COMPUTED, _OPEN_BITS, _FIRST_SLOT = (
@@ -56,6 +56,7 @@ _PAYLOADS, _REGISTERS, _SOURCES, _NEEDS, _SIGNALS, _COMPUTED, _OPEN_BITS, _FIRST
         PAYLOADS, REGISTERS, SOURCES, NEEDS, SIGNALS, COMPUTED, OPEN_BITS, FIRST_SLOT
     )
 )  # fmt: skip
+AT_NEEDS, AT_VALUE_SIGNALS = _NEEDS, _SIGNALS
 _HEADER, _REGISTER_SIZE, _SOURCE_SIZE = (
     np.uint64(size) for size in (HEADER, REGISTER_SIZE, SOURCE_SIZE)
 )
@@ -88,6 +89,7 @@ def load_values(
             else:
                 value = edge_since[key, lane[header + _FIRST_SLOT] + number]
             starts[NEW_VALUES, number] = starts[OLD_VALUES, number] = value
+            starts[NEXT_NEW_VALUES, number] = value
 
 
 @part
@@ -423,19 +425,65 @@ def decided_line(
 
 
 @part
-def find_next_values(
-    lane: Words, tags: Array, initiated: Word, after: Word, starts: Matrix
-) -> None:
-    """Find the values after a point, given the state after it: those of what holds then."""
+def next_values(
+    lane: Words, tags: Array, initiated: Word, word: Word, after: Word, starts: Matrix
+) -> Word:
+    """Find the values after a point, given the states before and after it.
+
+    They are those of what holds then. Gives the open bits that hold before and after the point, of
+    different values. Where nothing is initiated and the state stays, the values do.
+    """
+    moved = ZERO
     if tags.ndim == 2:
         header = lane[AT_REGISTERS]
         register = header + _HEADER
         for number in range(lane[header + _REGISTERS]):
+            before = starts[NEW_VALUES, number]
             if after & lane[register + _GROUP] == ZERO:
                 starts[NEXT_NEW_VALUES, number] = 0
             elif not (initiated >> number) & ONE:
-                starts[NEXT_NEW_VALUES, number] = starts[NEW_VALUES, number]
+                starts[NEXT_NEW_VALUES, number] = before
+            bit = ONE << lane[register + _OPEN]
+            if word & after & bit and starts[NEXT_NEW_VALUES, number] != before:
+                moved |= bit
             register += _REGISTER_SIZE
+    return moved
+
+
+@part
+def guard_of_record(
+    lane: Words, numbers: Floats, tags: Array, row: Word, fired: Word, word: Word, starts: Matrix
+) -> Word:
+    """The guards that a record meets."""
+    if tags.ndim == 2:
+        return guard_bits(lane, numbers, tags, row, fired, word, starts)
+    else:
+        return ZERO
+
+
+@part
+def value_of_record(lane: Words, tags: Array, row: Word, signals: Word, starts: Matrix) -> Word:
+    """The registers to which the only record of a point gives a value.
+
+    `ALL_BITS` says that it is not so simple: that a value clashes with another or is terminated.
+    """
+    initiated = ZERO
+    if tags.ndim == 2:
+        header = lane[AT_REGISTERS]
+        source = header + _HEADER + lane[header + _REGISTERS] * _REGISTER_SIZE
+        for _ in range(lane[header + _SOURCES]):
+            if signals & lane[source + _SIGNAL]:
+                number = lane[source + _REGISTER]
+                value = np.int64(lane[source + _CONSTANT])
+                if lane[source + _TRIGGER] != ZERO:
+                    value = tags[row, lane[source + _SLOT]]
+                is_other = (initiated >> number) & ONE and starts[NEXT_NEW_VALUES, number] != value
+                if lane[source + _IS_ENDING] != ZERO or is_other:
+                    return ALL_BITS
+                starts[NEXT_NEW_VALUES, number] = value
+                initiated |= ONE << number
+            source += _SOURCE_SIZE
+    return initiated
 
 
 @part
