@@ -29,6 +29,8 @@ class KeyedLane:
         self.keys.begin()
         self._may_conflict = start is not None
         """Has there been any conflict, as far as is known?"""
+        self._conflicts = 0
+        """How many conflicts there are since the lane began."""
         start = context.window.start if start is None else start
         self.registers = RegisterValues(lane, context.encoding) if lane.registers else None
         self.walk = LaneState(tables_of(lane, context, self.registers), start)
@@ -48,11 +50,14 @@ class KeyedLane:
             self.walk.set_numbers(numbers)
         changes = self.walk.update(context.window.edge, context.window.query)
         self._may_conflict |= changes.conflicts != 0
+        self._conflicts += changes.conflicts
         return changes
 
     def conflicts(self, context: Context) -> int:
         """How many conflicts there are in the window, as of the start of the run too."""
-        conflicts = self.walk.conflicts() if self._may_conflict else 0
+        conflicts = self._conflicts
+        if self.walk.edge > self.walk.start:
+            conflicts = self.walk.conflicts() if self._may_conflict else 0
         if context.window.edge == context.window.start:
             conflicts += int(self.keys.first_conflicts.sum())
         return conflicts

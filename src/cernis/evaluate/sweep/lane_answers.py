@@ -19,8 +19,9 @@ from cernis.evaluate.sweep.lane_state import (
     ValueIntervals,
 )
 from cernis.kernels.array_types import Array, Integers
-from cernis.kernels.order import order_by
+from cernis.kernels.order import order_by, stable_order
 from cernis.operators.context.value_encoding import ValueEncoding
+from cernis.plan.sweep.lanes import MOST_BITS
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 
@@ -78,10 +79,11 @@ class LaneAnswers:
     ) -> FluentTable:
         """The table of a fluent that takes any value: intervals by instance and value."""
         bits, keys, starts, ends, held = self._with_values(columns, intervals, values)
-        coded = held if columns.value_domain is not None else _numbered(held)
-        # Open bits of one fluent differ in other arguments; there are few of them.
-        instances = bits * (keys.max(initial=0) + 1) + keys
-        order = order_by((instances << 32) | coded, starts)
+        domain = columns.value_domain
+        coded, size = (held, len(domain)) if domain is not None else _numbered(held)
+        # Those of a bit and a key are in order already.
+        key_count = int(keys.max(initial=0)) + 1
+        order = stable_order((bits * key_count + keys) * size + coded, MOST_BITS * key_count * size)
         bits, keys, starts, ends, held, coded = (
             column[order] for column in (bits, keys, starts, ends, held, coded)
         )
@@ -204,9 +206,10 @@ def _event_rows(columns: BitColumns, points: BitPoints) -> StoredRows:
     return StoredRows(columns.arguments(bits, keys), [times])
 
 
-def _numbered(values: Array) -> Integers:
-    """Equal numbers for equal values."""
-    return np.unique(values, return_inverse=True)[1].ravel()
+def _numbered(values: Array) -> tuple[Integers, int]:
+    """Equal numbers for equal values, and how many there are."""
+    distinct, numbers = np.unique(values, return_inverse=True)
+    return numbers.ravel(), len(distinct)
 
 
 def _about(columns: BitColumns, rows: BitIntervals | BitPoints | ValueIntervals) -> list[Integers]:

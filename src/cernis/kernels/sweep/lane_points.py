@@ -35,6 +35,7 @@ from cernis.kernels.sweep.lane_arrays import (
     NEEDS_TAIL,
     NEW_LINE,
     NEW_VALUES,
+    NEXT_NEW_VALUES,
     NEXT_OLD_VALUES,
     NO_HANDLE,
     NO_TIME,
@@ -78,6 +79,9 @@ from cernis.kernels.sweep.lane_timers import due_effects, next_due, note_arms, t
 from cernis.kernels.sweep.past_points import NO_LINE
 from cernis.kernels.sweep.registers.register_points import (
     AT_NEEDS,
+    AT_OPEN_BITS,
+    AT_PAYLOADS,
+    AT_REGISTER_COUNT,
     AT_VALUE_SIGNALS,
     decided_line,
     guard_of_record,
@@ -85,11 +89,12 @@ from cernis.kernels.sweep.registers.register_points import (
     keep_old_values,
     moved_bits,
     next_values,
+    put_beside,
     put_value,
     read_old_values,
     strip_computed,
-    value_of_record,
     values_agree,
+    values_of_record,
     write_values,
 )
 from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word, lowest_bit
@@ -161,8 +166,10 @@ def walk_on(
     status = DONE
     room = np.uint64(tail.shape[0])
     has_tags = len(news_tags) > 0
-    needs = lane[lane[AT_REGISTERS] + AT_NEEDS]
-    value_signals = lane[lane[AT_REGISTERS] + AT_VALUE_SIGNALS]
+    header = lane[AT_REGISTERS]
+    needs, value_signals = lane[header + AT_NEEDS], lane[header + AT_VALUE_SIGNALS]
+    open_bits, payloads = lane[header + AT_OPEN_BITS], lane[header + AT_PAYLOADS]
+    registers = lane[header + AT_REGISTER_COUNT]
     points = np.int64(0)
     upcoming = time_at(news, change) if change < changes else NO_TIME
     while True:
@@ -227,34 +234,36 @@ def walk_on(
                         break
         points += 1
         if handle != idle or (has_registers(tail_tags) and is_many):
-            initiated, line = ZERO, NO_LINE
+            moved, line = ZERO, NO_LINE
             if not has_registers(tail_tags) or not is_many:
                 line = transition_line(
                     tail, lane, state_words, machine.state_ids, fired_words, machine.counts,
                     memo, state, handle, allowed,
                 )  # fmt: skip
-                if has_registers(tail_tags) and memo[line + SIGNALS] & value_signals:
-                    initiated = value_of_record(
-                        lane, tail_tags, first, memo[line + SIGNALS] & value_signals, starts
-                    )
-            if has_registers(tail_tags) and (is_many or initiated == ALL_BITS):
+                if has_registers(tail_tags):
+                    signals, new = memo[line + SIGNALS] & value_signals, memo[line + NEXT]
+                    if signals != ZERO or (new != state and not (tail.ndim == 1 and new == NO_ID)):
+                        moved = values_of_record(
+                            lane, tail_tags, first, signals, word,
+                            state_word(tail, state_words, new), starts,
+                        )  # fmt: skip
+            if has_registers(tail_tags) and (is_many or moved == ALL_BITS):
                 line, _, initiated = decided_line(
                     lane, machine.numbers, tail, tail_tags, state_words, machine.state_ids,
                     fired_words, machine.fired_ids, machine.counts, memo, first, size, state,
                     word, allowed, starts,
                 )  # fmt: skip
-                if line == NO_LINE:
+                if line == NO_LINE or (tail.ndim == 1 and memo[line + NEXT] == NO_ID):
                     status = NEEDS_IDS
                     break
+                after = state_word(tail, state_words, memo[line + NEXT])
+                moved = next_values(lane, tail_tags, initiated, word, after, starts)
             flags, new = memo[line + KEY], memo[line + NEXT]
             if tail.ndim == 1 and new == NO_ID:
                 status = NEEDS_IDS
                 break
             idle = NO_HANDLE if has_registers(tail_tags) and is_many else handle
             after = state_word(tail, state_words, new) if new != state else word
-            moved = ZERO
-            if new != state or initiated != ZERO:
-                moved = next_values(lane, tail_tags, initiated, word, after, starts)
             if new != state or moved != ZERO:
                 idle = NO_HANDLE
                 changed = ((word ^ after) | moved) & reported
@@ -271,9 +280,13 @@ def walk_on(
                             code = np.int64(bit)
                             if (same >> bit) & ONE:
                                 same ^= ONE << bit
-                                put_value(output, written, lane, tail_tags, bit, starts, NEW_VALUES)
+                                if has_registers(tail_tags) and (open_bits >> bit) & ONE:
+                                    put_value(
+                                        output, written, lane, tail_tags, bit, starts, NEW_VALUES
+                                    )
                                 written = emit(output, written, code + IS_GONE, key, start, NEVER)
-                            put_value(output, written, lane, tail_tags, bit, starts, NEW_VALUES)
+                            if has_registers(tail_tags) and (open_bits >> bit) & ONE:
+                                put_value(output, written, lane, tail_tags, bit, starts, NEW_VALUES)
                             written = emit(output, written, code, key, start, moment)
                         if (after >> bit) & ONE:
                             starts[NEW_LINE, bit] = moment
@@ -295,7 +308,11 @@ def walk_on(
         if is_many or has_registers(tail_tags):
             for place in range(first, size):
                 put_state(tail, place, state)
-            write_values(lane, tail_tags, first, size, starts)
+            if has_registers(tail_tags):
+                for number in range(registers):
+                    value = starts[NEW_VALUES, number] = starts[NEXT_NEW_VALUES, number]
+                    for place in range(first, size):
+                        put_beside(tail_tags, place, payloads + number, value)
         else:
             put_walked(news, change, tail, size, state)
             if has_tags:

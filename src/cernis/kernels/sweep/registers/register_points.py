@@ -56,7 +56,8 @@ _PAYLOADS, _REGISTERS, _SOURCES, _NEEDS, _SIGNALS, _COMPUTED, _OPEN_BITS, _FIRST
         PAYLOADS, REGISTERS, SOURCES, NEEDS, SIGNALS, COMPUTED, OPEN_BITS, FIRST_SLOT
     )
 )  # fmt: skip
-AT_NEEDS, AT_VALUE_SIGNALS = _NEEDS, _SIGNALS
+AT_NEEDS, AT_VALUE_SIGNALS, AT_OPEN_BITS = _NEEDS, _SIGNALS, _OPEN_BITS
+AT_PAYLOADS, AT_REGISTER_COUNT = _PAYLOADS, _REGISTERS
 _HEADER, _REGISTER_SIZE, _SOURCE_SIZE = (
     np.uint64(size) for size in (HEADER, REGISTER_SIZE, SOURCE_SIZE)
 )
@@ -462,28 +463,51 @@ def guard_of_record(
 
 
 @part
-def value_of_record(lane: Words, tags: Array, row: Word, signals: Word, starts: Matrix) -> Word:
-    """The registers to which the only record of a point gives a value.
+def values_of_record(
+    lane: Words, tags: Array, row: Word, signals: Word, word: Word, after: Word, starts: Matrix
+) -> Word:
+    """Find the values after a point that has one record; gives what `next_values` gives.
 
     `ALL_BITS` says that it is not so simple: that a value clashes with another or is terminated.
     """
-    initiated = ZERO
+    moved = ZERO
     if tags.ndim == 2:
         header = lane[AT_REGISTERS]
-        source = header + _HEADER + lane[header + _REGISTERS] * _REGISTER_SIZE
-        for _ in range(lane[header + _SOURCES]):
-            if signals & lane[source + _SIGNAL]:
-                number = lane[source + _REGISTER]
-                value = np.int64(lane[source + _CONSTANT])
-                if lane[source + _TRIGGER] != ZERO:
-                    value = tags[row, lane[source + _SLOT]]
-                is_other = (initiated >> number) & ONE and starts[NEXT_NEW_VALUES, number] != value
-                if lane[source + _IS_ENDING] != ZERO or is_other:
-                    return ALL_BITS
-                starts[NEXT_NEW_VALUES, number] = value
-                initiated |= ONE << number
-            source += _SOURCE_SIZE
-    return initiated
+        count, initiated = lane[header + _REGISTERS], ZERO
+        if signals != ZERO:
+            source = header + _HEADER + count * _REGISTER_SIZE
+            for _ in range(lane[header + _SOURCES]):
+                if signals & lane[source + _SIGNAL]:
+                    number = lane[source + _REGISTER]
+                    value = np.int64(lane[source + _CONSTANT])
+                    if lane[source + _TRIGGER] != ZERO:
+                        value = tags[row, lane[source + _SLOT]]
+                    is_known = (initiated >> number) & ONE
+                    is_other = is_known and starts[NEXT_NEW_VALUES, number] != value
+                    if lane[source + _IS_ENDING] != ZERO or is_other:
+                        return ALL_BITS
+                    starts[NEXT_NEW_VALUES, number] = value
+                    initiated |= ONE << number
+                source += _SOURCE_SIZE
+        register = header + _HEADER
+        for number in range(count):
+            before = starts[NEW_VALUES, number]
+            if after & lane[register + _GROUP] == ZERO:
+                starts[NEXT_NEW_VALUES, number] = 0
+            elif not (initiated >> number) & ONE:
+                starts[NEXT_NEW_VALUES, number] = before
+            bit = ONE << lane[register + _OPEN]
+            if word & after & bit and starts[NEXT_NEW_VALUES, number] != before:
+                moved |= bit
+            register += _REGISTER_SIZE
+    return moved
+
+
+@part
+def put_beside(tags: Array, row: Word, column: Word, value: Time) -> None:
+    """Write a value beside a row, where there is room for some."""
+    if tags.ndim == 2:
+        tags[row, column] = value
 
 
 @part
