@@ -79,6 +79,7 @@ REACHED: dict[str, str] = {
     "evaluate.sweep.list_keys": "evaluate/sweep/test_sweep_then_columns.py",
     "evaluate.sweep.keyed_lane": "evaluate/sweep/test_sweep_then_columns.py",
     "evaluate.sweep.lane_intake": "evaluate/sweep/test_sweep_then_columns.py",
+    "evaluate.sweep.lane_storage": "evaluate/sweep/test_lane_state.py fuzz/test_lanes.py",
     "evaluate.sweep.sign_conditions": "evaluate/sweep/test_record_signs.py",
     "evaluate.sweep.sign_programs": "evaluate/sweep/test_record_signs.py",
     "evaluate.working_memory": "session/test_session.py",

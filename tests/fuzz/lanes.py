@@ -22,6 +22,7 @@ from cernis.kernels.sweep.transition import with_derived
 from tests.kernels.sweep.simple_lanes import (
     LaneProgram,
     NamedTables,
+    RegisterBits,
     SimpleLane,
     random_program,
     tables_of,
@@ -41,11 +42,14 @@ class LaneFeed:
     conflicts: int = 0
 
     def add(self, changes: LaneChanges) -> None:
-        come, gone = rows_of(changes.come), rows_of(changes.gone)
-        assert come == sorted(come)
-        assert gone == sorted(gone)
-        assert not set(come) & set(gone), "equal intervals come and go"
-        _sum(self.intervals, come, gone)
+        for come, gone in (
+            (rows_of(changes.come), rows_of(changes.gone)),
+            (rows_of(changes.values_come), rows_of(changes.values_gone)),
+        ):
+            assert come == sorted(come)
+            assert gone == sorted(gone)
+            assert not set(come) & set(gone), "equal intervals come and go"
+            _sum(self.intervals, come, gone)
         _sum(self.signals, rows_of(changes.signals_come), rows_of(changes.signals_gone))
         self.conflicts += changes.conflicts
 
@@ -63,9 +67,11 @@ def rows_of(columns: Iterable[np.ndarray]) -> list[Row]:
 class LaneRun:
     """A lane that is walked, and the same lane by its meaning."""
 
-    def __init__(self, seed: int, is_wide: bool = False, has_tags: bool = False) -> None:
+    def __init__(
+        self, seed: int, is_wide: bool = False, has_tags: bool = False, has_registers: bool = False
+    ) -> None:
         self.random = r = random.Random(seed)
-        self.program: LaneProgram = random_program(r)
+        self.program: LaneProgram = random_program(r, has_registers)
         self.named: NamedTables = tables_of(self.program)
         tick = self.program.tick
         self.keys = r.randint(1, 3)
@@ -89,7 +95,9 @@ class LaneRun:
             for _ in range(40):
                 time = self.start + tick * r.randint(1, 80)
                 delay = 0 if r.random() < 0.6 else tick * r.randint(0, latest)
-                found.append((time + delay, (key, time, r.choice(self.program.events))))
+                event = r.choice(self.program.events)
+                event += f":{r.randint(0, 4)}" if event.startswith("p") else ""
+                found.append((time + delay, (key, time, event)))
         return found
 
     def _begin(self) -> None:
@@ -114,7 +122,10 @@ class LaneRun:
         return lane.allowed is None or pair in lane.allowed
 
     def _allowed_word(self, lane: SimpleLane) -> int:
-        return ALL_ALLOWED if lane.allowed is None else self.named.state_word(lane.allowed)
+        """Values without pairs of their own are allowed to all keys."""
+        if lane.allowed is None:
+            return ALL_ALLOWED
+        return self.named.state_word({*lane.allowed, *RegisterBits(self.program).state})
 
     def check(self) -> None:
         """Walk all windows and compare after each."""
@@ -166,7 +177,9 @@ class LaneRun:
         while records:
             count = self.random.randint(1, len(records))
             now, records = records[:count], records[count:]
-            fired = [1 << self.named.fired[event] for _, _, event in now]
+            fired = [self.named.fired_word([event]) for _, _, event in now]
+            values = np.array([int(event.partition(":")[2] or 0) for _, _, event in now])
+            payload = np.column_stack([values, values.astype(np.float64).view(np.int64)])
             tags = [hash((key, time)) % 1000 for key, time, _ in now]
             self.state.change(
                 np.array([key for key, _, _ in now]),
@@ -174,6 +187,7 @@ class LaneRun:
                 np.array(fired, np.uint64),
                 np.array(tags, np.uint32) if self.state.has_tags else None,
                 gone=is_gone,
+                payload=payload if self.program.open_fluents else None,
             )
 
     def _compare(self, edge: int, query: int) -> None:
@@ -181,20 +195,34 @@ class LaneRun:
         for key, (base, records) in enumerate(zip(self.lanes, self.records, strict=True)):
             lane = base.copy()
             lane.walk(records, query)
-            intervals |= {(self.named.state[p], key, s, e) for p, s, e in lane.intervals()}
+            intervals |= {self._row(p, key, s, e) for p, s, e in lane.intervals()}
             signals |= {(self.named.fired[name], key, time) for name, time in lane.signals}
             conflicts += len(lane.conflicts)
         assert {row for row, count in self.feed.intervals.items() if count} == intervals
         assert {row for row, count in self.feed.signals.items() if count} == signals
         assert self.feed.conflicts == conflicts
         tick = self.program.tick
-        assert rows_of(self.state.intervals()) == sorted(i for i in intervals if i[3] > edge + tick)
+        stands = sorted(row for row in intervals if row[3] > edge + tick)
+        assert rows_of(self.state.intervals()) == [row for row in stands if len(row) == 4]
+        assert rows_of(self.state.value_intervals()) == [row for row in stands if len(row) == 5]
         assert rows_of(self.state.signals()) == sorted(own for own in signals if own[2] > edge)
+
+    def _row(self, pair: str, key: int, start: int, end: int) -> Row:
+        """An interval as the lane tells it: a value without a pair stands beside its open bit."""
+        if pair in self.named.state:
+            return self.named.state[pair], key, start, end
+        name, _, value = pair.partition("=")
+        return self.named.state[f"{name}=other"], key, start, end, int(value)
 
 
 def check_seed(seed: int) -> None:
     """Walk the lane of a seed with narrow and with wide rows, with tags and without."""
     LaneRun(seed, is_wide=seed % 5 == 0, has_tags=seed % 3 == 0).check()
+
+
+def check_registers(seed: int) -> None:
+    """The same for a lane with fluents that take any value."""
+    LaneRun(seed, seed % 5 == 0, seed % 3 == 0, has_registers=True).check()
 
 
 def main(first: int, last: int) -> int:
@@ -203,6 +231,7 @@ def main(first: int, last: int) -> int:
     for seed in range(first, last + 1):
         try:
             check_seed(seed)
+            check_registers(seed)
         except AssertionError as difference:
             wrong += 1
             print(f"seed {seed} differs: {str(difference)[:400]}", flush=True)

@@ -49,6 +49,14 @@ def ties_of(plan: Plan, ties: str | None, is_uncertain: bool) -> str:
     return ties or ("initiation" if is_uncertain and not settings.ties_said else settings.ties)
 
 
+def may_walk_lanes(plan: Plan, ties: str) -> bool:
+    """May the lanes of a plan be walked under a tie rule?
+
+    Where initiations win ties, a fluent may have two values, and no register holds both.
+    """
+    return ties == "break" or not any(lane.registers for lane in plan.lanes)
+
+
 def evaluator_from_scratch(
     plan: Plan, memory: WindowRecords, domains: Domains, tick: int, ties: str,
     links: StageLinks | None = None, uncertain: UncertainInput | None = None,
@@ -56,7 +64,8 @@ def evaluator_from_scratch(
 ) -> FromScratch:  # fmt: skip
     """An evaluator that has seen no query yet; `links` lead to the stages before and after it."""
     ahead = ahead or QueriesAhead()
-    if uncertain is None and ahead.may_walk and plan.lanes:
+    may_walk = ahead.may_walk and may_walk_lanes(plan, ties)
+    if uncertain is None and may_walk and plan.lanes:
         return SweepThenColumns(plan, memory, domains, tick, links, ahead.keeps_answers)
     if uncertain is None:
         return FromScratch(plan, memory, domains, tick, links)

@@ -248,6 +248,8 @@ _WAYS = {
 
 def _in_words(verdict: Verdict) -> str:
     """Whether a definition fits one walk in time, and why not if it does not."""
+    if verdict.has_register:
+        return f"{_WAYS[verdict.way]}, with a register for its value"
     return f"{_WAYS[verdict.way]}{f': {verdict.reason}' if verdict.reason else ''}"
 
 

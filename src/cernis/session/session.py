@@ -17,7 +17,12 @@ from cernis.check.value_forms import ValueForm
 from cernis.errors import DataError
 from cernis.evaluate.changes.from_changes import FromChanges
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
-from cernis.evaluate.evaluator_choice import QueriesAhead, UncertainInput, evaluator_from_scratch
+from cernis.evaluate.evaluator_choice import (
+    QueriesAhead,
+    UncertainInput,
+    evaluator_from_scratch,
+    may_walk_lanes,
+)
 from cernis.evaluate.population import Population
 from cernis.evaluate.query_loop import AnswerChanges, Evaluator, Handover, QueryInput, QueryLoop
 from cernis.evaluate.relation_layout import RelationLayout, context_of
@@ -157,7 +162,8 @@ class Session(QueryLoop):
 
         Users who say whether to evaluate from changes get what they say.
         """
-        return self.incremental is None and self.uncertain_input is None and self.plan.is_swept
+        is_certain = self.incremental is None and self.uncertain_input is None
+        return is_certain and self.plan.is_swept and may_walk_lanes(self.plan, self.ties)
 
     def stop_walking(self) -> None:
         """Evaluate by columns from now on; what was evaluated so far is forgotten."""

@@ -57,8 +57,9 @@ class ColumnsRun(Run):
 
 
 def answers(
-    plan: Plan, events: str | Path, window: int | None, step: int | None
-) -> tuple[list[str], list[str]]:
+    plan: Plan, events: str | Path, window: int | None, step: int | None,
+    are_conflicts_compared: bool = True,
+) -> tuple[list[str], list[str]]:  # fmt: skip
     """The answers of all queries, by lanes and by columns."""
     texts: tuple[list[str], list[str]] = ([], [])
     conflicts = []
@@ -70,7 +71,7 @@ def answers(
         run = kind(plan)
         whole = run.over(read_events(events, plan.checked), window=window, step=step, on_query=keep)
         conflicts.append(whole.conflicts)
-    assert conflicts[0] == conflicts[1]
+    assert conflicts[0] == conflicts[1] or not are_conflicts_compared
     return texts
 
 

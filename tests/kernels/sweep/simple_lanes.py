@@ -10,11 +10,13 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from cernis.kernels import decide as machine
 from cernis.kernels.sweep import lane_tables as lt
+from cernis.kernels.sweep.registers import register_tables as rt
 
 NEVER = int(np.iinfo(np.int64).max)
 Names = frozenset[str]
@@ -71,21 +73,72 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """Fires for a record of `event` by what `fluent` had before, compared with its payload.
+
+    `kind` is `same` or `other` if it had this value or another one, `not same` if it did not have
+    this one, `more` if it had one that is larger by more than `least`.
+    """
+
+    name: str
+    event: str
+    fluent: str
+    kind: str
+    least: int = 0
+
+
+@dataclass(frozen=True)
+class OpenRule:
+    """Initiates or terminates a value: `value` is a number, `payload`, or `any`.
+
+    A payload is that of the records that fire what is in `rule.any`.
+    """
+
+    rule: Rule
+    value: int | str
+
+
+@dataclass(frozen=True)
+class OpenFluent:
+    """A simple fluent that takes any value; values in `named` have pairs that rules ask for."""
+
+    name: str
+    named: tuple[int, ...]
+    rules: tuple[OpenRule, ...]
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """The pairs that rules may ask for, but for the one that stands for all other values."""
+        return tuple(f"{self.name}={value}" for value in self.named)
+
+    @property
+    def other(self) -> str:
+        """The pair that stands for all values that have no pair."""
+        return f"{self.name}=other"
+
+
+@dataclass(frozen=True)
 class LaneProgram:
     """The definitions of a lane in the order in which they depend on each other."""
 
     events: tuple[str, ...]
     signals: tuple[str, ...]
-    definitions: tuple[Fluent | Static | Event, ...]
+    definitions: tuple[Fluent | Static | Event | OpenFluent, ...]
     ties: str = "break"
     is_rtec: bool = False
     tick: int = 1
+    guards: tuple[Guard, ...] = ()
+
+    @property
+    def open_fluents(self) -> tuple[OpenFluent, ...]:
+        """The fluents that take any value."""
+        return tuple(each for each in self.definitions if isinstance(each, OpenFluent))
 
     @property
     def pairs(self) -> tuple[str, ...]:
         """All pairs, simple and statically determined, in order."""
         owners = [
-            each.pairs if isinstance(each, Fluent) else (each.pair,)
+            each.pairs if isinstance(each, Fluent | OpenFluent) else (each.pair,)
             for each in self.definitions
             if not isinstance(each, Event)
         ]
@@ -152,10 +205,16 @@ class SimpleLane:
 
     def _point(self, time: int, events: set[str]) -> None:
         before = set(self.since)
-        fired = set(events)
+        for fluent in self.program.open_fluents:
+            if self._held(fluent, before) not in (None, *fluent.named):
+                before.add(fluent.other)
+        payloads = self._payloads(events, before)
+        fired = {event.partition(":")[0] for event in events} | payloads.keys()
         for definition in self.program.definitions:
             if isinstance(definition, Fluent):
                 self._fluent(definition, time, fired, before)
+            elif isinstance(definition, OpenFluent):
+                self._open_fluent(definition, time, fired, before, payloads)
             elif isinstance(definition, Event):
                 for rule in definition.rules:
                     if self._fires(rule, fired, before):
@@ -186,6 +245,59 @@ class SimpleLane:
         for pair in fluent.pairs:
             holds = pair in counted & allowed or (pair in before and pair not in broken)
             self._set(pair, holds, time)
+
+    # -- fluents that take any value ---------------------------------------------------------
+
+    def _held(self, fluent: OpenFluent, before: set[str]) -> int | None:
+        values = [p.partition("=")[2] for p in before if p.startswith(f"{fluent.name}=")]
+        return next((int(value) for value in values if value != "other"), None)
+
+    def _payloads(self, events: set[str], before: set[str]) -> dict[str, set[int]]:
+        """The payloads of the records that fire an event or a guard."""
+        payloads: dict[str, set[int]] = {}
+        for event, _, value in (event.partition(":") for event in events if ":" in event):
+            payloads.setdefault(event, set()).add(int(value))
+        by_name = {fluent.name: fluent for fluent in self.program.open_fluents}
+        for guard in self.program.guards:
+            held = self._held(by_name[guard.fluent], before)
+            for value in payloads.get(guard.event, set()):
+                if _meets(guard, held, value):
+                    payloads.setdefault(guard.name, set()).add(value)
+        return payloads
+
+    def _open_fluent(
+        self,
+        fluent: OpenFluent,
+        time: int,
+        fired: set[str],
+        before: set[str],
+        payloads: dict[str, set[int]],
+    ) -> None:
+        held = self._held(fluent, before)
+        initiated: set[int] = set()
+        terminated: set[int] = set()
+        for each in fluent.rules:
+            if not self._fires(each.rule, fired, before):
+                continue
+            values = initiated if each.rule.kind == "init" else terminated
+            if each.value == "any":
+                values |= {*initiated, *({held} - {None}), -1}
+            elif each.value == "payload":
+                values |= payloads[next(iter(each.rule.any))]
+            else:
+                values.add(int(each.value))
+        counted = initiated - terminated if len(initiated) == 1 and -1 not in terminated else set()
+        if len(initiated) > 1:
+            self.conflicts.append(time)
+        counted = {v for v in counted if self._allows_value(fluent, v)}
+        is_broken = bool(initiated - {held}) or held in terminated or len(initiated) > 1
+        for value in {*counted, *({held} - {None})}:
+            holds = value in counted or (value == held and not is_broken)
+            self._set(f"{fluent.name}={value}", holds, time)
+
+    def _allows_value(self, fluent: OpenFluent, value: int) -> bool:
+        is_named = value in fluent.named
+        return not is_named or self.allowed is None or f"{fluent.name}={value}" in self.allowed
 
     def _static(self, static: Static, time: int) -> None:
         is_met = any(
@@ -246,6 +358,16 @@ class SimpleLane:
         )
 
 
+def _meets(guard: Guard, held: int | None, value: int) -> bool:
+    if guard.kind == "not same":
+        return held != value
+    if held is None:
+        return False
+    if guard.kind == "more":
+        return held - value > guard.least
+    return (held == value) == (guard.kind == "same")
+
+
 # -- as tables -------------------------------------------------------------------------------
 
 
@@ -256,10 +378,12 @@ class NamedTables:
     tables: lt.LaneTables
     fired: Mapping[str, int]
     state: Mapping[str, int]
+    program: LaneProgram
 
     def fired_word(self, events: Iterable[str]) -> int:
         """The word of some events."""
-        return sum(1 << self.fired[event] for event in set(events))
+        names = {name for event in events for name in RegisterBits(self.program).of_record(event)}
+        return sum(1 << self.fired[name] for name in names)
 
     def state_word(self, pairs: Iterable[str]) -> int:
         """The word of some pairs."""
@@ -270,8 +394,10 @@ def tables_of(program: LaneProgram, hidden: Iterable[str] = ()) -> NamedTables:
     """What a planner would make of a program; `hidden` pairs and signals are not reported."""
     dues = [f"due {delay.source}" for delay in program.delays]
     armed = [f"armed {delay.source}" for delay in program.delays]
-    fired = {name: bit for bit, name in enumerate([*program.events, *program.signals, *dues])}
-    state = {name: bit for bit, name in enumerate([*program.pairs, *armed])}
+    bits = RegisterBits(program)
+    happenings = [*program.events, *program.signals, *dues, *bits.fired]
+    fired = {name: bit for bit, name in enumerate(happenings)}
+    state = {name: bit for bit, name in enumerate([*program.pairs, *armed, *bits.state])}
     rows: list[list[int]] = []
     first_row = [0]
 
@@ -298,6 +424,10 @@ def tables_of(program: LaneProgram, hidden: Iterable[str] = ()) -> NamedTables:
                 else:
                     add(lt.RULE, due, 1 << state[delay.target])
             add(lt.COMMIT, None, mask(definition.pairs, state))
+        elif isinstance(definition, OpenFluent):
+            for rule, init, term, signal in bits.rows(definition):
+                add(lt.RULE, rule, mask(init, state), mask(term, state), mask(signal, fired))
+            add(lt.COMMIT, None, mask(bits.group(definition), state))
         elif isinstance(definition, Event):
             for rule in definition.rules:
                 add(lt.RULE, rule, 0, 0, 1 << fired[rule.head])
@@ -323,20 +453,142 @@ def tables_of(program: LaneProgram, hidden: Iterable[str] = ()) -> NamedTables:
         firsts,
         *lt.touched_blocks(blocks, firsts),
         np.array(delays, np.int64).reshape(-1, 6),
-        np.uint64(mask(set(program.pairs) - set(hidden), state)),
+        np.uint64(mask((set(program.pairs) | set(bits.others)) - set(hidden), state)),
         np.uint64(mask(set(program.signals) - set(hidden), fired)),
         int(program.ties == "initiation"),
         program.tick,
+        bits.tables(fired, state),
     )
-    return NamedTables(tables, fired, state)
+    return NamedTables(tables, fired, state, program)
+
+
+# -- registers -------------------------------------------------------------------------------
+
+
+class RegisterBits:
+    """The bits that fluents with any value need beside those of their pairs."""
+
+    def __init__(self, program: LaneProgram) -> None:
+        self.program = program
+        fluents = program.open_fluents
+        self.others = [fluent.other for fluent in fluents]
+        self.state = [*(f"clash {fluent.name}" for fluent in fluents), *self.others]
+        carriers = [*(e for e in program.events if e.startswith("p")),
+                    *(guard.name for guard in program.guards)]  # fmt: skip
+        self.fired = [guard.name for guard in program.guards]
+        for fluent in fluents:
+            splits = [f"{c}={v}@{fluent.name}" for c in carriers for v in self._values(fluent)]
+            constants = [f"constant {pair}" for pair in fluent.pairs]
+            self.fired += splits + [f"set {split}" for split in splits] + constants
+            self.fired += [f"ended {c}@{fluent.name}" for c in carriers]
+            self.fired += [f"clashing {fluent.name}", f"closing {fluent.name}"]
+
+    def _values(self, fluent: OpenFluent) -> list[str]:
+        return [*map(str, fluent.named), "other"]
+
+    def of_record(self, event: str) -> list[str]:
+        """What a record fires when it comes."""
+        name, _, payload = event.partition(":")
+        splits = [
+            f"{name}={payload if int(payload) in fluent.named else 'other'}@{fluent.name}"
+            for fluent in self.program.open_fluents
+            if payload
+        ]
+        return [name, *splits]
+
+    def group(self, fluent: OpenFluent) -> list[str]:
+        return [*fluent.pairs, f"clash {fluent.name}", fluent.other]
+
+    def rows(self, fluent: OpenFluent) -> Iterable[tuple[Rule, list[str], list[str], list[str]]]:
+        """Rules with what they initiate, terminate and signal."""
+        for each in fluent.rules:
+            rule, pairs = each.rule, [*fluent.pairs, fluent.other]
+            if each.value == "any":
+                yield rule, [], pairs, []
+            elif each.value == "payload":
+                yield from self._payload_rows(fluent, rule)
+            elif rule.kind == "init":
+                pair = f"{fluent.name}={each.value}"
+                yield rule, [pair], [], [f"constant {pair}"]
+            else:
+                yield rule, [], [f"{fluent.name}={each.value}"], []
+        clashing, closing = (frozenset({f"{w} {fluent.name}"}) for w in ("clashing", "closing"))
+        yield Rule("", "", any=clashing), [f"clash {fluent.name}"], [], []
+        yield Rule("", "", any=closing), [], [fluent.other], []
+
+    def _payload_rows(
+        self, fluent: OpenFluent, rule: Rule
+    ) -> Iterable[tuple[Rule, list[str], list[str], list[str]]]:
+        (carrier,) = rule.any
+        for value in self._values(fluent):
+            split, pair = f"{carrier}={value}@{fluent.name}", f"{fluent.name}={value}"
+            part = replace(rule, any=frozenset({split}))
+            if rule.kind == "init":
+                yield part, [pair], [], [f"set {split}"]
+            elif value == "other":
+                yield part, [], [], [f"ended {carrier}@{fluent.name}"]
+            else:
+                yield part, [], [pair], []
+
+    def tables(self, fired: Mapping[str, int], state: Mapping[str, int]) -> rt.RegisterTables:
+        """Payloads have the value, and then the value as a float."""
+        registers, sources, guards = [], [], []
+        for number, fluent in enumerate(self.program.open_fluents):
+            group = sum(1 << state[name] for name in self.group(fluent))
+            marks = [1 << fired[f"{word} {fluent.name}"] for word in ("clashing", "closing")]
+            registers.append([state[fluent.other], group, *marks])
+            for name, bit in fired.items():
+                if name.startswith("set ") and name.endswith(f"@{fluent.name}"):
+                    trigger = 1 << fired[name.removeprefix("set ")]
+                    sources.append([number, 0, 1 << bit, trigger, 0, 0])
+                elif name.startswith("ended ") and name.endswith(f"@{fluent.name}"):
+                    carrier = name.removeprefix("ended ").partition("@")[0]
+                    trigger = 1 << fired[f"{carrier}=other@{fluent.name}"]
+                    sources.append([number, 1, 1 << bit, trigger, 0, 0])
+                elif name.startswith(f"constant {fluent.name}="):
+                    value = int(name.rpartition("=")[2])
+                    sources.append([number, 0, 1 << bit, 0, 0, value])
+        for number, guard in enumerate(self.program.guards):
+            guards += self._guard_rows(guard, number, fired)
+        return rt.RegisterTables(
+            2, *(np.array(rows, np.uint64).astype(np.int64).reshape(-1, width)
+                 for rows, width in ((registers, 4), (sources, 6), (guards, 4))),
+            np.array([float(guard.least) for guard in self.program.guards]),
+        )  # fmt: skip
+
+    def _guard_rows(self, guard: Guard, number: int, fired: Mapping[str, int]) -> list[list[int]]:
+        names = [fluent.name for fluent in self.program.open_fluents]
+        register = names.index(guard.fluent)
+        held, same = [rt.IS_HELD, 0, register, 0], [rt.IS_SAME, 0, register, 0]
+        begin, end = [machine.BEGIN, 0, 0, 0], [machine.NOT_ALL, 0, 0, 0]
+        tests = {
+            "same": [held, same],
+            "other": [held, begin, same, end],
+            "not same": [begin, held, same, end],
+            "more": [
+                held,
+                [rt.LOAD_INTEGER, 0, register, 0],
+                [rt.LOAD_PAYLOAD, 1, 1, 0],
+                [machine.SUBTRACT, 2, 0, 1],
+                [machine.LESS, 0, rt.ROOM + number, 2],
+            ],
+        }[guard.kind]
+        rows = []
+        suffixes = [f"={v}@{f.name}" for f in self.program.open_fluents for v in self._values(f)]
+        for suffix in ("", *suffixes):
+            begins = [rt.GUARD, fired[f"{guard.event}{suffix}"], len(tests) + 1, 0]
+            rows += [begins, *tests, [rt.SET, fired[f"{guard.name}{suffix}"], 0, 0]]
+        return rows
 
 
 # -- at random -------------------------------------------------------------------------------
 
 
-def random_program(r: random.Random) -> LaneProgram:
+def random_program(r: random.Random, has_registers: bool = False) -> LaneProgram:
     """Some fluents over a few events, with delays, derived events and determined pairs between."""
     events = tuple(f"e{number}" for number in range(r.randint(3, 6)))
+    if has_registers:
+        return _random_open_program(r, events)
     tick = r.choice([1, 1, 1, 3])
     below: list[str] = []
     signals: list[str] = []
@@ -367,6 +619,65 @@ def random_program(r: random.Random) -> LaneProgram:
         return random_program(r)
     ties = r.choice(["break", "break", "initiation"])
     return LaneProgram(events, tuple(signals), tuple(definitions), ties, r.random() < 0.3, tick)
+
+
+def _random_open_program(r: random.Random, events: tuple[str, ...]) -> LaneProgram:
+    """One or two fluents of any value, guards, and a program around them that reads both."""
+    events = (*events[:3], "p0", "p1")
+    names = [f"r{number}" for number in range(r.choice([1, 1, 2]))]
+    kinds = ("same", "other", "not same", "more")
+    guards = tuple(
+        Guard(f"g{n}", r.choice(["p0", "p1"]), r.choice(names), r.choice(kinds), r.randint(-1, 2))
+        for n in range(r.randint(0, 3 - len(names)))
+    )
+    carriers = ["p0", "p1", *(guard.name for guard in guards)]
+    happenings = (*events, *(guard.name for guard in guards))
+    below: list[str] = []
+    definitions: list[Fluent | Static | Event | OpenFluent] = []
+    for name in names:
+        named = tuple(range(r.randint(0, 2)))
+        if r.random() < 0.6:
+            pairs = tuple(f"f{name}v{value}" for value in range(r.randint(1, 2)))
+            plain = [pair for pair in below if not pair.endswith("=other")]
+            definitions.append(_random_fluent(r, pairs, happenings, [], plain, 1))
+            below += pairs
+        fluent = OpenFluent(name, named, ())
+        asked = [*below, *fluent.pairs, fluent.other]
+        rules = tuple(
+            _random_open_rule(r, fluent, kind, carriers, happenings, asked)
+            for kind in ("init", "init", "term")
+            for _ in range(r.randint(1 if kind == "init" else 0, 2))
+        )
+        definitions.append(replace(fluent, rules=rules))
+        below += asked
+    pairs = tuple(f"fv{value}" for value in range(r.randint(1, 2)))
+    plain = [pair for pair in below if not pair.endswith("=other")]
+    definitions.append(_random_fluent(r, pairs, happenings, [], plain, 1))
+    return LaneProgram(events, (), tuple(definitions), "break", False, 1, guards)
+
+
+def _random_open_rule(
+    r: random.Random,
+    fluent: OpenFluent,
+    kind: str,
+    carriers: list[str],
+    happenings: tuple[str, ...],
+    asked: list[str],
+) -> OpenRule:
+    value: int | str = r.choice(["payload", "payload", *fluent.named])
+    if kind == "term" and r.random() < 0.3:
+        value = "any"
+    trigger = r.choice(carriers if value == "payload" else list(happenings))
+    none = frozenset({r.choice(happenings)}) if r.random() < 0.15 else NO_NAMES
+    rule = Rule(
+        kind,
+        "",
+        any=frozenset({trigger}),
+        none=none - {trigger},
+        pos=_some(r, 0.1, asked),
+        neg=_some(r, 0.1, asked),
+    )
+    return OpenRule(rule, value)
 
 
 def _random_fluent(

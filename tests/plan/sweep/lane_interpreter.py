@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from cernis.check.model import Grounding, Pair, Relation, flatten
 from cernis.knowledge.ground_values import canonical
@@ -18,6 +18,7 @@ from cernis.plan.sweep.lanes import (
     FiredBit,
     FiredKind,
     Lane,
+    LaneGuard,
     LaneInitial,
     LaneOp,
     StateBit,
@@ -50,6 +51,16 @@ class _Walk:
     due: dict[int, int] = field(default_factory=dict)
     """By number of the delay: the time at which it is due."""
     since: dict[int, int] = field(default_factory=dict)
+    values: dict[int, Term] = field(default_factory=dict)
+    """By number of a register: the value that its fluent has."""
+
+
+@dataclass(slots=True)
+class _Record:
+    """A record at a point, with the bits that it fires."""
+
+    event: InputEvent
+    fired: int = 0
 
 
 class LaneInterpreter:
@@ -68,16 +79,18 @@ class LaneInterpreter:
 
     def run(self, events: Iterable[InputEvent]) -> None:
         """Walk all keys that have records, or something that holds initially."""
-        fired: dict[Key, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        records: dict[Key, dict[int, list[_Record]]] = defaultdict(lambda: defaultdict(list))
         for event in events:
             if self.start < event.time <= self.end:
+                record = _Record(event)
                 for number, bit in enumerate(self.lane.fired):
                     if bit.kind is FiredKind.RECORD and bit.relation == event.relation:
-                        key = self._key_of(event)
-                        fired[key][event.time] |= self._test(bit, event) << number
+                        record.fired |= self._test(bit, event) << number
+                if event.relation in self.lane.events:
+                    records[self._key_of(event)][event.time].append(record)
         initial = self._initial()
-        for key in {*fired, *initial}:
-            self._walk(key, fired.get(key, {}), initial.get(key, 0))
+        for key in {*records, *initial}:
+            self._walk(key, records.get(key, {}), initial.get(key, 0))
 
     def _key_of(self, event: InputEvent) -> Key:
         return tuple(event.args[place] for place in self.lane.positions(event.relation))
@@ -95,16 +108,23 @@ class LaneInterpreter:
             self._tested[asked] = self._passes(bit, event)
         return self._tested[asked]
 
-    def _passes(self, bit: FiredBit, event: InputEvent) -> bool:
-        scan, *steps = bit.steps
-        assert isinstance(scan, Scan)
+    def _bound(self, scan: Scan, event: InputEvent) -> dict[str, Term] | None:
+        """The variables of a literal for a record; None if it is not about it."""
         values: dict[str, Term] = {} if not scan.time else {scan.time: Number(event.time)}
         for term, value in zip(scan.occurrence.args, event.args, strict=True):  # type: ignore[union-attr]
             if isinstance(term, Variable):
                 if term.name != "_" and values.setdefault(term.name, value) != value:
-                    return False
+                    return None
             elif canonical(term) != value:
-                return False
+                return None
+        return values
+
+    def _passes(self, bit: FiredBit, event: InputEvent) -> bool:
+        scan, *steps = bit.steps
+        assert isinstance(scan, Scan)
+        values = self._bound(scan, event)
+        if values is None:
+            return False
         goals = [goal_of(step) for step in steps]
         goals += [Compound("==", (Variable(name), term)) for name, term in bit.values]
         return self._is_true(goals, values)
@@ -147,9 +167,74 @@ class LaneInterpreter:
                 canonical(answer[term.name] if isinstance(term, Variable) else term) for term in key
             )
 
+    # -- registers ---------------------------------------------------------------------------
+
+    def _meets(self, guard: LaneGuard, record: _Record, held: dict[int, Term]) -> bool:
+        """Does a record fire a guard, given the values before the point?"""
+        is_own = record.fired >> guard.trigger & 1
+        values = self._bound(guard.scan, record.event) if is_own else None
+        if values is None:
+            return False
+        for number, name, is_negated in guard.held:
+            if is_negated:
+                if number in held and held[number] == values[name]:
+                    return False
+            elif number not in held or values.setdefault(name, held[number]) != held[number]:
+                return False
+        return self._is_true(map(goal_of, guard.conditions), values)
+
+    def _signalled(
+        self, number: int, fired: int, records: list[_Record], is_ending: bool
+    ) -> set[Term]:
+        """The values of a register that are initiated, or terminated, at a point."""
+        values: set[Term] = set()
+        for source in self.lane.registers[number].sources:
+            if source.is_ending != is_ending or not fired >> source.signal & 1:
+                continue
+            if source.carrier is None:
+                assert source.constant is not None
+                values.add(source.constant)
+                continue
+            scan = self.lane.fired[source.carrier].steps[0]
+            assert isinstance(scan, Scan)
+            for record in records:
+                bound = (
+                    self._bound(scan, record.event) if record.fired >> source.carrier & 1 else {}
+                )
+                values |= {bound[source.variable]} if bound else set()
+        return values
+
+    def _clashing(
+        self, walk: _Walk, group: int, fired: int, records: list[_Record]
+    ) -> tuple[int, int]:
+        """The clash bit, if two values are initiated, and the open bit, if it is terminated."""
+        for number, register in enumerate(self.lane.registers):
+            if register.group == group:
+                values = self._signalled(number, fired, records, False)
+                ended = self._signalled(number, fired, records, True)
+                named = sum(1 << bit for bit, _ in register.named)
+                clash = group & ~named & ~(1 << register.open_bit)
+                is_closed = bool(ended & (values or {walk.values.get(number)}))  # type: ignore[arg-type]
+                return clash if len(values) > 1 else 0, is_closed << register.open_bit
+        return 0, 0
+
+    def _set_values(
+        self, key: Key, walk: _Walk, old: int, fired: int, records: list[_Record], now: int
+    ) -> None:
+        """What registers have after a point; an open value that another follows has ended."""
+        for number, register in enumerate(self.lane.registers):
+            before = walk.values.pop(number, None)
+            if not walk.word & register.group:
+                continue
+            values = self._signalled(number, fired, records, False)
+            after = walk.values[number] = values.pop() if values else before  # type: ignore[assignment]
+            if old & walk.word & 1 << register.open_bit and before != after:
+                self._write(key, register.open_bit, walk.since[register.open_bit], now, before)
+                walk.since[register.open_bit] = now
+
     # -- the walk ----------------------------------------------------------------------------
 
-    def _walk(self, key: Key, fired: dict[int, int], initial: int) -> None:
+    def _walk(self, key: Key, records: dict[int, list[_Record]], initial: int) -> None:
         allowed = self._allowed(key)
         word = initial & allowed
         for number, bit in enumerate(self.lane.state):
@@ -158,10 +243,14 @@ class LaneInterpreter:
         walk = _Walk(self._derived(word, allowed))
         for number in bits_of(walk.word):
             walk.since[number] = self.start + self.lane.tick
+        for at, register in enumerate(self.lane.registers):
+            for number, term in register.named:
+                if walk.word >> number & 1:
+                    walk.values[at] = term
         for number, delay in enumerate(self.lane.delays):
             if delay.follows_initial and initial & allowed & 1 << delay.source:
                 walk.due[number] = self.start + delay.delay
-        waiting = sorted(fired)
+        waiting = sorted(records)
         while True:
             times = [*waiting[:1], *(time for time in walk.due.values() if time <= self.end)]
             if not times:
@@ -169,9 +258,16 @@ class LaneInterpreter:
             now = min(times)
             if waiting and waiting[0] == now:
                 waiting.pop(0)
-            self._point(key, walk, now, fired.get(now, 0), allowed)
+            self._point(key, walk, now, records.get(now, []), allowed)
         for number in bits_of(walk.word & self._written):
-            self._write(key, number, walk.since[number], NEVER)
+            self._write(key, number, walk.since[number], NEVER, self._value_at(walk, number))
+
+    def _value_at(self, walk: _Walk, number: int) -> Term | None:
+        """The value of an open bit."""
+        for at, register in enumerate(self.lane.registers):
+            if register.open_bit == number:
+                return walk.values[at]
+        return None
 
     def _derived(self, word: int, allowed: int) -> int:
         """The word with the bits that rows derive from others."""
@@ -188,8 +284,13 @@ class LaneInterpreter:
         bit = block[-1].init
         return word | (bit & allowed) if is_met else word & ~bit
 
-    def _point(self, key: Key, walk: _Walk, now: int, fired: int, allowed: int) -> None:
-        old = walk.word
+    def _point(self, key: Key, walk: _Walk, now: int, records: list[_Record], allowed: int) -> None:
+        old, fired = walk.word, 0
+        records = [replace(record) for record in records]
+        for record in records:
+            for guard in self.lane.guards:
+                record.fired |= self._meets(guard, record, walk.values) << guard.bit
+            fired |= record.fired
         due = [number for number, time in walk.due.items() if time == now]
         for number in due:
             fired |= 1 << self.lane.delays[number].due
@@ -207,9 +308,13 @@ class LaneInterpreter:
                     terminated |= row.term
                     fired |= row.signal
                 elif row.op is LaneOp.COMMIT:
+                    clash, closed = self._clashing(walk, row.init, fired, records)
+                    initiated, terminated = initiated | clash, terminated | closed
                     new = self._commit(walk, row.init, initiated, terminated, new, now, allowed)
         walk.word = new
-        self._tell(key, walk, old, now)
+        held = dict(walk.values)
+        self._set_values(key, walk, old, fired, records, now + self.lane.tick)
+        self._tell(key, walk, old, now, held)
         for number in bits_of(fired & self.lane.reported_signals):
             bit = self.lane.fired[number]
             assert bit.relation is not None
@@ -246,19 +351,23 @@ class LaneInterpreter:
                 walk.due[number] = now + delay.delay
         return (word & ~broken) | (counted & allowed)
 
-    def _tell(self, key: Key, walk: _Walk, old: int, now: int) -> None:
+    def _tell(self, key: Key, walk: _Walk, old: int, now: int, held: dict[int, Term]) -> None:
         after = now + self.lane.tick
         for number in bits_of((old ^ walk.word) & self._written):
             if walk.word >> number & 1:
                 walk.since[number] = after
             else:
-                self._write(key, number, walk.since[number], after)
+                before = replace(walk, values=held)
+                value = self._value_at(before, number)
+                self._write(key, number, walk.since[number], after, value)
 
-    def _write(self, key: Key, number: int, start: int, end: int | None) -> None:
+    def _write(
+        self, key: Key, number: int, start: int, end: int | None, value: Term | None = None
+    ) -> None:
         bit = self.lane.state[number]
         assert bit.relation is not None
         assert bit.value is not None
-        pair = (bit.relation, self._instance(bit, key), bit.value)
+        pair = (bit.relation, self._instance(bit, key), value or bit.value)
         self.intervals[pair].append((start, end))
 
 

@@ -25,17 +25,22 @@ class LaneAuthor:
     fluents: list[tuple[str, str]] = field(default_factory=list)
     """Simple fluents so far: with a family or without, and what they may be asked."""
     statics: list[str] = field(default_factory=list)
+    opens: list[tuple[str, bool]] = field(default_factory=list)
+    """Fluents that take any value, and whether their values are numbers."""
+    has_open_values: bool = False
 
     def program(self) -> str:
         """The text of a program of two to six definitions."""
         random = self.random
-        if random.random() < 0.2:
+        if not self.has_open_values and random.random() < 0.2:
             self.clauses.append(":- ties(initiation).")
-        if random.random() < 0.15:
+        if not self.has_open_values and random.random() < 0.15:
             self.clauses.append(":- dialect(rtec).")
         for number in range(random.randint(2, 6)):
             roll = random.random()
-            if roll < 0.6 or not self.fluents:
+            if self.has_open_values and (roll < 0.4 or not self.opens):
+                self._open_fluent(number)
+            elif roll < 0.6 or not self.fluents:
                 self._fluent(number)
             elif roll < 0.78:
                 self._event(number)
@@ -77,6 +82,62 @@ class LaneAuthor:
                 + (", kind(K, _)." if is_family else ".")
             )
         self.fluents.append(mine)
+
+    def _open_fluent(self, number: int) -> None:
+        """A fluent whose value is what a record says, and rules that end it or set it otherwise."""
+        random, head, is_number = self.random, f"o{number}(X)", self.random.random() < 0.5
+        literal, name = ("b(X, N)", "N") if is_number else ("c(X, K)", "K")
+        self.opens.append((head, is_number))
+        for _ in range(random.randint(1, 2)):
+            known = {name}
+            body = [f"happensAt({literal}, T)", *self._conditions(known)]
+            self.clauses.append(f"initiatedAt({head}={name}, T) :- {', '.join(body)}.")
+        if random.random() < 0.3:
+            body, _ = self._body(self.fluents)
+            value = "1" if is_number else "red"
+            self.clauses.append(f"initiatedAt({head}={value}, T) :- {', '.join(body)}.")
+        for _ in range(random.randint(0, 2)):
+            if random.random() < 0.4:
+                known = {name}
+                body, value = [f"happensAt({literal}, T)", *self._conditions(known)], name
+            else:
+                body, _ = self._body(self.fluents)
+                value = random.choice(("_", "2" if is_number else "green"))
+            self.clauses.append(f"terminatedAt({head}={value}, T) :- {', '.join(body)}.")
+        if random.random() < 0.1:
+            self.clauses.append(
+                f"initially({self._about(head, 'x1')}={1 if is_number else 'red'})."
+            )
+
+    def _conditions(self, known: set[str]) -> list[str]:
+        count = self.random.choice((0, 0, 1, 2))
+        return [self._condition(self.fluents, known) for _ in range(count)]
+
+    def _open_condition(self, known: set[str]) -> str:
+        """What a rule may ask of a fluent that takes any value."""
+        random = self.random
+        head, is_number = random.choice(self.opens)
+        known_value, name = ("1", "N") if is_number else ("red", "K")
+        old = f"Old{random.randint(0, 999)}"
+        options = [f"holdsAt({head}={known_value}, T)", f"holdsAt({head}=_, T)"]
+        options += [f"\\+ {each}" for each in options]
+        if is_number:
+            options += [f"holdsAt({head}={old}, T), {old} > 1"]
+        else:
+            options += [f"holdsAt({head}={old}, T), {old} \\= blue"]
+        if name in known:
+            options += [f"holdsAt({head}={name}, T)", f"\\+ holdsAt({head}={name}, T)"] * 2
+            options += [f"holdsAt({head}={old}, T), {old} \\= {name}"] * 2
+        if is_number and "N" in known:
+            options += [
+                f"holdsAt({head}={old}, T), {old} - N > 1",
+                f"holdsAt({head}={old}, T), N >= {old}",
+                f"holdsAt({head}={old}, T), D{old} is N - {old}, D{old} =\\= 1",
+                f"holdsAt({head}={old}, T), least(R{old}), N + {old} > R{old}",
+                f"holdsAt({head}={old}, T), limit(X, L{old}), {old} > L{old}",
+                f"holdsAt({head}={old}, T), \\+ {old} < N",
+            ]
+        return random.choice(options)
 
     def _about(self, head: str, key: str) -> str:
         return head.replace("X", key).replace("{k}", self.random.choice(COLOURS))
@@ -167,6 +228,9 @@ class LaneAuthor:
         if roll < 0.62:
             return f"({self._happens(set())} ; {self._happens(set())})"
         pair = self._pair(random.choice(self.fluents)[0])
+        if self.opens and random.random() < 0.3:
+            head, is_number = random.choice(self.opens)
+            pair = f"{head}={1 if is_number else 'red'}"
         if roll < 0.8:
             return f"happensAt({random.choice(('start', 'end'))}({pair}), T)"
         if self.statics and roll < 0.86:
@@ -195,6 +259,8 @@ class LaneAuthor:
 
     def _condition(self, reads: list[tuple[str, str]], known: set[str]) -> str:
         random = self.random
+        if self.opens and random.random() < 0.5:
+            return self._open_condition(known)
         options = ["big(X)", "\\+ big(X)", "limit(X, 1)", "T > 6"]
         options += ["kind(K, cold)", "K \\= red", "kind(K, G), G = warm"] * ("K" in known)
         options += ["N > 1", "limit(X, N)", "\\+ N =:= 2"] * ("N" in known)

@@ -7,6 +7,8 @@ import pytest
 import cernis
 from cernis.plan.sweep.lanes import FiredKind, Lane, LaneOp, StateKind, SweepWay
 
+GOING = "initiatedAt(at(P)=X, T) :- happensAt(go(P, X), T).\n"
+MANY = "".join(f"p(a, x{number}). " for number in range(9))
 LAMP = """
 initiatedAt(lit(L)=on, T) :- happensAt(switch(L), T), \\+ holdsAt(lit(L)=on, T).
 terminatedAt(lit(L)=on, T) :- happensAt(switch(L), T), holdsAt(lit(L)=on, T).
@@ -116,7 +118,27 @@ def test_causal_static_fluents_are_terms() -> None:
 @pytest.mark.parametrize(
     ("text", "relation", "why"),
     [
-        ("initiatedAt(at(P)=X, T) :- happensAt(go(P, X), T).", "at/1", "needs a register"),
+        (GOING + "fi(at(P)=a, at(P)=b, 5).", "at/1", "delayed effects of a value that may be any"),
+        (
+            GOING
+            + "grounding(at(P)=X) :- p(P, X).\ngrounding(at(P)=X) :- q(P, X).\nq(a, b).\n"
+            + MANY,
+            "at/1",
+            "several groundings of a value",
+        ),
+        (":- ties(initiation).\n" + GOING, "at/1", "needs a register for its open value, X"),
+        (
+            GOING
+            + "initiatedAt(f(P)=u, T) :- happensAt(a(P), T), holdsAt(at(P)=X, T), place(P, X)."
+            "\nplace(p, x).",
+            "f/1",
+            "asks of an open value what no comparison says",
+        ),
+        (
+            GOING + "initiatedAt(f(P)=u, T) :- happensAt(start(at(P)=_), T).",
+            "f/1",
+            "with whatever value it has",
+        ),
         (
             "initiatedAt(f(X)=true, T) :- happensAt(a(X, N), T), happensAt(b(X, M), T), N < M.",
             "f/1",
@@ -149,6 +171,7 @@ def test_reasons(text: str, relation: str, why: str) -> None:
 def test_what_reads_columns_stays_with_columns() -> None:
     text = """
         initiatedAt(at(P)=X, T) :- happensAt(go(P, X), T).
+        fi(at(P)=home, at(P)=bed, 60).
         initiatedAt(home(P)=true, T) :- happensAt(ring(P), T), holdsAt(at(P)=home, T).
         initiatedAt(rung(P)=true, T) :- happensAt(ring(P), T).
     """

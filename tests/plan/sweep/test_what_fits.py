@@ -15,7 +15,7 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 # Definitions by how they are evaluated: lanes, lists, linked lists, columns.
 FITS: dict[str, tuple[int, int, int, int]] = {
     "feedback": (12, 0, 0, 0),
-    "fleet": (8, 1, 0, 2),
+    "fleet": (10, 1, 0, 0),
     "jetstream": (0, 0, 0, 2),
     "maritime": (15, 4, 3, 0),
     "netbill": (0, 0, 0, 7),
@@ -28,7 +28,6 @@ FITS: dict[str, tuple[int, int, int, int]] = {
 
 # Why definitions stay with columns that do so by themselves, and not for what they read.
 REASONS: dict[str, dict[str, str]] = {
-    "fleet": {"fuelInTank/1": "needs a register for its open value, Level"},
     "netbill": {
         "quote/3": "needs a family: its argument C takes any value",
         "contract/3": "has no key: what it reads meets over links",

@@ -13,6 +13,7 @@ from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.plan.sweep.lanes import (
     MOST_BITS,
+    OPEN,
     FiredBit,
     Lane,
     ListOutput,
@@ -56,9 +57,15 @@ class BitColumns:
         ]  # fmt: skip
         self.value_domain: Domain | None = None
         self._values: Array | None = None
+        self.open_bits = [place for place, bit in zip(places, known, strict=True)
+                          if bit.value == OPEN]  # fmt: skip
+        """Bits of values that no bit stands for: they are told apart."""
         if known[0].value is not None:
             self.value_domain = encoding.value(relation)
-            self._values = _by_bit(places, [bit.value for bit in known], self.value_domain)
+            named = [(place, bit.value) for place, bit in zip(places, known, strict=True)
+                     if bit.value != OPEN]  # fmt: skip
+            numbers, terms = [place for place, _ in named], [term for _, term in named]
+            self._values = _by_bit(numbers, terms, self.value_domain)
 
     def among(self, bits: Integers) -> Booleans:
         """Which rows are about the relation."""
@@ -85,7 +92,11 @@ class BitColumns:
     ) -> tuple[Integers, Integers]:
         """The rows that are about a bit, given arguments and values; and the numbers of keys."""
         assert self._values is not None
-        is_own = values == self._values[number]
+        if number in self.open_bits:
+            named = [place for place in self.numbers if place not in self.open_bits]
+            is_own = ~np.isin(values, self._values[named])
+        else:
+            is_own = values == self._values[number]
         for column, by in zip(arguments, self._constants, strict=True):
             if by is not None:
                 is_own &= column == by[number]
@@ -97,7 +108,7 @@ class BitColumns:
 def _by_bit(places: list[int], terms: list[Term | None], domain: Domain | None) -> Array:
     """A table of constants, by bit."""
     constants = [constant_column(term, domain).data[0] for term in terms if term is not None]
-    table = np.zeros(MOST_BITS, np.array(constants).dtype)
+    table = np.zeros(MOST_BITS, np.array(constants).dtype if constants else np.int64)
     table[places] = constants
     return table
 

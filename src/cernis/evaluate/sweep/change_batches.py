@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from cernis.kernels.array_types import Array, Integers, Tags
+from cernis.kernels.array_types import Array, Integers, Matrix, Tags
 
 NO_TAGS: Tags = np.zeros(0, np.uint32)
+NO_PAYLOAD: Matrix = np.zeros((0, 0), np.int64)
 FEW = 50_000
 """As many changes cost less in one array than in several."""
 
@@ -26,12 +27,15 @@ class ChangeBatch:
     fired: Array
     tags: Tags
     mark: int
+    payload: Matrix = field(default_factory=lambda: NO_PAYLOAD)
+    """A row of values for each record, of no columns in lanes without registers."""
 
     def where(self, chosen: Integers) -> ChangeBatch:
         """The changes at some places."""
         tags = self.tags[chosen] if len(self.tags) else self.tags
+        payload = self.payload[chosen] if self.payload.shape[1] else self.payload
         return ChangeBatch(
-            self.keys[chosen], self.times[chosen], self.fired[chosen], tags, self.mark
+            self.keys[chosen], self.times[chosen], self.fired[chosen], tags, self.mark, payload
         )
 
 
@@ -50,4 +54,5 @@ def _one(batches: Sequence[ChangeBatch]) -> ChangeBatch:
         np.concatenate([batch.fired for batch in batches]),
         np.concatenate([batch.tags for batch in batches]),
         batches[0].mark,
+        np.concatenate([batch.payload for batch in batches]),
     )

@@ -12,8 +12,16 @@ from cernis.evaluate.sweep.bit_columns import BitColumns, event_columns, fluent_
 from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.lane_intake import LaneIntake
 from cernis.evaluate.sweep.lane_keys import LaneKeys
-from cernis.evaluate.sweep.lane_state import BitIntervals, BitPoints, LaneChanges, LaneState
+from cernis.evaluate.sweep.lane_state import (
+    BitIntervals,
+    BitPoints,
+    LaneChanges,
+    LaneState,
+    ValueIntervals,
+)
+from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.kernels.sweep.lane_tables import BREAK, INITIATION, LaneTables
+from cernis.kernels.sweep.registers.register_tables import NO_REGISTERS
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.plan.sweep.lanes import Lane, ListSource, StateBit, StateKind
@@ -31,8 +39,11 @@ class KeyedLane:
         self.keys.begin()
         self._may_conflict = start is not None
         """Has there been any conflict, as far as is known?"""
+        self._conflicts = 0
+        """How many conflicts there are since the lane began."""
         start = context.window.start if start is None else start
-        self.walk = LaneState(tables_of(lane, context), start)
+        self.registers = RegisterValues(lane, context.encoding) if lane.registers else None
+        self.walk = LaneState(tables_of(lane, context, self.registers), start)
         self.latest: LaneChanges | None = None
         """What the last query has changed."""
 
@@ -46,8 +57,12 @@ class KeyedLane:
         changed = self.keys.update_groundings(context)
         if len(changed):
             self.walk.set_allowed(changed, self.keys.allowed[changed])
+        numbers = None if self.registers is None else self.registers.numbers()
+        if numbers is not None:
+            self.walk.set_numbers(numbers)
         changes = self.walk.update(context.window.edge, context.window.query)
         self._may_conflict |= changes.conflicts != 0
+        self._conflicts += changes.conflicts
         self.latest = changes
         return changes
 
@@ -72,6 +87,10 @@ class KeyedLane:
         """All intervals that reach the window, by bit, key and start."""
         return self.walk.intervals()
 
+    def value_intervals(self) -> ValueIntervals:
+        """All intervals of open values that reach the window."""
+        return self.walk.value_intervals()
+
     def signals(self) -> BitPoints:
         """All points of reported signals in the window, by bit, key and time."""
         return self.walk.signals()
@@ -86,7 +105,9 @@ class KeyedLane:
 
     def conflicts(self, context: Context) -> int:
         """How many conflicts there are in the window, as of the start of the run too."""
-        conflicts = self.walk.conflicts() if self._may_conflict else 0
+        conflicts = self._conflicts
+        if self.walk.edge > self.walk.start:
+            conflicts = self.walk.conflicts() if self._may_conflict else 0
         if context.window.edge == context.window.start:
             conflicts += int(self.keys.first_conflicts.sum())
         return conflicts
@@ -96,17 +117,23 @@ class KeyedLane:
             if len(rows):
                 signed = self._intake.signed(relation, rows, context)
                 self._know_keys(context)
-                self.walk.change(*signed, gone=is_gone)
+                payload = None
+                if self.registers is not None:
+                    payload = self.registers.payload(relation, rows.arguments, len(rows))
+                self.walk.change(*signed, gone=is_gone, payload=payload)
 
     def _know_keys(self, context: Context) -> None:
         """Tell the walk of keys that are new."""
         keys, known = self.keys, self.walk.key_count
         keys.update(context)
         if known < len(keys.first_words):
-            self.walk.add_keys(keys.first_words[known:], keys.allowed[known:])
+            words, registers = keys.first_words[known:], None
+            if self.registers is not None:
+                registers = self.registers.first_values(words)
+            self.walk.add_keys(words, keys.allowed[known:], registers=registers)
 
 
-def tables_of(lane: Lane, context: Context) -> LaneTables:
+def tables_of(lane: Lane, context: Context, registers: RegisterValues | None) -> LaneTables:
     """A lane as arrays."""
     rows = np.array([row.masks for row in lane.rows], np.uint64).reshape(-1, 11)
     delays = [
@@ -118,4 +145,5 @@ def tables_of(lane: Lane, context: Context) -> LaneTables:
         np.array(lane.touch_state, np.uint64), np.array(delays, np.int64).reshape(-1, 6),
         np.uint64(lane.reported | lane.listed), np.uint64(lane.reported_signals),
         INITIATION if context.window.ties == "initiation" else BREAK, context.window.tick,
+        NO_REGISTERS if registers is None else registers.tables,
     )  # fmt: skip

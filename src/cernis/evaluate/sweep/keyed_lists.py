@@ -16,9 +16,16 @@ from cernis.evaluate.changes.stores import StoredRows, stacked
 from cernis.evaluate.query_loop import Admitted
 from cernis.evaluate.sweep.bit_columns import BitColumns, list_columns
 from cernis.evaluate.sweep.key_numbers import KeyMap, KeyNumbers
-from cernis.evaluate.sweep.lane_state import BitIntervals, BitPoints, LaneChanges
+from cernis.evaluate.sweep.lane_state import (
+    NO_VALUES,
+    BitIntervals,
+    BitPoints,
+    LaneChanges,
+    ValueIntervals,
+)
 from cernis.evaluate.sweep.list_keys import ListKeys
 from cernis.evaluate.sweep.list_state import ListState, ListTables, SourceChanges
+from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.kernels.array_types import Array, Integers, Matrix
 from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
@@ -89,6 +96,8 @@ class KeyedLists:
         """Begin with nothing known; `producers` are given by stage."""
         self.program = program
         self.latest: LaneChanges | None = None
+        self.registers: RegisterValues | None = None
+        """Lists have none."""
         self.keys = ListKeys(program, context)
         self._feedings: list[_Feeding] = []
         self._linked_feedings: list[_Feeding] = []
@@ -171,6 +180,10 @@ class KeyedLists:
         """All intervals that reach the window, by output, key and start."""
         return self.walk.intervals()
 
+    def value_intervals(self) -> ValueIntervals:
+        """None: lists have pairs with values that are named."""
+        return NO_VALUES
+
     def signals(self) -> BitPoints:
         """Nothing: lists derive no events."""
         return NO_POINTS
@@ -213,7 +226,7 @@ class KeyedLists:
         self._add_keys(context)
         window = context.window
         come, gone = self.walk.update(window.edge, window.query, changes, linked)
-        self.latest = LaneChanges(come, gone, NO_POINTS, NO_POINTS, 0, 0, 0)
+        self.latest = LaneChanges(come, gone, NO_POINTS, NO_POINTS, 0, 0, 0, NO_VALUES, NO_VALUES)
         return self.latest
 
     def _add_keys(self, context: Context) -> None:

@@ -11,16 +11,27 @@ from cernis.check.model import Relation
 from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.query_loop import RelationChange
 from cernis.evaluate.sweep.bit_columns import BitColumns
-from cernis.evaluate.sweep.lane_state import BitIntervals, BitPoints, LaneChanges
-from cernis.kernels.array_types import Integers
-from cernis.kernels.order import order_by
+from cernis.evaluate.sweep.lane_state import (
+    NO_VALUES,
+    BitIntervals,
+    BitPoints,
+    LaneChanges,
+    ValueIntervals,
+)
+from cernis.evaluate.sweep.register_values import RegisterValues
+from cernis.kernels.array_types import Array, Integers
+from cernis.kernels.order import order_by, stable_order
 from cernis.operators.context.value_encoding import ValueEncoding
+from cernis.plan.sweep.lanes import MOST_BITS
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 
 
 class WalkedPart(Protocol):
     """A lane or a program over lists, and the columns of the relations that it defines."""
+
+    registers: RegisterValues | None
+    """The open values that it has."""
 
     def fluent_columns(self, encoding: ValueEncoding) -> list[BitColumns]:
         """The columns of the fluents that it defines."""
@@ -36,7 +47,7 @@ class LaneAnswers:
     """
 
     def __init__(self, walked: WalkedPart, encoding: ValueEncoding) -> None:
-        self.encoding = encoding
+        self.encoding, self._registers = encoding, walked.registers
         self._fluents = walked.fluent_columns(encoding)
         self._events = walked.event_columns(encoding)
         self._history: list[LaneChanges] = []
@@ -59,6 +70,13 @@ class LaneAnswers:
         come = [changes.come for changes in self._history]
         return BitIntervals(*left_over(come, [changes.gone for changes in self._history]))
 
+    def all_values(self) -> ValueIntervals:
+        """The intervals of values that no bit stands for, of all that was found."""
+        if len(self._history) == 1:
+            return self._history[0].values_come
+        come = [changes.values_come for changes in self._history]
+        return ValueIntervals(*left_over(come, [changes.values_gone for changes in self._history]))
+
     def all_points(self) -> BitPoints:
         """All points of derived events, sorted by bit, key and time."""
         if len(self._history) == 1:
@@ -68,10 +86,48 @@ class LaneAnswers:
 
     # -- as tables --------------------------------------------------------------------------
 
-    def fluents(self, intervals: BitIntervals) -> Iterator[tuple[Relation, FluentTable]]:
-        """Sorted intervals as the tables of fluents."""
+    def fluents(
+        self, intervals: BitIntervals, values: ValueIntervals = NO_VALUES
+    ) -> Iterator[tuple[Relation, FluentTable]]:
+        """Sorted intervals as the tables of fluents; those of open bits have values."""
         for columns in self._fluents:
-            yield columns.relation, _fluent_table(columns, intervals)
+            if columns.open_bits:
+                yield columns.relation, self._open_table(columns, intervals, values)
+            else:
+                yield columns.relation, _fluent_table(columns, intervals)
+
+    def _open_table(
+        self, columns: BitColumns, intervals: BitIntervals, values: ValueIntervals
+    ) -> FluentTable:
+        """The table of a fluent that takes any value: intervals by instance and value."""
+        bits, keys, starts, ends, held = self._with_values(columns, intervals, values)
+        domain = columns.value_domain
+        coded, size = (held, len(domain)) if domain is not None else _numbered(held)
+        # Those of a bit and a key are in order already.
+        key_count = int(keys.max(initial=0)) + 1
+        order = stable_order((bits * key_count + keys) * size + coded, MOST_BITS * key_count * size)
+        bits, keys, starts, ends, held, coded = (
+            column[order] for column in (bits, keys, starts, ends, held, coded)
+        )
+        first = _beginnings([bits, keys, coded])
+        return FluentTable(
+            columns.arguments(bits[first], keys[first]), held[first], columns.domains,
+            columns.value_domain, np.append(first, len(bits)).astype(np.int64), starts, ends,
+        )  # fmt: skip
+
+    def _with_values(
+        self, columns: BitColumns, intervals: BitIntervals, values: ValueIntervals
+    ) -> list[Array]:
+        """Bits, keys, starts, ends and values of all intervals of a fluent that takes any value."""
+        assert self._registers is not None
+        named, others = _about(columns, intervals), _about(columns, values)
+        if not len(others[0]):
+            return [*named, columns.values(named[0])]
+        open_values = self._registers.values(columns.relation, others[4])
+        if not len(named[0]):
+            return [*others[:4], open_values]
+        both = [np.concatenate(parts) for parts in zip(named, others[:4], strict=True)]
+        return [*both, np.concatenate([columns.values(named[0]), open_values])]
 
     def events(self, points: BitPoints) -> Iterator[tuple[Relation, EventTable]]:
         """Points as the tables of events."""
@@ -79,10 +135,20 @@ class LaneAnswers:
             rows = _event_rows(columns, points)
             yield columns.relation, EventTable(rows.arguments, columns.domains, rows.columns[0])
 
-    def fluent_rows(self, intervals: BitIntervals) -> Iterator[tuple[Relation, StoredRows]]:
+    def fluent_rows(
+        self, intervals: BitIntervals, values: ValueIntervals = NO_VALUES
+    ) -> Iterator[tuple[Relation, StoredRows]]:
         """Intervals as rows of fluents: start, end and value."""
         for columns in self._fluents:
-            yield columns.relation, fluent_rows_of(columns, intervals)
+            yield columns.relation, self._rows(columns, intervals, values)
+
+    def _rows(
+        self, columns: BitColumns, intervals: BitIntervals, values: ValueIntervals
+    ) -> StoredRows:
+        if not columns.open_bits:
+            return fluent_rows_of(columns, intervals)
+        bits, keys, starts, ends, held = self._with_values(columns, intervals, values)
+        return StoredRows(columns.arguments(bits, keys), [starts, ends, held])
 
     def event_rows(self, points: BitPoints) -> Iterator[tuple[Relation, StoredRows]]:
         """Points as rows of events."""
@@ -104,9 +170,8 @@ class LaneAnswers:
     def changes(self, changes: LaneChanges) -> Iterator[tuple[Relation, RelationChange]]:
         """The changes of a query, by relation, of those that have any."""
         for columns in self._fluents:
-            removed, added = (
-                fluent_rows_of(columns, each) for each in (changes.gone, changes.come)
-            )
+            removed = self._rows(columns, changes.gone, changes.values_gone)
+            added = self._rows(columns, changes.come, changes.values_come)
             if len(removed) or len(added):
                 yield columns.relation, RelationChange(removed, added)
         for columns in self._events:
@@ -164,7 +229,13 @@ def _event_rows(columns: BitColumns, points: BitPoints) -> StoredRows:
     return StoredRows(columns.arguments(bits, keys), [times])
 
 
-def _about(columns: BitColumns, rows: BitIntervals | BitPoints) -> list[Integers]:
+def _numbered(values: Array) -> tuple[Integers, int]:
+    """Equal numbers for equal values, and how many there are."""
+    distinct, numbers = np.unique(values, return_inverse=True)
+    return numbers.ravel(), len(distinct)
+
+
+def _about(columns: BitColumns, rows: BitIntervals | BitPoints | ValueIntervals) -> list[Integers]:
     """The rows that are about a relation."""
     chosen = np.flatnonzero(columns.among(rows.bits))
     if len(chosen) and chosen[-1] - chosen[0] + 1 == len(chosen):

@@ -19,7 +19,7 @@ from cernis.evaluate.sweep.lane_answers import LaneAnswers, fluent_rows_of
 from cernis.evaluate.sweep.lane_keys import with_derived
 from cernis.evaluate.sweep.lane_state import BitIntervals
 from cernis.evaluate.windows import Window
-from cernis.kernels.array_types import Integers, Matrix, Words
+from cernis.kernels.array_types import Array, Integers, Matrix, Words
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.plan.sweep.lanes import MOST_BITS, Lane, bits_of
@@ -94,6 +94,8 @@ class _EdgeState:
         self._context = context
         self._holding: list[tuple[int, Integers, Integers]] = []
         """By state bit: keys of which it holds, and since when."""
+        self._open: list[tuple[int, Integers, Array]] = []
+        """By open bit: keys of which it holds, and with which value."""
         self._implied: list[tuple[int, Integers, Integers]] = []
         self._listed: list[tuple[int, Integers, Integers]] = []
         """By delay: keys of which it is under way, and when it was armed. What is listed counts."""
@@ -112,6 +114,8 @@ class _EdgeState:
             for number in columns.numbers:
                 chosen, keys = columns.rows_of(number, arguments, values[holds])
                 self._holding.append((number, keys, starts[holds][chosen]))
+                if number in columns.open_bits:
+                    self._open.append((number, keys, values[holds][chosen]))
         self._read_lists(handover, point)
 
     def _read_lists(self, handover: Handover, point: int) -> None:
@@ -173,7 +177,18 @@ class _EdgeState:
         arms = np.where(listed != UNKNOWN, listed, implied)
         for number, delay in enumerate(lane.delays):
             words[arms[:, number] != UNKNOWN] |= np.uint64(1 << delay.armed)
-        self._lane.walk.add_keys(words, keys.allowed, since, arms)
+        self._lane.walk.add_keys(words, keys.allowed, since, arms, self._registers(words))
+
+    def _registers(self, words: Words) -> Matrix | None:
+        """The values of registers: named ones that hold, and others that were read."""
+        registers = self._lane.registers
+        if registers is None:
+            return None
+        values = registers.first_values(words)
+        numbers = {each.open_bit: at for at, each in enumerate(self._lane.lane.registers)}
+        for bit, keys, held in self._open:
+            values[keys, numbers[bit]] = registers.held(numbers[bit], held)
+        return values
 
     def _arms(self, count: int, armed: list[tuple[int, Integers, Integers]]) -> Matrix:
         """By key and delay: the last time at which it was armed."""

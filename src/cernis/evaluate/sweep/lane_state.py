@@ -14,16 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cernis.errors import InternalError
-from cernis.evaluate.sweep.change_batches import NO_TAGS, ChangeBatch, joined
-from cernis.kernels.array_types import (
-    Array,
-    Booleans,
-    HalfIntegers,
-    Integers,
-    Matrix,
-    Tags,
-    Words,
-)
+from cernis.evaluate.sweep.change_batches import NO_PAYLOAD, NO_TAGS, ChangeBatch, joined
+from cernis.evaluate.sweep.lane_storage import LONGEST_WINDOW, LaneStorage, twice_as_long
+from cernis.kernels.array_types import Array, Booleans, Floats, Integers, Matrix, Tags, Words
 from cernis.kernels.sweep import (
     keyed_log,
     lane_arms,
@@ -32,26 +25,11 @@ from cernis.kernels.sweep import (
     lane_edges,
     lane_walk,
 )
-from cernis.kernels.sweep.key_calendar import BUCKETS, NEVER, due_keys, set_dues
-from cernis.kernels.sweep.lane_memo import LINE_SIZE, MEMO_SIZE
-from cernis.kernels.sweep.lane_rows import COME, GONE, TIME_BITS, WIDE_COLUMNS
-from cernis.kernels.sweep.lane_tables import (
-    MOST_BITS,
-    LaneTables,
-    armed_mask,
-    packed,
-)
-from cernis.kernels.sweep.word_ids import (
-    FIRED,
-    HASH_BITS,
-    MOST_IDS,
-    STATES,
-    intern_fired,
-    intern_states,
-)
-
-_COUNTS = 64
-_LONGEST = 2**TIME_BITS - 2
+from cernis.kernels.sweep.key_calendar import NEVER, due_keys, set_dues
+from cernis.kernels.sweep.lane_rows import COME, GONE
+from cernis.kernels.sweep.lane_tables import MOST_BITS, REPORTED, LaneTables, armed_mask
+from cernis.kernels.sweep.registers.register_tables import ROOM
+from cernis.kernels.sweep.word_ids import FIRED, STATES, intern_states
 
 
 class BitIntervals(NamedTuple):
@@ -61,6 +39,16 @@ class BitIntervals(NamedTuple):
     keys: Integers
     starts: Integers
     ends: Integers
+
+
+class ValueIntervals(NamedTuple):
+    """Intervals of open bits by key, each with the value that a register had in it."""
+
+    bits: Integers
+    keys: Integers
+    starts: Integers
+    ends: Integers
+    values: Integers
 
 
 class BitPoints(NamedTuple):
@@ -88,9 +76,12 @@ class LaneChanges:
     conflicts: int
     unmatched: int
     too_late: int
+    values_come: ValueIntervals
+    values_gone: ValueIntervals
+    """Intervals of values that no bit of their own stands for: they are in no other list."""
 
 
-class LaneState:
+class LaneState(LaneStorage):
     """The rows and states of a lane's keys.
 
     What keys hold at first, they hold from the first point after `start` on, and delays that are
@@ -99,105 +90,24 @@ class LaneState:
     """
 
     def __init__(self, tables: LaneTables, start: int = 0, has_tags: bool = False) -> None:
-        self.tables = tables
-        self.start = start
-        self.has_tags = has_tags
-        self.edge = self.query = start
-        self._lane = packed(tables)
-        self._delay_count = len(tables.delays)
+        super().__init__(tables, start, has_tags)
         self._batches: list[ChangeBatch] = []
-        self._base: int | None = None
-        self._slots = np.zeros(MOST_BITS, np.int64)
-        reported = [bit for bit in range(MOST_BITS) if int(tables.reported) >> bit & 1]
-        self._slots[reported] = np.arange(len(reported))
-        self._slot_count = len(reported)
-        self._is_wide = False
-        self._make_machine()
-        self._make_keys()
-        self._make_scratch()
-
-    # -- arrays ------------------------------------------------------------------------------
-
-    def _make_machine(self) -> None:
-        self._counts = np.zeros(_COUNTS, np.int64)
-        self._state_words = np.zeros(2 * (MOST_IDS + 1), np.uint64)
-        self._state_ids = np.zeros(1 << HASH_BITS, np.int32)
-        self._fired_words = np.zeros(MOST_IDS + 1, np.uint64)
-        self._fired_ids = np.zeros(1 << HASH_BITS, np.int32)
-        self._memo = np.zeros(LINE_SIZE * MEMO_SIZE, np.uint64)
-        nothing = np.zeros(1, np.uint64)
-        self._intern_fired(nothing)  # what fires nothing has the id 0
-
-    def _make_keys(self) -> None:
-        self.key_count = 0
-        self._rows: Words = np.zeros(1024, np.uint64)
-        self._tags = np.zeros(1024 if self.has_tags else 0, np.uint32)
-        self._places = np.zeros((0, 4), np.int64)
-        self._states = np.zeros((0, 3), np.uint64)
-        self._edge_arms = np.zeros((0, self._delay_count), np.int64)
-        self._edge_since = np.zeros((0, self._slot_count), np.int64)
-        self._since = np.zeros((0, self._slot_count), np.int64)
-        self._marks = np.zeros(0, np.uint8)
-        self._seen = np.zeros(0, np.uint8)
-        self._change_counts = np.zeros(0, np.int64)
-        self._visits = np.zeros(0, np.int64)
-        self._dues = np.zeros(0, np.int64)
-        self._links = np.zeros(0, np.int32)
-        self._back_links = np.zeros(0, np.int32)
-        self._heads = np.zeros(BUCKETS, np.int32)
-        self._width = 0
-        self._forced: list[Integers] = []
-
-    def _make_scratch(self) -> None:
-        self._news_room = self._tail_room = 0
-        self._grow_news(256)
-        self._grow_tail(1024)
-        self._output = np.empty((4096, 4), np.int64)
-        self._arms = np.zeros((2, self._delay_count), np.int64)
-        self._starts = np.zeros((2, MOST_BITS), np.int64)
-
-    def _new_rows(self, count: int) -> Words:
-        return np.empty((count, WIDE_COLUMNS) if self._is_wide else count, np.uint64)
-
-    def _new_tags(self, count: int) -> Tags:
-        has_tags = self.has_tags and not self._is_wide
-        return np.empty(count, np.uint32) if has_tags else NO_TAGS.copy()
-
-    def _grow_news(self, count: int) -> None:
-        self._news_room = count
-        self._news, self._spare = self._new_rows(count), self._new_rows(count)
-        self._news_tags, self._runs = self._new_tags(count), np.empty(count + 2, np.int64)
-
-    def _grow_tail(self, count: int) -> None:
-        self._tail_room = count
-        self._tail, self._tail_tags = self._new_rows(count), self._new_tags(count)
-
-    def _grow_rows(self, count: int) -> None:
-        used = int(self._counts[keyed_log.TOP])
-        rows, tags = self._new_rows(count), self._new_tags(count)
-        rows[:used] = self._rows[:used]
-        if len(tags):
-            tags[:used] = self._tags[:used]
-        self._rows, self._tags = rows, tags
-
-    def _grow_keys(self, count: int) -> None:
-        for name in _KEY_ARRAYS:
-            old = getattr(self, name)
-            new = np.zeros((count, *old.shape[1:]), old.dtype)
-            new[: len(old)] = old
-            setattr(self, name, new)
+        open_bits = self._registers.open_bits
+        if open_bits and int(tables.reported) & ~open_bits > open_bits & -open_bits:
+            raise InternalError("open bits come after all others that are reported")
 
     # -- keys --------------------------------------------------------------------------------
 
     def add_keys(
         self, first_words: Words, allowed: Words, since: Matrix | None = None,
-        arms: Matrix | None = None,
+        arms: Matrix | None = None, registers: Matrix | None = None,
     ) -> None:  # fmt: skip
         """Add keys, numbered from `key_count` on, with the states that they begin with.
 
         `first_words` have the bits of what holds initially, of determined pairs that follow from
         it, of facts, and of delays that are armed by it. If something has held, or been armed, for
         longer than from the start on, `since` says so by state bit, and `arms` by delay.
+        `registers` are the values of fluents that hold; without them they are 0.
         """
         first, stop = self.key_count, self.key_count + len(first_words)
         if stop > len(self._places):
@@ -208,10 +118,13 @@ class LaneState:
         if not self._is_wide:
             self._intern_states(first_words, allowed, self._states[first:stop, 0])
         self._edge_arms[first:stop] = self.start
-        self._edge_since[first:stop] = self._since[first:stop] = self.start + self.tables.tick
+        held = self._edge_since[first:stop]
+        held[:, : self._slot_count] = self.start + self.tables.tick
         if since is not None:
             reported = np.flatnonzero(_has_bits(self.tables.reported))
-            self._edge_since[first:stop] = self._since[first:stop] = since[:, reported]
+            held[:, : self._slot_count] = since[:, reported]
+        held[:, self._slot_count :] = 0 if registers is None else registers
+        self._since[first:stop] = held
         if arms is not None:
             self._edge_arms[first:stop] = arms
         self._dues[first:stop] = NEVER
@@ -220,15 +133,6 @@ class LaneState:
         if len(holding):
             self._marks[holding] = lane_arrays.IS_NEW
             self._forced.append(holding)
-
-    def _intern_states(self, words: Words, allowed: Words, column: Words) -> None:
-        ids = np.empty(len(words), np.uint64)
-        words, allowed = np.ascontiguousarray(words), np.ascontiguousarray(allowed)
-        known = (self._state_words, self._state_ids, self._counts)
-        if intern_states(words, allowed, *known, ids):
-            column[:] = ids
-        else:
-            self._widen(self.key_count - len(words))
 
     def set_allowed(self, keys: Integers, allowed: Words) -> None:
         """Let groundings allow other pairs to some keys, from the edge of the next query on."""
@@ -242,11 +146,12 @@ class LaneState:
 
     def change(
         self, keys: Integers, times: Integers, fired: Words, tags: Tags | None = None,
-        gone: bool = False,
+        gone: bool = False, payload: Matrix | None = None,
     ) -> None:  # fmt: skip
         """Take note of records that have come, or that are taken back.
 
-        Records that fire nothing are of no account.
+        Records that fire nothing are of no account. In lanes with registers records may have a
+        payload, with a row for each; one that is narrower than the lane's is filled up with 0.
         """
         if not len(keys):
             return
@@ -257,8 +162,27 @@ class LaneState:
             ChangeBatch(
                 np.ascontiguousarray(keys, np.int64), np.ascontiguousarray(times, np.int64),
                 np.ascontiguousarray(fired, np.uint64), np.ascontiguousarray(tags, np.uint32), mark,
+                self._whole_payload(len(keys), payload, tags),
             )
         )  # fmt: skip
+
+    def _whole_payload(self, count: int, payload: Matrix | None, tags: Tags) -> Matrix:
+        width = self._registers.payloads if self._registers.register_count else 0
+        known = NO_PAYLOAD if payload is None else payload
+        if known.shape[1] == width:
+            return np.ascontiguousarray(known, np.int64)
+        whole = np.zeros((count, width), np.int64)
+        whole[:, : known.shape[1]] = known
+        if self.has_tags and width:
+            whole[:, -1] = tags
+        return whole
+
+    def set_numbers(self, tables: Sequence[Floats]) -> None:
+        """Let codes stand for numbers; the first constants of guards say where tables begin."""
+        first = ROOM + len(self._registers.constants)
+        self._numbers = np.concatenate([self._numbers[:first], *tables])
+        lengths = [len(table) for table in tables]
+        self._numbers[ROOM : ROOM + len(tables)] = first + np.cumsum([0, *lengths])[:-1]
 
     # -- queries -----------------------------------------------------------------------------
 
@@ -279,7 +203,7 @@ class LaneState:
             self._base = min(self.start, edge) - 1
             self._width = max(1, -(-(query - self.query) // 4))
         self.edge, self.query = edge, query
-        if query - self._base > _LONGEST and not self._is_wide:
+        if query - self._base > LONGEST_WINDOW and not self._is_wide:
             self._move_base()
 
     def _due_batches(self, query: int) -> list[ChangeBatch]:
@@ -306,12 +230,6 @@ class LaneState:
                 break
             with_ids.append(replace(batch, fired=ids))
         return batches if self._is_wide else with_ids
-
-    def _intern_fired(self, fired: Words) -> HalfIntegers | None:
-        """The ids of fired words; None if there are too many."""
-        ids = np.empty(len(fired), np.uint16)
-        known = (self._fired_words, self._fired_ids, self._counts)
-        return ids if intern_fired(fired, *known, ids) else None
 
     def _collect_visits(
         self, batches: Sequence[ChangeBatch], last: int, totals: Integers
@@ -349,61 +267,37 @@ class LaneState:
             if status == lane_arrays.DONE:
                 break
             if status == lane_arrays.NEEDS_IDS:
-                pending, tags = self._wide_rows(pending, tags, is_walked=False), NO_TAGS.copy()
+                pending = self._wide_rows(pending, tags, is_walked=False)
+                tags = tags if self._registers.register_count else NO_TAGS.copy()
                 self._widen()
                 self._make_room(most, total)
             else:
                 self._make_more(status, progress)
 
-    def _make_room(self, most: int, total: int) -> None:
-        if most > self._news_room:
-            self._grow_news(2 * most)
-        if most + 8 > self._tail_room:
-            self._grow_tail(4 * most + 8)
-        wanted = int(self._counts[keyed_log.TOP]) + 2 * total
-        if total > 4096 and wanted > len(self._rows):
-            self._grow_rows(wanted + wanted // 4)
-
-    def _make_more(self, status: int, progress: Integers) -> None:
-        """Let an array grow that was too small."""
-        if status == lane_arrays.NEEDS_ROWS:
-            if not self._can_forget():
-                self._grow_rows(2 * len(self._rows) + 2 * self._tail_room)
-        elif status == lane_arrays.NEEDS_TAIL:
-            self._grow_tail(2 * int(progress[lane_arrays.ROOM]))
-        else:
-            output = np.empty((2 * len(self._output), 4), np.int64)
-            count = int(progress[lane_arrays.WRITTEN])
-            output[:count] = self._output[:count]
-            self._output = output
-
-    def _place(self, batches: Sequence[ChangeBatch], total: int) -> tuple[Words, Tags]:
-        pending, tags = self._new_rows(total), self._new_tags(total)
+    def _place(self, batches: Sequence[ChangeBatch], total: int) -> tuple[Words, Array]:
+        pending, tags = self._new_rows(total), self._new_tags(total, is_walked=False)
         counts, base = self._change_counts, self._known_base
         for batch in batches:
-            columns = (batch.keys, batch.times, batch.fired, self.edge, base, batch.mark, counts)
-            if self._is_wide:
-                keyed_log.place_wide(*columns, pending, batch.tags)
+            columns = (
+                batch.keys, batch.times, batch.fired, self.edge, base, batch.mark, counts, pending
+            )  # fmt: skip
+            if self._registers.register_count:
+                keyed_log.PAYLOAD_PLACING[self._is_wide](*columns, batch.payload, tags)
+            elif self._is_wide:
+                keyed_log.place_wide(*columns, batch.tags)
             elif self.has_tags:
-                keyed_log.place_tagged(*columns, pending, batch.tags, tags)
+                keyed_log.place_tagged(*columns, batch.tags, tags)
             else:
-                keyed_log.place_narrow(*columns, pending)
+                keyed_log.place_narrow(*columns)
         return pending, tags
 
-    @property
-    def _known_base(self) -> int:
-        if self._base is None:
-            raise InternalError("a lane has no base before its first query")
-        return self._base
-
     def _call_walk(
-        self, visits: Integers, firsts: Integers, pending: Words, tags: Tags, progress: Integers
+        self, visits: Integers, firsts: Integers, pending: Words, tags: Array, progress: Integers
     ) -> int:
-        walk = lane_walk.walk_wide if self._is_wide else lane_walk.walk_narrow
-        return walk(
+        return lane_walk.WALKS[self._kind](
             self._lane, self._state_words, self._state_ids, self._fired_words, self._fired_ids,
-            self._counts, self._memo, visits, firsts, pending, tags, self._rows, self._tags,
-            self._places, self._states, self._edge_arms, self._edge_since, self._since,
+            self._counts, self._memo, self._numbers, visits, firsts, pending, tags, self._rows,
+            self._tags, self._places, self._states, self._edge_arms, self._edge_since, self._since,
             self._marks, self._slots, self._dues, self._links, self._back_links, self._heads,
             self._news, self._news_tags, self._spare, self._runs, self._tail, self._tail_tags,
             self._arms, self._starts, self._output, self._known_base, self.edge, self.query,
@@ -412,122 +306,65 @@ class LaneState:
 
     def _told(self, progress: Integers, too_late: int) -> LaneChanges:
         stops, columns = lane_edges.by_code(self._output, int(progress[lane_arrays.WRITTEN]))
-        come, signals_come, gone, signals_gone = (
-            [column[first:stop] for column in columns]
-            for first, stop in zip(
-                (0, stops[63], stops[127], stops[191]), stops[63::64].tolist(), strict=True
-            )
+        limits = [0, *stops[63::64].tolist()]
+        signals_come, signals_gone = (
+            [column[limits[part] : limits[part + 1]] for column in columns[:3]] for part in (1, 3)
         )
+        come, values_come = self._apart(columns, limits[0], limits[1], stops)
+        gone, values_gone = self._apart(columns, limits[2], limits[3], stops[128:])
         return LaneChanges(
-            BitIntervals(*come), BitIntervals(*gone), BitPoints(*signals_come[:3]),
-            BitPoints(*signals_gone[:3]), int(progress[lane_arrays.CONFLICTS]),
-            int(progress[lane_arrays.UNMATCHED]), too_late,
+            come, gone, BitPoints(*signals_come), BitPoints(*signals_gone),
+            int(progress[lane_arrays.CONFLICTS]), int(progress[lane_arrays.UNMATCHED]), too_late,
+            values_come, values_gone,
         )  # fmt: skip
 
-    # -- making room -------------------------------------------------------------------------
-
-    def _forget(self) -> None:
-        """Forget the rows of all keys up to the edge; a walk forgets those of visited keys only."""
-        count = self.key_count
-        arrays = (
-            self._lane, self._state_words, self._state_ids, self._fired_words, self._fired_ids,
-            self._counts, self._memo, self._rows, self._tags, self._places[:count],
-            self._states[:count], self._edge_arms[:count], self._edge_since[:count],
-            self._since[:count], self._marks[:count], self._slots, self._arms,
-        )  # fmt: skip
-        forget = lane_walk.forget_wide if self._is_wide else lane_walk.forget_narrow
-        if not forget(*arrays, self._known_base, self.edge):
-            self._widen()
-            self._forget()
-
-    def _live(self) -> tuple[Integers, Integers]:
-        """The places of all rows that are not forgotten, by key, and how many each key has."""
-        places = self._places[: self.key_count]
-        sizes = places[:, keyed_log.SIZE] - places[:, keyed_log.HEAD]
-        begins = places[:, keyed_log.FIRST] + places[:, keyed_log.HEAD]
-        offsets = np.cumsum(sizes) - sizes
-        return np.repeat(begins - offsets, sizes) + np.arange(sizes.sum()), sizes
-
-    def _pack(self, rows: Words, tags: Tags, sizes: Integers) -> None:
-        """Give every key a place of its size, and write its rows there."""
-        wanted = np.maximum(sizes + sizes // 2, 8).astype(np.float64)
-        capacities = np.where(sizes > 0, 1 << np.ceil(np.log2(wanted)).astype(np.int64), 0)
-        begins = np.cumsum(capacities) - capacities
-        total = int(capacities.sum())
-        self._rows, self._tags = self._new_rows(2 * total + 1024), self._new_tags(2 * total + 1024)
-        offsets = np.cumsum(sizes) - sizes
-        to = np.repeat(begins - offsets, sizes) + np.arange(len(rows))
-        self._rows[to] = rows
-        if len(self._tags):
-            self._tags[to] = tags
-        columns = (begins, capacities, np.zeros_like(sizes), sizes)
-        self._places[: self.key_count] = np.column_stack(columns)
-        self._counts[keyed_log.FREE_PLACES :] = 0
-        self._counts[keyed_log.TOP] = total
-
-    def _can_forget(self) -> bool:
-        """Forget the rows of keys that nothing happens to, if that makes much room."""
-        self._forget()
-        live, sizes = self._live()
-        if 4 * len(live) > len(self._rows):
-            return False
-        self._pack(self._rows[live], self._tags[live] if len(self._tags) else self._tags, sizes)
-        return True
-
-    def _move_base(self) -> None:
-        """Let times count from the edge; rows become wide if the window is too long for that."""
-        if self.query - self.edge > _LONGEST:
-            self._widen()
-            return
-        self._forget()
-        live, _ = self._live()
-        base = self.edge - 1
-        self._rows[live] -= np.uint64(base - self._known_base) << np.uint64(TIME_BITS)
-        self._base = base
-
-    def _wide_rows(self, rows: Words, tags: Tags, is_walked: bool) -> Words:
-        """Narrow rows as wide ones; what has not been walked has a mark and no state."""
-        wide = np.zeros((len(rows), WIDE_COLUMNS), np.uint64)
-        wide[:, 0] = rows >> np.uint64(TIME_BITS)
-        wide[:, 1] = self._fired_words[(rows >> np.uint64(16)) & np.uint64(0xFFFF)]
-        last = rows & np.uint64(0xFFFF)
-        wide[:, 2] = self._state_words[2 * last] if is_walked else last
-        if len(tags):
-            wide[:, 3] = tags
-        return wide
-
-    def _widen(self, known: int | None = None) -> None:
-        """Turn to wide rows, since ids are used up or times are too far apart.
-
-        Keys from `known` on have words for states already.
-        """
-        live, sizes = self._live()
-        tags = self._tags[live] if len(self._tags) else self._tags
-        rows = self._wide_rows(self._rows[live], tags, is_walked=True)
-        ids = self._states[: self.key_count if known is None else known, 0]
-        ids[:] = self._state_words[2 * ids]
-        self._is_wide = True
-        self._pack(rows, NO_TAGS, sizes)
-        self._grow_news(self._news_room)
-        self._grow_tail(self._tail_room)
+    def _apart(
+        self, columns: list[Integers], first: int, stop: int, stops: Integers
+    ) -> tuple[BitIntervals, ValueIntervals]:
+        """Intervals of bits that stand for a value, and those of open bits, which come last."""
+        open_bits = self._registers.open_bits
+        if not open_bits:
+            return BitIntervals(*(column[first:stop] for column in columns)), NO_VALUES
+        lowest = (open_bits & -open_bits).bit_length() - 1
+        middle = int(stops[lowest - 1]) if lowest else first
+        return (
+            BitIntervals(*(column[first:middle] for column in columns[:4])),
+            ValueIntervals(*(column[middle:stop] for column in columns)),
+        )
 
     # -- the window --------------------------------------------------------------------------
 
     def intervals(self) -> BitIntervals:
-        """All intervals that reach the window, with their true starts, by bit, key and start."""
-        listing = (
-            lane_edges.list_intervals_wide if self._is_wide else lane_edges.list_intervals_narrow
-        )
+        """All intervals that reach the window, with their true starts, by bit, key and start.
+
+        Those of open bits are left out.
+        """
+        listed = self._listed(int(self.tables.reported) & ~self._registers.open_bits)
+        return BitIntervals(*listed[:4])
+
+    def value_intervals(self) -> ValueIntervals:
+        """The intervals of open bits that reach the window, with their values."""
+        if not self._registers.register_count:
+            return NO_VALUES
+        return ValueIntervals(*self._listed(self._registers.open_bits))
+
+    def _listed(self, reported: int) -> list[Integers]:
+        """The columns of intervals of some bits, sorted by bit, key and start."""
+        lane = self._lane
+        if reported != int(self.tables.reported):
+            lane = lane.copy()
+            lane[REPORTED] = reported
+        listing = lane_edges.INTERVAL_LISTS[self._kind]
         output, progress = self._output, np.zeros(3, np.int64)
         count, starts = self.key_count, np.empty(MOST_BITS, np.int64)
         base = self.start if self._base is None else self._base
         while not listing(
-            self._lane, self._state_words, self._rows, self._places[:count],
+            lane, self._state_words, self._rows, self._tags, self._places[:count],
             self._states[:count], self._edge_since[:count], self._slots, base, self.edge, starts,
             output, progress,
         ):  # fmt: skip
-            output = _twice(output)
-        return BitIntervals(*lane_edges.by_code(output, int(progress[1]))[1])
+            output = twice_as_long(output)
+        return lane_edges.by_code(output, int(progress[1]))[1]
 
     def signals(self) -> BitPoints:
         """All points of reported signals in the window, by bit, key and time."""
@@ -542,7 +379,7 @@ class LaneState:
             if progress[2]:
                 self._widen()
                 return self.signals()
-            output = _twice(output)
+            output = twice_as_long(output)
         return BitPoints(*lane_edges.by_code(output, int(progress[1]))[1][:3])
 
     def conflicts(self) -> int:
@@ -581,8 +418,8 @@ class LaneState:
             if progress[2]:
                 self._widen()
                 return self.arms()
-            output = _twice(output)
-        return BitIntervals(*lane_edges.by_code(output, int(progress[1]))[1])
+            output = twice_as_long(output)
+        return BitIntervals(*lane_edges.by_code(output, int(progress[1]))[1][:4])
 
     # -- saving ------------------------------------------------------------------------------
 
@@ -601,6 +438,10 @@ class LaneState:
         for name in ("keys", "times", "fired", "tags"):
             parts = [getattr(batch, name) for batch in self._batches]
             arrays[f"waiting_{name}"] = np.concatenate([*parts, _WAITING[name]])
+        width = self._registers.payloads if self._registers.register_count else 0
+        parts = [batch.payload for batch in self._batches]
+        arrays["waiting_payload"] = np.concatenate([*parts, np.zeros((0, width), np.int64)])
+        arrays["numbers_of_codes"] = self._numbers
         lengths = [len(batch.keys) for batch in self._batches]
         marks = np.array([batch.mark for batch in self._batches], np.int64)
         arrays["waiting_marks"] = np.repeat(marks, lengths)
@@ -617,6 +458,7 @@ class LaneState:
         state._grow_keys(max(state.key_count, 64))
         for name in _SAVED:
             getattr(state, f"_{name}")[: state.key_count] = saved[name]
+        state._numbers = saved["numbers_of_codes"].copy()
         state._restore_words(saved)
         state._pack(saved["rows"], saved["tags"], saved["sizes"])
         state._restore_visits(saved)
@@ -644,27 +486,19 @@ class LaneState:
             rows = np.flatnonzero(saved["waiting_marks"] == int(mark))
             keys, times, fired = (saved[f"waiting_{name}"][rows] for name in _WAITING_COLUMNS)
             tags = saved["waiting_tags"][rows] if self.has_tags else None
-            self.change(keys, times, fired, tags, gone=mark == GONE)
+            payload = saved["waiting_payload"][rows] if self._registers.register_count else None
+            self.change(keys, times, fired, tags, gone=mark == GONE, payload=payload)
 
 
+NO_VALUES = ValueIntervals(*(np.zeros(0, np.int64) for _ in range(5)))
 _SAVED = ("states", "edge_arms", "edge_since", "since", "marks", "dues")
 _WAITING_COLUMNS = ("keys", "times", "fired")
 _WAITING: dict[str, Array] = {
     "keys": np.zeros(0, np.int64), "times": np.zeros(0, np.int64),
     "fired": np.zeros(0, np.uint64), "tags": np.zeros(0, np.uint32),
 }  # fmt: skip
-_KEY_ARRAYS = (
-    "_places", "_states", "_edge_arms", "_edge_since", "_since", "_marks", "_seen",
-    "_change_counts", "_visits", "_dues", "_links", "_back_links",
-)  # fmt: skip
 
 
 def _has_bits(word: np.uint64) -> Booleans:
     """For each bit: is it set in a word?"""
     return np.array([bool(int(word) >> bit & 1) for bit in range(MOST_BITS)])
-
-
-def _twice(output: Matrix) -> Matrix:
-    larger = np.empty((2 * len(output), 4), np.int64)
-    larger[: len(output)] = output
-    return larger

@@ -93,7 +93,8 @@ class SweepThenColumns(FromScratch):
         changes = walked.part.latest
         assert changes is not None
         intervals = changes.come if is_first else walked.part.intervals()
-        context.relations.fluents |= dict(walked.answers.fluents(intervals))
+        values = changes.values_come if is_first else walked.part.value_intervals()
+        context.relations.fluents |= dict(walked.answers.fluents(intervals, values))
         if walked.answers.has_events:
             points = changes.signals_come if is_first else walked.part.signals()
             context.relations.events |= dict(walked.answers.events(points))
@@ -112,7 +113,8 @@ class SweepThenColumns(FromScratch):
         """All that is recognised within the window."""
         answer, hidden = super().answer(), self._plan.checked.definitions.auxiliary
         for walked in self._walked:
-            fluents = walked.answers.fluents(walked.part.intervals())
+            part = walked.part
+            fluents = walked.answers.fluents(part.intervals(), part.value_intervals())
             answer.fluents |= {r: table for r, table in fluents if r not in hidden}
         return self._in_order(answer)
 
@@ -121,7 +123,7 @@ class SweepThenColumns(FromScratch):
         answer, hidden = super().whole_answer(), self._plan.checked.definitions.auxiliary
         for walked in self._walked:
             answers = walked.answers
-            fluents = answers.fluents(answers.all_intervals())
+            fluents = answers.fluents(answers.all_intervals(), answers.all_values())
             answer.fluents |= {r: table for r, table in fluents if r not in hidden}
             events = answers.events(answers.all_points())
             answer.events |= {r: table for r, table in events if r not in hidden}
@@ -146,7 +148,8 @@ class SweepThenColumns(FromScratch):
                     known = handover.remembered.get(relation)
                     handover.remembered[relation] = rows if known is None else stacked(known, rows)
                 continue
-            handover.fluents |= dict(walked.answers.fluent_rows(walked.part.intervals()))
+            intervals, values = walked.part.intervals(), walked.part.value_intervals()
+            handover.fluents |= dict(walked.answers.fluent_rows(intervals, values))
             handover.events |= dict(walked.answers.event_rows(walked.part.signals()))
             handover.effect_origins |= attempts_in(walked.part, walked.answers)
         return handover

@@ -11,7 +11,16 @@ import numpy as np
 
 from cernis.kernels.array_types import Bytes, HalfIntegers, Integers, Matrix, Tags, Words
 from cernis.kernels.compile import kernel, part
-from cernis.kernels.sweep.lane_rows import copy_row, copy_rows, move_rows, time_at
+from cernis.kernels.sweep.lane_rows import (
+    copy_beside,
+    copy_row,
+    copy_rows,
+    move_rows,
+    put_row,
+    put_state,
+    state_at,
+    time_at,
+)
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Word
 
 FIRST, CAPACITY, HEAD, SIZE = range(4)
@@ -212,6 +221,38 @@ def place_wide(
             pending[place, 3] = np.uint64(tags[row]) if len(tags) > 0 else ZERO
 
 
+def _place_payload(
+    keys: Integers, times: Integers, fired: Words, edge: int, base: int, mark: int,
+    counts: Integers, pending: Words, payload: Matrix, pending_payload: Matrix,
+) -> None:  # fmt: skip
+    """Write changes into rows, with those of their key, and their payload beside them."""
+    word = np.uint64(mark)
+    for row in range(np.uint64(len(keys))):
+        if times[row] > edge:
+            key = np.uint64(keys[row])
+            place = np.uint64(counts[key])
+            counts[key] += 1
+            put_row(pending, place, np.uint64(times[row] - base), np.uint64(fired[row]), word)
+            if pending.ndim == 2:
+                pending[place, np.uint64(3)] = ZERO
+            for column in range(np.uint64(payload.shape[1])):
+                pending_payload[place, column] = payload[row, column]
+
+
+_BEFORE = "integer integer integer writable-integers"
+
+PAYLOAD_PLACING = {
+    is_wide: kernel(
+        f"integers integers {fired} {_BEFORE} {rows} matrix writable-matrix",
+        "nothing", counted=(0,),
+    )(_place_payload)
+    for is_wide, fired, rows in (
+        (False, "half", "writable-words"), (True, "words", "writable-word-matrix")
+    )
+}  # fmt: skip
+"""By whether rows are wide."""
+
+
 @kernel("integers integer integers writable-bytes writable-integers", "integer", counted=(0,))
 def note_visits(
     keys: Integers, visited: int, counts: Integers, marks: Bytes, visits: Integers
@@ -378,4 +419,27 @@ def gather_rows(
     for place in range(count):
         number = low + (numbered[place] & _M32)
         copy_row(pending, number, news, place)
-        news_tags[place] = tags[number]
+        copy_beside(tags, number, news_tags, place)
+
+
+@part
+def mark_numbers(pending: Words, low: Word, high: Word) -> None:
+    """Write the number of each wide row beside its mark, so that payloads can be found."""
+    for place in range(low, high):
+        mark = state_at(pending, place) & ONE
+        put_state(pending, place, mark | ((place - low) << ONE))
+
+
+@part
+def restore_marks(pending: Words, low: Word, high: Word) -> None:
+    """Take the numbers of wide rows from their marks."""
+    for place in range(low, high):
+        put_state(pending, place, state_at(pending, place) & ONE)
+
+
+@part
+def gather_payloads(rows: Words, count: Word, tags: Tags, low: Word, target: Tags) -> None:
+    """Write the payloads of wide rows that have been sorted; they have their marks again."""
+    for place in range(count):
+        copy_beside(tags, low + (state_at(rows, place) >> ONE), target, place)
+    restore_marks(rows, ZERO, count)

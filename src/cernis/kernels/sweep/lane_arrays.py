@@ -12,6 +12,7 @@ import numpy as np
 
 from cernis.kernels.array_types import (
     Bytes,
+    Floats,
     Integers,
     Matrix,
     SmallIntegers,
@@ -29,7 +30,9 @@ from cernis.kernels.sweep.lane_tables import (
     DELAYS_AT,
     DUE,
     DUE_BITS,
+    REGISTERS_AT,
     REPORTED,
+    REPORTED_SIGNALS,
     TICK,
 )
 from cernis.kernels.sweep.word_bits import ONE, ZERO
@@ -62,10 +65,15 @@ AT_DELAYS, AT_DELAY_COUNT, AT_DELAY_SIZE = (
 )
 AT_ARMED, AT_DELAY, AT_DUE = np.uint64(ARMED), np.uint64(DELAY), np.uint64(DUE)
 AT_REPORTED, AT_TICK = np.uint64(REPORTED), np.uint64(TICK)
+AT_REPORTED_SIGNALS, AT_REGISTERS = np.uint64(REPORTED_SIGNALS), np.uint64(REGISTERS_AT)
 AT_FIRST, AT_CAPACITY, AT_HEAD, AT_SIZE = (
     np.uint64(column) for column in (FIRST, CAPACITY, HEAD, SIZE)
 )
 NEW_LINE, OLD_LINE = ZERO, ONE
+NEW_VALUES, OLD_VALUES, NEXT_NEW_VALUES, NEXT_OLD_VALUES = (np.uint64(line) for line in range(2, 6))
+"""The lines of starts: since when bits have held in both histories, then the values of registers in
+them before a point, and after it."""
+START_LINES = 6
 CONFLICT_SHIFT = np.uint64(8)
 FLAGS = np.uint64(0xFFFFFF)
 NO_HANDLE = np.uint64(2**64 - 1)
@@ -81,6 +89,8 @@ class LaneMachine(NamedTuple):
     fired_ids: SmallIntegers
     counts: Integers
     memo: Words
+    numbers: Floats
+    """Room for guards, and what codes stand for."""
 
 
 class KeyLog(NamedTuple):

@@ -8,30 +8,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Matrix, SmallIntegers, WordMatrix, Words
+from cernis.kernels.array_types import Integers, Matrix, SmallIntegers, Tags, WordMatrix, Words
 from cernis.kernels.compile import kernel, part
 from cernis.kernels.sweep.key_calendar import NEVER
 from cernis.kernels.sweep.keyed_log import FIRST, HEAD, SIZE
 from cernis.kernels.sweep.lane_memo import SIGNALS
 from cernis.kernels.sweep.lane_rows import state_at, state_word, time_at
-from cernis.kernels.sweep.lane_tables import REPORTED, TICK
+from cernis.kernels.sweep.lane_tables import REPORTED, REPORTED_SIGNALS, TICK
 from cernis.kernels.sweep.past_points import NO_LINE, line_of_point, read_point
+from cernis.kernels.sweep.registers.register_points import (
+    has_registers,
+    moved_after,
+    put_value_before,
+)
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word, lowest_bit
 
 CODES = 256
 MOST_AT_ONCE = np.uint64(64)
 _REPORTED, _TICK = np.uint64(REPORTED), np.uint64(TICK)
+_REPORTED_SIGNALS = np.uint64(REPORTED_SIGNALS)
 _FIRST, _HEAD, _SIZE = np.uint64(FIRST), np.uint64(HEAD), np.uint64(SIZE)
-_CODE, _KEY, _START, _END = (np.uint64(column) for column in range(4))
+_CODE, _KEY, _START, _END, _VALUE = (np.uint64(column) for column in range(5))
 
 
 # -- by bit ----------------------------------------------------------------------------------
 
 
-@kernel("matrix integer writable-integers " + "writable-integers " * 4, "nothing", counted=(3,))
+@kernel("matrix integer writable-integers " + "writable-integers " * 5, "nothing", counted=(3,))
 def _group(
     output: Matrix, count: int, firsts: Integers, bits: Integers, keys: Integers,
-    starts: Integers, ends: Integers,
+    starts: Integers, ends: Integers, values: Integers,
 ) -> None:  # fmt: skip
     for row in range(np.uint64(count)):
         firsts[np.uint64(output[row, _CODE]) + ONE] += 1
@@ -45,17 +51,21 @@ def _group(
         keys[place] = output[row, _KEY]
         starts[place] = output[row, _START]
         ends[place] = output[row, _END]
+        if len(values) > 0:
+            values[place] = output[row, _VALUE]
 
 
 def by_code(output: Matrix, count: int) -> tuple[Integers, list[Integers]]:
     """Rows of output in the order of their codes, each code's as they were written.
 
-    Gives where the rows of each code end, and the columns bit, key, start and end.
+    Gives where the rows of each code end, and the columns bit, key, start and end; in a lane with
+    registers, values too.
     """
     stops = np.zeros(CODES + 1, np.int64)
     columns = [np.empty(count, np.int64) for _ in range(4)]
+    columns += [np.empty(count if output.shape[1] > 4 else 0, np.int64)]
     _group(output, count, stops, *columns)
-    return stops[:CODES], columns
+    return stops[:CODES], columns[: output.shape[1]]
 
 
 def plain_by_code(output: Matrix, count: int) -> tuple[Integers, list[Integers]]:
@@ -63,7 +73,7 @@ def plain_by_code(output: Matrix, count: int) -> tuple[Integers, list[Integers]]
     order = np.argsort(output[:count, 0], kind="stable")
     rows = output[:count][order]
     stops = np.cumsum(np.bincount(rows[:, 0], minlength=CODES))
-    columns = [rows[:, 0] & 63, rows[:, 1], rows[:, 2], rows[:, 3]]
+    columns = [rows[:, 0] & 63, *rows[:, 1:].T]
     return stops, [np.ascontiguousarray(column) for column in columns]
 
 
@@ -72,13 +82,14 @@ def plain_by_code(output: Matrix, count: int) -> tuple[Integers, list[Integers]]
 
 @part
 def _close(
-    output: Matrix, written: Word, ended: Word, starts: Integers, key: Word,
-    end: Time, first_end: Time,
+    output: Matrix, written: Word, ended: Word, starts: Integers, key: Word, end: Time,
+    first_end: Time, lane: Words, tags: Tags, edge_since: Matrix, head: Word, place: Word,
 ) -> Word:  # fmt: skip
-    """Write the intervals that end at a time, if they reach the window."""
+    """Write the intervals that end at a time, with a row, if they reach the window."""
     while ended != ZERO and end > first_end:
         bit = lowest_bit(ended)
         ended &= ended - ONE
+        put_value_before(output, written, lane, tags, edge_since, head, place, key, bit)
         output[written, _CODE], output[written, _KEY] = np.int64(bit), np.int64(key)
         output[written, _START], output[written, _END] = starts[bit], end
         written += ONE
@@ -86,7 +97,7 @@ def _close(
 
 
 def _list_intervals(
-    lane: Words, state_words: Words, rows: Words, places: Matrix, states: WordMatrix,
+    lane: Words, state_words: Words, rows: Words, tags: Tags, places: Matrix, states: WordMatrix,
     edge_since: Matrix, slots: Integers, base: int, edge: int, starts: Integers, output: Matrix,
     progress: Integers,
 ) -> bool:  # fmt: skip
@@ -107,21 +118,27 @@ def _list_intervals(
             bits &= bits - ONE
             starts[bit] = edge_since[key, np.uint64(slots[bit])]
         for place in range(head, last):
-            if state_at(rows, place) != state:
+            if state_at(rows, place) != state or has_registers(tags):
                 if written + MOST_AT_ONCE > np.uint64(len(output)):
                     return False
                 state = state_at(rows, place)
                 after = state_word(rows, state_words, state) & reported
                 end = np.int64(time_at(rows, place)) + base + tick
-                written = _close(output, written, word & ~after, starts, key, end, edge + tick)
-                begins = after & ~word
+                moved = moved_after(lane, tags, edge_since, head, place, key, word & after)
+                written = _close(
+                    output, written, (word & ~after) | moved, starts, key, end, edge + tick, lane,
+                    tags, edge_since, head, place,
+                )  # fmt: skip
+                begins = (after & ~word) | moved
                 while begins != ZERO:
                     starts[lowest_bit(begins)] = end
                     begins &= begins - ONE
                 word = after
         if written + MOST_AT_ONCE > np.uint64(len(output)):
             return False
-        written = _close(output, written, word, starts, key, NEVER, edge)
+        written = _close(
+            output, written, word, starts, key, NEVER, edge, lane, tags, edge_since, head, last
+        )
         progress[0], progress[1] = np.int64(key) + 1, np.int64(written)
     return True
 
@@ -148,7 +165,7 @@ def _list_signals(
                 progress[2] = 1
                 return False
             state = state_at(rows, place - ONE)
-            signals = memo[line + SIGNALS]
+            signals = memo[line + SIGNALS] & lane[_REPORTED_SIGNALS]
             moment = np.int64(time) + base
             if written + MOST_AT_ONCE > np.uint64(len(output)):
                 return False
@@ -162,9 +179,9 @@ def _list_signals(
     return True
 
 
-def _interval_words(rows: str) -> str:
+def _interval_words(rows: str, beside: str) -> str:
     return (
-        f"words words {rows} matrix word-matrix matrix integers integer integer "
+        f"words words {rows} {beside} matrix word-matrix matrix integers integer integer "
         "writable-integers writable-matrix writable-integers"
     )
 
@@ -177,12 +194,18 @@ def _signal_words(rows: str) -> str:
     )
 
 
-list_intervals_narrow = kernel(_interval_words("writable-words"), "boolean", counted=(3,))(
-    _list_intervals
-)
-list_intervals_wide = kernel(_interval_words("writable-word-matrix"), "boolean", counted=(3,))(
-    _list_intervals
-)
+INTERVAL_LISTS = {
+    (is_wide, has_values): kernel(
+        _interval_words(
+            "writable-word-matrix" if is_wide else "writable-words",
+            "writable-matrix" if has_values else "writable-tags",
+        ),
+        "boolean", counted=(4,),
+    )(_list_intervals)
+    for is_wide in (False, True) for has_values in (False, True)
+}  # fmt: skip
+"""By whether rows are wide, and whether the lane has registers."""
+
 list_signals_narrow = kernel(_signal_words("writable-words"), "boolean", counted=(8,))(
     _list_signals
 )

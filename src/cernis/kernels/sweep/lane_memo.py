@@ -11,7 +11,7 @@ import numpy as np
 
 from cernis.kernels.array_types import Integers, SmallIntegers, Words
 from cernis.kernels.compile import body, part
-from cernis.kernels.sweep.lane_tables import ARMED_BITS, REPORTED_SIGNALS
+from cernis.kernels.sweep.lane_tables import ARMED_BITS, KEPT_SIGNALS
 from cernis.kernels.sweep.transition import commit
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word
 from cernis.kernels.sweep.word_ids import state_id
@@ -23,7 +23,7 @@ KEY, NEXT, ARMS, SIGNALS = (np.uint64(place) for place in range(LINE_SIZE))
 """The places in a line. `KEY` has the ids of the state and of the fired word in its upper half,
 and in the lower one whether delays change (bit 0), whether there are signals (bit 1), and from bit
 8 on the number of conflicts. `NEXT` is the next state; `ARMS` are the armed bits of delays that are
-armed now; `SIGNALS` are those that are reported."""
+armed now; `SIGNALS` are those that are reported or that registers wait for."""
 
 POINTS, MISSES, IS_GIVEN_UP = 2, 3, 4
 """Places in the array of counts: points walked and transitions worked out since they were last
@@ -35,7 +35,7 @@ _S2, _S8, _S16, _S32 = np.uint64(2), np.uint64(8), np.uint64(16), np.uint64(32)
 _M32 = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(64 - MEMO_BITS)
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
-_ARMED_BITS, _REPORTED = np.uint64(ARMED_BITS), np.uint64(REPORTED_SIGNALS)
+_ARMED_BITS, _KEPT = np.uint64(ARMED_BITS), np.uint64(KEPT_SIGNALS)
 
 
 @part
@@ -45,7 +45,7 @@ def _work_out(
 ) -> Word:  # fmt: skip
     """Write a transition into a line, all but its key; gives the next state word."""
     new, armed_now, signals, conflicts = commit(lane, fired, old, allowed)
-    signals &= lane[_REPORTED]
+    signals &= lane[_KEPT]
     flags = conflicts << _S8
     if (armed_now | ((old ^ new) & lane[_ARMED_BITS])) != ZERO:
         flags |= HAS_TIMERS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Matrix, Words
+from cernis.kernels.array_types import Integers, Matrix, Tags, Words
 from cernis.kernels.compile import part
 from cernis.kernels.sweep.key_calendar import NEVER
 from cernis.kernels.sweep.lane_arrays import (
@@ -16,11 +16,20 @@ from cernis.kernels.sweep.lane_arrays import (
     IS_GONE,
     IS_SIGNAL,
     NEW_LINE,
+    NEW_VALUES,
     OLD_LINE,
+    OLD_VALUES,
     UNKNOWN,
     KeyLog,
 )
 from cernis.kernels.sweep.lane_rows import state_at, state_word, time_at
+from cernis.kernels.sweep.registers.register_points import (
+    differing_bits,
+    is_edge_value,
+    is_value_of,
+    moved_at,
+    put_value,
+)
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word, lowest_bit
 
 
@@ -52,52 +61,64 @@ def emit_signals(
 
 @part
 def start_before(
-    log: KeyLog, state_words: Words, head: Word, place: Word, bit: Word,
+    log: KeyLog, lane: Words, state_words: Words, head: Word, place: Word, bit: Word,
     key: Word, base: Time, tick: Time,
 ) -> Time:  # fmt: skip
-    """Since when a bit has held that holds before a row."""
-    rows = log.rows
+    """Since when a bit has held that holds before a row, of the value that it has there."""
+    rows, begin = log.rows, place
     while place > head:
         before = state_at(rows, place - ONE)
-        if not (state_word(rows, state_words, before) >> bit) & ONE:
+        if not (state_word(rows, state_words, before) >> bit) & ONE or not is_value_of(
+            lane, log.tags, place - ONE, begin - ONE, bit
+        ):
             return np.int64(time_at(rows, place)) + base + tick
         place -= ONE
-    if (state_word(rows, state_words, log.states[key, EDGE_STATE]) >> bit) & ONE:
+    is_held = (state_word(rows, state_words, log.states[key, EDGE_STATE]) >> bit) & ONE
+    if is_held and begin > head:
+        is_held = is_edge_value(lane, log.tags, begin - ONE, log.edge_since, key, bit)
+    if is_held:
         return log.edge_since[key, np.uint64(log.slots[bit])]
     return np.int64(time_at(rows, head)) + base + tick
 
 
 @part
 def compare_edges(
-    log: KeyLog, state_words: Words, old: Word, old_after: Word, new: Word,
-    new_after: Word, reported: Word, starts: Matrix, head: Word,
+    log: KeyLog, lane: Words, state_words: Words, old: Word, old_after: Word, old_moved: Word,
+    new: Word, new_after: Word, new_moved: Word, reported: Word, starts: Matrix, head: Word,
     begin: Word, key: Word, moment: Time, base: Time, tick: Time,
     output: Matrix, written: Word,
 ) -> Word:  # fmt: skip
     """Tell what ends at a point in one history and not in the other, or with another start.
 
-    A start is `UNKNOWN` if it lies before the row `begin`, where both histories are the same.
+    A start is `UNKNOWN` if it lies before the row `begin`, where both histories are the same. A bit
+    that has moved stands for another value from this point on.
     """
-    old_begun, new_begun = old_after & ~old & reported, new_after & ~new & reported
-    old_ended, new_ended = old & ~old_after & reported, new & ~new_after & reported
+    old_begun = ((old_after & ~old) | old_moved) & reported
+    new_begun = ((new_after & ~new) | new_moved) & reported
+    old_ended = ((old & ~old_after) | old_moved) & reported
+    new_ended = ((new & ~new_after) | new_moved) & reported
+    differing = differing_bits(lane, log.tags, starts)
     ended = old_ended | new_ended
     while ended != ZERO:
         bit = lowest_bit(ended)
         ended &= ended - ONE
         is_old, is_new = (old_ended >> bit) & ONE, (new_ended >> bit) & ONE
-        if not (is_old and is_new and starts[OLD_LINE, bit] == starts[NEW_LINE, bit]):
+        has_same_start = starts[OLD_LINE, bit] == starts[NEW_LINE, bit]
+        if not (is_old and is_new and has_same_start and not (differing >> bit) & ONE):
             if (is_old and starts[OLD_LINE, bit] == UNKNOWN) or (
                 is_new and starts[NEW_LINE, bit] == UNKNOWN
             ):
-                start = start_before(log, state_words, head, begin, bit, key, base, tick)
+                start = start_before(log, lane, state_words, head, begin, bit, key, base, tick)
             else:
                 start = UNKNOWN
             if is_old:
                 from_then = start if starts[OLD_LINE, bit] == UNKNOWN else starts[OLD_LINE, bit]
                 code = np.int64(bit) + IS_GONE
+                put_value(output, written, lane, log.tags, bit, starts, OLD_VALUES)
                 written = emit(output, written, code, key, from_then, moment)
             if is_new:
                 from_then = start if starts[NEW_LINE, bit] == UNKNOWN else starts[NEW_LINE, bit]
+                put_value(output, written, lane, log.tags, bit, starts, NEW_VALUES)
                 written = emit(output, written, np.int64(bit), key, from_then, moment)
     while old_begun != ZERO:
         starts[OLD_LINE, lowest_bit(old_begun)] = moment
@@ -124,7 +145,7 @@ def torn_bits(word: Word, starts: Matrix) -> Word:
 
 @part
 def settle_starts(
-    log: KeyLog, state_words: Words, bits: Word, starts: Matrix, head: Word,
+    log: KeyLog, lane: Words, state_words: Words, bits: Word, starts: Matrix, head: Word,
     begin: Word, key: Word, base: Time, tick: Time,
 ) -> None:  # fmt: skip
     """Find the starts of bits that are known only to lie before the row `begin`."""
@@ -132,7 +153,7 @@ def settle_starts(
         bit = lowest_bit(bits)
         bits &= bits - ONE
         if starts[OLD_LINE, bit] == UNKNOWN or starts[NEW_LINE, bit] == UNKNOWN:
-            start = start_before(log, state_words, head, begin, bit, key, base, tick)
+            start = start_before(log, lane, state_words, head, begin, bit, key, base, tick)
             if starts[OLD_LINE, bit] == UNKNOWN:
                 starts[OLD_LINE, bit] = start
             if starts[NEW_LINE, bit] == UNKNOWN:
@@ -141,7 +162,7 @@ def settle_starts(
 
 @part
 def close_torn(
-    rows: Words, state_words: Words, first: Word, stop: Word, torn: Word,
+    rows: Words, tags: Tags, lane: Words, state_words: Words, first: Word, stop: Word, torn: Word,
     starts: Matrix, key: Word, base: Time, tick: Time, output: Matrix,
     written: Word,
 ) -> tuple[Word, Word]:  # fmt: skip
@@ -149,13 +170,16 @@ def close_torn(
     place = first
     while torn != ZERO and place < stop:
         ended = torn & ~state_word(rows, state_words, state_at(rows, place))
+        ended |= moved_at(lane, tags, place, torn, starts)
         moment = np.int64(time_at(rows, place)) + base + tick
         torn &= ~ended
         while ended != ZERO:
             bit = lowest_bit(ended)
             ended &= ended - ONE
             code = np.int64(bit)
+            put_value(output, written, lane, tags, bit, starts, NEW_VALUES)
             written = emit(output, written, code + IS_GONE, key, starts[OLD_LINE, bit], moment)
+            put_value(output, written, lane, tags, bit, starts, NEW_VALUES)
             written = emit(output, written, code, key, starts[NEW_LINE, bit], moment)
             starts[OLD_LINE, bit], starts[NEW_LINE, bit] = UNKNOWN, UNKNOWN
         place += ONE
@@ -174,7 +198,7 @@ def forget_starts(starts: Matrix, torn: Word, reported: Word) -> None:
 
 @part
 def after_old_rows(
-    log: KeyLog, state_words: Words, old_word: Word, word: Word,
+    log: KeyLog, lane: Words, state_words: Words, old_word: Word, word: Word,
     reported: Word, starts: Matrix, head: Word, begin: Word, key: Word,
     base: Time, tick: Time, output: Matrix, written: Word,
 ) -> tuple[Word, Word]:  # fmt: skip
@@ -183,6 +207,7 @@ def after_old_rows(
     Afterwards the start of every bit that holds is known.
     """
     bits, same = (old_word | word) & reported, ZERO
+    differing = differing_bits(lane, log.tags, starts)
     while bits != ZERO:
         bit = lowest_bit(bits)
         bits &= bits - ONE
@@ -193,20 +218,21 @@ def after_old_rows(
             if is_old and starts[OLD_LINE, bit] == UNKNOWN:
                 start = log.since[key, slot]
             else:
-                start = start_before(log, state_words, head, begin, bit, key, base, tick)
+                start = start_before(log, lane, state_words, head, begin, bit, key, base, tick)
         starts[NEW_LINE, bit] = start
         if is_old:
-            if is_new and start == log.since[key, slot]:
+            if is_new and start == log.since[key, slot] and not (differing >> bit) & ONE:
                 same |= ONE << bit
             else:
                 code = np.int64(bit) + IS_GONE
+                put_value(output, written, lane, log.tags, bit, starts, OLD_VALUES)
                 written = emit(output, written, code, key, log.since[key, slot], NEVER)
     return same, written
 
 
 @part
 def tell_torn(
-    torn: Word, starts: Matrix, key: Word, is_open: bool, output: Matrix,
+    tags: Tags, lane: Words, torn: Word, starts: Matrix, key: Word, is_open: bool, output: Matrix,
     written: Word,
 ) -> Word:  # fmt: skip
     """Tell of open intervals with two starts: the old one has gone, the new one has come."""
@@ -214,8 +240,10 @@ def tell_torn(
         bit = lowest_bit(torn)
         torn &= torn - ONE
         code = np.int64(bit)
+        put_value(output, written, lane, tags, bit, starts, NEW_VALUES)
         written = emit(output, written, code + IS_GONE, key, starts[OLD_LINE, bit], NEVER)
         if is_open:
+            put_value(output, written, lane, tags, bit, starts, NEW_VALUES)
             written = emit(output, written, code, key, starts[NEW_LINE, bit], NEVER)
     return written
 

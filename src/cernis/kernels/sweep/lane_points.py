@@ -11,13 +11,18 @@ from cernis.kernels.sweep.keyed_log import (
     AS_THEY_ARE,
     IN_NEWS,
     IN_SPARE,
+    gather_payloads,
     gather_rows,
+    mark_numbers,
     number_rows,
+    restore_marks,
     sort_rows,
 )
 from cernis.kernels.sweep.lane_arrays import (
     AT_DUE_BITS,
+    AT_REGISTERS,
     AT_REPORTED,
+    AT_REPORTED_SIGNALS,
     AT_TICK,
     CONFLICT_SHIFT,
     CONFLICTS,
@@ -29,9 +34,13 @@ from cernis.kernels.sweep.lane_arrays import (
     NEEDS_OUTPUT,
     NEEDS_TAIL,
     NEW_LINE,
+    NEW_VALUES,
+    NEXT_NEW_VALUES,
+    NEXT_OLD_VALUES,
     NO_HANDLE,
     NO_TIME,
     OLD_LINE,
+    OLD_VALUES,
     OUTPUT_AT_ONCE,
     UNMATCHED,
     WALKED,
@@ -51,9 +60,12 @@ from cernis.kernels.sweep.lane_memo import (
 from cernis.kernels.sweep.lane_output import compare_edges, emit, emit_signals
 from cernis.kernels.sweep.lane_rows import (
     COME,
+    copy_beside,
     copy_row,
     fired_at,
     fired_word,
+    is_same_payload,
+    put_fired,
     put_row,
     put_state,
     put_tag,
@@ -64,7 +76,28 @@ from cernis.kernels.sweep.lane_rows import (
     time_at,
 )
 from cernis.kernels.sweep.lane_timers import due_effects, next_due, note_arms, timers_agree
-from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word, lowest_bit
+from cernis.kernels.sweep.past_points import NO_LINE
+from cernis.kernels.sweep.registers.register_points import (
+    AT_NEEDS,
+    AT_OPEN_BITS,
+    AT_PAYLOADS,
+    AT_REGISTER_COUNT,
+    AT_VALUE_SIGNALS,
+    decided_line,
+    guard_of_record,
+    has_registers,
+    keep_old_values,
+    moved_bits,
+    next_values,
+    put_beside,
+    put_value,
+    read_old_values,
+    strip_computed,
+    values_agree,
+    values_of_record,
+    write_values,
+)
+from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word, lowest_bit
 from cernis.kernels.sweep.word_ids import NO_ID, fired_id
 
 
@@ -81,14 +114,16 @@ def take_news(
     while change < changes and time_at(news, change) == time:
         if state_at(news, change) == COME:
             copy_row(news, change, tail, size)
-            put_tag(tail, tail_tags, size, tag_at(news, news_tags, change))
+            copy_beside(news_tags, change, tail_tags, size)
             size += ONE
         change += ONE
     for row in range(begin, change):
         if state_at(news, row) != COME:
             fired, tag, place = fired_at(news, row), tag_at(news, news_tags, row), first
             while place < size and (
-                fired_at(tail, place) != fired or tag_at(tail, tail_tags, place) != tag
+                fired_at(tail, place) != fired
+                or tag_at(tail, tail_tags, place) != tag
+                or not is_same_payload(news_tags, row, tail_tags, place)
             ):
                 place += ONE
             if place == size:
@@ -96,7 +131,7 @@ def take_news(
             else:
                 size -= ONE
                 copy_row(tail, size, tail, place)
-                put_tag(tail, tail_tags, place, tag_at(tail, tail_tags, size))
+                copy_beside(tail_tags, size, tail_tags, place)
     return change, size, missing
 
 
@@ -131,6 +166,10 @@ def walk_on(
     status = DONE
     room = np.uint64(tail.shape[0])
     has_tags = len(news_tags) > 0
+    header = lane[AT_REGISTERS]
+    needs, value_signals = lane[header + AT_NEEDS], lane[header + AT_VALUE_SIGNALS]
+    open_bits, payloads = lane[header + AT_OPEN_BITS], lane[header + AT_PAYLOADS]
+    registers = lane[header + AT_REGISTER_COUNT]
     points = np.int64(0)
     upcoming = time_at(news, change) if change < changes else NO_TIME
     while True:
@@ -156,6 +195,27 @@ def walk_on(
             handle = fired_at(news, change)
             upcoming = time_at(news, change + ONE) if change + ONE < changes else NO_TIME
             is_many = upcoming == time or state_at(news, change) != COME
+            if has_registers(tail_tags) and not is_many:
+                # Written at once, so that what is computed can be added to it.
+                copy_row(news, change, tail, size)
+                copy_beside(news_tags, change, tail_tags, size)
+                size += ONE
+                change += ONE
+                fired = fired_word(tail, fired_words, handle)
+                if fired & needs:
+                    bits = guard_of_record(
+                        lane, machine.numbers, tail_tags, first, fired, word, starts
+                    )
+                    if bits != ZERO:
+                        handle = fired | bits
+                        if tail.ndim == 1:
+                            handle = fired_id(
+                                handle, fired_words, machine.fired_ids, machine.counts
+                            )
+                            if handle == NO_ID:
+                                status = NEEDS_IDS
+                                break
+                        put_fired(tail, first, handle)
         if is_many:
             change, size, missing = take_news(
                 news, news_tags, change, changes, time, tail, tail_tags, first, size
@@ -165,7 +225,7 @@ def walk_on(
             if size == first:
                 continue
             handle = fired_at(tail, first)
-            if size > first + ONE:
+            if size > first + ONE and not has_registers(tail_tags):
                 handle = fired_together(tail, fired_words, first, size)
                 if tail.ndim == 1:
                     handle = fired_id(handle, fired_words, machine.fired_ids, machine.counts)
@@ -173,20 +233,40 @@ def walk_on(
                         status = NEEDS_IDS
                         break
         points += 1
-        if handle != idle:
-            line = transition_line(
-                tail, lane, state_words, machine.state_ids, fired_words, machine.counts, memo,
-                state, handle, allowed,
-            )  # fmt: skip
+        if handle != idle or (has_registers(tail_tags) and is_many):
+            moved, line = ZERO, NO_LINE
+            if not has_registers(tail_tags) or not is_many:
+                line = transition_line(
+                    tail, lane, state_words, machine.state_ids, fired_words, machine.counts,
+                    memo, state, handle, allowed,
+                )  # fmt: skip
+                if has_registers(tail_tags):
+                    signals, new = memo[line + SIGNALS] & value_signals, memo[line + NEXT]
+                    if signals != ZERO or (new != state and not (tail.ndim == 1 and new == NO_ID)):
+                        moved = values_of_record(
+                            lane, tail_tags, first, signals, word,
+                            state_word(tail, state_words, new), starts,
+                        )  # fmt: skip
+            if has_registers(tail_tags) and (is_many or moved == ALL_BITS):
+                line, _, initiated = decided_line(
+                    lane, machine.numbers, tail, tail_tags, state_words, machine.state_ids,
+                    fired_words, machine.fired_ids, machine.counts, memo, first, size, state,
+                    word, allowed, starts,
+                )  # fmt: skip
+                if line == NO_LINE or (tail.ndim == 1 and memo[line + NEXT] == NO_ID):
+                    status = NEEDS_IDS
+                    break
+                after = state_word(tail, state_words, memo[line + NEXT])
+                moved = next_values(lane, tail_tags, initiated, word, after, starts)
             flags, new = memo[line + KEY], memo[line + NEXT]
             if tail.ndim == 1 and new == NO_ID:
                 status = NEEDS_IDS
                 break
-            idle = handle
-            if new != state:
+            idle = NO_HANDLE if has_registers(tail_tags) and is_many else handle
+            after = state_word(tail, state_words, new) if new != state else word
+            if new != state or moved != ZERO:
                 idle = NO_HANDLE
-                after = state_word(tail, state_words, new)
-                changed = (word ^ after) & reported
+                changed = ((word ^ after) | moved) & reported
                 if changed != ZERO:
                     if written + OUTPUT_AT_ONCE > np.uint64(output.shape[0]):
                         status = NEEDS_OUTPUT
@@ -195,15 +275,21 @@ def walk_on(
                     while changed != ZERO:
                         bit = lowest_bit(changed)
                         changed &= changed - ONE
-                        if (after >> bit) & ONE:
-                            starts[NEW_LINE, bit] = moment
-                        else:
+                        if (word >> bit) & ONE:
                             start = starts[NEW_LINE, bit]
                             code = np.int64(bit)
                             if (same >> bit) & ONE:
                                 same ^= ONE << bit
+                                if has_registers(tail_tags) and (open_bits >> bit) & ONE:
+                                    put_value(
+                                        output, written, lane, tail_tags, bit, starts, NEW_VALUES
+                                    )
                                 written = emit(output, written, code + IS_GONE, key, start, NEVER)
+                            if has_registers(tail_tags) and (open_bits >> bit) & ONE:
+                                put_value(output, written, lane, tail_tags, bit, starts, NEW_VALUES)
                             written = emit(output, written, code, key, start, moment)
+                        if (after >> bit) & ONE:
+                            starts[NEW_LINE, bit] = moment
                 word, state = after, new
             if flags & FLAGS:
                 idle = NO_HANDLE
@@ -216,15 +302,21 @@ def walk_on(
                         status = NEEDS_OUTPUT
                         break
                     written = emit_signals(
-                        output, written, memo[line + SIGNALS], IS_COME, key, np.int64(time) + base
-                    )
-        if is_many:
+                        output, written, memo[line + SIGNALS] & lane[AT_REPORTED_SIGNALS],
+                        IS_COME, key, np.int64(time) + base,
+                    )  # fmt: skip
+        if is_many or has_registers(tail_tags):
             for place in range(first, size):
                 put_state(tail, place, state)
+            if has_registers(tail_tags):
+                for number in range(registers):
+                    value = starts[NEW_VALUES, number] = starts[NEXT_NEW_VALUES, number]
+                    for place in range(first, size):
+                        put_beside(tail_tags, place, payloads + number, value)
         else:
             put_walked(news, change, tail, size, state)
             if has_tags:
-                put_tag(tail, tail_tags, size, tag_at(news, news_tags, change))
+                copy_beside(news_tags, change, tail_tags, size)
             size += ONE
             change += ONE
     progress[WALKED] += points
@@ -285,28 +377,45 @@ def walk_over(
             old_next, is_old = state_at(rows, place), True
             if (fired & dues) == ZERO:
                 copy_row(rows, place, tail, size)
-                put_tag(tail, tail_tags, size, tag_at(rows, tags, place))
+                copy_beside(tags, place, tail_tags, size)
+                if not strip_computed(
+                    lane, tail, tail_tags, fired_words, machine.fired_ids, machine.counts, size
+                ):
+                    status = NEEDS_IDS
                 size += ONE
             place += ONE
+        if status != DONE:
+            break
         change, size, missing = take_news(
             news, news_tags, change, changes, time, tail, tail_tags, first, size
         )
         progress[UNMATCHED] += missing
-        fired = fired_together(tail, fired_words, first, size)
+        fired, initiated = fired_together(tail, fired_words, first, size), ZERO
         new_signals, old_signals = ZERO, ZERO
         is_same = state == old_state and fired == old_fired and allowed == old_allowed
         after, old_after = word, old_word
         if size > first:
-            handle = fired
-            if rows.ndim == 1:
-                handle = fired_id(fired, fired_words, machine.fired_ids, machine.counts)
-                if handle == NO_ID:
+            if has_registers(tags):
+                line, fired, initiated = decided_line(
+                    lane, machine.numbers, tail, tail_tags, state_words, machine.state_ids,
+                    fired_words, machine.fired_ids, machine.counts, memo, first, size, state,
+                    word, allowed, starts,
+                )  # fmt: skip
+                if line == NO_LINE:
                     status = NEEDS_IDS
                     break
-            line = transition_line(
-                rows, lane, state_words, machine.state_ids, fired_words, machine.counts, memo,
-                state, handle, allowed,
-            )  # fmt: skip
+                is_same = state == old_state and fired == old_fired and allowed == old_allowed
+            else:
+                handle = fired
+                if rows.ndim == 1:
+                    handle = fired_id(fired, fired_words, machine.fired_ids, machine.counts)
+                    if handle == NO_ID:
+                        status = NEEDS_IDS
+                        break
+                line = transition_line(
+                    rows, lane, state_words, machine.state_ids, fired_words, machine.counts,
+                    memo, state, handle, allowed,
+                )  # fmt: skip
             flags, new = memo[line + KEY] & FLAGS, memo[line + NEXT]
             if rows.ndim == 1 and new == NO_ID:
                 status = NEEDS_IDS
@@ -343,11 +452,18 @@ def walk_over(
                 progress[CONFLICTS] -= np.int64(flags >> CONFLICT_SHIFT)
             old_after = state_word(rows, state_words, old_next)
             old_state = old_next
-        if ((word ^ after) | (old_word ^ old_after)) & reported:
+        moved = next_values(lane, tail_tags, initiated, word, after, starts)
+        read_old_values(lane, tags, place - ONE, is_old, starts)
+        old_moved = moved_bits(lane, tags, old_word, old_after, starts, OLD_VALUES, NEXT_OLD_VALUES)
+        if ((word ^ after) | (old_word ^ old_after) | moved | old_moved) & reported:
             written = compare_edges(
-                log, state_words, old_word, old_after, word, after, reported, starts, head,
-                begin, key, moment + tick, base, tick, output, written,
+                log, lane, state_words, old_word, old_after, old_moved, word, after, moved,
+                reported, starts, head, begin, key, moment + tick, base, tick, output, written,
             )  # fmt: skip
+        write_values(lane, tail_tags, first, size, starts)
+        keep_old_values(lane, tags, starts)
+        new_signals &= lane[AT_REPORTED_SIGNALS]
+        old_signals &= lane[AT_REPORTED_SIGNALS]
         if new_signals != old_signals:
             written = emit_signals(
                 output, written, new_signals & ~old_signals, IS_COME, key, moment
@@ -356,7 +472,8 @@ def walk_over(
                 output, written, old_signals & ~new_signals, IS_GONE, key, moment
             )
         word, old_word = after, old_after
-        if state == old_state and allowed == old_allowed and timers_agree(lane, word, arms):
+        is_same = state == old_state and allowed == old_allowed
+        if is_same and values_agree(lane, tags, starts) and timers_agree(lane, word, arms):
             agree = True
             break
     return change, place, size, state, old_state, written, agree, status
@@ -367,7 +484,7 @@ def sorted_news(pending: Words, pending_tags: Tags, low: Word, high: Word, scrat
     """Have the changes of a key in order; see `sort_rows`. Those with tags are written."""
     if high - low <= ONE:
         return AS_THEY_ARE
-    if pending.ndim == 1:  # noqa: SIM102
+    if pending.ndim == 1:
         if len(pending_tags) > 0:
             count = high - low
             number_rows(pending, low, high, scratch.tail)
@@ -378,4 +495,14 @@ def sorted_news(pending: Words, pending_tags: Tags, low: Word, high: Word, scrat
             news = scratch.news if place == IN_SPARE else scratch.spare
             gather_rows(pending, pending_tags, low, count, numbered, news, scratch.news_tags)
             return IN_NEWS if place == IN_SPARE else IN_SPARE
+    elif pending_tags.ndim == 2:
+        mark_numbers(pending, low, high)
+        place = sort_rows(pending, low, high, scratch.news, scratch.spare, scratch.runs)
+        if place == AS_THEY_ARE:
+            restore_marks(pending, low, high)
+        elif place == IN_NEWS:
+            gather_payloads(scratch.news, high - low, pending_tags, low, scratch.news_tags)
+        else:
+            gather_payloads(scratch.spare, high - low, pending_tags, low, scratch.news_tags)
+        return place
     return sort_rows(pending, low, high, scratch.news, scratch.spare, scratch.runs)

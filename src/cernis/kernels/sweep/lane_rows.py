@@ -7,6 +7,10 @@ that does not apply. A *handle* is what a row has of a fired word or a state: an
 
 Times are those since a base, and positive. Rows of records that have come but have not been walked
 have a mark in place of the state.
+
+What stands *beside* rows is in another array, `tags`. One of a single dimension has the tags of
+narrow rows, or nothing. In lanes with registers it has two: the payload of each record, and then
+the values of the registers after it. Loops are written once for these as well.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ TIME_BITS = 32
 WIDE_COLUMNS = 4
 _TIME, _FIRED, _STATE, _TAG = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 _S32, _S16, _M16 = np.uint64(32), np.uint64(16), np.uint64(0xFFFF)
-_NOT_STATE = np.uint64(0xFFFFFFFFFFFF0000)
+_NOT_STATE, _NOT_FIRED = np.uint64(0xFFFFFFFFFFFF0000), np.uint64(0xFFFFFFFF0000FFFF)
 
 
 @part
@@ -73,6 +77,15 @@ def put_state(rows: Words, place: Word, state: Word) -> None:
 
 
 @part
+def put_fired(rows: Words, place: Word, fired: Word) -> None:
+    """Write the handle of the fired word of a row."""
+    if rows.ndim == 1:
+        rows[place] = (rows[place] & _NOT_FIRED) | (fired << _S16)
+    else:
+        rows[place, _FIRED] = fired
+
+
+@part
 def copy_row(source: Words, place: Word, target: Words, to: Word) -> None:
     """Copy a row."""
     if source.ndim == 1:
@@ -95,20 +108,44 @@ def put_walked(source: Words, place: Word, target: Words, to: Word, state: Word)
 @part
 def tag_at(rows: Words, tags: Tags, place: Word) -> Word:
     """The tag of the record of a row; 0 where rows have none."""
-    if rows.ndim == 1:
+    if rows.ndim == 2:
+        return rows[place, _TAG]
+    elif tags.ndim == 1:
         return np.uint64(tags[place]) if len(tags) > 0 else ZERO
     else:
-        return rows[place, _TAG]
+        return ZERO
 
 
 @part
 def put_tag(rows: Words, tags: Tags, place: Word, tag: Word) -> None:
-    """Write the tag of a row, where rows have one."""
-    if rows.ndim == 1:
-        if len(tags) > 0:
-            tags[place] = tag
-    else:
+    """Write the tag of a row, where rows have one; a payload becomes nothing but zeros."""
+    if rows.ndim == 2:
         rows[place, _TAG] = tag
+    if tags.ndim == 2:
+        for column in range(np.uint64(tags.shape[1])):
+            tags[place, column] = 0
+    elif len(tags) > 0:
+        tags[place] = tag
+
+
+@part
+def copy_beside(tags: Tags, place: Word, target: Tags, to: Word) -> None:
+    """Copy what stands beside a row in an array of its own, as far as there is room for it."""
+    if tags.ndim == 2:
+        for column in range(np.uint64(min(tags.shape[1], target.shape[1]))):
+            target[to, column] = tags[place, column]
+    elif len(tags) > 0:
+        target[to] = tags[place]
+
+
+@part
+def is_same_payload(tags: Tags, place: Word, others: Tags, other: Word) -> bool:
+    """Have two rows the same payload, if they have any? The first has not been walked."""
+    if tags.ndim == 2:
+        for column in range(np.uint64(tags.shape[1])):
+            if tags[place, column] != others[other, column]:
+                return False
+    return True
 
 
 @part
@@ -136,15 +173,13 @@ def move_rows(rows: Words, tags: Tags, first: Word, stop: Word, to: Word) -> Non
     if to < first:
         for step in range(count):
             copy_row(rows, first + step, rows, to + step)
-            if len(tags) > 0:
-                tags[to + step] = tags[first + step]
+            copy_beside(tags, first + step, tags, to + step)
     elif to > first:
         step = count
         while step > ZERO:
             step -= ONE
             copy_row(rows, first + step, rows, to + step)
-            if len(tags) > 0:
-                tags[to + step] = tags[first + step]
+            copy_beside(tags, first + step, tags, to + step)
 
 
 @part
@@ -157,7 +192,7 @@ def copy_rows(
         copy_row(source, first + step, target, to + step)
     if len(source_tags) > 0:
         for step in range(stop - first):
-            target_tags[to + step] = source_tags[first + step]
+            copy_beside(source_tags, first + step, target_tags, to + step)
 
 
 @part

@@ -13,6 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cernis.kernels.array_types import Integers, Matrix, WordMatrix, Words
+from cernis.kernels.sweep.registers.register_tables import (
+    NO_REGISTERS,
+    RegisterTables,
+    packed_registers,
+)
+from cernis.kernels.sweep.registers.register_tables import SIGNAL as SIGNAL_OF_SOURCE
 from cernis.kernels.sweep.word_bits import Word
 
 RULE, COMMIT, TERM, DERIVE = 0, 1, 2, 3
@@ -43,7 +49,7 @@ class LaneTables(NamedTuple):
     blocks that may do something because of it; `touch_state` has the same for each state bit that
     begins or ends. A delay has a due bit and an armed bit of its own, and there is one at most for
     each source. `reported` are the state bits whose intervals are wanted, `reported_signals` the
-    fired bits whose points are wanted.
+    fired bits whose points are wanted. `registers` are values that bits do not tell apart.
     """
 
     blocks: WordMatrix
@@ -55,15 +61,21 @@ class LaneTables(NamedTuple):
     reported_signals: np.uint64
     ties: int
     tick: int
+    registers: RegisterTables = NO_REGISTERS
 
 
 # -- as one array ----------------------------------------------------------------------------
 
-BLOCK_COUNT, DELAY_COUNT, TIES, TICK, REPORTED, REPORTED_SIGNALS, ARMED_BITS, DUE_BITS = range(8)
-"""The places of single values in a packed lane."""
+(
+    BLOCK_COUNT, DELAY_COUNT, TIES, TICK, REPORTED, REPORTED_SIGNALS, ARMED_BITS, DUE_BITS,
+    REGISTERS_AT, KEPT_SIGNALS,
+) = range(10)  # fmt: skip
+"""The places of single values in a packed lane. `REGISTERS_AT` is where the tables of registers
+begin, and `KEPT_SIGNALS` are the signals that are reported or that registers wait for."""
 
-TOUCH_FIRED_AT, TOUCH_STATE_AT, FIRST_ROWS_AT, DELAYS_AT = 8, 72, 136, 201
-"""Where parts of a packed lane begin. The rows of the blocks come last."""
+TOUCH_FIRED_AT, TOUCH_STATE_AT, FIRST_ROWS_AT, DELAYS_AT = 10, 74, 138, 203
+"""Where parts of a packed lane begin. The rows of the blocks follow, then the tables of
+registers."""
 
 ROW_SIZE, DELAY_SIZE = 11, 6
 
@@ -76,17 +88,24 @@ def packed(tables: LaneTables) -> Words:
     firsts = np.zeros(MOST_BLOCKS + 1, np.int64)
     firsts[: len(tables.first_row)] = tables.first_row * ROW_SIZE
     firsts += DELAYS_AT + tables.delays.size
+    kept = int(tables.reported_signals) | _together(tables.registers.sources[:, SIGNAL_OF_SOURCE])
     values = [
         [len(tables.first_row) - 1, len(tables.delays), tables.ties, tables.tick],
         [tables.reported, tables.reported_signals],
         [armed_mask(tables.delays), due_mask(tables.delays)],
+        [DELAYS_AT + tables.delays.size + tables.blocks.size, kept],
         tables.touch_fired,
         tables.touch_state,
         firsts,
         tables.delays.ravel(),
         tables.blocks.ravel(),
+        packed_registers(tables.registers, int(tables.reported).bit_count()),
     ]
     return np.concatenate([np.asarray(each).astype(np.uint64) for each in values])
+
+
+def _together(masks: Integers) -> int:
+    return int(np.bitwise_or.reduce(masks.astype(np.uint64), initial=0))
 
 
 def touched_blocks(blocks: WordMatrix, first_row: Integers) -> tuple[Words, Words]:

@@ -23,6 +23,7 @@ import numpy as np
 
 from cernis.kernels.array_types import (
     Bytes,
+    Floats,
     Integers,
     Matrix,
     SmallIntegers,
@@ -54,6 +55,7 @@ from cernis.kernels.sweep.lane_arrays import (
     NEEDS_ROWS,
     NEEDS_TAIL,
     NEW_LINE,
+    NEW_VALUES,
     NO_TIME,
     OUTPUT_AT_ONCE,
     ROOM,
@@ -80,6 +82,13 @@ from cernis.kernels.sweep.lane_output import (
 from cernis.kernels.sweep.lane_points import sorted_news, walk_on, walk_over
 from cernis.kernels.sweep.lane_rows import copy_rows, first_from, state_at, state_word, time_at
 from cernis.kernels.sweep.lane_timers import copy_arms, find_arms
+from cernis.kernels.sweep.registers.register_points import (
+    forget_values,
+    has_registers,
+    load_values,
+    moved_after,
+    put_value,
+)
 from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word, lowest_bit
 from cernis.kernels.sweep.word_ids import NO_ID, state_id
 
@@ -106,15 +115,17 @@ def _forget(
             log.edge_arms[key, number] = arms[NEW_LINE, number]
     before, tick = state_word(rows, words, state), np.int64(lane[AT_TICK])
     for place in range(head, stop):
-        if state_at(rows, place) != state:
+        if state_at(rows, place) != state or has_registers(log.tags):
             state = state_at(rows, place)
             after = state_word(rows, words, state)
-            begins = after & ~before & lane[AT_REPORTED]
+            moved = moved_after(lane, log.tags, log.edge_since, head, place, key, before & after)
+            begins = ((after & ~before) | moved) & lane[AT_REPORTED]
             while begins != ZERO:
                 slot = np.uint64(log.slots[lowest_bit(begins)])
                 log.edge_since[key, slot] = np.int64(time_at(rows, place)) + base + tick
                 begins &= begins - ONE
             before = after
+    forget_values(lane, log.tags, stop, key, log.edge_since)
     log.states[key, EDGE_STATE] = state
     log.places[key, AT_HEAD] = np.int64(stop - first)
     return True
@@ -122,7 +133,7 @@ def _forget(
 
 def _walk_visits(
     lane: Words, state_words: Words, state_ids: SmallIntegers, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers, memo: Words,
+    fired_ids: SmallIntegers, counts: Integers, memo: Words, numbers: Floats,
     visits: Integers, firsts: Integers, pending: Words, pending_tags: Tags,
     rows: Words, tags: Tags, places: Matrix, states: WordMatrix, edge_arms: Matrix,
     edge_since: Matrix, since: Matrix, marks: Bytes, slots: Integers,
@@ -132,7 +143,9 @@ def _walk_visits(
     base: int, edge: int, query: int, width: int, progress: Integers,
 ) -> int:  # fmt: skip
     """Walk the keys that are visited; gives how it ended."""
-    machine = LaneMachine(lane, state_words, state_ids, fired_words, fired_ids, counts, memo)
+    machine = LaneMachine(
+        lane, state_words, state_ids, fired_words, fired_ids, counts, memo, numbers
+    )
     log = KeyLog(rows, tags, places, states, edge_arms, edge_since, since, marks, slots)
     scratch = Scratch(first_news, news_tags, spare, runs, tail, tail_tags, arms, starts)
     reported, tick = lane[AT_REPORTED], np.int64(lane[AT_TICK])
@@ -193,6 +206,7 @@ def _walk_visits(
         ):
             status = NEEDS_IDS
             break
+        load_values(lane, tags, edge_since, head, place, key, starts)
         begin, segment = place, place
         is_settled, goes_on, same, known = False, True, ZERO, ZERO
 
@@ -210,7 +224,7 @@ def _walk_visits(
                     break
                 word = state_word(rows, state_words, state)
                 torn = torn_bits(word & reported, starts)
-                settle_starts(log, state_words, torn, starts, head, segment, key, base, tick)
+                settle_starts(log, lane, state_words, torn, starts, head, segment, key, base, tick)
                 stop = last
                 if change < changes:
                     stop = first_from(rows, place, last, time_at(news, change))
@@ -218,8 +232,8 @@ def _walk_visits(
                     status = NEEDS_OUTPUT
                     break
                 torn, written = close_torn(
-                    rows, state_words, place, stop, torn, starts, key, base, tick, output,
-                    written,
+                    rows, tags, lane, state_words, place, stop, torn, starts, key, base, tick,
+                    output, written,
                 )  # fmt: skip
                 forget_starts(starts, torn, reported)
                 if change >= changes:
@@ -231,6 +245,7 @@ def _walk_visits(
                     place = stop
                     state = state_at(rows, place - ONE)
                     old_state = state
+                    load_values(lane, tags, edge_since, head, place, key, starts)
                 word = state_word(rows, state_words, state)
                 if word & lane[AT_ARMED_BITS]:
                     if not find_arms(
@@ -245,12 +260,13 @@ def _walk_visits(
                 status = NEEDS_OUTPUT
             if status == DONE and is_settled:
                 goes_on = dues[key] <= query
-                written = tell_torn(known, starts, key, not goes_on, output, written)
+                written = tell_torn(tags, lane, known, starts, key, not goes_on, output, written)
                 if goes_on:
                     copy_rows(rows, tags, place, last, tail, tail_tags, size)
                     size += last - place
                     if last > place:
                         state = state_at(rows, last - ONE)
+                        load_values(lane, tags, edge_since, head, last, key, starts)
                     place = last
                     word = state_word(rows, state_words, state)
                     if not find_arms(
@@ -264,8 +280,8 @@ def _walk_visits(
                 word = state_word(rows, state_words, state)
                 old_word = state_word(rows, state_words, old_state)
                 same, written = after_old_rows(
-                    log, state_words, old_word, word, reported, starts, head, segment, key, base,
-                    tick, output, written,
+                    log, lane, state_words, old_word, word, reported, starts, head, segment, key,
+                    base, tick, output, written,
                 )  # fmt: skip
         else:
             known_starts(since, slots, key, word & reported, starts)
@@ -285,6 +301,7 @@ def _walk_visits(
                 while fresh != ZERO:
                     bit = lowest_bit(fresh)
                     fresh &= fresh - ONE
+                    put_value(output, written, lane, tags, bit, starts, NEW_VALUES)
                     written = emit(
                         output, written, np.int64(bit), key, starts[NEW_LINE, bit], NEVER
                     )
@@ -318,12 +335,14 @@ def _walk_visits(
 
 def _forget_keys(
     lane: Words, state_words: Words, state_ids: SmallIntegers, fired_words: Words,
-    fired_ids: SmallIntegers, counts: Integers, memo: Words, rows: Words, tags: Tags,
-    places: Matrix, states: WordMatrix, edge_arms: Matrix, edge_since: Matrix, since: Matrix,
-    marks: Bytes, slots: Integers, arms: Matrix, base: int, edge: int,
+    fired_ids: SmallIntegers, counts: Integers, memo: Words, numbers: Floats, rows: Words,
+    tags: Tags, places: Matrix, states: WordMatrix, edge_arms: Matrix, edge_since: Matrix,
+    since: Matrix, marks: Bytes, slots: Integers, arms: Matrix, base: int, edge: int,
 ) -> bool:  # fmt: skip
     """Forget the rows of all keys up to the edge; false if ids are used up."""
-    machine = LaneMachine(lane, state_words, state_ids, fired_words, fired_ids, counts, memo)
+    machine = LaneMachine(
+        lane, state_words, state_ids, fired_words, fired_ids, counts, memo, numbers
+    )
     log = KeyLog(rows, tags, places, states, edge_arms, edge_since, since, marks, slots)
     for key in range(np.uint64(len(places))):
         if not _forget(machine, log, arms, key, edge, base):
@@ -331,43 +350,51 @@ def _forget_keys(
     return True
 
 
-_CHANGES = (7, 9)
-_PLACES = (9,)
+_CHANGES = (8, 10)
+_PLACES = (10,)
 """The arguments with what there is to do: keys and their changes, or the places of keys."""
 _MACHINE = (
     "words writable-words writable-small writable-words writable-small "
-    "writable-integers writable-words "
+    "writable-integers writable-words writable-floats "
 )
 
 
-def _log_words(rows: str) -> str:
+def _log_words(rows: str, beside: str) -> str:
     return (
-        f"{rows} writable-tags writable-matrix writable-word-matrix writable-matrix "
+        f"{rows} {beside} writable-matrix writable-word-matrix writable-matrix "
         "writable-matrix writable-matrix writable-bytes integers "
     )
 
 
-def _signature(rows: str) -> str:
-    """The words of the arguments; `rows` is what rows are."""
+def _signature(rows: str, beside: str) -> str:
+    """The words of the arguments: what rows are, and what stands beside them."""
     return (
-        f"{_MACHINE} integers integers {rows} writable-tags {_log_words(rows)} "
+        f"{_MACHINE} integers integers {rows} {beside} {_log_words(rows, beside)} "
         "writable-integers writable-small writable-small writable-small "
-        f"{rows} writable-tags {rows} writable-integers {rows} "
-        "writable-tags writable-matrix writable-matrix writable-matrix "
+        f"{rows} {beside} {rows} writable-integers {rows} "
+        f"{beside} writable-matrix writable-matrix writable-matrix "
         "integer integer integer integer writable-integers"
     )
 
 
-walk_narrow = kernel(_signature("writable-words"), "integer", counted=_CHANGES)(_walk_visits)
-walk_wide = kernel(_signature("writable-word-matrix"), "integer", counted=_CHANGES)(_walk_visits)
+_NARROW, _WIDE, _TAGS, _PAYLOAD = (
+    "writable-words", "writable-word-matrix", "writable-tags", "writable-matrix"
+)  # fmt: skip
 
-forget_narrow = kernel(
-    f"{_MACHINE} {_log_words('writable-words')} writable-matrix integer integer",
-    "boolean",
-    counted=_PLACES,
-)(_forget_keys)
-forget_wide = kernel(
-    f"{_MACHINE} {_log_words('writable-word-matrix')} writable-matrix integer integer",
-    "boolean",
-    counted=_PLACES,
-)(_forget_keys)
+WALKS = {
+    (is_wide, has_values): kernel(
+        _signature(_WIDE if is_wide else _NARROW, _PAYLOAD if has_values else _TAGS), "integer",
+        counted=_CHANGES,
+    )(_walk_visits)
+    for is_wide in (False, True) for has_values in (False, True)
+}  # fmt: skip
+"""By whether rows are wide, and whether the lane has registers."""
+
+FORGETTING = {
+    (is_wide, has_values): kernel(
+        f"{_MACHINE} {_log_words(_WIDE if is_wide else _NARROW, _PAYLOAD if has_values else _TAGS)}"
+        " writable-matrix integer integer",
+        "boolean", counted=_PLACES,
+    )(_forget_keys)
+    for is_wide in (False, True) for has_values in (False, True)
+}  # fmt: skip

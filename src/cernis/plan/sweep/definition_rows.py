@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cernis.check.model import Event, Grounding, Pair, Relation
-from cernis.plan.logical import Definition, Delay, Filter, InitialPoints, PointRule
+from cernis.plan.logical import Definition, Delay, Except, Filter, InitialPoints, PointRule, Scan
 from cernis.plan.sweep.delay_plans import DelayDraft, delays_of
 from cernis.plan.sweep.grounded_values import GroundedValues
-from cernis.plan.sweep.lane_rules import BodyTranslator, RowBody
-from cernis.plan.sweep.lanes import Arguments, LaneInitial
+from cernis.plan.sweep.lane_rules import BodyTranslator, RowBody, value_bit
+from cernis.plan.sweep.lanes import OPEN, Arguments, FiredBit, LaneInitial
 from cernis.plan.sweep.rule_bodies import (
     AskedKind,
     AskedLiteral,
@@ -35,12 +35,14 @@ from cernis.syntax.tree import Compound, Term, Variable
 class ChangeRow:
     """A row that initiates instances, or terminates all that a pattern fits.
 
-    `ended` are the arguments and the value of what is terminated, None where anything is.
+    `ended` are the arguments and the value of what is terminated, None where anything is. `value`
+    is the signal for a register: which value is initiated, or which open value is terminated.
     """
 
     body: RowBody
     initiated: Instance | None = None
     ended: Arguments | None = None
+    value: FiredBit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,13 @@ class PointDefinition:
     """Do rules ask for terminations of it?"""
     are_starts_asked: bool = False
     """Do rules ask for initiations of it?"""
+    named_values: frozenset[Term] = frozenset()
+    """The values that rules of the program name."""
+
+    @property
+    def is_register(self) -> bool:
+        """May it take any value?"""
+        return self.definition.relation in self.translator.registers
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -93,6 +102,11 @@ class PointDefinition:
         for delay in self._delays():
             if delay.target is not None:
                 yield delay.target
+        if self.is_register:
+            known = self.translator.known.of.get(self.definition.relation, {})
+            for arguments in dict.fromkeys(instance.arguments for instance in known):
+                for value in (*sorted(self.named_values, key=repr), OPEN):
+                    yield Instance(self.definition.relation, arguments, value)
 
     def _heads(self, rule: PointRule) -> Iterator[Instance]:
         if rule.kind == "termination" and not self.are_ends_asked:
@@ -106,14 +120,15 @@ class PointDefinition:
                 if rule.kind == "termination":
                     arguments = pattern_of(rule.head.args, self.positions, values)
                     known.ended.setdefault(self.definition.relation, {})[arguments] = None
-                if not is_open:
+                if not is_open and (scope.carried is None or rule.kind == "initiation"):
                     yield self._instance(scope.head, values)
 
     def _instance(self, terms: tuple[Term, ...], values: Values) -> Instance:
         pattern = pattern_of(terms, self.positions, values)
         if self.definition.kind == "event":
             return Instance(self.definition.relation, pattern)
-        return Instance(self.definition.relation, pattern[:-1], pattern[-1])
+        value = OPEN if pattern[-1] is None and self.is_register else pattern[-1]
+        return Instance(self.definition.relation, pattern[:-1], value)
 
     def _scopes(self, rule: PointRule) -> Iterator[RuleScope]:
         key_names = key_names_of(rule.head, self.positions)
@@ -130,9 +145,36 @@ class PointDefinition:
             )  # fmt: skip
         allowed = self._allowed(rule)
         for body in self._bodies_of(rule):
+            carried = self._carried(rule, body, head, open_names)
             yield self.translator.scope(
-                body, head, self.positions, key_names, open_names, joined, allowed
-            )
+                body, head, self.positions, key_names, open_names, None if carried else joined,
+                allowed, carried,
+            )  # fmt: skip
+
+    def _carried(
+        self, rule: PointRule, body: ConjunctiveBody, head: tuple[Term, ...],
+        open_names: frozenset[str],
+    ) -> str | None:  # fmt: skip
+        """The variable of the value, if it is what a single record of the point has."""
+        value = head[-1] if head else None
+        if not self.is_register or not isinstance(value, Variable) or value.name == "_":
+            return None
+        if value.name in open_names or value in head[:-1]:
+            return None
+        literals = [each for each in body.literals if not each.negated and value in each.args]
+        is_one = len(literals) == 1 and literals[0].kind is AskedKind.EVENT
+        is_one = is_one and literals[0].relation in self.translator.records
+        if not is_one or literals[0].args.count(value) != 1:
+            return None
+        for each in body.literals:
+            is_held = each.kind is AskedKind.HOLDS and each.relation in self.translator.registers
+            terms = each.args if is_held else each.terms
+            if each is not literals[0] and value in terms:
+                raise NotSweptError(
+                    f"compares {value.name}, which takes any value, with what holds or happens",
+                    each.span,
+                )
+        return value.name
 
     def _allowed(self, rule: PointRule) -> dict[str, frozenset[Term]]:
         if rule.kind != "initiation":
@@ -168,6 +210,8 @@ class PointDefinition:
         )  # fmt: skip
 
     def _check(self) -> None:
+        if self.is_register:
+            self._check_register()
         for rule in self.definition.rules:
             if not isinstance(rule, PointRule | InitialPoints | Delay):
                 raise NotSweptError("has values of several kinds", rule.span)
@@ -179,10 +223,22 @@ class PointDefinition:
         if is_asked and any(delay.until_due for delay in self._delays()):
             raise NotSweptError("has effects that may be dropped, and other rules ask for them")
 
+    def _check_register(self) -> None:
+        if any(isinstance(rule, Delay) for rule in self.definition.rules):
+            raise NotSweptError("has delayed effects of a value that may be any")
+        if len(self.definition.groundings) > 1:
+            raise NotSweptError("has several groundings of a value that may be any")
+        if self.definition.ending_values is not None:
+            raise NotSweptError("has values that do not end others")
+
     def _rule(self, rule: PointRule) -> Iterator[ChangeRow]:
         for scope in self._scopes(rule):
             self._check_head(rule, scope)
             assignments = scope.assignments(self.translator.known, self.translator.facts)
+            if scope.carried is not None:
+                for values in assignments:
+                    yield from self._carried_values(rule, scope, values)
+                continue
             for values in assignments:
                 for row in self.translator.rows(scope.body, values, scope.key_names):
                     yield self._change(rule, row, scope, values)
@@ -192,7 +248,59 @@ class PointDefinition:
         row = replace(row, span=rule.span)
         if rule.kind == "termination":
             return ChangeRow(row, ended=pattern_of(scope.head, self.positions, values))
-        return ChangeRow(row, self._instance(scope.head, values))
+        instance = self._instance(scope.head, values)
+        return ChangeRow(row, instance, value=value_bit(instance) if self.is_register else None)
+
+    def _carried_values(
+        self, rule: PointRule, scope: RuleScope, values: Values
+    ) -> Iterator[ChangeRow]:
+        """A row for each value that rules name, and one for all others that a record may have."""
+        name, relation = scope.carried or "", self.definition.relation
+        arguments = pattern_of(scope.head[:-1], self.positions, values)
+        known = self.translator.known.matching(relation, (*arguments, None))
+        named = [each.value for each in known if each.value is not None and each.value != OPEN]
+        for term in named:
+            more = {**values, name: term}
+            for row in self.translator.rows(scope.body, more, scope.key_names):
+                yield self._change(rule, row, scope, more)
+        outside = tuple(
+            Filter(Compound("\\==", (Variable(name), term)), False, rule.span) for term in named
+        )
+        body = replace(scope.body, conditions=(*scope.body.conditions, *outside))
+        instance = Instance(relation, arguments, OPEN)
+        if self.definition.groundings and rule.kind == "initiation":
+            body, others = self._grounded_bodies(rule, body)
+            for other in others:
+                for row in self.translator.rows(other, values, scope.key_names):
+                    yield ChangeRow(replace(row, span=rule.span), ended=(*arguments, None))
+        for row in self.translator.rows(body, values, scope.key_names):
+            row = replace(row, span=rule.span)
+            carrier, is_ended = carrier_of(row, name, rule.span), rule.kind == "termination"
+            value = value_bit(instance, carrier, name, is_ended)
+            if is_ended:
+                yield ChangeRow(row, ended=instance.terms, value=value)
+            else:
+                yield ChangeRow(row, instance, value=value)
+
+    def _grounded_bodies(
+        self, rule: PointRule, body: ConjunctiveBody
+    ) -> tuple[ConjunctiveBody, list[ConjunctiveBody]]:
+        """A body for values that groundings allow; and others, for values that only end others."""
+        assert isinstance(rule.head, Pair)
+        if self.are_starts_asked:
+            raise NotSweptError(
+                "takes values that groundings do not allow, and other rules ask "
+                "for its initiations",
+                rule.span,
+            )
+        (grounding,) = self.definition.groundings
+        apart, together = self.grounded.conditions(rule.head, grounding)
+        allowed = replace(body, conditions=(*body.conditions, *together))
+        others = [
+            replace(body, conditions=(*body.conditions, Except(steps, rule.span)))
+            for steps in apart
+        ]
+        return allowed, others
 
     def _check_head(self, rule: PointRule, scope: RuleScope) -> None:
         is_open = bool(scope.open_names) or Variable("_") in scope.head
@@ -260,6 +368,20 @@ class PointDefinition:
         delays = [rule for rule in self.definition.rules if isinstance(rule, Delay)]
         known = self.translator.known.of.get(self.definition.relation, {})
         return delays_of(delays, list(known), self.positions, self.translator.facts)
+
+
+def carrier_of(row: RowBody, name: str, span: Span) -> FiredBit:
+    """The bit of the record that has a variable among its arguments."""
+    carriers = [bit for bit in row.any | row.all if Variable(name) in _scanned(bit)]
+    if len(carriers) != 1:
+        raise NotSweptError("takes its value from several records", span)
+    return carriers[0]
+
+
+def _scanned(bit: FiredBit) -> tuple[Term, ...]:
+    scan = bit.steps[0] if bit.steps else None
+    is_event = isinstance(scan, Scan) and isinstance(scan.occurrence, Event)
+    return scan.occurrence.args if is_event else ()  # type: ignore[union-attr]
 
 
 def span_of(definition: Definition) -> Span:

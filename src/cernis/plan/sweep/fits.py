@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from cernis.check.checker import Checked
 from cernis.check.model import Changes, Event, FluentKind, Pair, Relation
 from cernis.knowledge import Knowledge
+from cernis.knowledge.ground_values import canonical, is_ground
 from cernis.plan.logical import Definition, Match, Stage, parts_of
 from cernis.plan.sweep.definition_rows import DefinitionRows, PointDefinition, span_of
 from cernis.plan.sweep.fact_values import KnownFacts
@@ -44,9 +45,10 @@ from cernis.plan.sweep.lanes import (
 from cernis.plan.sweep.list_programs import ListPlanner, Readable, ReadableRelation
 from cernis.plan.sweep.rule_bodies import ConjunctiveBody
 from cernis.plan.sweep.static_formulas import StaticDefinition, StaticPair
-from cernis.plan.sweep.unfit import NotCausalError, NotSweptError
+from cernis.plan.sweep.unfit import NotCausalError, NotSweptError, OpenValueError
 from cernis.plan.sweep.unrolled import Instance, KnownInstances
 from cernis.source import NOWHERE, Span
+from cernis.syntax.tree import Term
 
 _MOST_ROUNDS = 64
 """So often are instances looked for that others give rise to."""
@@ -80,6 +82,7 @@ class SweepSearch:
             for relation in stratum.relations
         }  # fmt: skip
         self._asking = _asking(stages)
+        self._named = _named_values(stages)
         self.bodies: dict[int, list[ConjunctiveBody]] = {}
         """By the identity of a rule: what it is written out to."""
         self._reads: dict[int, list[Pair | Event]] = {}
@@ -92,18 +95,27 @@ class SweepSearch:
         definitions = [d for stratum in stage.strata for d in stratum.definitions]
         reasons = dict(self._unfit_at_once(stage, definitions))
         lists: set[Relation] = set()
+        registers: set[Relation] = set()
         while True:
             candidates = {d.relation: d for d in definitions if d.relation not in reasons}
-            attempt = _Attempt(self, stage, candidates, frozenset(lists & candidates.keys()))
+            attempt = _Attempt(
+                self, stage, candidates, frozenset(lists & candidates.keys()),
+                frozenset(registers & candidates.keys()),
+            )  # fmt: skip
             if attempt.run():
                 break
-            reasons.update(attempt.reasons)
+            if not attempt.new_registers:  # else what reads them may have had no other reason
+                reasons.update(attempt.reasons)
             lists |= attempt.new_lists
+            registers |= attempt.new_registers
         self._swept |= {relation: (stage, attempt.known.of[relation]) for relation in candidates
                         if relation in attempt.known.of}  # fmt: skip
         ways = _ways(attempt)
         distinct = {definition.relation: definition for definition in definitions}
-        verdicts = [_verdict(definition, reasons, ways) for definition in distinct.values()]
+        verdicts = [
+            _verdict(definition, reasons, ways, definition.relation in registers)
+            for definition in distinct.values()
+        ]
         return SweepPlan(stage.number, tuple(attempt.lanes), tuple(attempt.lists), tuple(verdicts))
 
     def _unfit_at_once(
@@ -135,6 +147,10 @@ class SweepSearch:
         """The definitions whose rules ask for initiations or terminations of a fluent."""
         for initiates in (True, False):
             yield from self._asking.get((relation, initiates), ())
+
+    def named_values(self, relation: Relation) -> frozenset[Term]:
+        """The values of a fluent that rules of the program name."""
+        return self._named.get(relation, frozenset())
 
     def read_by(self, definition: Definition) -> list[Pair | Event]:
         """What the rules of a definition mention, once for each relation but its own."""
@@ -205,6 +221,17 @@ def _asking(stages: tuple[Stage, ...]) -> dict[tuple[Relation, bool], dict[Relat
     return askers
 
 
+def _named_values(stages: tuple[Stage, ...]) -> dict[Relation, frozenset[Term]]:
+    """The values of fluents that rules name."""
+    named: dict[Relation, set[Term]] = {}
+    for stage in stages:
+        for definition in (d for stratum in stage.strata for d in stratum.definitions):
+            for part in parts_of(definition.rules):
+                if isinstance(part, Pair) and is_ground(part.value):
+                    named.setdefault(part.relation, set()).add(canonical(part.value))
+    return {relation: frozenset(values) for relation, values in named.items()}
+
+
 def _ways(attempt: _Attempt) -> dict[Relation, SweepWay]:
     lists = {
         relation: SweepWay.LINKED if relation in program.linked else SweepWay.LIST
@@ -216,12 +243,12 @@ def _ways(attempt: _Attempt) -> dict[Relation, SweepWay]:
 
 def _verdict(
     definition: Definition, reasons: Mapping[Relation, _Reason],
-    ways: Mapping[Relation, SweepWay],
+    ways: Mapping[Relation, SweepWay], has_register: bool,
 ) -> Verdict:  # fmt: skip
-    reason = reasons.get(definition.relation)
+    reason, relation = reasons.get(definition.relation), definition.relation
     if reason is None:
-        return Verdict(definition.relation, ways[definition.relation], "", span_of(definition))
-    return Verdict(definition.relation, SweepWay.COLUMNS, reason.text, reason.span)
+        return Verdict(relation, ways[relation], "", span_of(definition), has_register)
+    return Verdict(relation, SweepWay.COLUMNS, reason.text, reason.span)
 
 
 class _Attempt:
@@ -229,21 +256,25 @@ class _Attempt:
 
     def __init__(
         self, search: SweepSearch, stage: Stage, candidates: dict[Relation, Definition],
-        of_lists: frozenset[Relation],
+        of_lists: frozenset[Relation], registers: frozenset[Relation],
     ) -> None:  # fmt: skip
         self.candidates = candidates
         self.reasons: dict[Relation, _Reason] = {}
         """Why definitions do not fit."""
         self.new_lists: set[Relation] = set()
         """Definitions that turned out to need lists."""
+        self.new_registers: set[Relation] = set()
+        """Definitions that turned out to need registers."""
         self.lanes: list[Lane] = []
         self.lists: list[ListProgram] = []
         self._search, self._stage, self._of_lists = search, stage, of_lists
         self._readable = search.readable(stage, candidates)
         keys = dict(stage.keys)
-        self.known = KnownInstances(keys, search.earlier_instances())
+        self.known = KnownInstances(keys, search.earlier_instances(), registers=registers)
         records = search.records(keys)
-        self._translator = BodyTranslator(keys, records, self.known, search.facts, search.bodies)
+        self._translator = BodyTranslator(
+            keys, records, self.known, search.facts, registers, search.bodies
+        )
 
     def run(self) -> bool:
         """Plan all; if it is not done, something is not to be tried again as it was."""
@@ -257,13 +288,18 @@ class _Attempt:
 
     @property
     def _is_refuted(self) -> bool:
-        return bool(self.reasons or self.new_lists)
+        return bool(self.reasons or self.new_lists or self.new_registers)
 
     def _note(self, relation: Relation, error: NotSweptError) -> None:
         definition = self.candidates[relation]
         is_static = definition.kind == FluentKind.STATIC
         if isinstance(error, NotCausalError) and is_static and relation not in self._of_lists:
             self.new_lists.add(relation)
+            return
+        may_have_register = definition.kind == FluentKind.SIMPLE and self._may_have_registers
+        is_known = relation in self._translator.registers
+        if isinstance(error, OpenValueError) and may_have_register and not is_known:
+            self.new_registers.add(relation)
             return
         span = error.span if error.span != NOWHERE else span_of(definition)
         self.reasons.setdefault(relation, _Reason(error.reason, span))
@@ -272,6 +308,11 @@ class _Attempt:
         """Note a reason; that of a hidden list is one of the definitions that lists are for."""
         for each in self._of_lists if is_hidden(relation) else (relation,):
             self._note(each, error)
+
+    @property
+    def _may_have_registers(self) -> bool:
+        """Where initiations win ties, two values of a fluent may hold: no register has both."""
+        return self._search.settings(self._stage).ties == "break"
 
     # -- what definitions read --------------------------------------------------------------
 
@@ -313,7 +354,7 @@ class _Attempt:
             else:
                 planners[relation] = PointDefinition(
                     definition, translator, search.grounded, search.is_asked(relation, False),
-                    search.is_asked(relation, True),
+                    search.is_asked(relation, True), search.named_values(relation),
                 )  # fmt: skip
         return planners
 

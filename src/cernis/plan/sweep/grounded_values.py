@@ -10,7 +10,12 @@ from cernis.knowledge import Knowledge
 from cernis.knowledge.ground_values import canonical, is_ground
 from cernis.plan.rule_plans import Pipeline
 from cernis.plan.sweep.fact_values import KnownFacts
+from cernis.plan.sweep.lanes import Steps
+from cernis.plan.sweep.rule_bodies import names_of, with_constants
+from cernis.plan.sweep.unfit import NotSweptError
 from cernis.syntax.tree import Term, Variable
+
+GROWING_GROUNDINGS = "has groundings of a value that may be any by a domain that grows"
 
 
 class GroundedValues:
@@ -30,6 +35,35 @@ class GroundedValues:
                 if values is not None:
                     allowed[term.name] = values
         return allowed
+
+    def conditions(self, head: Pair, grounding: Grounding) -> tuple[list[Steps], Steps]:
+        """What a grounding asks of the instances of a head: the steps of each goal, and of all.
+
+        The variables of the head are bound. Goals that have variables of their own are not apart.
+        """
+        entity = grounding.entity
+        assert isinstance(entity, Pair)
+        terms: dict[str, Term] = {}
+        for term, wanted in zip(
+            (*entity.args, entity.value), (*head.args, head.value), strict=True
+        ):
+            is_named = isinstance(term, Variable) and term.name != "_"
+            if not is_named or terms.setdefault(term.name, wanted) != wanted:  # type: ignore[union-attr]
+                raise NotSweptError("has groundings of some instances by name", grounding.span)
+        bound = names_of(terms.values())
+        inner = {
+            name: Variable(f"{name} there") for name in names_of(grounding.goals) - terms.keys()
+        }
+        goals = [with_constants(goal, {**terms, **inner}) for goal in grounding.goals]
+        if self._facts.grows_goals(goals):
+            raise NotSweptError(GROWING_GROUNDINGS, grounding.span)
+        together = self._steps(goals, bound)
+        apart = [self._steps([goal], bound) for goal in goals] if not inner else [together]
+        return apart, together
+
+    def _steps(self, goals: Sequence[Term], bound: set[str]) -> Steps:
+        literals = [Condition(goal, False, goal.span) for goal in goals]
+        return Pipeline(self._knowledge, self._modes, set(bound)).run(literals)
 
     def _at(self, place: int, groundings: Sequence[Grounding]) -> frozenset[Term] | None:
         if not groundings:
@@ -53,6 +87,4 @@ class GroundedValues:
             return frozenset([canonical(term)])
         if not isinstance(term, Variable) or term.name == "_":
             return None
-        goals = [Condition(goal, False, goal.span) for goal in grounding.goals]
-        steps = Pipeline(self._knowledge, self._modes).run(goals)
-        return self._facts.values(term.name, steps)
+        return self._facts.values(term.name, self._steps(grounding.goals, set()))

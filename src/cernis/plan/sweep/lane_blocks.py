@@ -18,6 +18,7 @@ from cernis.plan.sweep.definition_rows import ChangeRow, DefinitionRows
 from cernis.plan.sweep.delay_plans import DelayDraft
 from cernis.plan.sweep.lane_rules import RowBody, change_bit, event_bit, pair_bit
 from cernis.plan.sweep.lanes import (
+    OPEN,
     Arguments,
     FiredBit,
     FiredKind,
@@ -78,7 +79,10 @@ class Block:
         """All fired bits that it reads or sets."""
         bits: dict[FiredBit, None] = {}
         for row in self.rows:
-            bits.update(dict.fromkeys(_sorted(row.body.fired | row.signal)))
+            for bit in _sorted(row.body.fired | row.signal):
+                if bit.kind is FiredKind.GUARD and bit.base is not None:
+                    bits[bit.base] = None
+                bits[bit] = None
         return tuple(bits)
 
 
@@ -110,8 +114,31 @@ def fluent_blocks(rows: DefinitionRows, instances: Iterable[Instance]) -> Iterat
         drafts = dict.fromkeys(
             row for change in changes for row in _rows_of(change, arguments, group)
         )
+        if any(bit.kind is StateKind.OPEN for bit in bits):
+            drafts.update(dict.fromkeys(_register_rows(rows.relation, arguments)))
+            bits |= {_clash_state(rows.relation, arguments)}
         commit = DraftRow(LaneOp.COMMIT, init=bits)
         yield Block(rows.relation, (*drafts, commit), bits)
+
+
+def _clash_state(relation: Relation, arguments: Arguments) -> StateBit:
+    return StateBit(StateKind.CLASH, relation, arguments)
+
+
+def register_bit(kind: FiredKind, relation: Relation, arguments: Arguments) -> FiredBit:
+    """The fired bit that says that values of a fluent clash, or that its value is terminated."""
+    return FiredBit(kind, relation, arguments)
+
+
+def _register_rows(relation: Relation, arguments: Arguments) -> Iterator[DraftRow]:
+    """What two open values at a point, and the termination of an open value, do."""
+    clash, closing = (
+        RowBody(any=frozenset([register_bit(kind, relation, arguments)]))
+        for kind in (FiredKind.CLASH, FiredKind.CLOSING)
+    )
+    yield DraftRow(LaneOp.RULE, clash, init=frozenset([_clash_state(relation, arguments)]))
+    open_value = pair_bit(Instance(relation, arguments, OPEN))
+    yield DraftRow(LaneOp.RULE, closing, term=frozenset([open_value]))
 
 
 def _due_row(delay: DelayDraft) -> ChangeRow:
@@ -123,12 +150,19 @@ def _due_row(delay: DelayDraft) -> ChangeRow:
 
 def _rows_of(change: ChangeRow, arguments: Arguments, group: list[Instance]) -> Iterator[DraftRow]:
     """The row of a change that concerns an instance, if it does."""
+    signal = frozenset() if change.value is None else frozenset([change.value])
     if change.initiated is not None:
         if change.initiated.arguments == arguments:
             init = frozenset([pair_bit(change.initiated)])
-            yield DraftRow(LaneOp.RULE, change.body, init=init, span=change.body.span)
+            yield DraftRow(
+                LaneOp.RULE, change.body, init=init, signal=signal, span=change.body.span
+            )
         return
     assert change.ended is not None
+    if change.value is not None:
+        if change.value.arguments == arguments:
+            yield DraftRow(LaneOp.RULE, change.body, signal=signal, span=change.body.span)
+        return
     ended = [each for each in group if _fits(each.terms, change.ended)]
     if ended:
         term = frozenset(map(pair_bit, ended))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from cernis.check.model import Grounding, Relation
 from cernis.knowledge.digraphs import DisjointSets
+from cernis.plan.logical import Scan
 from cernis.plan.sweep.definition_rows import DefinitionRows
-from cernis.plan.sweep.lane_blocks import Block, DraftRow, armed_bit, due_bit
+from cernis.plan.sweep.held_values import open_bit
+from cernis.plan.sweep.lane_blocks import Block, DraftRow, armed_bit, due_bit, register_bit
 from cernis.plan.sweep.lane_rules import pair_bit
 from cernis.plan.sweep.lanes import (
     MOST_BITS,
@@ -18,7 +20,10 @@ from cernis.plan.sweep.lanes import (
     Lane,
     LaneDelay,
     LaneGrounding,
+    LaneGuard,
+    LaneRegister,
     LaneRow,
+    RegisterSource,
     StateBit,
     StateKind,
     is_hidden,
@@ -99,7 +104,8 @@ def parts_apart(blocks: list[Block]) -> list[list[Block]]:
 def _marks(block: Block) -> set[object]:
     """What two blocks of one lane share."""
     marks: set[object] = {*block.sets, *([block.relation] if block.relation else [])}
-    marks |= {bit for bit in block.state if bit.kind is StateKind.PAIR}
+    marks |= {bit for bit in block.state if bit.kind in (StateKind.PAIR, StateKind.OPEN)}
+    marks |= {open_bit(held) for bit in block.fired for held in bit.held}
     marks |= {bit for bit in block.fired if bit.kind is FiredKind.SIGNAL}
     return marks | {bit.relation for bit in block.fired if bit.kind is FiredKind.DUE}
 
@@ -109,11 +115,17 @@ def _joined(parts: list[list[Block]]) -> list[list[Block]]:
     joined: list[list[Block]] = []
     for part in parts:
         is_small = bool(joined) and _size(joined[-1]) + _size(part) <= _FEW_BITS
+        is_small = is_small and not (_has_register(part) or _has_register(joined[-1]))
         if is_small and _events(joined[-1]) & _events(part):
             joined[-1] = [*joined[-1], *part]
         else:
             joined.append(part)
     return joined
+
+
+def _has_register(part: list[Block]) -> bool:
+    """Rows of lanes with registers have more beside them: others do not join these."""
+    return any(bit.kind is StateKind.OPEN for block in part for bit in block.state)
 
 
 def _events(part: list[Block]) -> set[Relation | None]:
@@ -141,8 +153,10 @@ class LaneBuilder:
         delays = {delay.source: delay for each in drafts for delay in each.delays}
         armed = map(armed_bit, delays)
         state = tuple(dict.fromkeys([*(b for block in blocks for b in block.state), *armed]))
+        state = tuple(sorted(state, key=lambda bit: bit.kind is StateKind.OPEN))
         fired = tuple(dict.fromkeys(bit for block in blocks for bit in block.fired))
         numbers = _BitNumbers(state, fired)
+        registers = tuple(_registers(blocks, numbers))
         lane_rows = [numbers.row(row) for block in blocks for row in block.rows]
         first_row = [0]
         for block in blocks:
@@ -169,7 +183,7 @@ class LaneBuilder:
                 replace(initial, bit=numbers.state[pair_bit(instance)])
                 for each in drafts for instance, initial in each.initials
             ),
-            self.settings.ties, self.settings.tick,
+            self.settings.ties, self.settings.tick, registers, _guards(numbers, registers),
         )  # fmt: skip
 
     def _key_of(self, relation: Relation) -> tuple[int, ...]:
@@ -205,9 +219,57 @@ def _pairs(state: Sequence[StateBit], are_hidden: bool) -> int:
     return sum(
         1 << number
         for number, bit in enumerate(state)
-        if bit.kind is StateKind.PAIR and bit.relation is not None
+        if bit.kind in (StateKind.PAIR, StateKind.OPEN) and bit.relation is not None
         and is_hidden(bit.relation) is are_hidden
     )  # fmt: skip
+
+
+def _registers(blocks: Sequence[Block], numbers: _BitNumbers) -> Iterator[LaneRegister]:
+    """The registers of the fluents that take any value."""
+    for block in blocks:
+        for bit in block.sets:
+            if isinstance(bit, StateBit) and bit.kind is StateKind.OPEN:
+                yield _register(block, bit, numbers)
+
+
+def _register(block: Block, bit: StateBit, numbers: _BitNumbers) -> LaneRegister:
+    assert bit.relation is not None
+    clash, closing = (
+        numbers.fired[register_bit(kind, bit.relation, bit.arguments)]
+        for kind in (FiredKind.CLASH, FiredKind.CLOSING)
+    )
+    group = {each: numbers.state[each] for each in block.sets if isinstance(each, StateBit)}
+    named = [(number, each.value) for each, number in group.items()
+             if each.kind is StateKind.PAIR and each.value is not None]  # fmt: skip
+    signals = dict.fromkeys(signal for row in block.rows for signal in row.signal)
+    return LaneRegister(
+        bit.relation, bit.arguments, numbers.state[bit], sum(1 << n for n in group.values()),
+        clash, closing, tuple(sorted(named, key=lambda each: each[0])),
+        tuple(_source(signal, numbers) for signal in signals),
+    )  # fmt: skip
+
+
+def _source(signal: FiredBit, numbers: _BitNumbers) -> RegisterSource:
+    number = numbers.fired[signal]
+    if signal.base is None:
+        return RegisterSource(number, constant=signal.value)
+    carrier, is_ending = numbers.fired[signal.base], signal.word == "ended value"
+    return RegisterSource(number, carrier, signal.variable, is_ending=is_ending)
+
+
+def _guards(numbers: _BitNumbers, registers: Sequence[LaneRegister]) -> tuple[LaneGuard, ...]:
+    places = {(each.relation, each.arguments): at for at, each in enumerate(registers)}
+    guards = []
+    for bit, number in numbers.fired.items():
+        if bit.kind is FiredKind.GUARD and bit.base is not None:
+            held = tuple(
+                (places[each.relation, each.arguments], each.variable, each.negated)
+                for each in bit.held
+            )
+            scan = bit.steps[0]
+            assert isinstance(scan, Scan)
+            guards.append(LaneGuard(number, numbers.fired[bit.base], scan, held, bit.conditions))
+    return tuple(guards)
 
 
 class _BitNumbers:

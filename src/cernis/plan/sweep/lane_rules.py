@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from types import MappingProxyType
 
 from cernis.check.model import Relation
 from cernis.plan.logical import Except
-from cernis.plan.sweep.fact_values import KnownFacts
-from cernis.plan.sweep.lanes import FiredBit, FiredKind, StateBit, StateKind
+from cernis.plan.sweep.fact_values import KnownFacts, constants_in
+from cernis.plan.sweep.held_values import GuardDraft, check_guard, without_guards
+from cernis.plan.sweep.lanes import OPEN, FiredBit, FiredKind, HeldValue, StateBit, StateKind
 from cernis.plan.sweep.record_tests import NEVER, ConditionSplit
 from cernis.plan.sweep.rule_bodies import (
     AskedKind,
@@ -30,7 +31,7 @@ from cernis.plan.sweep.unrolled import (
     pattern_of,
 )
 from cernis.source import NOWHERE, Span
-from cernis.syntax.tree import Term
+from cernis.syntax.tree import Term, Variable
 
 _MOST_ROWS = 64
 """A body that gives more rows is left to columns."""
@@ -64,7 +65,8 @@ class RowBody:
 
 def pair_bit(instance: Instance) -> StateBit:
     """The bit of state of a fluent's instance."""
-    return StateBit(StateKind.PAIR, instance.relation, instance.arguments, instance.value)
+    kind = StateKind.OPEN if instance.value == OPEN else StateKind.PAIR
+    return StateBit(kind, instance.relation, instance.arguments, instance.value)
 
 
 def event_bit(instance: Instance) -> FiredBit:
@@ -77,6 +79,16 @@ def change_bit(kind: AskedKind, instance: Instance) -> FiredBit:
     return FiredBit(
         FiredKind.SIGNAL, instance.relation, instance.arguments, instance.value, word=str(kind)
     )
+
+
+def value_bit(
+    instance: Instance, carrier: FiredBit | None = None, name: str = "", is_ended: bool = False
+) -> FiredBit:
+    """The signal of the initiation or termination of a value, for the register of its fluent."""
+    return FiredBit(
+        FiredKind.SIGNAL, instance.relation, instance.arguments, instance.value,
+        word="ended value" if is_ended else "value", base=carrier, variable=name,
+    )  # fmt: skip
 
 
 def edge_bit(kind: AskedKind, bit: StateBit) -> FiredBit:
@@ -105,6 +117,8 @@ class BodyTranslator:
     records: frozenset[Relation]
     known: KnownInstances
     facts: KnownFacts
+    registers: frozenset[Relation] = frozenset()
+    """The fluents that take any value."""
     bodies: dict[int, list[ConjunctiveBody]] = field(default_factory=dict)
     """By the identity of a rule: what it is written out to."""
     signals: dict[FiredBit, dict[RowBody, None]] = field(default_factory=dict)
@@ -117,11 +131,12 @@ class BodyTranslator:
         key_names: tuple[str, ...], open_names: frozenset[str] = frozenset(),
         joined_head: AskedLiteral | None = None,
         allowed: Mapping[str, frozenset[Term]] = MappingProxyType({}),
+        carried: str | None = None,
     ) -> RuleScope:  # fmt: skip
         """A body with its head."""
         return RuleScope(
             body, head, head_key, key_names, self.records, self.keys, open_names, joined_head,
-            allowed,
+            allowed, self.registers, carried,
         )  # fmt: skip
 
     def rows(
@@ -140,11 +155,14 @@ class BodyTranslator:
         for literal in body.literals:
             check_key(literal, self.keys, key_names)
         records = [literal for literal in body.literals if self._is_record(literal)]
+        happening = [literal for literal in records if not literal.negated]
+        body, guards = without_guards(body, self.registers, happening, values.keys())
         split = ConditionSplit(key_names, self.keys, self.facts)
         tested = split.divide(records, body.conditions, body.time, values)
         if NEVER in tested.facts:
             return []
-        choices: list[_Choice] = [(_Atom(AskedKind.EVENT, fired=bit),) for bit in tested.positive]
+        positive = self._guarded(tested.positive, guards, values)
+        choices: list[_Choice] = [(_Atom(AskedKind.EVENT, fired=bit),) for bit in positive]
         none, neg = set(tested.negative), set[StateBit]()
         for literal in body.literals:
             if self._is_record(literal):
@@ -162,13 +180,40 @@ class BodyTranslator:
         base = RowBody(
             none=frozenset(none), pos=frozenset(tested.facts), neg=frozenset(neg), span=body.span
         )
-        happening = [choice for choice in choices if choice[0].kind is not AskedKind.HOLDS]
-        chosen = trigger if not happening else max(happening, key=_rank_of_trigger)
+        triggers = [choice for choice in choices if choice[0].kind is not AskedKind.HOLDS]
+        chosen = trigger if not triggers else max(triggers, key=_rank_of_trigger)
         others = [choice for choice in choices if choice is not chosen]
         rows = list(self._combined(base, chosen, others, body.span))
         for each in body.exceptions:
             rows = self._without(each, rows, body, values, key_names, chosen)
         return rows
+
+    def _guarded(
+        self, bits: Sequence[FiredBit], guards: list[GuardDraft], values: Values
+    ) -> list[FiredBit]:
+        """The bits of records, with guards in place of those that have some."""
+        guarded = list(bits)
+        for number, bit in enumerate(bits):
+            drafts = [guard for guard in guards if guard.record == number]
+            if drafts:
+                held = tuple(
+                    self._held(each, values) for draft in drafts for each in draft.literals
+                )
+                steps = dict.fromkeys(step for draft in drafts for step in draft.conditions)
+                conditions = constants_in(steps, values)
+                check_guard(conditions, drafts[0].literals[0].span)
+                guarded[number] = replace(
+                    bit, kind=FiredKind.GUARD, base=bit, held=held, conditions=conditions
+                )
+        return guarded
+
+    def _held(self, literal: AskedLiteral, values: Values) -> HeldValue:
+        assert isinstance(literal.value, Variable)
+        key = self.keys[literal.relation]
+        pattern = pattern_of(literal.args, key, values)
+        if any(term is None for place, term in enumerate(pattern) if place not in key):
+            raise NotSweptError("compares the values of several instances", literal.span)
+        return HeldValue(literal.relation, pattern, literal.value.name, literal.negated)
 
     def _is_record(self, literal: AskedLiteral) -> bool:
         return literal.kind is AskedKind.EVENT and literal.relation in self.records
@@ -182,7 +227,12 @@ class BodyTranslator:
         if literal.kind is AskedKind.TERMINATION:
             return tuple(self._terminations(literal, pattern))
         ways: dict[_Atom, None] = {}
-        for instance in self.known.matching(literal.relation, pattern):
+        may_be_open = literal.kind in (AskedKind.HOLDS, AskedKind.INITIATION, AskedKind.EVENT)
+        for instance in (
+            self.known.matching(literal.relation, pattern)
+            if may_be_open
+            else self.known.named(literal.relation, pattern, literal.span)
+        ):
             ways[self._way(literal.kind, instance)] = None
         return tuple(ways)
 
@@ -265,7 +315,6 @@ class BodyTranslator:
 
 def _with_values(body: ConjunctiveBody, values: Values) -> ConjunctiveBody:
     """A body in which unrolled variables are their values."""
-    from cernis.plan.sweep.fact_values import constants_in
     from cernis.plan.sweep.rule_bodies import with_constants
 
     literals = tuple(

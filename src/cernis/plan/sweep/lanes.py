@@ -14,13 +14,16 @@ from enum import IntEnum, StrEnum
 from functools import cached_property
 
 from cernis.check.model import Grounding, Pair, Relation
-from cernis.plan.logical import Filter, InitialPoints, PointOperator
+from cernis.plan.logical import Filter, InitialPoints, PointOperator, Scan
 from cernis.source import NOWHERE, Span
-from cernis.syntax.tree import Compound, Term, Variable
+from cernis.syntax.tree import Atom, Compound, Term, Variable
 
 Steps = tuple[PointOperator, ...]
 Arguments = tuple[Term | None, ...]
 """The arguments of an instance: None at the positions of the key, constants elsewhere."""
+
+OPEN = Atom(" any other")
+"""Stands for all values of a fluent that no rule names."""
 
 MOST_BITS = 64
 """How many bits of state, fired bits and blocks a lane can have."""
@@ -35,11 +38,17 @@ class StateKind(StrEnum):
     PAIR = "pair"
     FACT = "fact"
     ARMED = "armed"
+    OPEN = "open"
+    CLASH = "clash"
 
 
 @dataclass(frozen=True, slots=True)
 class StateBit:
     """A fluent-value pair of the key, a fact about the key, or a delay that is running.
+
+    A fluent that takes any value has a bit of kind OPEN for the values that no rule names; its
+    register has the value then. A bit of kind CLASH never holds: it is initiated together with the
+    open one where two open values are.
 
     A fact is true of a key if something comes out of `steps` for a row with the values of the key
     under the names `variables`; it is decided when the key is first met.
@@ -59,6 +68,22 @@ class FiredKind(StrEnum):
     RECORD = "record"
     DUE = "due"
     SIGNAL = "signal"
+    GUARD = "guard"
+    CLASH = "clash"
+    CLOSING = "closing"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldValue:
+    """The value that a fluent with a register has before a point, under a name.
+
+    If it is negated, the fluent must not have the value that the record has under this name.
+    """
+
+    relation: Relation
+    arguments: Arguments
+    variable: str
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +97,12 @@ class FiredBit:
 
     A bit of kind DUE is set when a delayed effect of the pair is due. A bit of kind SIGNAL is set
     by rows: `word` says whether it is a derived "event" (with `arguments`), the "initiation" or
-    "termination" of a pair, or a condition of a "rule".
+    "termination" of a pair, a condition of a "rule", or the initiation or termination of a "value"
+    or "ended value" that stands in the record of the bit `base` under the name `variable`.
+
+    A bit of kind GUARD is set by a record that sets the bit `base`, if the values that are held
+    before the point meet `conditions`. Bits of the kinds CLASH and CLOSING are set at points that
+    initiate two values of the fluent, or terminate the one that it has or is to have.
     """
 
     kind: FiredKind
@@ -82,6 +112,10 @@ class FiredBit:
     steps: Steps = ()
     values: tuple[tuple[str, Term], ...] = ()
     word: str = ""
+    base: FiredBit | None = None
+    variable: str = ""
+    held: tuple[HeldValue, ...] = ()
+    conditions: Steps = ()
 
     @property
     def all_steps(self) -> Steps:
@@ -164,6 +198,55 @@ class LaneDelay:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+# -- registers -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterSource:
+    """What initiates or terminates a value, where a row has fired `signal`.
+
+    The value is that of `variable` in each record with the fired bit `carrier`, or `constant`.
+    """
+
+    signal: int
+    carrier: int | None = None
+    variable: str = ""
+    constant: Term | None = None
+    is_ending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRegister:
+    """Holds the value of a fluent that may take any.
+
+    Its bits are those of `group`, among them `open_bit` for values that rules do not name, and
+    those of `named` values. `clash` and `closing` are fired bits.
+    """
+
+    relation: Relation
+    arguments: Arguments
+    open_bit: int
+    group: int
+    clash: int
+    closing: int
+    named: tuple[tuple[int, Term], ...]
+    sources: tuple[RegisterSource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneGuard:
+    """Fires `bit` for records with the fired bit `trigger` that meet its conditions.
+
+    `held` are registers by number, and the names of their values, in negated literals or not.
+    """
+
+    bit: int
+    trigger: int
+    scan: Scan
+    held: tuple[tuple[int, str, bool], ...]
+    conditions: Steps
+
+
 # -- keys ------------------------------------------------------------------------------------
 
 
@@ -219,6 +302,9 @@ class Lane:
     """What holds from the start; bits that rows derive are worked out from it."""
     ties: str = "break"
     tick: int = 1
+    registers: tuple[LaneRegister, ...] = ()
+    """Of fluents that take any value; their open bits are the last of the state."""
+    guards: tuple[LaneGuard, ...] = ()
 
     @property
     def blocks(self) -> Iterator[tuple[LaneRow, ...]]:
@@ -406,6 +492,8 @@ class Verdict:
     way: SweepWay
     reason: str = ""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    has_register: bool = False
+    """Is its value, which may be any, held in a register?"""
 
 
 @dataclass(frozen=True)

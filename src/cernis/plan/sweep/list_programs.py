@@ -306,7 +306,7 @@ class _RulePlanner:
         if relation.stage is None:
             slot = self._input(pair, pattern, positions, link)
             return _List(inside, is_of_key, slot=slot)
-        matches = list(self.static.translator.known.matching(pair.relation, pattern))
+        matches = list(self.static.translator.known.named(pair.relation, pattern, pair.span))
         if link is None and pair.relation in self.planner.in_lanes:
             formula = tuple(FormulaTerm(pos=frozenset([pair_bit(each)])) for each in matches)
             return _List(inside, is_of_key, formula)

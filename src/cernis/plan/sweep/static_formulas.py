@@ -24,7 +24,7 @@ from cernis.plan.sweep.definition_rows import key_names_of
 from cernis.plan.sweep.fact_values import constants_in
 from cernis.plan.sweep.grounded_values import GroundedValues
 from cernis.plan.sweep.lane_rules import BodyTranslator, pair_bit
-from cernis.plan.sweep.lanes import StateBit, StateKind
+from cernis.plan.sweep.lanes import OPEN, StateBit, StateKind
 from cernis.plan.sweep.record_tests import NEVER, ConditionSplit
 from cernis.plan.sweep.rule_bodies import (
     AskedKind,
@@ -210,7 +210,7 @@ class StaticDefinition:
             elif all(literal.relation in self.finite for literal in mentioned):
                 known = self._of_instances(name, mentioned)
         if known is None or len(known) > MOST_VALUES:
-            raise NotSweptError(open_variable(name, head_terms(rule.head)), rule.span)
+            raise open_variable(name, head_terms(rule.head), rule.span)
         return sorted(known, key=repr)
 
     def _of_instances(self, name: str, literals: list[AskedLiteral]) -> frozenset[Term] | None:
@@ -222,7 +222,7 @@ class StaticDefinition:
             for term, constant in zip(literal.terms, instance.terms, strict=True)
             if term == Variable(name)
         }
-        return None if None in values else frozenset(values)  # type: ignore[arg-type]
+        return None if {None, OPEN} & values else frozenset(values)  # type: ignore[arg-type]
 
     # -- formulas ---------------------------------------------------------------------------
 
@@ -270,7 +270,7 @@ class StaticDefinition:
         key, terms = self.translator.keys[pair.relation], (*pair.args, pair.value)
         check_other_places(terms, key, key_names, pair.span)
         pattern = pattern_of(terms, key, values)
-        matches = self.translator.known.matching(pair.relation, pattern)
+        matches = self.translator.known.named(pair.relation, pattern, pair.span)
         return tuple(FormulaTerm(pos=frozenset([pair_bit(each)])) for each in matches)
 
 

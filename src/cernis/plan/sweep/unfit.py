@@ -15,3 +15,7 @@ class NotSweptError(Exception):
 
 class NotCausalError(NotSweptError):
     """What holds at a point rests on more than the point before it, so it needs whole lists."""
+
+
+class OpenValueError(NotSweptError):
+    """The value of a fluent takes more values than there are bits for: it needs a register."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from cernis.check.model import Event, Pair, Relation
 from cernis.knowledge.ground_values import canonical, is_ground
 from cernis.plan.sweep.fact_values import KnownFacts, constants_in
-from cernis.plan.sweep.lanes import Arguments
+from cernis.plan.sweep.held_values import compared_names, names_carried, open_literals
+from cernis.plan.sweep.lanes import OPEN, Arguments
 from cernis.plan.sweep.rule_bodies import (
     AskedKind,
     AskedLiteral,
@@ -21,7 +22,7 @@ from cernis.plan.sweep.rule_bodies import (
     names_asked,
     names_of,
 )
-from cernis.plan.sweep.unfit import NotSweptError
+from cernis.plan.sweep.unfit import NotSweptError, OpenValueError
 from cernis.source import Span
 from cernis.syntax.tree import Term, Variable
 
@@ -56,6 +57,8 @@ class KnownInstances:
     of: dict[Relation, dict[Instance, None]] = field(default_factory=dict)
     ended: dict[Relation, dict[Arguments, None]] = field(default_factory=dict)
     """Arguments of instances that rules terminate, whether they are ever initiated or not."""
+    registers: frozenset[Relation] = frozenset()
+    """The fluents that take any value: only values that rules name have instances."""
 
     def arguments(self, relation: Relation, pattern: Arguments) -> Iterator[Arguments]:
         """The arguments of instances that may be terminated and agree with a pattern."""
@@ -77,8 +80,10 @@ class KnownInstances:
     def _check(self, relation: Relation) -> None:
         columns = zip(*(instance.terms for instance in self.of[relation]), strict=True)
         for place, column in enumerate(columns):
-            if len(set(column)) > MOST_VALUES:
-                raise NotSweptError(too_many(relation, place))
+            if len(set(column) - {OPEN}) > MOST_VALUES:
+                if place == relation.arity and relation in self.registers:
+                    raise NotSweptError("has too many values that rules name")
+                raise too_many(relation, place)
 
     def matching(self, relation: Relation, pattern: Arguments) -> Iterator[Instance]:
         """The instances that agree with the constants of a pattern."""
@@ -87,12 +92,19 @@ class KnownInstances:
             if all(asked is None or term == asked for term, asked in pairs):
                 yield instance
 
+    def named(self, relation: Relation, pattern: Arguments, span: Span) -> list[Instance]:
+        """The same, where a pattern must not fit values that no rule names."""
+        matches = list(self.matching(relation, pattern))
+        if any(instance.value == OPEN for instance in matches):
+            raise NotSweptError(f"reads {relation} with whatever value it has", span)
+        return matches
 
-def too_many(relation: Relation, place: int) -> str:
+
+def too_many(relation: Relation, place: int) -> NotSweptError:
     """Why a relation is not unrolled."""
     if place == relation.arity:
-        return "needs a register for its open value"
-    return f"needs a family: more than {MOST_VALUES} instances of a key"
+        return OpenValueError("needs a register for its open value")
+    return NotSweptError(f"needs a family: more than {MOST_VALUES} instances of a key")
 
 
 def pattern_of(terms: Iterable[Term], key: tuple[int, ...], values: Values) -> Arguments:
@@ -145,6 +157,10 @@ class RuleScope:
     """The head of a termination, which concerns only instances that there are."""
     allowed: Mapping[str, frozenset[Term]] = field(default_factory=dict)
     """Values that groundings allow for variables of the head."""
+    registers: frozenset[Relation] = frozenset()
+    """The fluents that take any value."""
+    carried: str | None = None
+    """The value of the head, if it may be any that a record has."""
 
     def unrolled(self) -> list[str]:
         """The variables that must stand for constants: those of instances, but for the key."""
@@ -157,14 +173,20 @@ class RuleScope:
             names.update(dict.fromkeys(self._asked_names(literal)))
         for name in self._joining():
             names[name] = None
-        return [name for name in names if name != "_" and name not in self.key_names]
+        records = [each for each in self.body.literals
+                   if self._is_record(each) and not each.negated]  # fmt: skip
+        for name in compared_names(self.body, self.registers, names_carried(records)):
+            names[name] = None
+        left_out = {"_", self.body.time, self.carried, *self.key_names}
+        return [name for name in names if name not in left_out]
 
     def _asked_names(self, literal: AskedLiteral) -> Iterator[str]:
         """Variables of an instance that something else mentions; others stand for anything."""
         if literal.relation in self.records and literal.kind is AskedKind.EVENT:
             return
         positions = self.keys.get(literal.relation, ())
-        for place, term in enumerate(literal.terms):
+        is_guard = literal in open_literals(self.body, self.registers)
+        for place, term in enumerate(literal.args if is_guard else literal.terms):
             is_open = isinstance(term, Variable) and place not in positions
             if is_open and self._mentions(term.name) > 1:  # type: ignore[union-attr]
                 yield term.name  # type: ignore[union-attr]
@@ -221,6 +243,8 @@ class RuleScope:
             pattern = pattern_of(literal.terms, key, values)
             for instance in known.matching(literal.relation, pattern):
                 extended = _agreeing(literal.terms, instance.terms, values, names)
+                if extended is not None and OPEN in extended.values():
+                    raise NotSweptError("takes a value from a fluent that has any", literal.span)
                 if extended is not None:
                     joined[frozenset(extended.items())] = extended
         return list(joined.values())
@@ -236,7 +260,7 @@ class RuleScope:
             if candidates is None or len(candidates) > MOST_VALUES:
                 candidates = self.allowed.get(name)
             if candidates is None or len(candidates) > MOST_VALUES:
-                raise NotSweptError(open_variable(name, self.head), self.body.span)
+                raise open_variable(name, self.head, self.body.span)
             for term in sorted(candidates, key=repr):
                 yield {**values, name: term}
 
@@ -248,14 +272,16 @@ class RuleScope:
         return not fixed or facts.grows(fixed) or facts.is_true(fixed)
 
 
-def open_variable(name: str, head: tuple[Term, ...]) -> str:
+def open_variable(name: str, head: tuple[Term, ...], span: Span) -> NotSweptError:
     """Why a variable cannot be unrolled: its values are not known, or too many."""
     wanted = Variable(name)
     if head and head[-1] == wanted:
-        return f"needs a register for its open value, {name}"
+        return OpenValueError(f"needs a register for its open value, {name}", span)
     if wanted in head:
-        return f"needs a family: its argument {name} takes any value"
-    return f"compares {name}, which takes any value, with what holds or happens"
+        return NotSweptError(f"needs a family: its argument {name} takes any value", span)
+    return NotSweptError(
+        f"compares {name}, which takes any value, with what holds or happens", span
+    )
 
 
 def _agreeing(
