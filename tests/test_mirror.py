@@ -58,6 +58,8 @@ REACHED: dict[str, str] = {
     "evaluate.columns.strata": "test_walk.py cases/*",
     "evaluate.columns.window_carry": "cases/window_*",
     "evaluate.evaluator_choice": "agreement/test_uncertain_cases.py cases/*",
+    "evaluate.linked.linked_intake": "evaluate/linked/test_linked_walks.py",
+    "evaluate.linked.linked_state": "evaluate/linked/test_linked_walks.py",
     "evaluate.population": "session/test_growing_domains.py cases/domains_*",
     "evaluate.probabilities.course_tracks": "session/test_uncertain_session.py",
     "evaluate.probabilities.courses": "agreement/test_uncertain_cases.py",

@@ -56,7 +56,7 @@ def evaluator_from_scratch(
 ) -> FromScratch:  # fmt: skip
     """An evaluator that has seen no query yet; `links` lead to the stages before and after it."""
     ahead = ahead or QueriesAhead()
-    if uncertain is None and ahead.may_walk and plan.lanes:
+    if uncertain is None and ahead.may_walk and plan.walked:
         return SweepThenColumns(plan, memory, domains, tick, links, ahead.keeps_answers)
     if uncertain is None:
         return FromScratch(plan, memory, domains, tick, links)

@@ -141,7 +141,10 @@ class Run(QueryLoop):
         """Begin after a point of time; nothing is known of what was before."""
         self.start = start
         self.population = self.make_population()
-        followed = self.population.relations.union(*(lane.events for lane in self.plan.lanes))
+        followed = self.population.relations.union(
+            *(lane.events for lane in self.plan.lanes),
+            *(program.events for program in self.plan.linked),
+        )
         self.memory = RecordedInput(self.tick, self.plan.roles.in_time, followed)
         self.evaluator = evaluator_from_scratch(
             self.plan, self.memory, self.domains, self.tick, self.ties, self.stage_links(),

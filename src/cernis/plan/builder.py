@@ -36,6 +36,7 @@ from cernis.knowledge import Knowledge
 from cernis.plan.entity_links import Linker
 from cernis.plan.goal_plans import GoalPlans
 from cernis.plan.held_forms import Forms
+from cernis.plan.linked.linked_plans import LinkedProgram
 from cernis.plan.logical import (
     Combine,
     Definition,
@@ -185,7 +186,9 @@ class Plan:
     def _only(self, stage: Stage) -> Plan:
         """The plan of one stage. What other stages ask of it decides whether it is swept."""
         plan = replace(self, stages=(stage,))
-        plan.__dict__["sweep"] = tuple(own for own in self.sweep if own.stage == stage.number)
+        plan.__dict__["sweep"] = tuple(
+            own.only() for own in self.sweep if own.stage == stage.number
+        )
         return plan
 
     @cached_property
@@ -207,11 +210,30 @@ class Plan:
         """The lanes of all stages."""
         return tuple(lane for stage in self.sweep for lane in stage.lanes)
 
+    @cached_property
+    def linked(self) -> tuple[LinkedProgram, ...]:
+        """What is walked over linked instances."""
+        return tuple(program for stage in self.sweep for program in stage.linked)
+
+    @cached_property
+    def walked(self) -> frozenset[Relation]:
+        """The definitions that lanes have, or that are walked over linked instances."""
+        of_lanes = {relation for lane in self.lanes for relation in lane.definitions}
+        return frozenset(of_lanes.union(*(program.definitions for program in self.linked)))
+
     @property
     def is_swept(self) -> bool:
-        """Are all definitions in lanes?"""
-        swept = {relation for lane in self.lanes for relation in lane.definitions}
-        return swept.issuperset(r for s in self.stages for each in s.strata for r in each.relations)
+        """Are all definitions walked?
+
+        Where some are walked over linked instances, statically determined fluents may be left.
+        """
+        return all(
+            definition.relation in self.walked
+            or (self.linked and definition.kind == FluentKind.STATIC)
+            for stage in self.stages
+            for stratum in stage.strata
+            for definition in stratum.definitions
+        )
 
     @cached_property
     def reads(self) -> frozenset[Relation]:

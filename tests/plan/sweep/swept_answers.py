@@ -110,12 +110,14 @@ def _name(relation: Relation, terms: Sequence[Term]) -> str:
 def by_engine(program: Program, text: str, run: WholeRun, may_walk: bool = False) -> Answers:
     """What the engine gives for the definitions that are in the sweep: by columns, or by walks."""
     plan = program.plan
+    plan.__dict__.pop("walked", None)
+    plan.__dict__["linked"] = ()
     plan.__dict__["lanes"] = tuple(lane for swept in plan.sweep if may_walk for lane in swept.lanes)
     in_sweep = {
         verdict.relation
         for swept in program.plan.sweep
         for verdict in swept.verdicts
-        if verdict.way is not SweepWay.COLUMNS
+        if verdict.way not in (SweepWay.COLUMNS, SweepWay.LINKED_LANE)
     }
     result = program.run(
         text.splitlines(), start=run.start, end=run.end, tick=run.tick, ties=run.ties

@@ -8,6 +8,7 @@ import numpy as np
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.stores import StoredRows
+from cernis.evaluate.linked.linked_walks import WalkedKind
 from cernis.evaluate.query_loop import RelationChange
 from cernis.evaluate.sweep.bit_columns import BitColumns, event_columns, fluent_columns
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
@@ -22,7 +23,7 @@ from cernis.tables.interval_tables import FluentTable
 class LaneAnswers:
     """What a lane has found, in tables of relations; and all of it since the lane began."""
 
-    def __init__(self, lane: KeyedLane, encoding: ValueEncoding) -> None:
+    def __init__(self, lane: KeyedLane | WalkedKind, encoding: ValueEncoding) -> None:
         self._encoding = encoding
         self._fluents = list(fluent_columns(lane.lane, lane.keys, encoding))
         self._events = list(event_columns(lane.lane, lane.keys, encoding))

@@ -78,14 +78,17 @@ class LaneKeys:
 
     def columns(self, numbers: Integers, relation: Relation) -> list[Array]:
         """The values of keys, in the order in which a relation has them among its arguments."""
+        values, places = self._values(numbers), self._positions[relation]
+        return [values[place] for place in sorted(range(len(places)), key=places.__getitem__)]
+
+    def _values(self, numbers: Integers) -> list[Array]:
+        """The values of keys, in the order of the key."""
         coded = zip(self._register.columns(numbers), self._domains, self._register.domains,
                     strict=True)  # fmt: skip
-        values = [
+        return [
             column if domain is not None or own is None else numbers_of_values(own.decode(column))
             for column, domain, own in coded
         ]
-        places = self._positions[relation]
-        return [values[place] for place in sorted(range(len(places)), key=places.__getitem__)]
 
     def _arguments(self, bit: StateBit, numbers: Integers, context: Context) -> list[Array]:
         """The arguments that a pair has for some keys."""

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
+from cernis.evaluate.linked.linked_walks import LinkedWalk, WalkedKind
 from cernis.evaluate.query_loop import AnswerChanges, Handover, QueryInput, WindowRecords
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
 from cernis.evaluate.sweep.lane_answers import LaneAnswers
-from cernis.evaluate.sweep.lane_resumption import attempts_in, resumed_lane
+from cernis.evaluate.sweep.lane_resumption import attempts_in, resumed_lane, resumed_walk
 from cernis.evaluate.sweep.lane_state import LaneChanges
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
@@ -20,7 +21,7 @@ from cernis.tables.domains import Domains
 class _WalkedLane:
     """A lane, its answers as tables, and what the last query has changed."""
 
-    lane: KeyedLane
+    lane: KeyedLane | WalkedKind
     answers: LaneAnswers
     latest: LaneChanges | None = None
 
@@ -35,10 +36,10 @@ class SweepThenColumns(FromScratch):
         self, plan: Plan, memory: WindowRecords, domains: Domains, tick: int,
         links: StageLinks | None = None, keeps_answers: bool = False,
     ) -> None:  # fmt: skip
-        swept = frozenset(relation for lane in plan.lanes for relation in lane.definitions)
-        super().__init__(plan, memory, domains, tick, links, swept)
+        super().__init__(plan, memory, domains, tick, links, plan.walked)
         self._keeps_answers = keeps_answers
         self._lanes: list[_WalkedLane] = []
+        self._linked: list[LinkedWalk] = []
 
     # -- one query --------------------------------------------------------------------------
 
@@ -46,7 +47,10 @@ class SweepThenColumns(FromScratch):
         """Walk up to the query, then evaluate the rest; gives the conflicts between values."""
         context, is_first = query_input.context, not self._lanes
         if is_first:
-            self._begin([KeyedLane(lane, context) for lane in self._plan.lanes], context)
+            lanes = [KeyedLane(lane, context) for lane in self._plan.lanes]
+            self._begin(lanes, [LinkedWalk(each, context) for each in self._plan.linked], context)
+        for linked in self._linked:
+            linked.update(query_input.admitted, context)
         conflicts = 0
         for walked in self._lanes:
             changes = walked.latest = walked.lane.update(query_input.admitted, context)
@@ -57,10 +61,13 @@ class SweepThenColumns(FromScratch):
                 self._show(walked, is_first, context)
         return conflicts + super().update(query_input)
 
-    def _begin(self, lanes: list[KeyedLane], context: Context) -> None:
-        self._lanes = [_WalkedLane(lane, LaneAnswers(lane, context.encoding)) for lane in lanes]
+    def _begin(self, lanes: list[KeyedLane], linked: list[LinkedWalk], context: Context) -> None:
+        self._linked = linked
+        walked: list[KeyedLane | WalkedKind] = [*lanes]
+        walked += [kind for each in linked for kind in each.kinds]
+        self._lanes = [_WalkedLane(each, LaneAnswers(each, context.encoding)) for each in walked]
 
-    def _is_read(self, lane: KeyedLane) -> bool:
+    def _is_read(self, lane: KeyedLane | WalkedKind) -> bool:
         """Do columns read what a lane defines?"""
         return not self.strata.reads.isdisjoint(lane.lane.definitions)
 
@@ -128,7 +135,8 @@ class SweepThenColumns(FromScratch):
         """
         super().take_over(self._without_lanes(handover), context)
         lanes = [resumed_lane(lane, handover, self._memory, context) for lane in self._plan.lanes]
-        self._begin(lanes, context)
+        linked = [resumed_walk(p, handover, self._memory, context) for p in self._plan.linked]
+        self._begin(lanes, linked, context)
 
     def _without_lanes(self, handover: Handover) -> Handover:
         """What there is of relations that lanes do not define."""

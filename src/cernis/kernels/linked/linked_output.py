@@ -1,0 +1,88 @@
+"""What a walk over linked instances has written, in the order in which it is told."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cernis.kernels.array_types import Integers, Matrix, Words
+from cernis.kernels.compile import kernel
+from cernis.kernels.linked.linked_tables import HEADER, NO_DUE, REPORTED, SINCE_AT, SLOTS_AT
+from cernis.kernels.sweep.word_bits import ONE, ZERO, lowest_bit
+
+_FEW = 8
+"""Rows are put into places that are counted, unless there are so many times as many places."""
+
+_NUMBER, _SIX = np.uint64(2), np.uint64(6)
+_HEADER, _REPORTED = np.uint64(HEADER), np.uint64(REPORTED)
+_SINCE_AT, _SLOTS_AT = np.uint64(SINCE_AT), np.uint64(SLOTS_AT)
+
+
+@kernel(
+    "words integer words integers integers writable-matrix integer integer",
+    "integer",
+    counted=(4,),
+)
+def list_open(
+    tables: Words, kind: int, words: Words, cells: Integers, handles: Integers, output: Matrix,
+    written: int, bound: int,
+) -> int:  # fmt: skip
+    """Write what holds of the instances of a kind since some time after a bound.
+
+    Gives the number of rows written then, or -1 if there is no room for them.
+    """
+    row, room = np.uint64(written), np.uint64(output.shape[0])
+    header, code = np.uint64(kind) * _HEADER, np.uint64(kind) << _SIX
+    reported, slots = tables[header + _REPORTED], tables[header + _SLOTS_AT]
+    for place in range(np.uint64(len(handles))):
+        handle = np.uint64(handles[place])
+        bits, starts = words[handle] & reported, handle + tables[header + _SINCE_AT]
+        while bits != ZERO:
+            bit = lowest_bit(bits)
+            bits &= bits - ONE
+            start = cells[starts + tables[slots + bit]]
+            if start > bound:
+                if row >= room:
+                    return -1
+                output[row, 0], output[row, 1] = np.int64(code + bit), cells[handle + _NUMBER]
+                output[row, 2], output[row, 3] = start, NO_DUE
+                row += ONE
+    return int(row)
+
+
+@kernel("matrix integer integers writable-integers " + "writable-integers " * 4, "nothing")
+def _place(
+    output: Matrix, count: int, bases: Integers, stops: Integers, codes: Integers,
+    numbers: Integers, starts: Integers, ends: Integers,
+) -> None:  # fmt: skip
+    """Rows by code and number; stops have one place for each number of each code, and one more."""
+    for row in range(np.uint64(count)):
+        place = np.uint64(bases[np.uint64(output[row, 0])] + output[row, 1])
+        stops[place + ONE] += 1
+    for earlier in range(np.uint64(len(stops) - 1)):
+        stops[earlier + ONE] += stops[earlier]
+    for row in range(np.uint64(count)):
+        place = np.uint64(bases[np.uint64(output[row, 0])] + output[row, 1])
+        to = np.uint64(stops[place])
+        stops[place] += 1
+        codes[to], numbers[to] = output[row, 0], output[row, 1]
+        starts[to], ends[to] = output[row, 2], output[row, 3]
+
+
+def in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]:
+    """Rows by code and number, those of one code and number as they were written: four columns.
+
+    `sizes` has the number of instances for each code.
+    """
+    places = int(sizes.sum())
+    if places > _FEW * count:
+        order = np.lexsort((output[:count, 1], output[:count, 0]))
+        return [np.ascontiguousarray(output[:count][order, column]) for column in range(4)]
+    columns = [np.empty(count, np.int64) for _ in range(4)]
+    _place(output, count, np.cumsum(sizes) - sizes, np.zeros(places + 1, np.int64), *columns)
+    return columns
+
+
+def plain_in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]:
+    """The twin of `in_told_order`."""
+    rows = sorted(output[:count].tolist(), key=lambda row: row[:2])
+    return [np.array([row[column] for row in rows], np.int64) for column in range(4)]
