@@ -10,7 +10,7 @@ from cernis.evaluate.linked.linked_rows import FiredRows, ToldRows, joined_told
 from cernis.kernels.array_types import Integers, Matrix, Words
 from cernis.kernels.linked.linked_output import in_told_order, list_open
 from cernis.kernels.linked.linked_tables import (
-    ALLOWED,
+    LINE,
     LINKS,
     NO_DUE,
     NUMBER,
@@ -77,6 +77,13 @@ class LinkedMachine:
         self.output = output
 
 
+def _aligned(count: int) -> Integers:
+    """An array that begins where a line of the processor's cache does."""
+    room = np.empty(count + LINE, np.int64)
+    first = -(room.ctypes.data // 8) % LINE
+    return room[first : first + count]
+
+
 def _bits(mask: int) -> Integers:
     """The 64 bits of a mask."""
     return np.array([mask >> bit & 1 for bit in range(64)], np.int64)
@@ -116,16 +123,26 @@ class LinkedCells:
         self._reserve(count * width)
         rows = self.cells[first : first + count * width].reshape(count, width)
         known = len(self.handles[kind])
-        rows[:, WORD], rows[:, ALLOWED] = words.view(np.int64), allowed.view(np.int64)
-        rows[:, NUMBER] = np.arange(known, known + count)
+        rows[:] = self._first_row(tables, start)
+        rows[:, WORD], rows[:, NUMBER] = words.view(np.int64), np.arange(known, known + count)
         rows[:, LINKS : tables.dues_at] = links
         has_dues = self._set_dues(rows, tables, words, start, arms)
-        rows[:, tables.since_at :] = start + tables.lane.tick if since is None else since
+        if since is not None:
+            rows[:, tables.since_at : tables.since_at + len(tables.slots)] = since
+        if tables.allowed_at:
+            rows[:, tables.allowed_at] = allowed.view(np.int64)
         self._used += count * width
         handles = np.arange(first, first + count * width, width)
         self.handles[kind] = np.concatenate([self.handles[kind], handles]) if known else handles
         if has_dues:
             self._fill_queues()
+
+    def _first_row(self, tables: KindTables, start: int) -> Integers:
+        """What most instances begin with."""
+        row = np.zeros(tables.width, np.int64)
+        row[tables.dues_at : tables.since_at] = NO_DUE
+        row[tables.since_at : tables.since_at + len(tables.slots)] = start + tables.lane.tick
+        return row
 
     def _set_dues(
         self, rows: Matrix, tables: KindTables, words: Words, start: int, arms: Matrix | None
@@ -133,23 +150,23 @@ class LinkedCells:
         """Note when delays are due that are under way; are there any?"""
         has_dues = False
         for place, delay in enumerate(tables.lane.delays.tolist()):
-            column = rows[:, tables.dues_at + place]
-            column[:] = NO_DUE
             armed = np.flatnonzero(words & np.uint64(1 << delay[ARMED]))
             if len(armed):
+                column = rows[:, tables.dues_at + place]
                 column[armed] = delay[DELAY] + (start if arms is None else arms[armed, place])
                 has_dues = True
         return has_dues
 
     def _reserve(self, more: int) -> None:
         if self._used + more > len(self.cells):
-            cells = np.zeros(max(self._used + more, 2 * len(self.cells)), np.int64)
+            cells = _aligned(max(self._used + more, 2 * len(self.cells)))
             cells[: self._used] = self.cells[: self._used]
             self.cells = cells
 
     def set_allowed(self, kind: int, numbers: Integers, allowed: Words) -> None:
         """Let groundings allow other pairs to some instances."""
-        self.cells[self.handles[kind][numbers] + ALLOWED] = allowed.view(np.int64)
+        place = self._machine.kinds[kind].allowed_at
+        self.cells[self.handles[kind][numbers] + place] = allowed.view(np.int64)
 
     def copy_from(self, other: LinkedCells) -> None:
         """Become as another one is, whose instances are the same."""
@@ -205,7 +222,7 @@ class LinkedCells:
         most = max((len(handles) for handles in self.handles), default=0)
         touched = np.empty((len(machine.kinds), max(most, 1)), np.int64)
         progress = np.zeros(PROGRESS_SIZE, np.int64)
-        wanted = 3 * len(rows.times) + 1024
+        wanted = 2 * len(rows.times) + 1024
         if wanted > len(machine.output):
             machine.grow_output(0, wanted)
         while True:
@@ -264,6 +281,9 @@ class LinkedCells:
 
     def become(self, other: LinkedCells) -> None:
         """Become a copy of another one."""
-        self.cells, self._used = other.cells.copy(), other._used
+        self._used = 0
+        self._reserve(other._used)
+        self._used = other._used
+        self.cells[: self._used] = other.cells[: self._used]
         self.handles = list(other.handles)
         self._fill_queues()

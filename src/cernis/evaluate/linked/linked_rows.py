@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cernis.kernels.array_types import Booleans, Integers, Words
+from cernis.kernels.linked.record_order import by_time
 
 
 class FiredRows(NamedTuple):
@@ -25,7 +26,7 @@ class FiredRows(NamedTuple):
         """The rows in the order of time."""
         if len(self.times) < 2 or bool((self.times[1:] >= self.times[:-1]).all()):
             return self
-        return self.where(np.argsort(self.times, kind="stable"))
+        return FiredRows(*by_time(*self))
 
 
 NO_ROWS = FiredRows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint64))

@@ -38,7 +38,8 @@ class LinkedWalk:
         self.intake.begin()
         start = context.window.start if start is None else start
         self.state = LinkedState([kind_tables(kind, context) for kind in program.kinds], start)
-        self.kinds = [WalkedKind(self, number) for number in range(len(program.kinds))]
+        self.latest: LinkedChanges | None = None
+        """What the last query has changed."""
 
     def update(self, admitted: Mapping[Relation, Admitted], context: Context) -> None:
         """Take note of what came and went, and walk up to the query."""
@@ -47,9 +48,11 @@ class LinkedWalk:
         for number, rows, is_gone in signed:
             self.state.change(number, *rows, gone=is_gone)
         self._update_groundings(context)
-        changes = self.state.update(context.window.edge, context.window.query)
-        for kind in self.kinds:
-            kind.take(changes)
+        self.latest = self.state.update(context.window.edge, context.window.query)
+
+    def kinds(self) -> list[WalkedKind]:
+        """Its kinds, each with the surface of a lane."""
+        return [WalkedKind(self, number) for number in range(len(self.program.kinds))]
 
     def _signed(
         self, admitted: Mapping[Relation, Admitted], context: Context
@@ -90,21 +93,21 @@ class WalkedKind:
         self.lane: Lane = linked.program.kinds[number].lane
         self.keys: TupleNumbers = linked.intake.keys[number]
         self.number = number
-        self.walk = self
         self._linked = linked
-        self._changes: LaneChanges | None = None
 
-    def take(self, changes: LinkedChanges) -> None:
-        """Keep what a query has changed of the kind."""
-        self._changes = LaneChanges(
-            self._intervals(changes.come), self._intervals(changes.gone),
-            self._points(changes.signals_come), self._points(changes.signals_gone), 0, 0, 0,
-        )  # fmt: skip
+    @property
+    def walk(self) -> WalkedKind:
+        """What is asked for intervals, signals and arms: the kind itself."""
+        return self
 
     def update(self, admitted: Mapping[Relation, Admitted], context: Context) -> LaneChanges:
         """What the query has changed; the walk as a whole has been brought up to it before."""
-        assert self._changes is not None
-        return self._changes
+        changes = self._linked.latest
+        assert changes is not None
+        return LaneChanges(
+            self._intervals(changes.come), self._intervals(changes.gone),
+            self._points(changes.signals_come), self._points(changes.signals_gone), 0, 0, 0,
+        )  # fmt: skip
 
     def add_keys(self, words: Words, allowed: Words, since: Matrix, arms: Matrix) -> None:
         """Add all instances, with what held at the edge: since when by state bit, arms by delay."""
@@ -149,4 +152,5 @@ def kind_tables(kind: InstanceKind, context: Context) -> KindTables:
         tuple(link.target for link in kind.links),
         tuple((read.link, read.source, read.bit) for read in kind.reads),
         tuple((signal.fired, signal.link, signal.target) for signal in kind.signals),
+        bool(kind.lane.groundings),
     )

@@ -28,6 +28,7 @@ class LaneAnswers:
         self._fluents = list(fluent_columns(lane.lane, lane.keys, encoding))
         self._events = list(event_columns(lane.lane, lane.keys, encoding))
         self._history: list[LaneChanges] = []
+        self._latest: tuple[BitIntervals, dict[Relation, FluentTable]] | None = None
 
     # -- all that was found -----------------------------------------------------------------
 
@@ -52,9 +53,11 @@ class LaneAnswers:
     # -- as tables --------------------------------------------------------------------------
 
     def fluents(self, intervals: BitIntervals) -> Iterator[tuple[Relation, FluentTable]]:
-        """Sorted intervals as the tables of fluents."""
-        for columns in self._fluents:
-            yield columns.relation, _fluent_table(columns, intervals)
+        """Sorted intervals as the tables of fluents; those asked for last are at hand."""
+        if self._latest is None or self._latest[0] is not intervals:
+            tables = {each.relation: _fluent_table(each, intervals) for each in self._fluents}
+            self._latest = (intervals, tables)
+        yield from self._latest[1].items()
 
     def events(self, points: BitPoints) -> Iterator[tuple[Relation, EventTable]]:
         """Points as the tables of events."""

@@ -58,7 +58,7 @@ def resumed_walk(
 ) -> LinkedWalk:
     """As `resumed_lane`, for a linked program."""
     resumed = LinkedWalk(program, context, start=context.window.edge)
-    edges = [_EdgeState(kind, context) for kind in resumed.kinds]
+    edges = [_EdgeState(kind, context) for kind in resumed.kinds()]
     for edge in edges:
         edge.read_intervals(handover)
         edge.read_attempts(handover)

@@ -64,7 +64,7 @@ class SweepThenColumns(FromScratch):
     def _begin(self, lanes: list[KeyedLane], linked: list[LinkedWalk], context: Context) -> None:
         self._linked = linked
         walked: list[KeyedLane | WalkedKind] = [*lanes]
-        walked += [kind for each in linked for kind in each.kinds]
+        walked += [kind for each in linked for kind in each.kinds()]
         self._lanes = [_WalkedLane(each, LaneAnswers(each, context.encoding)) for each in walked]
 
     def _is_read(self, lane: KeyedLane | WalkedKind) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Matrix, Words
+from cernis.kernels.array_types import Integers, Matrix, SmallIntegers, Words
 from cernis.kernels.compile import kernel
 from cernis.kernels.linked.linked_tables import HEADER, NO_DUE, REPORTED, SINCE_AT, SLOTS_AT
 from cernis.kernels.sweep.word_bits import ONE, ZERO, lowest_bit
 
 _FEW = 8
 """Rows are put into places that are counted, unless there are so many times as many places."""
+
+_MOST = 2**31 - 1
 
 _NUMBER, _SIX = np.uint64(2), np.uint64(6)
 _HEADER, _REPORTED = np.uint64(HEADER), np.uint64(REPORTED)
@@ -49,23 +51,35 @@ def list_open(
     return int(row)
 
 
-@kernel("matrix integer integers writable-integers " + "writable-integers " * 4, "nothing")
+@kernel(
+    "matrix integer integers integers writable-small writable-integers writable-integers "
+    "writable-matrix",
+    "nothing",
+)
 def _place(
-    output: Matrix, count: int, bases: Integers, stops: Integers, codes: Integers,
-    numbers: Integers, starts: Integers, ends: Integers,
+    output: Matrix, count: int, bases: Integers, sizes: Integers, stops: SmallIntegers,
+    codes: Integers, numbers: Integers, times: Matrix,
 ) -> None:  # fmt: skip
-    """Rows by code and number; stops have one place for each number of each code, and one more."""
+    """Rows by code and number; stops have one place for each number of each code, and one more.
+
+    Codes and numbers follow from how many rows there are of each, so that only the times of a row
+    are written to where it belongs.
+    """
     for row in range(np.uint64(count)):
         place = np.uint64(bases[np.uint64(output[row, 0])] + output[row, 1])
         stops[place + ONE] += 1
-    for earlier in range(np.uint64(len(stops) - 1)):
-        stops[earlier + ONE] += stops[earlier]
+    for code in range(np.uint64(len(sizes))):
+        for number in range(np.uint64(sizes[code])):
+            place = np.uint64(bases[code]) + number
+            stop = stops[place] + stops[place + ONE]
+            for to in range(np.uint64(stops[place]), np.uint64(stop)):
+                codes[to], numbers[to] = np.int64(code), np.int64(number)
+            stops[place + ONE] = stop
     for row in range(np.uint64(count)):
         place = np.uint64(bases[np.uint64(output[row, 0])] + output[row, 1])
-        to = np.uint64(stops[place])
+        target = np.uint64(stops[place])
         stops[place] += 1
-        codes[to], numbers[to] = output[row, 0], output[row, 1]
-        starts[to], ends[to] = output[row, 2], output[row, 3]
+        times[target, 0], times[target, 1] = output[row, 2], output[row, 3]
 
 
 def in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]:
@@ -74,12 +88,13 @@ def in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]
     `sizes` has the number of instances for each code.
     """
     places = int(sizes.sum())
-    if places > _FEW * count:
+    if places > _FEW * count or max(places, count) >= _MOST:
         order = np.lexsort((output[:count, 1], output[:count, 0]))
         return [np.ascontiguousarray(output[:count][order, column]) for column in range(4)]
-    columns = [np.empty(count, np.int64) for _ in range(4)]
-    _place(output, count, np.cumsum(sizes) - sizes, np.zeros(places + 1, np.int64), *columns)
-    return columns
+    codes, numbers = (np.empty(count, np.int64) for _ in range(2))
+    times, stops = np.empty((count, 2), np.int64), np.zeros(places + 1, np.int32)
+    _place(output, count, np.cumsum(sizes) - sizes, sizes, stops, codes, numbers, times)
+    return [codes, numbers, *map(np.ascontiguousarray, times.T)]
 
 
 def plain_in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]:

@@ -5,9 +5,10 @@ other instances over links, and fired bits that are sent to others over links. K
 that links lead from lower numbers to higher ones.
 
 What is known of an instance lies in one array too, from its *handle* on: its state word, what has
-fired so far at the point that is being decided, its number among those of its kind, what groundings
-allow it, the handles of the instances it is linked to, for each delay when it is due, and for each
-reported bit since when it has held.
+fired so far at the point that is being decided, its number among those of its kind, the handles of
+the instances it is linked to, for each delay when it is due, for each reported bit since when it
+has held, and what groundings allow it, if its kind has any. Instances begin where lines of the
+processor's cache do.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ from cernis.kernels.sweep.lane_tables import (
     packed,
 )
 
-WORD, FIRED, NUMBER, ALLOWED, LINKS = range(5)
+WORD, FIRED, NUMBER, LINKS = range(4)
 """The places of an instance, counted from its handle. Links come from `LINKS` on, then dues, then
-the starts of what holds."""
+the starts of what holds, then what is allowed."""
+
+LINE = 8
+"""As many places are a line of the cache."""
 
 KIND_BITS = 8
 """A record's instance is its handle, shifted by so many bits, plus the number of its kind."""
@@ -35,15 +39,16 @@ KIND_BITS = 8
 NO_DUE = np.int64(np.iinfo(np.int64).max)
 """A delay that is not under way is due then."""
 
-HEADER = 16
+HEADER = 18
 (
     LANE_AT, LANE_END, OWN, REPORTED, SENT, READS_AT, READ_COUNT, SENT_AT, DELAYS_AT, DELAY_COUNT,
-    FIRST_QUEUE, DUES_AT, SINCE_AT, SLOTS_AT, SIGNALS, ARMED_BITS,
+    FIRST_QUEUE, DUES_AT, SINCE_AT, SLOTS_AT, SIGNALS, ARMED_BITS, ALLOWED_AT, LAST_LINE,
 ) = range(HEADER)  # fmt: skip
 """The places in the header of a kind. `OWN` are the state bits that are not read of others, `SENT`
-the fired bits that are sent, `SIGNALS` those that are reported. Each read has its link, the bit of
-the other instance and its own bit; each of the 64 fired bits has the link it is sent over, the kind
-and the fired bit there; each of the 64 state bits has its slot among the starts."""
+the fired bits that are sent, `SIGNALS` those that are reported. `ALLOWED_AT` is 0 if all is
+allowed, `LAST_LINE` is where the last line of an instance begins. Each read has its link, the bit
+of the other instance and its own bit; each of the 64 fired bits has the link it is sent over, the
+kind and the fired bit there; each of the 64 state bits has its slot among the starts."""
 
 READ_SIZE, SENT_SIZE = 3, 3
 
@@ -59,6 +64,7 @@ class KindTables(NamedTuple):
     links: tuple[int, ...]
     reads: tuple[tuple[int, int, int], ...]
     signals: tuple[tuple[int, int, int], ...]
+    has_groundings: bool = True
 
     @property
     def slots(self) -> list[int]:
@@ -76,9 +82,15 @@ class KindTables(NamedTuple):
         return self.dues_at + len(self.lane.delays)
 
     @property
+    def allowed_at(self) -> int:
+        """Where it is noted what groundings allow; 0 if there are none."""
+        return self.since_at + len(self.slots) if self.has_groundings else 0
+
+    @property
     def width(self) -> int:
-        """How many places an instance has."""
-        return self.since_at + len(self.slots)
+        """How many places an instance has, as whole lines."""
+        count = self.since_at + len(self.slots) + self.has_groundings
+        return -(-count // LINE) * LINE
 
 
 def packed_kinds(kinds: Sequence[KindTables]) -> Words:
@@ -100,7 +112,8 @@ def packed_kinds(kinds: Sequence[KindTables]) -> Words:
             ends[0], ends[1], (1 << 64) - 1 - imported, int(kind.lane.reported),
             sum(1 << bit for bit, _, _ in kind.signals), ends[1], len(kind.reads), ends[2], ends[4],
             len(kind.lane.delays), queue, kind.dues_at, kind.since_at, ends[3],
-            int(kind.lane.reported_signals), int(armed_mask(kind.lane.delays)),
+            int(kind.lane.reported_signals), int(armed_mask(kind.lane.delays)), kind.allowed_at,
+            kind.width - LINE,
         ]  # fmt: skip
         parts += [lane, reads, sent.ravel(), slots, delays]
         place, queue = int(ends[4]) + len(delays), queue + len(kind.lane.delays)

@@ -19,7 +19,7 @@ from cernis.kernels.linked import linked_tables as tables_of
 from cernis.kernels.linked.linked_tables import NO_DUE
 from cernis.kernels.sweep.lane_tables import ARMED, DELAY, DELAY_SIZE, TICK
 from cernis.kernels.sweep.transition import commit
-from cernis.kernels.sweep.word_bits import ONE, ZERO, Time, Word, lowest_bit
+from cernis.kernels.sweep.word_bits import ALL_BITS, ONE, ZERO, Time, Word, lowest_bit
 
 MEMO_BITS = 14
 LINE_SIZE = 8
@@ -33,8 +33,9 @@ one more than the number of the kind, so that an empty line is none."""
 DONE, NEEDS_OUTPUT, NEEDS_QUEUES = range(3)
 """How a walk ends: done, or an array has to grow; then it is called again and goes on."""
 
-ROW, WRITTEN, TIME, LEVEL, INDEX, IS_INSIDE, PROGRESS_SIZE = range(7)
-"""The places of progress: the next record, output rows written, and where in a point it is."""
+ROW, WRITTEN, TIME, LEVEL, INDEX, IS_INSIDE, SEEN, PROGRESS_SIZE = range(8)
+"""The places of progress: the next record, output rows written, and where in a point it is; and of
+a number without meaning, so that what is read ahead is not left out."""
 
 OUTPUT_AT_ONCE = np.uint64(200)
 """More output rows than one instance makes at a point."""
@@ -42,12 +43,13 @@ OUTPUT_AT_ONCE = np.uint64(200)
 _MULTIPLIER, _OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _SHIFT, _LINE_SHIFT = np.uint64(64 - MEMO_BITS), np.uint64(3)
 _KIND_BITS, _KIND_MASK = np.uint64(tables_of.KIND_BITS), np.int64((1 << tables_of.KIND_BITS) - 1)
-_WORD, _FIRED, _NUMBER, _ALLOWED, _LINKS = (np.uint64(place) for place in range(5))
+_WORD, _FIRED, _NUMBER, _LINKS = (np.uint64(place) for place in range(4))
 _TICK, _DELAY, _ARMED = np.uint64(TICK), np.uint64(DELAY), np.uint64(ARMED)
 _DELAY_SIZE, _HEADER = np.uint64(DELAY_SIZE), np.uint64(tables_of.HEADER)
 (
     _LANE_AT, _LANE_END, _OWN, _REPORTED, _SENT, _READS_AT, _READ_COUNT, _SENT_AT, _DELAYS_AT,
     _DELAY_COUNT, _FIRST_QUEUE, _DUES_AT, _SINCE_AT, _SLOTS_AT, _SIGNALS, _ARMED_BITS,
+    _ALLOWED_AT, _LAST_LINE,
 ) = (np.uint64(place) for place in range(tables_of.HEADER))  # fmt: skip
 _TWO, _THREE, _SIX, _CODES = np.uint64(2), np.uint64(3), np.uint64(6), np.uint64(64)
 _QUEUE_KIND, _QUEUE_DUE, _QUEUE_BIT = (np.uint64(place) for place in range(3))
@@ -191,7 +193,7 @@ def walk_linked(
     time, level = progress[TIME], np.uint64(progress[LEVEL])
     index, is_inside = np.uint64(progress[INDEX]), progress[IS_INSIDE] != 0
     kind_count, status, kind_mask = np.uint64(len(counts)), DONE, _KIND_MASK
-    mask = np.uint64(0)
+    mask, seen = np.uint64(0), ZERO
     if queues.shape[0] > 0:
         mask = np.uint64(len(queue_times) // queues.shape[0]) - ONE
     while True:
@@ -206,6 +208,8 @@ def walk_linked(
                 kind = np.uint64(handles[row] & kind_mask)
                 handle = np.uint64(handles[row]) >> _KIND_BITS
                 _touch(kind, handle, fired_words[row], words, touched, counts)
+                # The other line of the instance is wanted soon: what is read now is there then.
+                seen ^= words[handle + tables[kind * _HEADER + _LAST_LINE]]
                 row += ONE
             is_inside, level, index = True, ZERO, ZERO
         while level < kind_count:
@@ -222,7 +226,10 @@ def walk_linked(
                     other = np.uint64(cells[handle + _LINKS + tables[read]])
                     old |= ((words[other] >> tables[read + ONE]) & ONE) << tables[read + _TWO]
                     read += _THREE
-                line = _line(tables, header, level, old, fired, words[handle + _ALLOWED], memo)
+                allowed = ALL_BITS
+                if tables[header + _ALLOWED_AT] != ZERO:
+                    allowed = words[handle + tables[header + _ALLOWED_AT]]
+                line = _line(tables, header, level, old, fired, allowed, memo)
                 new, armed = memo[line + NEXT], memo[line + ARMS]
                 if written + OUTPUT_AT_ONCE > room:
                     status = NEEDS_OUTPUT
@@ -285,5 +292,5 @@ def walk_linked(
         is_inside = False
     progress[ROW], progress[WRITTEN], progress[TIME] = np.int64(row), np.int64(written), time
     progress[LEVEL], progress[INDEX] = np.int64(level), np.int64(index)
-    progress[IS_INSIDE] = np.int64(is_inside)
+    progress[IS_INSIDE], progress[SEEN] = np.int64(is_inside), np.int64(seen)
     return int(status)
