@@ -16,7 +16,12 @@ from cernis.evaluate.windows import Window
 from cernis.evaluate.workspace import workspace_for
 from cernis.kernels import compile as compiling
 from cernis.kernels.linked import linked_walk
-from cernis.kernels.linked.linked_output import in_told_order, plain_in_told_order
+from cernis.kernels.linked.linked_output import (
+    alone,
+    in_told_order,
+    plain_alone,
+    plain_in_told_order,
+)
 from cernis.kernels.linked.linked_tables import HEADER, KIND_BITS, KindTables, packed_kinds
 from cernis.kernels.linked.plain_linked_walk import PlainInstance, PlainLinkedWalk
 from cernis.plan.builder import Plan
@@ -107,6 +112,16 @@ def test_output_is_told_by_code_and_number() -> None:
         assert [c.tolist() for c in columns[:2]] == [c.tolist() for c in expected[:2]]
         rows = sorted(zip(*(column.tolist() for column in columns), strict=True))
         assert rows == sorted(map(tuple, output[:count].tolist()))
+
+
+def test_rows_that_are_in_one_of_two_only() -> None:
+    random = np.random.default_rng(4)
+    for count in (0, 1, 30, 30_000):
+        rows = [
+            np.unique(random.integers(0, 2 + count // 100, (count, 4)), axis=0) for _ in range(2)
+        ]
+        for marks, expected in zip(alone(*rows), plain_alone(*rows), strict=True):
+            assert marks.tolist() == expected.tolist()
 
 
 def test_headers_come_first() -> None:

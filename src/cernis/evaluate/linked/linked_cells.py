@@ -262,20 +262,27 @@ class LinkedCells:
         return written
 
     def _told(self, count: int) -> ToldRows:
+        return self._in_order(self._machine.output, count)
+
+    def in_order(self, rows: ToldRows) -> ToldRows:
+        """Rows by code and number, those of one code and number as they are."""
+        return self._in_order(np.column_stack(rows), len(rows.codes))
+
+    def _in_order(self, output: Matrix, count: int) -> ToldRows:
         sizes = np.array([len(handles) for handles in self.handles], np.int64)
         by_code = self._machine.code_uses * sizes[self._machine.code_kinds]
         by_code[self._machine.conflict_code] = sizes.max()
-        return ToldRows(*in_told_order(self._machine.output, count, by_code))
+        return ToldRows(*in_told_order(output, count, by_code))
 
     def running_delays(self) -> ToldRows:
-        """The delays that are under way: numbers of kinds and delays as codes, when armed."""
-        parts = []
+        """The delays that are under way, since when they were armed."""
+        parts, first = [], self._machine.arm_code
         for kind, tables in enumerate(self._machine.kinds):
             for place, delay in enumerate(tables.lane.delays.tolist()):
                 dues = self.cells[self.handles[kind] + tables.dues_at + place]
                 armed = np.flatnonzero(dues != NO_DUE)
                 ends = np.full(len(armed), NO_DUE)
-                codes = np.full(len(armed), 64 * kind + place)
+                codes = np.full(len(armed), first + 64 * kind + place)
                 parts.append(ToldRows(codes, armed, dues[armed] - delay[DELAY], ends))
         return joined_told(parts)
 

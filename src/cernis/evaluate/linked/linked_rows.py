@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cernis.kernels.array_types import Booleans, Integers, Words
+from cernis.kernels.linked.linked_output import alone
 from cernis.kernels.linked.record_order import by_time
 
 
@@ -41,6 +42,8 @@ def joined_rows(parts: Sequence[FiredRows]) -> FiredRows:
 
 def without_rows(rows: FiredRows, gone: FiredRows) -> tuple[FiredRows, int]:
     """Rows without those that are taken back, one for one; and how many of these there are not."""
+    if not len(gone.times):
+        return rows, 0
     columns = [np.concatenate(pair) for pair in zip(rows, gone, strict=True)]
     order = np.lexsort((np.arange(len(columns[0])), *reversed(columns)))
     is_gone = order >= len(rows.times)
@@ -82,20 +85,10 @@ def joined_told(parts: Sequence[ToldRows]) -> ToldRows:
     return ToldRows(*map(np.concatenate, zip(NOTHING, *parts, strict=True)))
 
 
-def sorted_told(rows: ToldRows) -> ToldRows:
-    """Rows by code, number and start."""
-    return rows.where(np.lexsort((rows.starts, rows.numbers, rows.codes)))
-
-
 def differing(before: ToldRows, after: ToldRows) -> tuple[ToldRows, ToldRows]:
-    """The rows that are only in the first, and those that are only in the second, sorted."""
-    columns = [np.concatenate(pair) for pair in zip(before, after, strict=True)]
-    order = np.lexsort((columns[3], columns[2], columns[1], columns[0]))
-    both = ToldRows(*(column[order] for column in columns))
-    begins = _group_beginnings(both)
-    is_alone = begins & np.append(begins[1:], True)
-    is_new = order >= len(before.codes)
-    return both.where(is_alone & ~is_new), both.where(is_alone & is_new)
+    """The rows that are only in the first, and those that are only in the second; all sorted."""
+    is_gone, is_new = alone(np.column_stack(before), np.column_stack(after))
+    return before.where(is_gone), after.where(is_new)
 
 
 def _group_beginnings(columns: Sequence[Integers]) -> Booleans:

@@ -20,7 +20,6 @@ from cernis.evaluate.linked.linked_rows import (
     differing,
     joined_rows,
     joined_told,
-    sorted_told,
     without_rows,
 )
 from cernis.kernels.array_types import Integers, Matrix, Words
@@ -71,6 +70,8 @@ class LinkedState:
         self._gone: list[FiredRows] = []
         self._ended: list[ToldRows] = []
         """Intervals that have ended in the window; of the rest, and of open ones, no account."""
+        self._known: ToldRows | None = None
+        """The intervals that reach the window as of the last query, sorted, if they were needed."""
         self._signals: list[ToldRows] = []
         self._conflicts: list[ToldRows] = []
         self._is_first = True
@@ -153,6 +154,7 @@ class LinkedState:
             was_open = intervals.where(intervals.starts <= bound)
             gone = was_open._replace(ends=np.full(len(was_open.ends), NO_DUE))
         self._ended.append(intervals)
+        self._known = intervals if self._is_first else None
         self._signals.append(signals)
         self._conflicts.append(conflicts)
         self._follow_edge()
@@ -176,22 +178,31 @@ class LinkedState:
         self._log = [log.in_order()]
         self._cells.copy_from(self._anchor_cells())
         parts = self._parts(self._cells.walk(self._log[0], self.query, _EARLIEST))
+        self._known = parts[0]
         self._ended, self._signals, self._conflicts = ([each] for each in parts)
         removed, added = differing(before, parts[0])
         return LinkedChanges(added, removed, *reversed(differing(signals_before, parts[1])))
 
     def _window_intervals(self) -> ToldRows:
-        """The intervals that reach the window, in no order."""
-        rows = joined_told(self._ended)
+        """The intervals that reach the window, sorted."""
         bound = self.edge + self.kinds[0].lane.tick
-        ended = rows.where((rows.ends > bound) & (rows.ends != NO_DUE))
-        self._ended = [ended]
-        return joined_told([ended, self._cells.open_intervals()])
+        if self._known is None:
+            rows = joined_told(self._ended)
+            ended = rows.where(rows.ends != NO_DUE)
+            # Later chunks have later intervals, and what is still open comes last.
+            still_open = self._cells.open_intervals()
+            self._known = self._cells.in_order(joined_told([ended, still_open]))
+            self._ended = [self._known]
+        if not (self._known.ends > bound).all():
+            self._known = self._known.where(self._known.ends > bound)
+            self._ended = [self._known]
+        return self._known
 
     def _window_signals(self) -> ToldRows:
         rows = joined_told(self._signals)
-        self._signals = [rows.where(rows.starts > self.edge)]
-        return self._signals[0]
+        rows = self._cells.in_order(rows.where(rows.starts > self.edge))
+        self._signals = [rows]
+        return rows
 
     # -- the anchor -------------------------------------------------------------------------
 
@@ -225,11 +236,11 @@ class LinkedState:
 
     def intervals(self) -> ToldRows:
         """All intervals that reach the window, with their true starts, sorted."""
-        return sorted_told(self._window_intervals())
+        return self._window_intervals()
 
     def signals(self) -> ToldRows:
         """All points of reported signals in the window, sorted."""
-        return sorted_told(self._window_signals())
+        return self._window_signals()
 
     def conflicts(self) -> int:
         """How many conflicts there are in the window."""
@@ -245,6 +256,5 @@ class LinkedState:
         code = self.machine.arm_code
         written = cells.walk(joined_rows(self._log), self.query, tells_arms=True)
         ended = written.coded(code, code + self.machine.signal_code)
-        running = cells.running_delays()
-        rows = joined_told([ended._replace(codes=ended.codes - code), running])
-        return sorted_told(rows)
+        rows = cells.in_order(joined_told([ended, cells.running_delays()]))
+        return rows._replace(codes=rows.codes - code)

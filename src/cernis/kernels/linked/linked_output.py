@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cernis.kernels.array_types import Integers, Matrix, SmallIntegers, Words
+from cernis.kernels.array_types import Booleans, Integers, Matrix, SmallIntegers, Words
 from cernis.kernels.compile import kernel
 from cernis.kernels.linked.linked_tables import HEADER, NO_DUE, REPORTED, SINCE_AT, SLOTS_AT
 from cernis.kernels.sweep.word_bits import ONE, ZERO, lowest_bit
@@ -95,6 +95,48 @@ def in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]
     times, stops = np.empty((count, 2), np.int64), np.zeros(places + 1, np.int32)
     _place(output, count, np.cumsum(sizes) - sizes, sizes, stops, codes, numbers, times)
     return [codes, numbers, *map(np.ascontiguousarray, times.T)]
+
+
+@kernel("matrix matrix writable-booleans writable-booleans", "nothing")
+def _mark_alone(before: Matrix, after: Matrix, is_gone: Booleans, is_new: Booleans) -> None:
+    """Both are sorted: what is smaller than all that is left of the other is in one only."""
+    old, new = np.uint64(0), np.uint64(0)
+    old_stop, new_stop = np.uint64(before.shape[0]), np.uint64(after.shape[0])
+    while old < old_stop and new < new_stop:
+        order = 0
+        for column in range(4):
+            if order == 0 and before[old, column] != after[new, column]:
+                order = -1 if before[old, column] < after[new, column] else 1
+        if order < 0:
+            is_gone[old] = True
+        elif order > 0:
+            is_new[new] = True
+        old += np.uint64(order <= 0)
+        new += np.uint64(order >= 0)
+    while old < old_stop:
+        is_gone[old] = True
+        old += ONE
+    while new < new_stop:
+        is_new[new] = True
+        new += ONE
+
+
+def alone(before: Matrix, after: Matrix) -> tuple[Booleans, Booleans]:
+    """Which rows are only in the first, and which only in the second; rows of both are sorted.
+
+    No row is there twice.
+    """
+    is_gone, is_new = (np.zeros(len(rows), np.bool_) for rows in (before, after))
+    _mark_alone(before, after, is_gone, is_new)
+    return is_gone, is_new
+
+
+def plain_alone(before: Matrix, after: Matrix) -> tuple[Booleans, Booleans]:
+    """The twin of `alone`."""
+    old, new = (set(map(tuple, rows.tolist())) for rows in (before, after))
+    is_gone = [tuple(row) not in new for row in before.tolist()]
+    is_new = [tuple(row) not in old for row in after.tolist()]
+    return np.array(is_gone, np.bool_), np.array(is_new, np.bool_)
 
 
 def plain_in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]:
