@@ -26,7 +26,7 @@ from cernis.kernels.array_types import Integers, Matrix, Words
 from cernis.kernels.linked.linked_tables import KIND_BITS, NO_DUE, KindTables
 
 _EARLIEST = np.iinfo(np.int64).min
-_MANY = 100_000
+_MANY = 1_000_000
 """So many records may lie before the edge of the window until the anchor follows it."""
 
 
@@ -126,6 +126,7 @@ class LinkedState:
         come, self._come = self._due(self._come)
         gone, self._gone = self._due(self._gone)
         is_late = bool(len(gone.times)) or bool((come.times <= last).any())
+        self._follow_query(last)
         if self._must_walk_again or is_late:
             changes = self._walk_again(come, gone)
         else:
@@ -222,6 +223,12 @@ class LinkedState:
         anchor.walk(rows.where(slice(0, stop)), time)
         self._anchor_time = time
         self._log = [rows.where(slice(stop, None))]
+
+    def _follow_query(self, last: int) -> None:
+        """Let the anchor be the last query if no record before it counts any more."""
+        if self.edge >= last and sum(len(rows.times) for rows in self._log) > _MANY:
+            self._anchor_cells().become(self._cells)
+            self._anchor_time, self._log = last, []
 
     def _follow_edge(self) -> None:
         """Let the anchor follow the edge if many records lie between, so that they can go."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -52,12 +52,22 @@ class LaneAnswers:
 
     # -- as tables --------------------------------------------------------------------------
 
-    def fluents(self, intervals: BitIntervals) -> Iterator[tuple[Relation, FluentTable]]:
-        """Sorted intervals as the tables of fluents; those asked for last are at hand."""
+    def fluents(
+        self, intervals: BitIntervals, wanted: Collection[Relation] | None = None
+    ) -> Iterator[tuple[Relation, FluentTable]]:
+        """Sorted intervals as the tables of all fluents, or of those that are wanted.
+
+        Tables of the intervals that were asked for last are at hand.
+        """
         if self._latest is None or self._latest[0] is not intervals:
-            tables = {each.relation: _fluent_table(each, intervals) for each in self._fluents}
-            self._latest = (intervals, tables)
-        yield from self._latest[1].items()
+            self._latest = (intervals, {})
+        tables = self._latest[1]
+        for columns in self._fluents:
+            relation = columns.relation
+            if wanted is None or relation in wanted:
+                if relation not in tables:
+                    tables[relation] = _fluent_table(columns, intervals)
+                yield relation, tables[relation]
 
     def events(self, points: BitPoints) -> Iterator[tuple[Relation, EventTable]]:
         """Points as the tables of events."""

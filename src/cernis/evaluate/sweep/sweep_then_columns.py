@@ -76,7 +76,8 @@ class SweepThenColumns(FromScratch):
         changes, walk = walked.latest, walked.lane.walk
         assert changes is not None
         intervals = changes.come if is_first else walk.intervals()
-        context.relations.fluents |= dict(walked.answers.fluents(intervals))
+        wanted = self.strata.reads if self._links is None else None
+        context.relations.fluents |= dict(walked.answers.fluents(intervals, wanted))
         if walked.lane.lane.reported_signals:
             points = changes.signals_come if is_first else walk.signals()
             context.relations.events |= dict(walked.answers.events(points))

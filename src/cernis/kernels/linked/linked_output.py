@@ -7,9 +7,10 @@ import numpy as np
 from cernis.kernels.array_types import Booleans, Integers, Matrix, SmallIntegers, Words
 from cernis.kernels.compile import kernel
 from cernis.kernels.linked.linked_tables import HEADER, NO_DUE, REPORTED, SINCE_AT, SLOTS_AT
+from cernis.kernels.order import stable_order
 from cernis.kernels.sweep.word_bits import ONE, ZERO, lowest_bit
 
-_FEW = 8
+_FEW = 32
 """Rows are put into places that are counted, unless there are so many times as many places."""
 
 _MOST = 2**31 - 1
@@ -88,12 +89,13 @@ def in_told_order(output: Matrix, count: int, sizes: Integers) -> list[Integers]
     `sizes` has the number of instances for each code.
     """
     places = int(sizes.sum())
+    bases = np.cumsum(sizes) - sizes
     if places > _FEW * count or max(places, count) >= _MOST:
-        order = np.lexsort((output[:count, 1], output[:count, 0]))
-        return [np.ascontiguousarray(output[:count][order, column]) for column in range(4)]
+        order = stable_order(bases[output[:count, 0]] + output[:count, 1], max(places, 1))
+        return list(np.ascontiguousarray(output[order].T))
     codes, numbers = (np.empty(count, np.int64) for _ in range(2))
     times, stops = np.empty((count, 2), np.int64), np.zeros(places + 1, np.int32)
-    _place(output, count, np.cumsum(sizes) - sizes, sizes, stops, codes, numbers, times)
+    _place(output, count, bases, sizes, stops, codes, numbers, times)
     return [codes, numbers, *map(np.ascontiguousarray, times.T)]
 
 
