@@ -40,6 +40,15 @@ class QueriesAhead:
     """May lanes be walked?"""
 
 
+def can_walk(plan: Plan, tick: int) -> bool:
+    """Can all that matters be walked?
+
+    Linked instances are walked only if the clock ticks in single units: otherwise what is initiated
+    at a point may be seen by a point less than a tick later, where it does not hold yet.
+    """
+    return plan.is_swept and (tick == 1 or not plan.linked)
+
+
 def ties_of(plan: Plan, ties: str | None, is_uncertain: bool) -> str:
     """What counts where initiation and termination coincide: as users or rules have chosen.
 

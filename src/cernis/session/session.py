@@ -17,7 +17,12 @@ from cernis.check.value_forms import ValueForm
 from cernis.errors import DataError
 from cernis.evaluate.changes.from_changes import FromChanges
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
-from cernis.evaluate.evaluator_choice import QueriesAhead, UncertainInput, evaluator_from_scratch
+from cernis.evaluate.evaluator_choice import (
+    QueriesAhead,
+    UncertainInput,
+    can_walk,
+    evaluator_from_scratch,
+)
 from cernis.evaluate.population import Population
 from cernis.evaluate.query_loop import AnswerChanges, Evaluator, Handover, QueryInput, QueryLoop
 from cernis.evaluate.relation_layout import RelationLayout, context_of
@@ -153,11 +158,15 @@ class Session(QueryLoop):
         return self._make_from_scratch()
 
     def _can_walk(self) -> bool:
-        """Can all definitions be walked in lanes? Then nothing else costs less.
+        """Can all definitions be walked? Then nothing else costs less.
 
         Users who say whether to evaluate from changes get what they say.
         """
-        return self.incremental is None and self.uncertain_input is None and self.plan.is_swept
+        return (
+            self.incremental is None
+            and self.uncertain_input is None
+            and can_walk(self.plan, self.tick)
+        )
 
     def stop_walking(self) -> None:
         """Evaluate by columns from now on; there must have been no query yet."""

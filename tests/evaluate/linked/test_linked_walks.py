@@ -10,6 +10,8 @@ import pytest
 import cernis
 from cernis.answers.result import as_text
 from cernis.errors import ProgramError
+from cernis.evaluate.evaluator_choice import can_walk
+from cernis.evaluate.run import Run
 from cernis.plan.builder import Plan
 from cernis.records.record_sources import read_events
 from cernis.session.session import Session
@@ -61,6 +63,21 @@ def test_netbill(window: int | None, step: int | None, ties: str) -> None:
     assert plan.is_swept
     walked, by_columns = answers(plan, folder / "events.txt", window, step)
     assert walked == by_columns
+
+
+def test_linked_instances_are_walked_in_single_ticks_only() -> None:
+    """Within a longer tick, points lie where what was initiated does not hold yet."""
+    plan = cernis.load("""
+        initiatedAt(f(X, Y)=u, T) :- happensAt(a(X, Y), T), \\+ holdsAt(g(X)=u, T).
+        fi(f(X, Y)=u, f(X, Y)=v, 5).
+        initiatedAt(g(X)=u, T) :- happensAt(start(f(X, Y)=v), T).
+        terminatedAt(g(X)=u, T) :- happensAt(b(X, Y), T), holdsAt(f(X, Y)=v, T).
+    """).plan
+    assert plan.linked
+    assert can_walk(plan, 1)
+    assert not can_walk(plan, 3)
+    events = read_events("a|3|3|x|y\nb|9|9|x|y\nb|12|12|x|y\n", plan.checked)
+    assert "holdsFor(g(x)=u, [(11,15)])." in as_text(Run(plan, tick=3).over(events))
 
 
 class WalkingSession(Session):

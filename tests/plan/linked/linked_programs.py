@@ -11,7 +11,10 @@ from cernis.plan.sweep.fits import SweepSearch
 
 MERCHANTS, CONSUMERS, GOODS = ("m1", "m2"), ("c1", "c2"), ("g1", "g2")
 VALUES = ("u", "v")
-FACTS = "known(m1). known(c2). cheap(g1). wait(short, 2). wait(long, 5).\n"
+FACTS = """
+known(m1). known(c2). cheap(g1). wait(short, 2). wait(long, 5). shade(u). shade(v).
+merchant(m1). merchant(m3). consumer(c1). consumer(c2). good(g1).
+"""
 EVENTS = ("offer(M, C, G)", "take(C, M, G)", "meet(M, C)", "strike(M)", "cry(C)", "sale(M, G)")
 FLUENTS = ("f(M, C, G)", "g(C, G, M)", "d(M, C)", "e(C, M)", "s(M)", "s2(M, G)", "k(C)", "all")
 
@@ -46,6 +49,8 @@ class LinkedAuthor:
                 self._delay(fluent)
             if random.random() < 0.15:
                 self.clauses.append(f"initially({_ground(fluent)}={random.choice(VALUES)}).")
+        if random.random() < 0.3:
+            self._groundings()
         if random.random() < 0.3:
             self._event()
         if random.random() < 0.4:
@@ -121,6 +126,19 @@ class LinkedAuthor:
         if random.random() < 0.4:
             self.clauses.append(f"p({fluent}={source}).")
 
+    def _groundings(self) -> None:
+        """Some fluents exist for traders only, and who strikes is one."""
+        fluent = self.random.choice(self.fluents)
+        goals = [_DOMAIN_GOALS[name] for name in "MCG" if name in tuple_of(fluent)]
+        if self.random.random() < 0.5:
+            goals = [goal.replace("merchant", "trader") for goal in goals]
+            self.clauses.append(":- dynamic trader/1.")
+            self.clauses.append("grounding(strike(M)) :- trader(M).")
+        value = self.random.choice(("V", "u"))
+        goals += ["shade(V)"] if value == "V" else []
+        goals = goals or ["wait(short, _)"]
+        self.clauses.append(f"grounding({fluent}={value}) :- {', '.join(goals)}.")
+
     def _event(self) -> None:
         body = self._body(frozenset("M"), self.fluents)
         if body is not None:
@@ -135,6 +153,7 @@ class LinkedAuthor:
             self.clauses.append(f"open({args})=true iff {largest}=u, not {other}=v.")
 
 
+_DOMAIN_GOALS = {"M": "merchant(M)", "C": "consumer(C)", "G": "good(G)"}
 _DOMAINS = {"M": MERCHANTS, "C": CONSUMERS, "G": GOODS}
 
 

@@ -75,7 +75,8 @@ class LinkedState:
         self._signals: list[ToldRows] = []
         self._conflicts: list[ToldRows] = []
         self._is_first = True
-        self._must_walk_again = False
+        self._allowed: list[tuple[int, Integers, Words]] = []
+        """What groundings allow some instances from the next query on."""
 
     # -- instances --------------------------------------------------------------------------
 
@@ -105,8 +106,7 @@ class LinkedState:
 
     def set_allowed(self, kind: int, numbers: Integers, allowed: Words) -> None:
         """Let groundings allow other pairs to some instances, from the edge of the query on."""
-        self._anchor_cells().set_allowed(kind, numbers, allowed)
-        self._must_walk_again = True
+        self._allowed.append((kind, numbers, allowed))
 
     # -- changes ----------------------------------------------------------------------------
 
@@ -127,11 +127,11 @@ class LinkedState:
         gone, self._gone = self._due(self._gone)
         is_late = bool(len(gone.times)) or bool((come.times <= last).any())
         self._follow_query(last)
-        if self._must_walk_again or is_late:
+        if self._allowed or is_late:
             changes = self._walk_again(come, gone)
         else:
             changes = self._walk_on(come, last)
-        self._is_first = self._must_walk_again = False
+        self._is_first = False
         return changes
 
     def _due(self, batches: list[FiredRows]) -> tuple[FiredRows, list[FiredRows]]:
@@ -175,6 +175,9 @@ class LinkedState:
         before = NOTHING if self._is_first else self._window_intervals()
         signals_before = self._window_signals()
         self._move_anchor(self.edge)
+        for each in self._allowed:
+            self._anchor_cells().set_allowed(*each)
+        self._allowed = []
         log, _ = without_rows(joined_rows([*self._log, come]), gone)
         self._log = [log.in_order()]
         self._cells.copy_from(self._anchor_cells())
