@@ -57,7 +57,6 @@ REACHED: dict[str, str] = {
     "evaluate.columns.state": "cases/window_*",
     "evaluate.columns.strata": "test_walk.py cases/*",
     "evaluate.columns.window_carry": "cases/window_*",
-    "evaluate.evaluator_choice": "agreement/test_uncertain_cases.py cases/*",
     "evaluate.linked.linked_intake": "evaluate/linked/test_linked_walks.py",
     "evaluate.linked.linked_state": "evaluate/linked/test_linked_walks.py",
     "evaluate.population": "session/test_growing_domains.py cases/domains_*",
