@@ -29,7 +29,7 @@ FITS: dict[str, tuple[int, int, int, int, int]] = {
 # Why definitions stay with columns that do so by themselves, and not for what they read.
 REASONS: dict[str, dict[str, str]] = {
     "fleet": {"fuelInTank/1": "needs a register for its open value, Level"},
-    "netbill": {"per(accept_quote(_,_,_))/3": "reads quote/3, which stays with columns"},
+    "netbill": {"per(accept_quote(_,_,_))/3": "reads suspended/2 by another key"},
     "voting": {"proposer/2": "needs a family: its argument M takes any value"},
     "surveillance": {"person/1": "reads mobile/1, which is a list"},
 }

@@ -55,17 +55,19 @@ def with_linked(
     ways = {relation: way for plan in plans for relation, way in plan.ways.items()}
     if not any(ways[relation] is SweepWay.COLUMNS for relation in wanted):
         return plans
+    reasons: dict[Relation, str] = {}
     while True:
         attempt = _LinkedAttempt(search, definitions)
         if attempt.run():
             break
+        reasons |= attempt.reasons
         definitions = {r: each for r, each in definitions.items() if r not in attempt.reasons}
     chosen = _worth_it(attempt, wanted, ways, plans)
     if not chosen:
         return plans
     numbers = {relation: stage.number for stage in stages for stratum in stage.strata
                for relation in stratum.relations}  # fmt: skip
-    return _placed(plans, attempt.program(chosen, numbers))
+    return _placed(plans, attempt.program(chosen, numbers), reasons)
 
 
 def _candidates(stages: tuple[Stage, ...]) -> dict[Relation, Definition]:
@@ -83,13 +85,23 @@ def _candidates(stages: tuple[Stage, ...]) -> dict[Relation, Definition]:
     return {r: each for r, each in definitions.items() if r not in doubled}
 
 
-def _placed(plans: tuple[SweepPlan, ...], program: LinkedProgram) -> tuple[SweepPlan, ...]:
-    """The plans without the lanes that the program makes needless, and with the program."""
+def _placed(
+    plans: tuple[SweepPlan, ...], program: LinkedProgram, reasons: Mapping[Relation, str]
+) -> tuple[SweepPlan, ...]:
+    """The plans without the lanes that the program makes needless, and with the program.
+
+    What stays with columns since it reads something walked now has another reason.
+    """
     walked = set(program.definitions)
+    outdated = {f"reads {relation}, which stays with columns" for relation in walked}
     placed = []
     for plan in plans:
         verdicts = tuple(
-            Verdict(v.relation, SweepWay.LINKED_LANE, "", v.span) if v.relation in walked else v
+            Verdict(v.relation, SweepWay.LINKED_LANE, "", v.span)
+            if v.relation in walked
+            else replace(v, reason=reasons.get(v.relation, v.reason))
+            if v.reason in outdated
+            else v
             for v in plan.verdicts
         )
         lanes = tuple(lane for lane in plan.lanes if walked.isdisjoint(lane.definitions))
