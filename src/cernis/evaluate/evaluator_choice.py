@@ -40,6 +40,22 @@ class QueriesAhead:
     """May lanes be walked?"""
 
 
+def can_walk(plan: Plan, tick: int, ties: str) -> bool:
+    """Can all that matters be walked?"""
+    return plan.is_swept and fits_walks(plan, tick, ties)
+
+
+def fits_walks(plan: Plan, tick: int, ties: str) -> bool:
+    """Do tick and tie rule fit what is walked?
+
+    The clock must tick in single units: otherwise what is initiated at a point may be seen by a
+    point less than a tick later, where it does not hold yet. Where initiations win ties, a fluent
+    that takes any value may have two, and no register holds both.
+    """
+    has_registers = any(lane.registers for lane in plan.lanes)
+    return tick == 1 and (ties == "break" or not has_registers)
+
+
 def ties_of(plan: Plan, ties: str | None, is_uncertain: bool) -> str:
     """What counts where initiation and termination coincide: as users or rules have chosen.
 
@@ -49,14 +65,6 @@ def ties_of(plan: Plan, ties: str | None, is_uncertain: bool) -> str:
     return ties or ("initiation" if is_uncertain and not settings.ties_said else settings.ties)
 
 
-def may_walk_lanes(plan: Plan, ties: str) -> bool:
-    """May the lanes of a plan be walked under a tie rule?
-
-    Where initiations win ties, a fluent may have two values, and no register holds both.
-    """
-    return ties == "break" or not any(lane.registers for lane in plan.lanes)
-
-
 def evaluator_from_scratch(
     plan: Plan, memory: WindowRecords, domains: Domains, tick: int, ties: str,
     links: StageLinks | None = None, uncertain: UncertainInput | None = None,
@@ -64,8 +72,8 @@ def evaluator_from_scratch(
 ) -> FromScratch:  # fmt: skip
     """An evaluator that has seen no query yet; `links` lead to the stages before and after it."""
     ahead = ahead or QueriesAhead()
-    may_walk = ahead.may_walk and may_walk_lanes(plan, ties)
-    if uncertain is None and may_walk and plan.lanes:
+    is_walked = ahead.may_walk and bool(plan.walked) and fits_walks(plan, tick, ties)
+    if uncertain is None and is_walked:
         return SweepThenColumns(plan, memory, domains, tick, links, ahead.keeps_answers)
     if uncertain is None:
         return FromScratch(plan, memory, domains, tick, links)

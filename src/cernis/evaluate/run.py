@@ -14,6 +14,7 @@ from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.evaluator_choice import (
     QueriesAhead,
     UncertainInput,
+    can_walk,
     evaluator_from_scratch,
     ties_of,
 )
@@ -156,7 +157,7 @@ class Run(QueryLoop):
     @property
     def may_walk(self) -> bool:
         """May the lanes of the plan be walked? With columns above them, that would cost more."""
-        return self.profile is None and self.plan.is_swept
+        return self.profile is None and can_walk(self.plan, self.tick, self.ties)
 
     def _lists_can_read(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
         """Can programs over lists read the input?

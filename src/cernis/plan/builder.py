@@ -36,6 +36,7 @@ from cernis.knowledge import Knowledge
 from cernis.plan.entity_links import Linker
 from cernis.plan.goal_plans import GoalPlans
 from cernis.plan.held_forms import Forms
+from cernis.plan.linked.linked_plans import LinkedProgram
 from cernis.plan.logical import (
     Combine,
     Definition,
@@ -192,7 +193,9 @@ class Plan:
         """The plan of one stage. What other stages ask of it decides whether it is swept."""
         plan = replace(self, stages=(stage,))
         plan.__dict__["durations"] = self.durations
-        plan.__dict__["sweep"] = tuple(own for own in self.sweep if own.stage == stage.number)
+        plan.__dict__["sweep"] = tuple(
+            own.only() for own in self.sweep if own.stage == stage.number
+        )
         return plan
 
     @cached_property
@@ -224,17 +227,31 @@ class Plan:
         }  # fmt: skip
 
     @cached_property
-    def swept(self) -> frozenset[Relation]:
+    def linked(self) -> tuple[LinkedProgram, ...]:
+        """What is walked over linked instances."""
+        return tuple(program for stage in self.sweep for program in stage.linked)
+
+    @cached_property
+    def walked(self) -> frozenset[Relation]:
         """The definitions that are evaluated in one walk in time."""
         of_lanes = (relation for lane in self.lanes for relation in lane.definitions)
         of_lists = (r for program in self.list_programs.values() for r in program.definitions)
-        return frozenset((*of_lanes, *of_lists))
+        of_linked = (relation for program in self.linked for relation in program.definitions)
+        return frozenset((*of_lanes, *of_lists, *of_linked))
 
     @property
     def is_swept(self) -> bool:
-        """Are all definitions evaluated in one walk in time?"""
-        defined = (r for s in self.stages for each in s.strata for r in each.relations)
-        return self.swept.issuperset(defined)
+        """Are all definitions walked?
+
+        Where some are walked over linked instances, statically determined fluents may be left.
+        """
+        return all(
+            definition.relation in self.walked
+            or (self.linked and definition.kind == FluentKind.STATIC)
+            for stage in self.stages
+            for stratum in stage.strata
+            for definition in stratum.definitions
+        )
 
     @cached_property
     def hidden_lists(self) -> Mapping[Relation, ListOutput]:
@@ -254,8 +271,9 @@ class Plan:
 
     @cached_property
     def walked_input(self) -> frozenset[Relation]:
-        """The events and the fluents of the input that lanes and lists read."""
-        return self.listed_input.union(*(lane.events for lane in self.lanes))
+        """The events and the fluents of the input that walks read."""
+        of_lanes = (lane.events for lane in self.lanes)
+        return self.listed_input.union(*of_lanes, *(program.events for program in self.linked))
 
     @cached_property
     def reads(self) -> frozenset[Relation]:

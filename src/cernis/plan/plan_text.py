@@ -242,6 +242,7 @@ _WAYS = {
     SweepWay.LANE: "fits a lane",
     SweepWay.LIST: "fits lists",
     SweepWay.LINKED: "fits lists of linked keys",
+    SweepWay.LINKED_LANE: "is walked over linked instances",
     SweepWay.COLUMNS: "stays with columns",
 }
 

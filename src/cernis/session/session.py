@@ -20,8 +20,8 @@ from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.evaluator_choice import (
     QueriesAhead,
     UncertainInput,
+    can_walk,
     evaluator_from_scratch,
-    may_walk_lanes,
 )
 from cernis.evaluate.population import Population
 from cernis.evaluate.query_loop import AnswerChanges, Evaluator, Handover, QueryInput, QueryLoop
@@ -158,12 +158,12 @@ class Session(QueryLoop):
         return self._make_from_scratch()
 
     def _can_walk(self) -> bool:
-        """Can all definitions be walked in lanes? Then nothing else costs less.
+        """Can all definitions be walked? Then nothing else costs less.
 
         Users who say whether to evaluate from changes get what they say.
         """
         is_certain = self.incremental is None and self.uncertain_input is None
-        return is_certain and self.plan.is_swept and may_walk_lanes(self.plan, self.ties)
+        return is_certain and can_walk(self.plan, self.tick, self.ties)
 
     def stop_walking(self) -> None:
         """Evaluate by columns from now on; what was evaluated so far is forgotten."""

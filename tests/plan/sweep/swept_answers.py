@@ -8,9 +8,11 @@ from math import inf
 
 from cernis.answers.result import as_text
 from cernis.check.model import Relation, flatten
+from cernis.evaluate.run import Run
 from cernis.knowledge.ground_values import canonical, term_of
 from cernis.plan.sweep.lanes import SweepWay, is_hidden
 from cernis.program import Program
+from cernis.records.record_sources import read_events
 from cernis.syntax import parse
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Clause, Compound, Item, Term
@@ -111,21 +113,36 @@ def _name(relation: Relation, terms: Sequence[Term]) -> str:
     return f"{relation} {', '.join(map(show, terms))}"
 
 
+class _WalkedRun(Run):
+    """A run that walks what it can, also where columns are evaluated above."""
+
+    @property
+    def may_walk(self) -> bool:
+        return True
+
+
+class _ColumnsRun(Run):
+    """A run that walks nothing."""
+
+    @property
+    def may_walk(self) -> bool:
+        return False
+
+
 def by_engine(program: Program, text: str, run: WholeRun, may_walk: bool = False) -> Answers:
     """What the engine gives for the definitions that are in the sweep: by columns, or by walks."""
     plan = program.plan
-    plan.__dict__["lanes"] = tuple(lane for swept in plan.sweep if may_walk for lane in swept.lanes)
     in_sweep = {
         verdict.relation
         for swept in program.plan.sweep
         for verdict in swept.verdicts
-        if verdict.way is not SweepWay.COLUMNS
+        if verdict.way not in (SweepWay.COLUMNS, SweepWay.LINKED_LANE)
     }
-    result = program.run(
-        text.splitlines(), start=run.start, end=run.end, tick=run.tick, ties=run.ties
-    )
+    kind = _WalkedRun if may_walk else _ColumnsRun
+    records = read_events(text.splitlines(), plan.checked)
+    answer = kind(plan, run.tick, run.ties).over(records, run.start, run.end)
     answers: Answers = {}
-    for item in parse(as_text(result.answer)).items:
+    for item in parse(as_text(answer)).items:
         assert isinstance(item, Clause)
         head = item.head
         assert isinstance(head, Compound)

@@ -12,26 +12,23 @@ from cernis.plan.sweep.lanes import Verdict
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
-# Definitions by how they are evaluated: lanes, lists, linked lists, columns.
-FITS: dict[str, tuple[int, int, int, int]] = {
-    "feedback": (12, 0, 0, 0),
-    "fleet": (10, 1, 0, 0),
-    "jetstream": (0, 0, 0, 2),
-    "maritime": (15, 4, 3, 0),
-    "netbill": (0, 0, 0, 7),
-    "surveillance": (0, 1, 0, 8),
-    "toy": (3, 0, 0, 0),
-    "trading": (0, 0, 0, 8),
-    "voting": (0, 0, 0, 12),
-    "weather": (0, 0, 0, 8),
+# Definitions by how they are evaluated: lanes, lists, linked lists, linked lanes, columns.
+FITS: dict[str, tuple[int, int, int, int, int]] = {
+    "feedback": (12, 0, 0, 0, 0),
+    "fleet": (10, 1, 0, 0, 0),
+    "jetstream": (0, 0, 0, 0, 2),
+    "maritime": (15, 4, 3, 0, 0),
+    "netbill": (0, 0, 0, 6, 1),
+    "surveillance": (0, 1, 0, 0, 8),
+    "toy": (3, 0, 0, 0, 0),
+    "trading": (0, 0, 0, 0, 8),
+    "voting": (0, 0, 0, 0, 12),
+    "weather": (0, 0, 0, 0, 8),
 }
 
 # Why definitions stay with columns that do so by themselves, and not for what they read.
 REASONS: dict[str, dict[str, str]] = {
-    "netbill": {
-        "quote/3": "needs a family: its argument C takes any value",
-        "contract/3": "has no key: what it reads meets over links",
-    },
+    "netbill": {"per(accept_quote(_,_,_))/3": "reads suspended/2 by another key"},
     "voting": {"proposer/2": "needs a family: its argument M takes any value"},
     "surveillance": {"person/1": "reads mobile/1, which is a list"},
 }
@@ -48,7 +45,10 @@ def verdicts(name: str) -> list[Verdict]:
 def test_the_table_of_what_fits(name: str) -> None:
     decided = verdicts(name)
     counts = Counter(str(verdict.way) for verdict in decided)
-    assert tuple(counts[way] for way in ("lane", "list", "linked", "columns")) == FITS[name]
+    assert (
+        tuple(counts[way] for way in ("lane", "list", "linked", "linked lane", "columns"))
+        == FITS[name]
+    )
     assert all(bool(each.reason) == (each.way == "columns") for each in decided)
 
 

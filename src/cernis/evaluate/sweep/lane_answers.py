@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -51,6 +51,7 @@ class LaneAnswers:
         self._fluents = walked.fluent_columns(encoding)
         self._events = walked.event_columns(encoding)
         self._history: list[LaneChanges] = []
+        self._latest: tuple[BitIntervals, dict[Relation, FluentTable]] | None = None
 
     @property
     def has_events(self) -> bool:
@@ -87,14 +88,30 @@ class LaneAnswers:
     # -- as tables --------------------------------------------------------------------------
 
     def fluents(
-        self, intervals: BitIntervals, values: ValueIntervals = NO_VALUES
-    ) -> Iterator[tuple[Relation, FluentTable]]:
-        """Sorted intervals as the tables of fluents; those of open bits have values."""
+        self, intervals: BitIntervals, values: ValueIntervals = NO_VALUES,
+        wanted: Collection[Relation] | None = None,
+    ) -> Iterator[tuple[Relation, FluentTable]]:  # fmt: skip
+        """Sorted intervals as the tables of all fluents, or of those that are wanted.
+
+        Those of open bits have values. Tables of the intervals that were asked for last are at
+        hand.
+        """
+        if self._latest is None or self._latest[0] is not intervals:
+            self._latest = (intervals, {})
+        tables = self._latest[1]
         for columns in self._fluents:
-            if columns.open_bits:
-                yield columns.relation, self._open_table(columns, intervals, values)
-            else:
-                yield columns.relation, _fluent_table(columns, intervals)
+            relation = columns.relation
+            if wanted is None or relation in wanted:
+                if relation not in tables:
+                    tables[relation] = self._table(columns, intervals, values)
+                yield relation, tables[relation]
+
+    def _table(
+        self, columns: BitColumns, intervals: BitIntervals, values: ValueIntervals
+    ) -> FluentTable:
+        if columns.open_bits:
+            return self._open_table(columns, intervals, values)
+        return _fluent_table(columns, intervals)
 
     def _open_table(
         self, columns: BitColumns, intervals: BitIntervals, values: ValueIntervals

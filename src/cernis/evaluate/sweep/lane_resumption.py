@@ -11,6 +11,7 @@ import numpy as np
 from cernis.check.model import Relation
 from cernis.evaluate.changes.stores import StoredRows
 from cernis.evaluate.columns.window_carry import UNKNOWN
+from cernis.evaluate.linked.linked_walks import LinkedWalk, WalkedKind
 from cernis.evaluate.query_loop import Admitted, Handover, WindowRecords
 from cernis.evaluate.sweep.bit_columns import fluent_columns
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
@@ -22,12 +23,13 @@ from cernis.evaluate.windows import Window
 from cernis.kernels.array_types import Array, Integers, Matrix, Words
 from cernis.operators.context.query_context import Context
 from cernis.operators.context.value_encoding import ValueEncoding
+from cernis.plan.linked.linked_plans import LinkedProgram
 from cernis.plan.sweep.lanes import MOST_BITS, Lane, bits_of
 
 _NONE = np.empty(0, np.int64)
 
 
-def attempts_in(lane: KeyedLane, answers: LaneAnswers) -> dict[Relation, StoredRows]:
+def attempts_in(lane: KeyedLane | WalkedKind, answers: LaneAnswers) -> dict[Relation, StoredRows]:
     """The initiations in the window that delayed effects are counted from, by fluent."""
     if not lane.lane.delays:
         return {}
@@ -79,6 +81,25 @@ def resumed_lists(
     lists.begin_from(sorted_intervals(reported), records, handover.remembered, context)
 
 
+def resumed_walk(
+    program: LinkedProgram, handover: Handover, memory: WindowRecords, context: Context
+) -> LinkedWalk:
+    """As `resumed_lane`, for a linked program."""
+    resumed = LinkedWalk(program, context, start=context.window.edge)
+    edges = [_EdgeState(kind, context) for kind in resumed.kinds()]
+    for edge in edges:
+        edge.read_intervals(handover)
+        edge.read_attempts(handover)
+    resumed.intake.number_links(context)
+    # Instances that others are linked to come first.
+    for edge in reversed(edges):
+        edge.begin()
+    window = Window(context.window.edge, context.window.query, context.window.forgotten)
+    records = {relation: _records(relation, memory, window) for relation in program.events}
+    resumed.update(records, context)
+    return resumed
+
+
 def _records(relation: Relation, memory: WindowRecords, window: Window) -> Admitted:
     """All records of an event in the window, as if they had just come."""
     table = memory.happenings(relation, window)
@@ -89,7 +110,7 @@ def _records(relation: Relation, memory: WindowRecords, window: Window) -> Admit
 class _EdgeState:
     """What holds of keys right after the edge, and which delays are under way."""
 
-    def __init__(self, lane: KeyedLane, context: Context) -> None:
+    def __init__(self, lane: KeyedLane | WalkedKind, context: Context) -> None:
         self._lane = lane
         self._context = context
         self._holding: list[tuple[int, Integers, Integers]] = []

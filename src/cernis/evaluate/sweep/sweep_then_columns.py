@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.changes.stores import stacked
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
+from cernis.evaluate.linked.linked_walks import LinkedWalk, WalkedKind
 from cernis.evaluate.query_loop import AnswerChanges, Handover, QueryInput, WindowRecords
 from cernis.evaluate.sweep.keyed_lane import KeyedLane
 from cernis.evaluate.sweep.keyed_lists import KeyedLists
@@ -16,9 +17,11 @@ from cernis.evaluate.sweep.lane_resumption import (
     output_rows,
     resumed_lane,
     resumed_lists,
+    resumed_walk,
 )
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
+from cernis.plan.linked.linked_plans import LinkedProgram
 from cernis.plan.sweep.lanes import Lane
 from cernis.tables.domains import Domains
 
@@ -27,7 +30,7 @@ from cernis.tables.domains import Domains
 class _Walked:
     """A lane or a program over lists, and its answers as tables."""
 
-    part: KeyedLane | KeyedLists
+    part: KeyedLane | KeyedLists | WalkedKind
     answers: LaneAnswers
 
 
@@ -41,9 +44,10 @@ class SweepThenColumns(FromScratch):
         self, plan: Plan, memory: WindowRecords, domains: Domains, tick: int,
         links: StageLinks | None = None, keeps_answers: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__(plan, memory, domains, tick, links, plan.swept)
+        super().__init__(plan, memory, domains, tick, links, plan.walked)
         self._keeps_answers = keeps_answers
         self._walked: list[_Walked] = []
+        self._linked: list[LinkedWalk] = []
 
     # -- one query --------------------------------------------------------------------------
 
@@ -52,6 +56,8 @@ class SweepThenColumns(FromScratch):
         context, is_first = query_input.context, not self._walked
         if is_first:
             self._begin(context)
+        for linked in self._linked:
+            linked.update(query_input.admitted, context)
         conflicts = 0
         for walked in self._walked:
             changes = walked.part.update(query_input.admitted, context)
@@ -74,15 +80,22 @@ class SweepThenColumns(FromScratch):
                 if handover is not None:
                     resumed_lists(lists, handover, self._memory, context)
                 parts.append(lists)
-        self._walked = [
-            _Walked(part, LaneAnswers(part, context.encoding))
-            for parts in producers.values() for part in parts
-        ]  # fmt: skip
+        self._linked = [self._walk(each, context, handover) for each in self._plan.linked]
+        kinds = [kind for linked in self._linked for kind in linked.kinds()]
+        walked = [*(part for parts in producers.values() for part in parts), *kinds]
+        self._walked = [_Walked(part, LaneAnswers(part, context.encoding)) for part in walked]
 
     def _lane(self, lane: Lane, context: Context, handover: Handover | None) -> KeyedLane:
         if handover is None:
             return KeyedLane(lane, context)
         return resumed_lane(lane, handover, self._memory, context)
+
+    def _walk(
+        self, program: LinkedProgram, context: Context, handover: Handover | None
+    ) -> LinkedWalk:
+        if handover is None:
+            return LinkedWalk(program, context)
+        return resumed_walk(program, handover, self._memory, context)
 
     def _is_read(self, walked: _Walked) -> bool:
         """Do columns read what a lane or a list defines?"""
@@ -94,7 +107,8 @@ class SweepThenColumns(FromScratch):
         assert changes is not None
         intervals = changes.come if is_first else walked.part.intervals()
         values = changes.values_come if is_first else walked.part.value_intervals()
-        context.relations.fluents |= dict(walked.answers.fluents(intervals, values))
+        wanted = self.strata.reads if self._links is None else None
+        context.relations.fluents |= dict(walked.answers.fluents(intervals, values, wanted))
         if walked.answers.has_events:
             points = changes.signals_come if is_first else walked.part.signals()
             context.relations.events |= dict(walked.answers.events(points))

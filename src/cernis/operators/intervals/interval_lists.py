@@ -155,17 +155,31 @@ def normalised(owner: Array, starts: Integers, ends: Integers, length: int) -> L
 
 
 def _stacked(inputs: list[Lists]) -> tuple[Integers, Integers, Integers, Integers]:
-    """Several collections as one, with the groups of each row in one matrix."""
-    groups, offsets = [], [np.zeros(1, np.int64)]
+    """Several collections as one, with the groups of each row in one matrix.
+
+    Collections of one fluent share their intervals, which are there once then.
+    """
+    distinct = list({_identity(each): each for each in inputs}.values())
+    if len(distinct) == 1:
+        groups = np.stack([each.groups for each in inputs])
+        return groups, distinct[0].offsets, distinct[0].starts, distinct[0].ends
+    firsts, offsets = {}, [np.zeros(1, np.int64)]
     lists = places = 0
-    for input_lists in inputs:
-        groups.append(np.where(input_lists.groups >= 0, input_lists.groups + lists, -1))
-        offsets.append(input_lists.offsets[1:] + places)
-        lists += len(input_lists.offsets) - 1
-        places += len(input_lists.starts)
-    starts = np.concatenate([each.starts for each in inputs])
-    ends = np.concatenate([each.ends for each in inputs])
-    return np.ascontiguousarray(np.stack(groups)), np.concatenate(offsets), starts, ends
+    for each in distinct:
+        firsts[_identity(each)] = lists
+        offsets.append(each.offsets[1:] + places)
+        lists += len(each.offsets) - 1
+        places += len(each.starts)
+    groups = np.stack(
+        [np.where(each.groups >= 0, each.groups + firsts[_identity(each)], -1) for each in inputs]
+    )
+    starts = np.concatenate([each.starts for each in distinct])
+    ends = np.concatenate([each.ends for each in distinct])
+    return groups, np.concatenate(offsets), starts, ends
+
+
+def _identity(lists: Lists) -> tuple[int, int]:
+    return id(lists.offsets), id(lists.starts)
 
 
 def _of(offsets: Integers, starts: Integers, ends: Integers) -> Lists:

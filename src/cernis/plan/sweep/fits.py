@@ -11,22 +11,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from cernis.check.checker import Checked
-from cernis.check.model import Changes, Event, FluentKind, Pair, Relation
+from cernis.check.model import Changes, Event, FluentKind, Pair, ProgramSettings, Relation
 from cernis.knowledge import Knowledge
 from cernis.knowledge.ground_values import canonical, is_ground
+from cernis.plan.linked.linked_fits import with_linked
 from cernis.plan.logical import Definition, Match, Stage, parts_of
 from cernis.plan.sweep.definition_rows import DefinitionRows, PointDefinition, span_of
 from cernis.plan.sweep.fact_values import KnownFacts
 from cernis.plan.sweep.grounded_values import GroundedValues
-from cernis.plan.sweep.lane_blocks import (
-    Block,
-    change_block,
-    derived_block,
-    event_blocks,
-    fluent_blocks,
-    in_order,
-    signal_block,
-)
+from cernis.plan.sweep.lane_blocks import definition_blocks, in_order
 from cernis.plan.sweep.lane_builder import (
     LaneBuilder,
     LaneSettings,
@@ -59,7 +52,7 @@ def sweep_plans(
 ) -> tuple[SweepPlan, ...]:
     """What of each stage goes with the sweep."""
     search = SweepSearch(stages, checked, knowledge)
-    return tuple(search.plan(stage) for stage in stages)
+    return with_linked(tuple(search.plan(stage) for stage in stages), stages, search)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +132,10 @@ class SweepSearch:
         events = self._checked.catalogue.events
         return frozenset(r for r in keys if r in events and r not in self._defined)
 
+    def input_events(self) -> frozenset[Relation]:
+        """All events whose records are given."""
+        return frozenset(r for r in self._checked.catalogue.events if r not in self._defined)
+
     def is_asked(self, relation: Relation, initiates: bool) -> bool:
         """Do rules ask for initiations, or for terminations, of a fluent?"""
         return (relation, initiates) in self._asking
@@ -163,9 +160,13 @@ class SweepSearch:
             self._reads[id(definition)] = list(first.values())
         return self._reads[id(definition)]
 
+    def program_settings(self) -> ProgramSettings:
+        """What the program says of ties and of the clock."""
+        return self._checked.definitions.settings
+
     def settings(self, stage: Stage) -> LaneSettings:
         """What all lanes of a stage share."""
-        program = self._checked.definitions.settings
+        program = self.program_settings()
         return LaneSettings(stage.key, dict(stage.keys), program.ties, program.tick)
 
     @property
@@ -399,7 +400,7 @@ class _Attempt:
     def _build(
         self, rows: dict[Relation, DefinitionRows], statics: dict[Instance, StaticPair]
     ) -> None:
-        blocks = without_alone_signals(list(_blocks(rows, statics, self._translator)))
+        blocks = without_alone_signals(list(definition_blocks(rows, statics, self._translator)))
         ordered, cyclic = in_order(blocks)
         for relation in {block.relation for block in cyclic if block.relation is not None}:
             error = NotSweptError("decides a point by what it decides at that very point")
@@ -414,24 +415,3 @@ class _Attempt:
                 self._note_all(relation, NotSweptError("needs more bits than a word has"))
             if not left_out:
                 self.lanes.append(builder.lane(part))
-
-
-def _blocks(
-    rows: Mapping[Relation, DefinitionRows], statics: Mapping[Instance, StaticPair],
-    translator: BodyTranslator,
-) -> Iterator[Block]:  # fmt: skip
-    known = translator.known.of
-    for relation, each in rows.items():
-        instances = known.get(relation, {})
-        is_event = all(instance.value is None for instance in instances) and instances
-        if is_event:
-            yield from event_blocks(each, instances)
-        else:
-            yield from fluent_blocks(each, instances)
-    for pair in statics.values():
-        yield derived_block(pair)
-    for bit, bodies in translator.signals.items():
-        yield signal_block(None, bit, bodies)
-    for bit in translator.changes_asked:
-        assert bit.relation is not None
-        yield change_block(bit, rows[bit.relation])

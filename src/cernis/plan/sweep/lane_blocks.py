@@ -7,7 +7,7 @@ for; what held before the point is known to all. Where blocks ask for each other
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
@@ -16,7 +16,7 @@ from typing import TypeVar
 from cernis.check.model import Relation
 from cernis.plan.sweep.definition_rows import ChangeRow, DefinitionRows
 from cernis.plan.sweep.delay_plans import DelayDraft
-from cernis.plan.sweep.lane_rules import RowBody, change_bit, event_bit, pair_bit
+from cernis.plan.sweep.lane_rules import BodyTranslator, RowBody, change_bit, event_bit, pair_bit
 from cernis.plan.sweep.lanes import (
     OPEN,
     Arguments,
@@ -224,6 +224,28 @@ def derived_block(pair: StaticPair) -> Block:
     ]
     derive = DraftRow(LaneOp.DERIVE, init=bit, span=pair.span)
     return Block(pair.instance.relation, (*terms, derive), bit)
+
+
+def definition_blocks(
+    rows: Mapping[Relation, DefinitionRows], statics: Mapping[Instance, StaticPair],
+    translator: BodyTranslator,
+) -> Iterator[Block]:  # fmt: skip
+    """All blocks of some definitions, and of the signals that their rows need."""
+    known = translator.known.of
+    for relation, each in rows.items():
+        instances = known.get(relation, {})
+        is_event = all(instance.value is None for instance in instances) and instances
+        if is_event:
+            yield from event_blocks(each, instances)
+        else:
+            yield from fluent_blocks(each, instances)
+    for pair in statics.values():
+        yield derived_block(pair)
+    for bit, bodies in translator.signals.items():
+        yield signal_block(None, bit, bodies)
+    for bit in translator.changes_asked:
+        assert bit.relation is not None
+        yield change_block(bit, rows[bit.relation])
 
 
 def in_order(blocks: list[Block]) -> tuple[list[Block], list[Block]]:

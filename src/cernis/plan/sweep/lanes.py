@@ -9,14 +9,18 @@ state is `lane.state[n]`, bit `n` of a mask of what fires is `lane.fired[n]`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from cernis.check.model import Grounding, Pair, Relation
 from cernis.plan.logical import Filter, InitialPoints, PointOperator, Scan
 from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Atom, Compound, Term, Variable
+
+if TYPE_CHECKING:
+    from cernis.plan.linked.linked_plans import LinkedProgram
 
 Steps = tuple[PointOperator, ...]
 Arguments = tuple[Term | None, ...]
@@ -481,6 +485,7 @@ class SweepWay(StrEnum):
     LANE = "lane"
     LIST = "list"
     LINKED = "linked"
+    LINKED_LANE = "linked lane"
     COLUMNS = "columns"
 
 
@@ -504,12 +509,19 @@ class SweepPlan:
     lanes: tuple[Lane, ...] = ()
     lists: tuple[ListProgram, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    linked: tuple[LinkedProgram, ...] = ()
+    """What is walked over links, its definitions being of this stage and of earlier ones."""
 
     @cached_property
     def ways(self) -> dict[Relation, SweepWay]:
         """How each definition is evaluated."""
         return {verdict.relation: verdict.way for verdict in self.verdicts}
 
+    def only(self) -> SweepPlan:
+        """What can be walked with the definitions of this stage only."""
+        linked = tuple(each for each in self.linked if each.stages == (self.stage,))
+        return replace(self, linked=linked)
+
     def __bool__(self) -> bool:
         """Is anything evaluated so?"""
-        return bool(self.lanes or self.lists)
+        return bool(self.lanes or self.lists or self.linked)

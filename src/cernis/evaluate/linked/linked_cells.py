@@ -1,0 +1,297 @@
+"""What is known of all linked instances at some time: their words, timers and starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cernis.evaluate.linked.linked_rows import FiredRows, ToldRows, joined_told
+from cernis.kernels.array_types import Integers, Matrix, Words
+from cernis.kernels.linked.linked_output import in_told_order, list_open
+from cernis.kernels.linked.linked_tables import (
+    LINE,
+    LINKS,
+    NO_DUE,
+    NUMBER,
+    WORD,
+    KindTables,
+    packed_kinds,
+    queue_rows,
+)
+from cernis.kernels.linked.linked_walk import (
+    DONE,
+    MEMO_SIZE,
+    NEEDS_OUTPUT,
+    PROGRESS_SIZE,
+    WRITTEN,
+    walk_linked,
+)
+from cernis.kernels.sweep.lane_tables import ARMED, DELAY
+
+_FEWEST = 64
+_EARLIEST = np.iinfo(np.int64).min
+
+
+class LinkedMachine:
+    """The rules of a linked program as arrays, and the memory of transitions."""
+
+    def __init__(self, kinds: Sequence[KindTables]) -> None:
+        self.kinds = kinds
+        self.tables = packed_kinds(kinds)
+        self.queues = queue_rows(kinds)
+        self.memo = np.zeros(MEMO_SIZE, np.uint64)
+        self.output = np.empty((4096, 4), np.int64)
+        numbers = np.repeat(np.arange(len(kinds)), 64)
+        self.code_kinds = np.concatenate([numbers, numbers, numbers[:64], numbers])
+        """For each code: the kind of the instances it is told of."""
+        self.code_uses = np.concatenate(
+            [
+                *(_bits(int(kind.lane.reported)) for kind in kinds),
+                *(_bits(int(kind.lane.reported_signals)) for kind in kinds),
+                _bits(1),
+                *(_bits((1 << len(kind.lane.delays)) - 1) for kind in kinds),
+            ]
+        )
+        """For each code: 1 if it is told of any instance."""
+
+    @property
+    def signal_code(self) -> int:
+        """The first code of a signal."""
+        return 64 * len(self.kinds)
+
+    @property
+    def conflict_code(self) -> int:
+        """The code of conflicts."""
+        return 2 * self.signal_code
+
+    @property
+    def arm_code(self) -> int:
+        """The first code of a delay that was under way."""
+        return self.conflict_code + 64
+
+    def grow_output(self, count: int, room: int) -> None:
+        """Make room for more output; so many rows are written."""
+        output = np.empty((room, 4), np.int64)
+        output[:count] = self.output[:count]
+        self.output = output
+
+
+def _aligned(count: int) -> Integers:
+    """An array that begins where a line of the processor's cache does."""
+    room = np.empty(count + LINE, np.int64)
+    first = -(room.ctypes.data // 8) % LINE
+    return room[first : first + count]
+
+
+def _bits(mask: int) -> Integers:
+    """The 64 bits of a mask."""
+    return np.array([mask >> bit & 1 for bit in range(64)], np.int64)
+
+
+class LinkedCells:
+    """The words, timers and starts of all instances, and the queues of what is due."""
+
+    def __init__(self, machine: LinkedMachine) -> None:
+        self._machine = machine
+        self.cells = np.zeros(0, np.int64)
+        self.handles: list[Integers] = [np.empty(0, np.int64) for _ in machine.kinds]
+        """By kind: the handle of each number."""
+        self._used = 0
+        self._capacity = _FEWEST
+        self._clear_queues()
+
+    def _clear_queues(self) -> None:
+        count = len(self._machine.queues)
+        self._queue_times = np.empty(count * self._capacity, np.int64)
+        self._queue_handles = np.empty(count * self._capacity, np.int64)
+        self._marks = np.zeros(2 * count, np.int64)
+
+    # -- instances --------------------------------------------------------------------------
+
+    def add(
+        self, kind: int, words: Words, allowed: Words, links: Matrix, start: int,
+        since: Matrix | None = None, arms: Matrix | None = None,
+    ) -> None:  # fmt: skip
+        """Add instances of a kind, in the order of their numbers; `links` has handles.
+
+        What holds at first holds from the first point after the start on, and delays that are under
+        way were armed at the start, unless `since` and `arms` say otherwise, by slot and by delay.
+        """
+        tables = self._machine.kinds[kind]
+        count, width, first = len(words), tables.width, self._used
+        self._reserve(count * width)
+        rows = self.cells[first : first + count * width].reshape(count, width)
+        known = len(self.handles[kind])
+        rows[:] = self._first_row(tables, start)
+        rows[:, WORD], rows[:, NUMBER] = words.view(np.int64), np.arange(known, known + count)
+        rows[:, LINKS : tables.dues_at] = links
+        has_dues = self._set_dues(rows, tables, words, start, arms)
+        if since is not None:
+            rows[:, tables.since_at : tables.since_at + len(tables.slots)] = since
+        if tables.allowed_at:
+            rows[:, tables.allowed_at] = allowed.view(np.int64)
+        self._used += count * width
+        handles = np.arange(first, first + count * width, width)
+        self.handles[kind] = np.concatenate([self.handles[kind], handles]) if known else handles
+        if has_dues:
+            self._fill_queues()
+
+    def _first_row(self, tables: KindTables, start: int) -> Integers:
+        """What most instances begin with."""
+        row = np.zeros(tables.width, np.int64)
+        row[tables.dues_at : tables.since_at] = NO_DUE
+        row[tables.since_at : tables.since_at + len(tables.slots)] = start + tables.lane.tick
+        return row
+
+    def _set_dues(
+        self, rows: Matrix, tables: KindTables, words: Words, start: int, arms: Matrix | None
+    ) -> bool:
+        """Note when delays are due that are under way; are there any?"""
+        has_dues = False
+        for place, delay in enumerate(tables.lane.delays.tolist()):
+            armed = np.flatnonzero(words & np.uint64(1 << delay[ARMED]))
+            if len(armed):
+                column = rows[:, tables.dues_at + place]
+                column[armed] = delay[DELAY] + (start if arms is None else arms[armed, place])
+                has_dues = True
+        return has_dues
+
+    def _reserve(self, more: int) -> None:
+        if self._used + more > len(self.cells):
+            cells = _aligned(max(self._used + more, 2 * len(self.cells)))
+            cells[: self._used] = self.cells[: self._used]
+            self.cells = cells
+
+    def set_allowed(self, kind: int, numbers: Integers, allowed: Words) -> None:
+        """Let groundings allow other pairs to some instances."""
+        place = self._machine.kinds[kind].allowed_at
+        self.cells[self.handles[kind][numbers] + place] = allowed.view(np.int64)
+
+    def copy_from(self, other: LinkedCells) -> None:
+        """Become as another one is, whose instances are the same."""
+        self.cells[: self._used] = other.cells[: self._used]
+        self._fill_queues()
+
+    # -- queues -----------------------------------------------------------------------------
+
+    def _fill_queues(self) -> None:
+        """Bring what is due into the queues, from what is known of instances."""
+        entries = []
+        for kind, due_at, _ in self._machine.queues.tolist():
+            handles = self.handles[kind]
+            dues = self.cells[handles + due_at]
+            armed = np.flatnonzero(dues != NO_DUE)
+            order = armed[np.argsort(dues[armed], kind="stable")]
+            entries.append((dues[order], handles[order]))
+        self._put(entries)
+
+    def _put(self, entries: list[tuple[Integers, Integers]]) -> None:
+        most = max((len(dues) for dues, _ in entries), default=0)
+        while self._capacity < 2 * most:
+            self._capacity *= 2
+        self._clear_queues()
+        for queue, (dues, handles) in enumerate(entries):
+            first = queue * self._capacity
+            self._queue_times[first : first + len(dues)] = dues
+            self._queue_handles[first : first + len(dues)] = handles
+            self._marks[2 * queue + 1] = len(dues)
+
+    def _grow_queues(self) -> None:
+        entries = []
+        for queue in range(len(self._machine.queues)):
+            head, tail = self._marks[2 * queue : 2 * queue + 2].tolist()
+            places = queue * self._capacity + (np.arange(head, tail) & (self._capacity - 1))
+            entries.append((self._queue_times[places], self._queue_handles[places]))
+        self._capacity *= 2
+        self._put(entries)
+
+    # -- walks ------------------------------------------------------------------------------
+
+    def walk(
+        self, rows: FiredRows, until: int, opened_after: int | None = None,
+        tells_arms: bool = False,
+    ) -> ToldRows:  # fmt: skip
+        """Walk over rows, in the order of time, and what is due; gives what is told, sorted.
+
+        That is what has ended; what holds at the end since some time after `opened_after`, if that
+        is given; signals and conflicts; and, on request, when delays were under way.
+        """
+        machine = self._machine
+        counts = np.zeros(len(machine.kinds), np.int64)
+        most = max((len(handles) for handles in self.handles), default=0)
+        touched = np.empty((len(machine.kinds), max(most, 1)), np.int64)
+        progress = np.zeros(PROGRESS_SIZE, np.int64)
+        wanted = 2 * len(rows.times) + 1024
+        if wanted > len(machine.output):
+            machine.grow_output(0, wanted)
+        while True:
+            status = walk_linked(
+                machine.tables, machine.queues, machine.memo, self.cells,
+                self.cells.view(np.uint64), *rows, self._queue_times, self._queue_handles,
+                self._marks, touched, counts, machine.output, progress, until, tells_arms,
+            )  # fmt: skip
+            if status == DONE:
+                break
+            if status == NEEDS_OUTPUT:
+                machine.grow_output(int(progress[WRITTEN]), 2 * len(machine.output))
+            else:
+                self._grow_queues()
+        written = int(progress[WRITTEN])
+        if opened_after is not None:
+            written = self._list_open(written, opened_after)
+        return self._told(written)
+
+    def open_intervals(self) -> ToldRows:
+        """What holds now, in no order."""
+        count = self._list_open(0, _EARLIEST)
+        return ToldRows(*np.ascontiguousarray(self._machine.output[:count].T))
+
+    def _list_open(self, written: int, bound: int) -> int:
+        """Write what holds since some time after a bound; gives how many rows there are then."""
+        machine, words = self._machine, self.cells.view(np.uint64)
+        for kind, handles in enumerate(self.handles):
+            while True:
+                count = list_open(
+                    machine.tables, kind, words, self.cells, handles, machine.output, written,
+                    bound,
+                )  # fmt: skip
+                if count >= 0:
+                    break
+                machine.grow_output(written, 2 * len(machine.output))
+            written = count
+        return written
+
+    def _told(self, count: int) -> ToldRows:
+        return self._in_order(self._machine.output, count)
+
+    def in_order(self, rows: ToldRows) -> ToldRows:
+        """Rows by code and number, those of one code and number as they are."""
+        return self._in_order(np.column_stack(rows), len(rows.codes))
+
+    def _in_order(self, output: Matrix, count: int) -> ToldRows:
+        sizes = np.array([len(handles) for handles in self.handles], np.int64)
+        by_code = self._machine.code_uses * sizes[self._machine.code_kinds]
+        by_code[self._machine.conflict_code] = sizes.max()
+        return ToldRows(*in_told_order(output, count, by_code))
+
+    def running_delays(self) -> ToldRows:
+        """The delays that are under way, since when they were armed."""
+        parts, first = [], self._machine.arm_code
+        for kind, tables in enumerate(self._machine.kinds):
+            for place, delay in enumerate(tables.lane.delays.tolist()):
+                dues = self.cells[self.handles[kind] + tables.dues_at + place]
+                armed = np.flatnonzero(dues != NO_DUE)
+                ends = np.full(len(armed), NO_DUE)
+                codes = np.full(len(armed), first + 64 * kind + place)
+                parts.append(ToldRows(codes, armed, dues[armed] - delay[DELAY], ends))
+        return joined_told(parts)
+
+    def become(self, other: LinkedCells) -> None:
+        """Become a copy of another one."""
+        self._used = 0
+        self._reserve(other._used)
+        self._used = other._used
+        self.cells[: self._used] = other.cells[: self._used]
+        self.handles = list(other.handles)
+        self._fill_queues()
