@@ -100,7 +100,7 @@ class RegisterBits:
         return rt.RegisterTables(
             2, *(np.array(rows, np.uint64).astype(np.int64).reshape(-1, width)
                  for rows, width in ((registers, 4), (sources, 6), (guards, 4))),
-            np.array([float(guard.least) for guard in self.program.guards]),
+            np.array([*(float(guard.least) for guard in self.program.guards), 1.0]),
         )  # fmt: skip
 
     def _guard_rows(self, guard: Guard, number: int, fired: Mapping[str, int]) -> list[list[int]]:
@@ -114,7 +114,7 @@ class RegisterBits:
             "not same": [begin, held, same, end],
             "more": [
                 held,
-                [rt.LOAD_INTEGER, 0, register, 0],
+                [rt.LOAD_NUMBER, 0, register, rt.ROOM + len(self.program.guards)],
                 [rt.LOAD_PAYLOAD, 1, 1, 0],
                 [machine.SUBTRACT, 2, 0, 1],
                 [machine.LESS, 0, rt.ROOM + number, 2],
