@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from cernis.check.model import Event, Relation
-from cernis.errors import OverflowFault
+from cernis.errors import CernisError
 from cernis.evaluate.sweep.guard_programs import GuardProgram
 from cernis.kernels.array_types import Array, Floats, Integers, Matrix, Words
 from cernis.kernels.sweep.registers import register_tables as codes
@@ -25,12 +25,19 @@ from cernis.plan.sweep.lanes import Lane, LaneRegister, RegisterSource
 from cernis.syntax.tree import Number, Term, Variable
 from cernis.tables.domains import Domain
 
-_TOO_LARGE = "a value that a fluent takes is too large to compute with in a walk"
+_TOO_LARGE = (
+    "a value that a fluent takes is too large to compute with as the records are met; "
+    "evaluate by columns, in a session with incremental=False"
+)
 _NO_NUMBER = int(np.array(np.nan).view(np.int64))
 _NUMBERS, _AS_IT_IS = -1, -2
 _Slot = tuple[int, int]
 """An argument of a record, and the register whose code it is to be; or that it is to be a number to
 compute with, or a number as it is."""
+
+
+class InexactValueError(CernisError):
+    """A guard would compute with a whole number that is not exact as a float."""
 
 
 class RegisterValues:
@@ -51,6 +58,8 @@ class RegisterValues:
         self._numeric = [number for number, domain in enumerate(self._domains) if domain is None]
         self._known: object = None
         guards, constants = self._guard_rows()
+        self._computes = any(row[0] == codes.LOAD_NUMBER for row in guards)
+        """Do guards compute with registers of numbers?"""
         sources = [
             row for number, register in enumerate(lane.registers)
             for row in self._source_rows(number, register)
@@ -143,8 +152,8 @@ class RegisterValues:
         """Numbers in eight bytes; it is noted if registers get whole ones from these records."""
         if domain is not None or column.dtype.kind == "f":
             return _as_floats(column, domain).view(np.int64)
-        if self._lane.guards and not are_exact(column):
-            raise OverflowFault(_TOO_LARGE)
+        if self._computes and not are_exact(column):
+            raise InexactValueError(_TOO_LARGE)
         for number in self._numeric:
             carriers = [source.carrier for source in self._lane.registers[number].sources]
             bits = [self._lane.fired[carrier] for carrier in carriers if carrier is not None]
@@ -220,7 +229,7 @@ def _as_floats(column: Array, domain: Domain | None) -> Floats:
     if domain is not None:
         return _numbers_of(domain)[column]
     if column.dtype.kind != "f" and not are_exact(column):
-        raise OverflowFault(_TOO_LARGE)
+        raise InexactValueError(_TOO_LARGE)
     # There is one zero.
     return np.ascontiguousarray(column, np.float64) + 0.0
 
@@ -229,5 +238,5 @@ def _numbers_of(domain: Domain | None) -> Floats:
     assert domain is not None
     floats = domain.floats()
     if floats is None:
-        raise OverflowFault(_TOO_LARGE)
+        raise InexactValueError(_TOO_LARGE)
     return floats
