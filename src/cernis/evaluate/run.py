@@ -27,6 +27,7 @@ from cernis.evaluate.query_loop import (
 )
 from cernis.evaluate.recorded_input import RecordedInput
 from cernis.evaluate.relation_layout import context_of
+from cernis.evaluate.sweep.register_values import InexactValueError
 from cernis.evaluate.windows import Window, windows
 from cernis.evaluate.workspace import Workspace, leave_workspace, workspace_for
 from cernis.operators.context.measuring import Measuring, Profile
@@ -70,6 +71,8 @@ class Run(QueryLoop):
         self.ties = ties_of(plan, ties, uncertain_settings is not None)
         self.queries = 0
         self.conflicts = 0
+        self.may_try_walking = True
+        """Is nothing known that walks cannot compute with?"""
 
     def over(
         self, records_or_tables: Mapping[str, pa.Table] | Records, start: int | None = None,
@@ -86,7 +89,14 @@ class Run(QueryLoop):
             else read_tables(records_or_tables, self.checked)
         )
         self.enter_workspace(self.forms_of(records))
-        return self._run_queries(self.encoded(records), start, end, window, step, on_query)
+        encoded = self.encoded(records)
+        try:
+            return self._run_queries(encoded, start, end, window, step, on_query)
+        except InexactValueError:
+            if self.queries:
+                raise
+            self.may_try_walking = False
+            return self._run_queries(encoded, start, end, window, step, on_query)
 
     def _run_queries(
         self, encoded: EncodedInput, start: int | None, end: int | None, window: int | None,
@@ -157,7 +167,8 @@ class Run(QueryLoop):
     @property
     def may_walk(self) -> bool:
         """May the lanes of the plan be walked? With columns above them, that would cost more."""
-        return self.profile is None and can_walk(self.plan, self.tick, self.ties)
+        is_possible = self.profile is None and self.may_try_walking
+        return is_possible and can_walk(self.plan, self.tick, self.ties)
 
     def _lists_can_read(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
         """Can programs over lists read the input?

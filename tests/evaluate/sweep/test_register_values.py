@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cernis
+from cernis.answers.result import as_text
 from cernis.evaluate.sweep import guard_programs, register_values
 from tests.evaluate.sweep.test_sweep_then_columns import answers
 
@@ -39,3 +40,18 @@ def test_values_of_every_form(form: str, window: int | None, step: int | None) -
     text += f"drained|9|9|v1|{LEVELS[form][3]}\ndrained|13|13|v1|77\n"
     walked, by_columns = answers(plan, text, window, step)
     assert walked == by_columns
+
+
+LARGE = "".join(f"seen|{t}|{t}|a|{1_700_000_000_000_000_000 + min(t, 2)}\n" for t in (1, 2, 3))
+SEEN = "initiatedAt(last(V)=S, T) :- happensAt(seen(V, S), T).\n"
+
+
+@pytest.mark.parametrize("condition", ["B \\= S, S > 5", "S - B > 0"])
+def test_whole_numbers_that_are_not_exact_as_floats(condition: str) -> None:
+    """Registers hold them; where a guard would compute with them, columns are evaluated."""
+    rule = "initiatedAt(new(V)=true, T) :- happensAt(seen(V, S), T), holdsAt(last(V)=B, T), "
+    program = cernis.load(f"{SEEN}{rule}{condition}.")
+    assert program.plan.is_swept
+    text = as_text(program.run(LARGE.splitlines(), start=0, end=5).answer)
+    assert "holdsFor(last(a)=1700000000000000001, [(2,3)])." in text
+    assert "holdsFor(new(a)=true, [(3,inf)])." in text

@@ -14,141 +14,23 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cernis.kernels import decide as machine
 from cernis.kernels.sweep import lane_tables as lt
-from cernis.kernels.sweep.registers import register_tables as rt
+from tests.kernels.sweep.lane_parts import (
+    NO_NAMES,
+    Delay,
+    Event,
+    Fluent,
+    Guard,
+    LaneProgram,
+    Names,
+    OpenFluent,
+    OpenRule,
+    Rule,
+    Static,
+)
+from tests.kernels.sweep.register_bits import RegisterBits
 
 NEVER = int(np.iinfo(np.int64).max)
-Names = frozenset[str]
-NO_NAMES: Names = frozenset()
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Fires at a point; `kind` is `init`, `term` or `signal`, `head` a pair or a signal."""
-
-    kind: str
-    head: str
-    any: Names = NO_NAMES
-    all: Names = NO_NAMES
-    none: Names = NO_NAMES
-    starts: Names = NO_NAMES
-    ends: Names = NO_NAMES
-    pos: Names = NO_NAMES
-    neg: Names = NO_NAMES
-
-
-@dataclass(frozen=True)
-class Delay:
-    """An initiation of `source` initiates `target` later, or terminates the source: None."""
-
-    source: str
-    delay: int
-    target: str | None
-    is_postponable: bool
-
-
-@dataclass(frozen=True)
-class Fluent:
-    """A simple fluent: its pairs, rules and delayed effects."""
-
-    pairs: tuple[str, ...]
-    rules: tuple[Rule, ...]
-    delays: tuple[Delay, ...] = ()
-
-
-@dataclass(frozen=True)
-class Static:
-    """A causal statically determined pair: it holds where one of its terms is met."""
-
-    pair: str
-    terms: tuple[tuple[Names, Names], ...]
-
-
-@dataclass(frozen=True)
-class Event:
-    """A derived event: rules whose head is a signal."""
-
-    rules: tuple[Rule, ...]
-
-
-@dataclass(frozen=True)
-class Guard:
-    """Fires for a record of `event` by what `fluent` had before, compared with its payload.
-
-    `kind` is `same` or `other` if it had this value or another one, `not same` if it did not have
-    this one, `more` if it had one that is larger by more than `least`.
-    """
-
-    name: str
-    event: str
-    fluent: str
-    kind: str
-    least: int = 0
-
-
-@dataclass(frozen=True)
-class OpenRule:
-    """Initiates or terminates a value: `value` is a number, `payload`, or `any`.
-
-    A payload is that of the records that fire what is in `rule.any`.
-    """
-
-    rule: Rule
-    value: int | str
-
-
-@dataclass(frozen=True)
-class OpenFluent:
-    """A simple fluent that takes any value; values in `named` have pairs that rules ask for."""
-
-    name: str
-    named: tuple[int, ...]
-    rules: tuple[OpenRule, ...]
-
-    @property
-    def pairs(self) -> tuple[str, ...]:
-        """The pairs that rules may ask for, but for the one that stands for all other values."""
-        return tuple(f"{self.name}={value}" for value in self.named)
-
-    @property
-    def other(self) -> str:
-        """The pair that stands for all values that have no pair."""
-        return f"{self.name}=other"
-
-
-@dataclass(frozen=True)
-class LaneProgram:
-    """The definitions of a lane in the order in which they depend on each other."""
-
-    events: tuple[str, ...]
-    signals: tuple[str, ...]
-    definitions: tuple[Fluent | Static | Event | OpenFluent, ...]
-    ties: str = "break"
-    is_rtec: bool = False
-    tick: int = 1
-    guards: tuple[Guard, ...] = ()
-
-    @property
-    def open_fluents(self) -> tuple[OpenFluent, ...]:
-        """The fluents that take any value."""
-        return tuple(each for each in self.definitions if isinstance(each, OpenFluent))
-
-    @property
-    def pairs(self) -> tuple[str, ...]:
-        """All pairs, simple and statically determined, in order."""
-        owners = [
-            each.pairs if isinstance(each, Fluent | OpenFluent) else (each.pair,)
-            for each in self.definitions
-            if not isinstance(each, Event)
-        ]
-        return tuple(pair for pairs in owners for pair in pairs)
-
-    @property
-    def delays(self) -> tuple[Delay, ...]:
-        """The delayed effects of all fluents."""
-        fluents = [each for each in self.definitions if isinstance(each, Fluent)]
-        return tuple(delay for fluent in fluents for delay in fluent.delays)
 
 
 # -- what it means ---------------------------------------------------------------------------
@@ -460,125 +342,6 @@ def tables_of(program: LaneProgram, hidden: Iterable[str] = ()) -> NamedTables:
         bits.tables(fired, state),
     )
     return NamedTables(tables, fired, state, program)
-
-
-# -- registers -------------------------------------------------------------------------------
-
-
-class RegisterBits:
-    """The bits that fluents with any value need beside those of their pairs."""
-
-    def __init__(self, program: LaneProgram) -> None:
-        self.program = program
-        fluents = program.open_fluents
-        self.others = [fluent.other for fluent in fluents]
-        self.state = [*(f"clash {fluent.name}" for fluent in fluents), *self.others]
-        carriers = [*(e for e in program.events if e.startswith("p")),
-                    *(guard.name for guard in program.guards)]  # fmt: skip
-        self.fired = [guard.name for guard in program.guards]
-        for fluent in fluents:
-            splits = [f"{c}={v}@{fluent.name}" for c in carriers for v in self._values(fluent)]
-            constants = [f"constant {pair}" for pair in fluent.pairs]
-            self.fired += splits + [f"set {split}" for split in splits] + constants
-            self.fired += [f"ended {c}@{fluent.name}" for c in carriers]
-            self.fired += [f"clashing {fluent.name}", f"closing {fluent.name}"]
-
-    def _values(self, fluent: OpenFluent) -> list[str]:
-        return [*map(str, fluent.named), "other"]
-
-    def of_record(self, event: str) -> list[str]:
-        """What a record fires when it comes."""
-        name, _, payload = event.partition(":")
-        splits = [
-            f"{name}={payload if int(payload) in fluent.named else 'other'}@{fluent.name}"
-            for fluent in self.program.open_fluents
-            if payload
-        ]
-        return [name, *splits]
-
-    def group(self, fluent: OpenFluent) -> list[str]:
-        return [*fluent.pairs, f"clash {fluent.name}", fluent.other]
-
-    def rows(self, fluent: OpenFluent) -> Iterable[tuple[Rule, list[str], list[str], list[str]]]:
-        """Rules with what they initiate, terminate and signal."""
-        for each in fluent.rules:
-            rule, pairs = each.rule, [*fluent.pairs, fluent.other]
-            if each.value == "any":
-                yield rule, [], pairs, []
-            elif each.value == "payload":
-                yield from self._payload_rows(fluent, rule)
-            elif rule.kind == "init":
-                pair = f"{fluent.name}={each.value}"
-                yield rule, [pair], [], [f"constant {pair}"]
-            else:
-                yield rule, [], [f"{fluent.name}={each.value}"], []
-        clashing, closing = (frozenset({f"{w} {fluent.name}"}) for w in ("clashing", "closing"))
-        yield Rule("", "", any=clashing), [f"clash {fluent.name}"], [], []
-        yield Rule("", "", any=closing), [], [fluent.other], []
-
-    def _payload_rows(
-        self, fluent: OpenFluent, rule: Rule
-    ) -> Iterable[tuple[Rule, list[str], list[str], list[str]]]:
-        (carrier,) = rule.any
-        for value in self._values(fluent):
-            split, pair = f"{carrier}={value}@{fluent.name}", f"{fluent.name}={value}"
-            part = replace(rule, any=frozenset({split}))
-            if rule.kind == "init":
-                yield part, [pair], [], [f"set {split}"]
-            elif value == "other":
-                yield part, [], [], [f"ended {carrier}@{fluent.name}"]
-            else:
-                yield part, [], [pair], []
-
-    def tables(self, fired: Mapping[str, int], state: Mapping[str, int]) -> rt.RegisterTables:
-        """Payloads have the value, and then the value as a float."""
-        registers, sources, guards = [], [], []
-        for number, fluent in enumerate(self.program.open_fluents):
-            group = sum(1 << state[name] for name in self.group(fluent))
-            marks = [1 << fired[f"{word} {fluent.name}"] for word in ("clashing", "closing")]
-            registers.append([state[fluent.other], group, *marks])
-            for name, bit in fired.items():
-                if name.startswith("set ") and name.endswith(f"@{fluent.name}"):
-                    trigger = 1 << fired[name.removeprefix("set ")]
-                    sources.append([number, 0, 1 << bit, trigger, 0, 0])
-                elif name.startswith("ended ") and name.endswith(f"@{fluent.name}"):
-                    carrier = name.removeprefix("ended ").partition("@")[0]
-                    trigger = 1 << fired[f"{carrier}=other@{fluent.name}"]
-                    sources.append([number, 1, 1 << bit, trigger, 0, 0])
-                elif name.startswith(f"constant {fluent.name}="):
-                    value = int(name.rpartition("=")[2])
-                    sources.append([number, 0, 1 << bit, 0, 0, value])
-        for number, guard in enumerate(self.program.guards):
-            guards += self._guard_rows(guard, number, fired)
-        return rt.RegisterTables(
-            2, *(np.array(rows, np.uint64).astype(np.int64).reshape(-1, width)
-                 for rows, width in ((registers, 4), (sources, 6), (guards, 4))),
-            np.array([float(guard.least) for guard in self.program.guards]),
-        )  # fmt: skip
-
-    def _guard_rows(self, guard: Guard, number: int, fired: Mapping[str, int]) -> list[list[int]]:
-        names = [fluent.name for fluent in self.program.open_fluents]
-        register = names.index(guard.fluent)
-        held, same = [rt.IS_HELD, 0, register, 0], [rt.IS_SAME, 0, register, 0]
-        begin, end = [machine.BEGIN, 0, 0, 0], [machine.NOT_ALL, 0, 0, 0]
-        tests = {
-            "same": [held, same],
-            "other": [held, begin, same, end],
-            "not same": [begin, held, same, end],
-            "more": [
-                held,
-                [rt.LOAD_INTEGER, 0, register, 0],
-                [rt.LOAD_PAYLOAD, 1, 1, 0],
-                [machine.SUBTRACT, 2, 0, 1],
-                [machine.LESS, 0, rt.ROOM + number, 2],
-            ],
-        }[guard.kind]
-        rows = []
-        suffixes = [f"={v}@{f.name}" for f in self.program.open_fluents for v in self._values(f)]
-        for suffix in ("", *suffixes):
-            begins = [rt.GUARD, fired[f"{guard.event}{suffix}"], len(tests) + 1, 0]
-            rows += [begins, *tests, [rt.SET, fired[f"{guard.name}{suffix}"], 0, 0]]
-        return rows
 
 
 # -- at random -------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ class KeyedLane:
             self.walk.set_allowed(changed, self.keys.allowed[changed])
         numbers = None if self.registers is None else self.registers.numbers()
         if numbers is not None:
-            self.walk.set_numbers(numbers)
+            self.walk.set_numbers(*numbers)
         changes = self.walk.update(context.window.edge, context.window.query)
         self._may_conflict |= changes.conflicts != 0
         self._conflicts += changes.conflicts

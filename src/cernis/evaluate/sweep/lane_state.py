@@ -177,12 +177,17 @@ class LaneState(LaneStorage):
             whole[:, -1] = tags
         return whole
 
-    def set_numbers(self, tables: Sequence[Floats]) -> None:
-        """Let codes stand for numbers; the first constants of guards say where tables begin."""
+    def set_numbers(self, tables: Sequence[Floats], flags: Sequence[float] = ()) -> None:
+        """Let codes stand for numbers.
+
+        The first constants of guards say where tables begin, and then which registers of numbers
+        have whole ones.
+        """
         first = ROOM + len(self._registers.constants)
         self._numbers = np.concatenate([self._numbers[:first], *tables])
         lengths = [len(table) for table in tables]
         self._numbers[ROOM : ROOM + len(tables)] = first + np.cumsum([0, *lengths])[:-1]
+        self._numbers[ROOM + len(tables) : ROOM + len(tables) + len(flags)] = flags
 
     # -- queries -----------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """The registers of a lane: how values are held in eight bytes, and what records carry for them.
 
-A value that has a code is held by its code. Numbers of one form are held as floats, whole ones too:
-they must be exact as such. What guards compute with are floats in any case.
+A value that has a code is held by its code. Numbers of one form are held as they are, whole ones or
+floats. What guards compute with are floats in any case, and whole numbers must be exact as such.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from cernis.check.model import Event, Relation
-from cernis.errors import OverflowFault
+from cernis.errors import CernisError
 from cernis.evaluate.sweep.guard_programs import GuardProgram
 from cernis.kernels.array_types import Array, Floats, Integers, Matrix, Words
 from cernis.kernels.sweep.registers import register_tables as codes
@@ -25,9 +25,19 @@ from cernis.plan.sweep.lanes import Lane, LaneRegister, RegisterSource
 from cernis.syntax.tree import Number, Term, Variable
 from cernis.tables.domains import Domain
 
+_TOO_LARGE = (
+    "a value that a fluent takes is too large to compute with as the records are met; "
+    "evaluate by columns, in a session with incremental=False"
+)
 _NO_NUMBER = int(np.array(np.nan).view(np.int64))
-_Slot = tuple[int, int | None]
-"""An argument of a record, and the register whose value it is to be; None if it is a number."""
+_NUMBERS, _AS_IT_IS = -1, -2
+_Slot = tuple[int, int]
+"""An argument of a record, and the register whose code it is to be; or that it is to be a number to
+compute with, or a number as it is."""
+
+
+class InexactValueError(CernisError):
+    """A guard would compute with a whole number that is not exact as a float."""
 
 
 class RegisterValues:
@@ -36,14 +46,20 @@ class RegisterValues:
     def __init__(self, lane: Lane, encoding: ValueEncoding) -> None:
         self._lane, self._encoding = lane, encoding
         self._domains = [encoding.value(each.relation) for each in lane.registers]
-        self._are_whole = [False] * len(lane.registers)
-        """Of registers that hold numbers as floats: are they whole ones?"""
+        self._are_whole = [
+            any(isinstance(term, Number) and isinstance(term.value, int) for _, term in each.named)
+            for each in lane.registers
+        ]
+        """Of registers that hold numbers: are they whole ones?"""
         self._slots: dict[Relation, dict[_Slot, int]] = {}
         self._translated: dict[tuple[int, int], Integers] = {}
         self._tabled: list[int] = []
         """The registers of codes whose numbers guards ask for."""
-        self._known = 0
+        self._numeric = [number for number, domain in enumerate(self._domains) if domain is None]
+        self._known: object = None
         guards, constants = self._guard_rows()
+        self._computes = any(row[0] == codes.LOAD_NUMBER for row in guards)
+        """Do guards compute with registers of numbers?"""
         sources = [
             row for number, register in enumerate(lane.registers)
             for row in self._source_rows(number, register)
@@ -71,15 +87,19 @@ class RegisterValues:
         return [number, is_ending, signal, 1 << source.carrier, slot, 0]
 
     def _guard_rows(self) -> tuple[list[tuple[int, int, int, int]], list[float]]:
-        """The rows of all guards, and their constants; then where tables of numbers begin."""
+        """The rows of all guards, and constants.
+
+        First among these are where tables of numbers begin, and whether registers of numbers have
+        whole ones.
+        """
         tabled = [number for number, domain in enumerate(self._domains) if domain is not None]
         self._tabled = tabled if self._lane.guards else []
-        constants: list[float] = [0.0] * len(self._tabled)
-        loads = {
-            number: (codes.LOAD_FLOAT, 0) if domain is None
-            else (codes.LOAD_CODE, codes.ROOM + tabled.index(number))
-            for number, domain in enumerate(self._domains)
-        }  # fmt: skip
+        constants: list[float] = [0.0] * (len(self._tabled) + len(self._numeric))
+        loads = {number: (codes.LOAD_CODE, codes.ROOM + at) for at, number in enumerate(tabled)}
+        first = codes.ROOM + len(self._tabled)
+        loads |= {
+            number: (codes.LOAD_NUMBER, first + at) for at, number in enumerate(self._numeric)
+        }
         rows: list[tuple[int, int, int, int]] = []
         for guard in self._lane.guards:
             payload = partial(self._slot, guard.scan)
@@ -93,9 +113,12 @@ class RegisterValues:
         assert isinstance(scan.occurrence, Event)
         event = scan.occurrence
         place = event.args.index(Variable(name))
-        is_number = register is None or self._domains[register] is None
+        if register is None:
+            kind = _NUMBERS
+        else:
+            kind = _AS_IT_IS if self._domains[register] is None else register
         slots = self._slots.setdefault(event.relation, {})
-        return slots.setdefault((place, None if is_number else register), len(slots))
+        return slots.setdefault((place, kind), len(slots))
 
     def _constant(self, number: int, term: Term) -> int:
         """A constant as a register has it."""
@@ -104,7 +127,9 @@ class RegisterValues:
             return int(constant_column(term, domain).data[0])
         if not isinstance(term, Number):
             return _NO_NUMBER
-        return int(np.array(float(term.value)).view(np.int64))
+        if isinstance(term.value, int):
+            return term.value
+        return int(np.array(term.value).view(np.int64))
 
     # -- what records carry -----------------------------------------------------------------
 
@@ -113,27 +138,27 @@ class RegisterValues:
         slots = self._slots.get(relation, {})
         columns = np.empty((length, len(slots)), np.int64)
         domains = self._encoding.event(relation)
-        for (place, register), slot in slots.items():
+        for (place, kind), slot in slots.items():
             column, domain = arguments[place], domains[place]
-            if register is None:
+            if kind == _NUMBERS:
                 columns[:, slot] = _as_floats(column, domain).view(np.int64)
-                self._note_form(relation, slot, column, domain)
+            elif kind == _AS_IT_IS:
+                columns[:, slot] = self._as_it_is(relation, column, domain)
             else:
-                columns[:, slot] = self._coded(column, domain, register)
+                columns[:, slot] = self._coded(column, domain, kind)
         return columns
 
-    def _note_form(
-        self, relation: Relation, slot: int, column: Array, domain: Domain | None
-    ) -> None:
-        """Take note whether numbers that registers get are whole ones."""
+    def _as_it_is(self, relation: Relation, column: Array, domain: Domain | None) -> Integers:
+        """Numbers in eight bytes; it is noted if registers get whole ones from these records."""
         if domain is not None or column.dtype.kind == "f":
-            return
-        for number, register in enumerate(self._lane.registers):
-            for source in register.sources:
-                if source.carrier is not None:
-                    bit = self._lane.fired[source.carrier]
-                    is_own = bit.relation == relation and self._domains[number] is None
-                    self._are_whole[number] |= is_own
+            return _as_floats(column, domain).view(np.int64)
+        if self._computes and not are_exact(column):
+            raise InexactValueError(_TOO_LARGE)
+        for number in self._numeric:
+            carriers = [source.carrier for source in self._lane.registers[number].sources]
+            bits = [self._lane.fired[carrier] for carrier in carriers if carrier is not None]
+            self._are_whole[number] |= any(bit.relation == relation for bit in bits)
+        return column
 
     def _coded(self, column: Array, domain: Domain | None, register: int) -> Integers:
         """A column as codes of the domain of a register."""
@@ -149,13 +174,18 @@ class RegisterValues:
             known = self._translated[id(domain), register] = np.concatenate([known, more])
         return known[column]
 
-    def numbers(self) -> list[Floats] | None:
-        """What the codes of registers stand for, for guards; None if nothing has changed."""
-        sizes = sum(len(domain) for domain in self._domains if domain is not None)
-        if not self._tabled or sizes == self._known:
+    def numbers(self) -> tuple[list[Floats], list[float]] | None:
+        """What guards need: numbers of codes by register, and which registers have whole numbers.
+
+        None if nothing has changed.
+        """
+        sizes = [len(domain) for domain in self._domains if domain is not None]
+        known = (sizes, list(self._are_whole))
+        if not self._lane.guards or known == self._known:
             return None
-        self._known = sizes
-        return [_numbers_of(self._domains[number]) for number in self._tabled]
+        self._known = known
+        tables = [_numbers_of(self._domains[number]) for number in self._tabled]
+        return tables, [float(self._are_whole[number]) for number in self._numeric]
 
     # -- what registers hold ----------------------------------------------------------------
 
@@ -172,7 +202,9 @@ class RegisterValues:
         """Values of a fluent as its register has them."""
         if self._domains[number] is not None:
             return values
-        self._are_whole[number] |= values.dtype.kind != "f" and len(values) > 0
+        if values.dtype.kind != "f":
+            self._are_whole[number] |= len(values) > 0
+            return values
         return _as_floats(values, None).view(np.int64)
 
     def values(self, relation: Relation, held: Integers) -> Array:
@@ -180,9 +212,8 @@ class RegisterValues:
         numbers = [n for n, each in enumerate(self._lane.registers) if each.relation == relation]
         if self._domains[numbers[0]] is not None:
             return held
-        floats = held.view(np.float64)
         is_whole = any(self._are_whole[number] for number in numbers)
-        return floats.astype(np.int64) if is_whole else floats
+        return held if is_whole else held.view(np.float64)
 
 
 def _matrix(rows: Sequence[Sequence[int]], width: int) -> Matrix:
@@ -198,7 +229,7 @@ def _as_floats(column: Array, domain: Domain | None) -> Floats:
     if domain is not None:
         return _numbers_of(domain)[column]
     if column.dtype.kind != "f" and not are_exact(column):
-        raise OverflowFault("a value that a fluent takes is too large to compute with")
+        raise InexactValueError(_TOO_LARGE)
     # There is one zero.
     return np.ascontiguousarray(column, np.float64) + 0.0
 
@@ -207,5 +238,5 @@ def _numbers_of(domain: Domain | None) -> Floats:
     assert domain is not None
     floats = domain.floats()
     if floats is None:
-        raise OverflowFault("a value that a fluent takes is too large to compute with")
+        raise InexactValueError(_TOO_LARGE)
     return floats

@@ -35,8 +35,7 @@ from cernis.kernels.sweep.registers.register_tables import (
     IS_OTHER,
     IS_SAME,
     LOAD_CODE,
-    LOAD_FLOAT,
-    LOAD_INTEGER,
+    LOAD_NUMBER,
     LOAD_PAYLOAD,
     REGISTER_SIZE,
     REGISTERS,
@@ -101,7 +100,7 @@ def _loaded(
     value = values[NEW_VALUES, place]
     if operation == LOAD_CODE:
         return numbers[np.uint64(numbers[table]) + np.uint64(value)]
-    if operation == LOAD_INTEGER:
+    if numbers[table] != 0.0:
         return np.float64(value)
     return np.int64(value).view(np.float64)
 
@@ -126,7 +125,7 @@ def guard_bits(
             is_true, is_inside = True, False
             if not (fired >> to) & ONE:
                 step += one * _GUARD_SIZE
-        elif operation >= LOAD_PAYLOAD and operation <= LOAD_FLOAT:
+        elif operation >= LOAD_PAYLOAD and operation <= LOAD_NUMBER:
             numbers[to] = _loaded(operation, one, other, numbers, tags, row, values)
         elif operation == IS_HELD:
             is_met = (word & lane[registers + one * _REGISTER_SIZE + _GROUP]) != ZERO

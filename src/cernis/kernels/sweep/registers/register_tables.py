@@ -42,14 +42,14 @@ a fired bit the value is the constant."""
 REGISTER_SIZE, SOURCE_SIZE, GUARD_SIZE = 4, 6, 4
 
 (
-    GUARD, LOAD_PAYLOAD, LOAD_CODE, LOAD_INTEGER, LOAD_FLOAT, IS_HELD, IS_SAME, IS_OTHER,
+    GUARD, LOAD_PAYLOAD, LOAD_CODE, LOAD_NUMBER, IS_HELD, IS_SAME, IS_OTHER,
     IS_CONSTANT, SET,
-) = range(32, 42)  # fmt: skip
+) = range(32, 41)  # fmt: skip
 """The operations of guards beside those of `kernels.decide`. GUARD begins one: its operands are a
 fired bit and how many rows to pass over if the record does not have it. LOAD_PAYLOAD reads a float.
 LOAD_CODE reads the number of a register's code in a table, which begins where the number at its
-second operand says;
-LOAD_INTEGER and LOAD_FLOAT read the register itself. IS_HELD asks whether a register holds a value,
+second operand says; LOAD_NUMBER reads the register itself, a whole number if the number at its
+second operand is not 0, and else a float. IS_HELD asks whether a register holds a value,
 IS_SAME whether this is the one in the payload, IS_OTHER whether it is not, IS_CONSTANT whether it
 is some value. SET gives the
 record the bit that is its destination, if all tests are met."""
