@@ -76,3 +76,24 @@ def test_ties_that_initiations_win_are_left_to_columns() -> None:
     plan = cernis.load(RULES).plan
     session = Session(plan, 60, 20, 0, ties="initiation")
     assert not isinstance(session.evaluator, SweepThenColumns)
+
+
+def test_numbers_that_are_too_large_are_left_to_columns() -> None:
+    """Guards compute with floats; from the query on that meets such a number, columns decide."""
+    rules = """
+        initiatedAt(fuel(V)=L, T) :- happensAt(level(V, L), T).
+        initiatedAt(theft(V)=true, T) :-
+            happensAt(level(V, L), T), holdsAt(fuel(V)=B, T), B - L > 10.
+    """
+    plan = cernis.load(rules).plan
+    walked, columns = (Session(plan, 100, incremental=way) for way in (None, False))
+    assert isinstance(walked.evaluator, SweepThenColumns)
+    small = ["level|1|1|v|50", "level|2|2|v|20"]
+    large = [f"level|6|6|v|{2**60 + 30}", f"level|7|7|v|{2**60 + 5}"]
+    for query, records in ((5, small), (10, large), (15, small)):
+        expected = feed(columns, query, records, [])
+        assert feed(walked, query, records, []) == expected
+    assert not isinstance(walked.evaluator, SweepThenColumns)
+    settings = {"window": 3, "step": 3, "start": 0, "end": 12}
+    result = cernis.load(rules).run([*small, *large], **settings)
+    assert str(2**60 + 5) in result.text()

@@ -182,6 +182,9 @@ class Evaluator(Protocol):
     def pass_edge(self, window: Window) -> None:
         """Keep what later queries need of the records that are about to be forgotten."""
 
+    def can_read(self, query_input: QueryInput) -> bool:
+        """Can it evaluate the records that have come?"""
+
     def update(self, query_input: QueryInput) -> int:
         """Bring all strata up to a query; gives the number of conflicts between values."""
 

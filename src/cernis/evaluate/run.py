@@ -27,11 +27,12 @@ from cernis.evaluate.query_loop import (
 )
 from cernis.evaluate.recorded_input import RecordedInput
 from cernis.evaluate.relation_layout import context_of
-from cernis.evaluate.sweep.register_values import InexactValueError
+from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.evaluate.windows import Window, windows
 from cernis.evaluate.workspace import Workspace, leave_workspace, workspace_for
 from cernis.operators.context.measuring import Measuring, Profile
 from cernis.operators.context.query_context import Context
+from cernis.operators.context.value_encoding import ValueEncoding
 from cernis.plan.builder import Plan
 from cernis.plan.held_forms import Forms
 from cernis.plan.properties.uncertain_relations import uncertain_relations
@@ -71,8 +72,6 @@ class Run(QueryLoop):
         self.ties = ties_of(plan, ties, uncertain_settings is not None)
         self.queries = 0
         self.conflicts = 0
-        self.may_try_walking = True
-        """Is nothing known that walks cannot compute with?"""
 
     def over(
         self, records_or_tables: Mapping[str, pa.Table] | Records, start: int | None = None,
@@ -89,14 +88,7 @@ class Run(QueryLoop):
             else read_tables(records_or_tables, self.checked)
         )
         self.enter_workspace(self.forms_of(records))
-        encoded = self.encoded(records)
-        try:
-            return self._run_queries(encoded, start, end, window, step, on_query)
-        except InexactValueError:
-            if self.queries:
-                raise
-            self.may_try_walking = False
-            return self._run_queries(encoded, start, end, window, step, on_query)
+        return self._run_queries(self.encoded(records), start, end, window, step, on_query)
 
     def _run_queries(
         self, encoded: EncodedInput, start: int | None, end: int | None, window: int | None,
@@ -107,7 +99,7 @@ class Run(QueryLoop):
         start = (first if first is not None else 1) - self.tick
         last = last if last is not None else start
         is_only_one = window is None and step is None
-        may_walk = self.may_walk and self._lists_can_read(encoded, window, step)
+        may_walk = self.may_walk and self._can_be_walked(encoded, window, step)
         self.begin(start, QueriesAhead(is_only_one, keeps_answers=True, may_walk=may_walk))
         self.memory.use_records(encoded)
         with garbage_collection_paused():
@@ -167,18 +159,24 @@ class Run(QueryLoop):
     @property
     def may_walk(self) -> bool:
         """May the lanes of the plan be walked? With columns above them, that would cost more."""
-        is_possible = self.profile is None and self.may_try_walking
-        return is_possible and can_walk(self.plan, self.tick, self.ties)
+        return self.profile is None and can_walk(self.plan, self.tick, self.ties)
 
-    def _lists_can_read(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
-        """Can programs over lists read the input?
+    def _can_be_walked(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
+        """Can the input be walked?
 
-        They do not know of records about points, nor of gaps between windows, in which input
-        fluents are not seen.
+        Lists do not know of records about points, nor of gaps between windows, in which input
+        fluents are not seen. Registers hold no numbers that are too large to compute with.
         """
         read = [encoded.fluents[r] for r in self.plan.listed_input if r in encoded.fluents]
         has_gaps = window is not None and step is not None and step > window
-        return not read or not (has_gaps or any(fluent.from_points for fluent in read))
+        if read and (has_gaps or any(fluent.from_points for fluent in read)):
+            return False
+        encoding = ValueEncoding(self.checked.types, self.checked.catalogue, self.domains)
+        return all(
+            RegisterValues(lane, encoding).can_hold(relation, encoded.events[relation].arguments)
+            for lane in self.plan.lanes if lane.registers
+            for relation in lane.events if relation in encoded.events
+        )  # fmt: skip
 
     def stage_links(self) -> StageLinks | None:
         """The links to the runs of other stages, if this run evaluates one stage only."""

@@ -319,7 +319,8 @@ class Session(QueryLoop):
             late += sum(len(change.removed) for change in admitted.values())
         self.choice = EvaluatorChoice(len(self.memory), changed - late, late)
         has_gap = window.forgotten > window.edge
-        if self.may_walk and self.plan.listed_input and (has_gap or self.memory.has_points):
+        has_points = bool(self.plan.listed_input) and self.memory.has_points
+        if self.may_walk and (has_points or not self.evaluator.can_read(query_input)):
             self._leave_walk()
         may_use_changes = self.may_be_incremental and not has_gap and not self.may_walk
         use_changes = may_use_changes and self._wants_changes()
@@ -327,9 +328,9 @@ class Session(QueryLoop):
             self.go_on(None if self.last is None else self.hand_over(), use_changes)
 
     def _leave_walk(self) -> None:
-        """Evaluate by columns from now on, since lists cannot read what the input has become.
+        """Evaluate by columns from now on, since the input has become what cannot be walked.
 
-        They do not know of records about points, nor of gaps between windows.
+        Lists do not know of records about points, either.
         """
         handover = None if self.last is None else self.hand_over()
         self.stop_walking()

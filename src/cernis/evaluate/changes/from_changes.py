@@ -83,6 +83,10 @@ class FromChanges:
     def pass_edge(self, window: Window) -> None:
         """Nothing has to be kept here: `update` asks each store what it forgets."""
 
+    def can_read(self, query_input: QueryInput) -> bool:
+        """Can it evaluate the records that have come? Columns can read all."""
+        return True
+
     def update(self, query_input: QueryInput) -> int:
         """Evaluate all that changes affect; gives the number of conflicts between values."""
         window, context, admitted = query_input.window, query_input.context, query_input.admitted

@@ -89,6 +89,10 @@ class FromScratch:
             window.edge, {r: table for r, table in passed.items() if table is not None}
         )
 
+    def can_read(self, query_input: QueryInput) -> bool:
+        """Can it evaluate the records that have come? Columns can read all."""
+        return True
+
     def update(self, query_input: QueryInput) -> int:
         """Evaluate all strata; gives the number of conflicts between values."""
         context = query_input.context

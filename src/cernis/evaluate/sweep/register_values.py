@@ -25,10 +25,7 @@ from cernis.plan.sweep.lanes import Lane, LaneRegister, RegisterSource
 from cernis.syntax.tree import Number, Term, Variable
 from cernis.tables.domains import Domain
 
-_TOO_LARGE = (
-    "a value that a fluent takes is too large to compute with as the records are met; "
-    "evaluate by columns, in a session with incremental=False"
-)
+_TOO_LARGE = "a value that a fluent takes is too large to compute with as the records are met"
 _NO_NUMBER = int(np.array(np.nan).view(np.int64))
 _NUMBERS, _AS_IT_IS = -1, -2
 _Slot = tuple[int, int]
@@ -147,6 +144,14 @@ class RegisterValues:
             else:
                 columns[:, slot] = self._coded(column, domain, kind)
         return columns
+
+    def can_hold(self, relation: Relation, arguments: list[Array]) -> bool:
+        """Can registers hold what records of an event carry, and guards compute with it?"""
+        try:
+            self.payload(relation, arguments, len(arguments[0]) if arguments else 0)
+        except InexactValueError:
+            return False
+        return True
 
     def _as_it_is(self, relation: Relation, column: Array, domain: Domain | None) -> Integers:
         """Numbers in eight bytes; it is noted if registers get whole ones from these records."""

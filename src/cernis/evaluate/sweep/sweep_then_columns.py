@@ -19,6 +19,7 @@ from cernis.evaluate.sweep.lane_resumption import (
     resumed_lists,
     resumed_walk,
 )
+from cernis.evaluate.sweep.register_values import RegisterValues
 from cernis.operators.context.query_context import Context
 from cernis.plan.builder import Plan
 from cernis.plan.linked.linked_plans import LinkedProgram
@@ -50,6 +51,23 @@ class SweepThenColumns(FromScratch):
         self._linked: list[LinkedWalk] = []
 
     # -- one query --------------------------------------------------------------------------
+
+    def can_read(self, query_input: QueryInput) -> bool:
+        """Can the records that have come be walked?
+
+        Lists do not know of gaps between windows, in which input fluents are not seen. Numbers that
+        are too large to compute with exactly cannot be held in registers that guards ask for.
+        """
+        window = query_input.window
+        if window.forgotten > window.edge and self._plan.listed_input:
+            return False
+        encoding = query_input.context.encoding
+        return all(
+            RegisterValues(lane, encoding).can_hold(relation, admitted.added.arguments)
+            for lane in self._plan.lanes if lane.registers
+            for relation, admitted in query_input.admitted.items()
+            if relation in lane.events and len(admitted.added)
+        )  # fmt: skip
 
     def update(self, query_input: QueryInput) -> int:
         """Walk up to the query, then evaluate the rest; gives the conflicts between values."""
