@@ -52,8 +52,7 @@ def fits_walks(plan: Plan, tick: int, ties: str) -> bool:
     point less than a tick later, where it does not hold yet. Where initiations win ties, a fluent
     that takes any value may have two, and no register holds both.
     """
-    has_registers = any(lane.registers for lane in plan.lanes)
-    return tick == 1 and (ties == "break" or not has_registers)
+    return tick == 1 and (ties == "break" or not plan.has_registers)
 
 
 def ties_of(plan: Plan, ties: str | None, is_uncertain: bool) -> str:

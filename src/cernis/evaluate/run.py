@@ -72,6 +72,8 @@ class Run(QueryLoop):
         self.ties = ties_of(plan, ties, uncertain_settings is not None)
         self.queries = 0
         self.conflicts = 0
+        self.is_only_one = False
+        """Is there one query only?"""
 
     def over(
         self, records_or_tables: Mapping[str, pa.Table] | Records, start: int | None = None,
@@ -98,9 +100,9 @@ class Run(QueryLoop):
         last = encoded.last if end is None else end
         start = (first if first is not None else 1) - self.tick
         last = last if last is not None else start
-        is_only_one = window is None and step is None
+        self.is_only_one = window is None and step is None
         may_walk = self.may_walk and self._can_be_walked(encoded, window, step)
-        self.begin(start, QueriesAhead(is_only_one, keeps_answers=True, may_walk=may_walk))
+        self.begin(start, QueriesAhead(self.is_only_one, keeps_answers=True, may_walk=may_walk))
         self.memory.use_records(encoded)
         with garbage_collection_paused():
             for query_window in windows(start, last, window, step):
@@ -158,8 +160,13 @@ class Run(QueryLoop):
 
     @property
     def may_walk(self) -> bool:
-        """May the lanes of the plan be walked? With columns above them, that would cost more."""
-        return self.profile is None and can_walk(self.plan, self.tick, self.ties)
+        """May the lanes of the plan be walked? With columns above them, that would cost more.
+
+        So it does for one query where lanes have registers.
+        """
+        costs_more = self.is_only_one and self.plan.has_registers
+        is_worthwhile = self.profile is None and not costs_more
+        return is_worthwhile and can_walk(self.plan, self.tick, self.ties)
 
     def _can_be_walked(self, encoded: EncodedInput, window: int | None, step: int | None) -> bool:
         """Can the input be walked?

@@ -217,6 +217,11 @@ class Plan:
         """The lanes of all stages."""
         return tuple(lane for stage in self.sweep for lane in stage.lanes)
 
+    @property
+    def has_registers(self) -> bool:
+        """Do lanes hold values of fluents that may take any?"""
+        return any(lane.registers for lane in self.lanes)
+
     @cached_property
     def list_programs(self) -> Mapping[int, ListProgram]:
         """By stage: the program over lists, if all keys that it is linked to are of this plan."""
