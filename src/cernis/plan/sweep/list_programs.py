@@ -126,6 +126,8 @@ class ListPlanner:
                     result if before is None
                     else self.row(ListOp.UNION, self.new_slot(), before, result, 0, rule.span)
                 )  # fmt: skip
+        if not slots:
+            raise NotSweptError("can never hold", static.definition.rules[0].span)
         for instance, slot in slots.items():
             self._add_output(static, instance, slot)
 
