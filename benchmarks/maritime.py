@@ -76,6 +76,7 @@ def main() -> None:
     arguments.add_argument("--windows", type=int, default=24)
     arguments.add_argument("--large", action="store_true")
     given = arguments.parse_args()
+    cernis.keep_freed_memory()
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

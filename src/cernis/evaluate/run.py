@@ -72,8 +72,8 @@ class Run(QueryLoop):
         self.ties = ties_of(plan, ties, uncertain_settings is not None)
         self.queries = 0
         self.conflicts = 0
-        self.is_only_one = False
-        """Is there one query only?"""
+        self.sees_records_once = False
+        """Is each record seen by one query only?"""
 
     def over(
         self, records_or_tables: Mapping[str, pa.Table] | Records, start: int | None = None,
@@ -100,9 +100,10 @@ class Run(QueryLoop):
         last = encoded.last if end is None else end
         start = (first if first is not None else 1) - self.tick
         last = last if last is not None else start
-        self.is_only_one = window is None and step is None
+        is_only_one = window is None and step is None
+        self.sees_records_once = is_only_one or (window is not None and (step or window) >= window)
         may_walk = self.may_walk and self._can_be_walked(encoded, window, step)
-        self.begin(start, QueriesAhead(self.is_only_one, keeps_answers=True, may_walk=may_walk))
+        self.begin(start, QueriesAhead(is_only_one, keeps_answers=True, may_walk=may_walk))
         self.memory.use_records(encoded)
         with garbage_collection_paused():
             for query_window in windows(start, last, window, step):
@@ -162,9 +163,9 @@ class Run(QueryLoop):
     def may_walk(self) -> bool:
         """May the lanes of the plan be walked? With columns above them, that would cost more.
 
-        So it does for one query where lanes have registers.
+        So it does where lanes have registers and each record is seen by one query only.
         """
-        costs_more = self.is_only_one and self.plan.has_registers
+        costs_more = self.sees_records_once and self.plan.has_registers
         is_worthwhile = self.profile is None and not costs_more
         return is_worthwhile and can_walk(self.plan, self.tick, self.ties)
 

@@ -56,7 +56,7 @@ class LinkedWalk:
         self._add_instances(context)
         for number, rows, is_gone in signed:
             self.state.change(number, *rows, gone=is_gone)
-        self._update_groundings(context)
+        self._update_groundings(context, any(len(each.removed) for each in admitted.values()))
         self.latest = self.state.update(context.window.edge, context.window.query)
 
     def kinds(self) -> list[WalkedKind]:
@@ -88,9 +88,9 @@ class LinkedWalk:
                     self.intake.links[number][known:],
                 )  # fmt: skip
 
-    def _update_groundings(self, context: Context) -> None:
+    def _update_groundings(self, context: Context, may_have_left: bool) -> None:
         for number, keys in enumerate(self.intake.keys):
-            changed = keys.update_groundings(context)
+            changed = keys.update_groundings(context, may_have_left)
             if len(changed):
                 self.state.set_allowed(number, changed, keys.allowed[changed])
 

@@ -54,7 +54,8 @@ class KeyedLane:
             if records is not None:
                 self._change(relation, records, context)
         self._know_keys(context)
-        changed = self.keys.update_groundings(context)
+        may_have_left = any(len(each.removed) for each in admitted.values())
+        changed = self.keys.update_groundings(context, may_have_left)
         if len(changed):
             self.walk.set_allowed(changed, self.keys.allowed[changed])
         numbers = None if self.registers is None else self.registers.numbers()

@@ -13,7 +13,7 @@ from cernis.kernels.array_types import Array, Booleans, Integers, Words
 from cernis.operators.collections import ROW
 from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
-from cernis.operators.definitions.grounding import allowed, filling
+from cernis.operators.definitions.grounding import allowed, filling, only_grow
 from cernis.operators.definitions.rule_heads import head_column
 from cernis.operators.rule_pipeline import run_steps
 from cernis.plan.sweep.lanes import (
@@ -135,17 +135,23 @@ class LaneKeys:
 
     # -- groundings -------------------------------------------------------------------------
 
-    def update_groundings(self, context: Context) -> Integers:
-        """Take note of growing domains; gives the keys that may have other pairs than before."""
+    def update_groundings(self, context: Context, may_have_left: bool) -> Integers:
+        """Take note of growing domains; gives the keys that may have other pairs than before.
+
+        Where no member may have left a domain, keys that had all pairs have them still.
+        """
         current = sum(filling(each.groundings, context) for each in self._lane.groundings)
         if current == self._filling:
             return np.empty(0, np.int64)
-        self._filling = current
-        before, self.allowed = (
-            self.allowed,
-            self._allowed_words(np.arange(len(self.allowed)), context),
-        )
-        return np.flatnonzero(before != self.allowed)
+        is_first, self._filling = self._filling is None, current
+        numbers = np.arange(len(self.allowed))
+        only_more = all(only_grow(each.groundings, context) for each in self._lane.groundings)
+        if only_more and not (may_have_left or is_first):
+            numbers = numbers[self.allowed != _ALL_BITS]
+        words = self._allowed_words(numbers, context)
+        changed = np.flatnonzero(words != self.allowed[numbers])
+        self.allowed[numbers] = words
+        return np.asarray(numbers[changed], np.int64)
 
     def _allowed_words(self, numbers: Integers, context: Context) -> Words:
         """The pairs that each of some keys may have."""

@@ -10,7 +10,7 @@ from cernis.evaluate.sweep.lane_keys import fulfilling
 from cernis.kernels.array_types import Array, Booleans, Bytes, Integers, Words
 from cernis.operators.context.coded_columns import constant_column
 from cernis.operators.context.query_context import Context
-from cernis.operators.definitions.grounding import allowed, filling
+from cernis.operators.definitions.grounding import allowed, filling, only_grow
 from cernis.plan.sweep.lanes import ListOutput, ListProgram
 
 _ALL_BITS = np.uint64((1 << 64) - 1)
@@ -67,7 +67,8 @@ class ListKeys:
         if is_first:
             return np.empty(0, np.int64)
         numbers = np.arange(len(self.allowed))
-        if not may_have_left:
+        only_more = all(only_grow(each.groundings, context) for each in outputs if each.groundings)
+        if only_more and not may_have_left:
             numbers = numbers[self.allowed != _ALL_BITS]
         words = self._allowed_words(numbers, context)
         changed = np.flatnonzero(words != self.allowed[numbers])

@@ -63,6 +63,16 @@ def filling(groundings: tuple[Grounding, ...], context: Context) -> int:
     return background.all_fillings if tables is None else sum(map(background.filling, tables))
 
 
+_NOT_GROWING = frozenset({"\\+", "not", ";", "->", "forall", "findall", "aggregate_all"})
+"""Goals of which fewer may be true where there are more facts, or that may hold such goals."""
+
+
+def only_grow(groundings: tuple[Grounding, ...], context: Context) -> bool:
+    """Do grounding rules allow what they allowed before, however many members join domains?"""
+    tables = context.goals.tables_of(groundings)
+    return tables is not None and not any(name in _NOT_GROWING for name, _ in tables)
+
+
 def allowed_values(
     relation: Relation, groundings: tuple[Grounding, ...], domain: Domain, value: int,
     value_domain: Domain, context: Context,
