@@ -294,6 +294,28 @@ def test_values_that_the_window_has_passed_are_forgotten(
     assert {row[2][0] for row in rows(first.table())} == {f"visitor 0 {k}" for k in range(10)}
 
 
+def test_combinations_that_the_window_has_passed_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Few values, and numbers, which have no codes: what grows are the keys of a lane."""
+    monkeypatch.setattr(session_module, "LEAST_CODES", 100)
+    rules = """
+        initiatedAt(open(Door, Visit)=true, T) :- happensAt(enter(Door, Visit), T).
+        terminatedAt(open(Door, Visit)=true, T) :- happensAt(leave(Door, Visit), T).
+    """
+    session = Session(cernis.load(rules).plan, 20, 10, 0)
+    assert session.may_walk
+    found = Sum()
+    for number in range(100):
+        time = 10 * number + 5
+        session.insert([(name, time, time + (name == "leave"), "door", 10 * number + k)
+                        for k in range(10) for name in ("enter", "leave")])  # fmt: skip
+        found.add(session.query(time + 5).table())
+        assert session.codes <= 400
+    assert session.may_walk
+    assert len(found.rows) == 1000
+
+
 def test_a_record_of_a_far_future_is_set_aside() -> None:
     session = _session(window=20, step=10, start=0, future="15")
     session.insert([("win", 12, 12, "ann"), ("win", 9, 25, "bob"), ("win", 9, 26, "eve")])

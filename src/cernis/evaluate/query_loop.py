@@ -179,6 +179,10 @@ class Evaluator(Protocol):
     is_incremental: bool
     """Does it evaluate from what has changed, and not from scratch?"""
 
+    @property
+    def key_count(self) -> int:
+        """How many combinations of values it has numbers for, beside those of tables."""
+
     def pass_edge(self, window: Window) -> None:
         """Keep what later queries need of the records that are about to be forgotten."""
 

@@ -275,7 +275,8 @@ class Session(QueryLoop):
     @property
     def codes(self) -> int:
         """How many values, and combinations of them, have codes."""
-        return len(self._domains) + sum(register.count for register in self.layout.registers)
+        tables = sum(register.count for register in self.layout.registers)
+        return len(self._domains) + tables + self.evaluator.key_count
 
     def take_forms(self, slots: Mapping[Slot, ValueForm]) -> None:
         """Begin with values of these forms; the session must be empty."""

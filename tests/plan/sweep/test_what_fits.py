@@ -22,14 +22,17 @@ FITS: dict[str, tuple[int, int, int, int, int]] = {
     "surveillance": (0, 1, 0, 0, 8),
     "toy": (3, 0, 0, 0, 0),
     "trading": (0, 0, 0, 0, 8),
-    "voting": (0, 0, 0, 0, 12),
+    "voting": (5, 0, 0, 0, 7),
     "weather": (0, 0, 0, 0, 8),
 }
 
 # Why definitions stay with columns that do so by themselves, and not for what they read.
 REASONS: dict[str, dict[str, str]] = {
     "netbill": {"per(accept_quote(_,_,_))/3": "reads suspended/2 by another key"},
-    "voting": {"proposer/2": "needs a family: its argument M takes any value"},
+    "voting": {
+        "voted/3": "needs a family: its argument A takes any value",
+        "outcome/2": "counts or collects what holds at a point",
+    },
     "surveillance": {"person/1": "reads mobile/1, which is a list"},
 }
 

@@ -37,6 +37,8 @@ class FromChanges:
     """Keeps all derived rows by key, and evaluates again only what changes affect."""
 
     is_incremental = True
+    key_count = 0
+    """All numbers of combinations of values are those of tables."""
     kept_occurrences = dropped_occurrences = 0
     """Only patterns keep occurrences, and programs with patterns are not evaluated by changes."""
 

@@ -77,6 +77,11 @@ class FromScratch:
         self._defined = [r for r in plan.roles.defined if r not in swept]
         self.history = PatternHistory(plan)
 
+    @property
+    def key_count(self) -> int:
+        """How many combinations of values it has numbers for, beside those of tables."""
+        return 0
+
     # -- one query --------------------------------------------------------------------------
 
     def pass_edge(self, window: Window) -> None:

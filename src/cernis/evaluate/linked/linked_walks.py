@@ -14,6 +14,7 @@ from cernis.evaluate.linked.linked_rows import ToldRows
 from cernis.evaluate.linked.linked_state import LinkedChanges, LinkedState
 from cernis.evaluate.query_loop import Admitted
 from cernis.evaluate.sweep.bit_columns import BitColumns, event_columns, fluent_columns
+from cernis.evaluate.sweep.key_numbers import KeyNumbers
 from cernis.evaluate.sweep.keyed_lane import tables_of
 from cernis.evaluate.sweep.lane_state import (
     NO_VALUES,
@@ -128,6 +129,11 @@ class WalkedKind:
     def definitions(self) -> tuple[Relation, ...]:
         """The relations that it defines."""
         return self.lane.definitions
+
+    @property
+    def of_keys(self) -> KeyNumbers:
+        """The numbers of its instances."""
+        return self.keys.of_keys
 
     def fluent_columns(self, encoding: ValueEncoding) -> list[BitColumns]:
         """The columns of the fluents that it defines."""

@@ -26,6 +26,12 @@ class KeyNumbers:
         self.count = 0
         """How many numbers there are."""
 
+    @property
+    def combinations(self) -> int:
+        """How many of the numbers are no codes of values: of keys of several, or of numbers."""
+        is_code = len(self.domains) == 1 and self.domains[0] is not None
+        return 0 if is_code else self.count
+
     def enter(self, columns: Sequence[Array], length: int) -> Integers:
         """The numbers of some keys, which are given by their values."""
         coded = zip(columns, self.domains, self._register.domains, strict=True)

@@ -50,6 +50,11 @@ class SweepThenColumns(FromScratch):
         self._walked: list[_Walked] = []
         self._linked: list[LinkedWalk] = []
 
+    @property
+    def key_count(self) -> int:
+        """How many combinations of values lanes and lists have numbers for."""
+        return sum(walked.part.of_keys.combinations for walked in self._walked)
+
     # -- one query --------------------------------------------------------------------------
 
     def can_read(self, query_input: QueryInput) -> bool:

@@ -18,6 +18,7 @@ from cernis.plan.linked.linked_fits import with_linked
 from cernis.plan.logical import Definition, Match, Stage, parts_of
 from cernis.plan.sweep.definition_rows import DefinitionRows, PointDefinition, span_of
 from cernis.plan.sweep.fact_values import KnownFacts
+from cernis.plan.sweep.finer_keys import finer_stages
 from cernis.plan.sweep.grounded_values import GroundedValues
 from cernis.plan.sweep.lane_blocks import definition_blocks, in_order
 from cernis.plan.sweep.lane_builder import (
@@ -38,7 +39,12 @@ from cernis.plan.sweep.lanes import (
 from cernis.plan.sweep.list_programs import ListPlanner, Readable, ReadableRelation
 from cernis.plan.sweep.rule_bodies import ConjunctiveBody
 from cernis.plan.sweep.static_formulas import StaticDefinition, StaticPair
-from cernis.plan.sweep.unfit import NotCausalError, NotSweptError, OpenValueError
+from cernis.plan.sweep.unfit import (
+    FamilyError,
+    NotCausalError,
+    NotSweptError,
+    OpenValueError,
+)
 from cernis.plan.sweep.unrolled import Instance, KnownInstances
 from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Term
@@ -61,6 +67,24 @@ class _Reason:
 
     text: str
     span: Span
+    needs_family: bool = False
+    """Has it an argument beside the key that takes any value?"""
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedStage:
+    """What of a stage goes with the sweep, by some key."""
+
+    stage: Stage
+    plan: SweepPlan
+    instances: dict[Relation, dict[Instance, None]]
+    families: tuple[Relation, ...]
+    """The definitions that stay with columns since they need families."""
+
+    @property
+    def count(self) -> int:
+        """How many definitions go with the sweep."""
+        return sum(way is not SweepWay.COLUMNS for way in self.plan.ways.values())
 
 
 class SweepSearch:
@@ -74,6 +98,7 @@ class SweepSearch:
             relation: stage.number for stage in stages for stratum in stage.strata
             for relation in stratum.relations
         }  # fmt: skip
+        self._keyed = frozenset(relation for stage in stages for relation, _ in stage.keys)
         self._asking = _asking(stages)
         self._named = _named_values(stages)
         self.bodies: dict[int, list[ConjunctiveBody]] = {}
@@ -84,7 +109,17 @@ class SweepSearch:
         """What earlier stages have in the sweep, with its instances."""
 
     def plan(self, stage: Stage) -> SweepPlan:
-        """What of a stage goes with the sweep."""
+        """What of a stage goes with the sweep, by its key or by a longer one if that is more."""
+        best = first = self._planned(stage)
+        for finer in finer_stages(stage, first.families):
+            best = max(best, self._planned(finer), key=lambda each: each.count)
+        self._swept |= {
+            relation: (best.stage, instances) for relation, instances in best.instances.items()
+        }
+        return best.plan
+
+    def _planned(self, stage: Stage) -> _PlannedStage:
+        """What of a stage goes with the sweep, by the key that it has."""
         definitions = [d for stratum in stage.strata for d in stratum.definitions]
         reasons = dict(self._unfit_at_once(stage, definitions))
         lists: set[Relation] = set()
@@ -101,15 +136,19 @@ class SweepSearch:
                 reasons.update(attempt.reasons)
             lists |= attempt.new_lists
             registers |= attempt.new_registers
-        self._swept |= {relation: (stage, attempt.known.of[relation]) for relation in candidates
-                        if relation in attempt.known.of}  # fmt: skip
+        known = attempt.known.of
         ways = _ways(attempt)
         distinct = {definition.relation: definition for definition in definitions}
         verdicts = [
             _verdict(definition, reasons, ways, definition.relation in registers)
             for definition in distinct.values()
         ]
-        return SweepPlan(stage.number, tuple(attempt.lanes), tuple(attempt.lists), tuple(verdicts))
+        return _PlannedStage(
+            stage,
+            SweepPlan(stage.number, tuple(attempt.lanes), tuple(attempt.lists), tuple(verdicts)),
+            {relation: known[relation] for relation in candidates if relation in known},
+            tuple(relation for relation, reason in reasons.items() if reason.needs_family),
+        )
 
     def _unfit_at_once(
         self, stage: Stage, definitions: list[Definition]
@@ -121,8 +160,11 @@ class SweepSearch:
                 yield relation, _Reason("has no key: what it reads meets over links", span)
             elif any(isinstance(rule, Match) for rule in definition.rules):
                 yield relation, _Reason("is an event pattern", span)
-            elif relation in seen or relation not in dict(stage.keys):
+            elif relation in seen or relation not in self._keyed:
                 yield relation, _Reason("has values of several kinds", span)
+            elif relation not in dict(stage.keys):
+                named = " and ".join(stage.key)
+                yield relation, _Reason(f"has not both {named}, by which others are walked", span)
             seen.add(relation)
 
     # -- what an attempt asks ---------------------------------------------------------------
@@ -303,7 +345,8 @@ class _Attempt:
             self.new_registers.add(relation)
             return
         span = error.span if error.span != NOWHERE else span_of(definition)
-        self.reasons.setdefault(relation, _Reason(error.reason, span))
+        is_family = isinstance(error, FamilyError)
+        self.reasons.setdefault(relation, _Reason(error.reason, span, is_family))
 
     def _note_all(self, relation: Relation, error: NotSweptError) -> None:
         """Note a reason; that of a hidden list is one of the definitions that lists are for."""

@@ -19,3 +19,7 @@ class NotCausalError(NotSweptError):
 
 class OpenValueError(NotSweptError):
     """The value of a fluent takes more values than there are bits for: it needs a register."""
+
+
+class FamilyError(NotSweptError):
+    """An argument beside the key takes more values than there are bits for."""

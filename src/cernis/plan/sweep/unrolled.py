@@ -22,7 +22,7 @@ from cernis.plan.sweep.rule_bodies import (
     names_asked,
     names_of,
 )
-from cernis.plan.sweep.unfit import NotSweptError, OpenValueError
+from cernis.plan.sweep.unfit import FamilyError, NotSweptError, OpenValueError
 from cernis.source import Span
 from cernis.syntax.tree import Term, Variable
 
@@ -104,7 +104,7 @@ def too_many(relation: Relation, place: int) -> NotSweptError:
     """Why a relation is not unrolled."""
     if place == relation.arity:
         return OpenValueError("needs a register for its open value")
-    return NotSweptError(f"needs a family: more than {MOST_VALUES} instances of a key")
+    return FamilyError(f"needs a family: more than {MOST_VALUES} instances of a key")
 
 
 def pattern_of(terms: Iterable[Term], key: tuple[int, ...], values: Values) -> Arguments:
@@ -278,7 +278,7 @@ def open_variable(name: str, head: tuple[Term, ...], span: Span) -> NotSweptErro
     if head and head[-1] == wanted:
         return OpenValueError(f"needs a register for its open value, {name}", span)
     if wanted in head:
-        return NotSweptError(f"needs a family: its argument {name} takes any value", span)
+        return FamilyError(f"needs a family: its argument {name} takes any value", span)
     return NotSweptError(
         f"compares {name}, which takes any value, with what holds or happens", span
     )
