@@ -129,6 +129,64 @@ def test_own_fluent_in_a_body_is_the_same_fact() -> None:
     assert series[4] == pytest.approx(0.5 * 0.7 + 0.5 * 0.3)
 
 
+SWITCHES = """
+    initiatedAt(f=on, T) :- happensAt(a, T).
+    initiatedAt(f=off, T) :- happensAt(b, T).
+"""
+
+
+def test_values_of_a_fluent_exclude_each_other() -> None:
+    """Either is certain once one of them must hold, and both at once is impossible."""
+    rules = (
+        SWITCHES
+        + """
+        initiatedAt(both=true, T) :- happensAt(c, T), holdsAt(f=on, T), holdsAt(f=off, T).
+        initiatedAt(either=true, T) :- happensAt(c, T), (holdsAt(f=on, T) ; holdsAt(f=off, T)).
+        initiatedAt(either2=true, T) :- happensAt(c, T), holdsAt(f=on, T).
+        initiatedAt(either2=true, T) :- happensAt(c, T), holdsAt(f=off, T).
+        initiatedAt(some=true, T) :- happensAt(c, T), holdsAt(f=_, T).
+        initiatedAt(none=true, T) :- happensAt(c, T), \\+ holdsAt(f=on, T), \\+ holdsAt(f=off, T).
+    """
+    )
+    found = run(rules, "a@1 0.5::b@2 c@3")
+    assert found["f=on"][3] == found["f=off"][3] == 0.5
+    assert found.get("both=true", {4: 0})[4] == 0
+    assert found["either=true"][4] == found["either2=true"][4] == found["some=true"][4] == 1
+    assert found.get("none=true", {4: 0})[4] == 0
+    found = run(rules, "0.8::a@1 0.25::b@2 c@3")
+    assert found["f=on"][3] == pytest.approx(0.6)
+    assert found["either=true"][4] == found["some=true"][4] == pytest.approx(0.85)
+    assert found["none=true"][4] == pytest.approx(0.15)
+
+
+def test_values_that_hold_together_count_as_independent() -> None:
+    """Ties on initiation let both hold: so what they add up to is more than 1."""
+    rules = (
+        SWITCHES
+        + """
+        initiatedAt(both=true, T) :- happensAt(c, T), holdsAt(f=on, T), holdsAt(f=off, T).
+    """
+    )
+    found = run(rules, "a@1 0.5::b@1 c@2")
+    assert found["both=true"][3] == pytest.approx(0.5)
+    assert run(rules, "a@1 0.5::b@1 c@2", ties="break").get("both=true", {3: 0})[3] == 0
+
+
+def test_own_values_exclude_each_other() -> None:
+    """A press turns it round: what was on is off, and never both."""
+    rules = """
+        initially(f=off).
+        initiatedAt(f=on, T) :- happensAt(press, T), holdsAt(f=off, T).
+        initiatedAt(f=off, T) :- happensAt(press, T), holdsAt(f=on, T).
+        initiatedAt(f=broken, T) :- happensAt(hit, T), \\+ holdsAt(f=off, T).
+    """
+    found = run(rules, "0.5::press@1 0.5::press@2 0.5::hit@3")
+    assert [found["f=on"][t] for t in (2, 3)] == [0.5, 0.5]
+    assert [found["f=off"][t] for t in (2, 3, 4)] == [0.5, 0.5, 0.5]
+    assert found["f=on"][4] == pytest.approx(0.25)
+    assert found["f=broken"][4] == pytest.approx(0.25)
+
+
 def test_input_fluents_at_points() -> None:
     rules = "initiatedAt(f(X)=true, T) :- happensAt(a(X), T), holdsAt(near(X)=V, T), V > 2."
     found = run(rules, "a(x)@1 0.5::near(x)=1@1 0.4::near(x)=3@1 0.5::near(x)=4@1")

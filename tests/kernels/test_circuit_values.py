@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cernis.evaluate.probabilities.circuits import Circuits, TooLarge
 from cernis.evaluate.probabilities.proof_groups import (
     Actions,
+    AwaitedFacts,
     group_actions,
     joint_probabilities_after,
     probabilities_after,
@@ -25,7 +26,15 @@ from cernis.evaluate.probabilities.uncertain_facts import (
     conjunctions,
     stacked,
 )
-from cernis.kernels.circuit_values import locate, picked, picked_plain, saying, saying_plain
+from cernis.kernels.circuit_values import (
+    FACTS,
+    INITIATES,
+    locate,
+    picked,
+    picked_plain,
+    saying,
+    saying_plain,
+)
 
 Row = tuple[int, int, int, list[int]]
 """Pair, time, whether it breaks, and literals."""
@@ -153,7 +162,9 @@ def test_circuits_are_worth_the_sum_over_all_worlds(seed: int, ties: str) -> Non
     after = probabilities_after(groups, initial, drawn.facts, circuits)
     assert after.tolist() == pytest.approx([expected[key] for key in keys], abs=1e-12)
     none = np.empty(0, np.int64)
-    together = joint_probabilities_after(groups, initial, drawn.facts, circuits, (none, none, none))
+    together = joint_probabilities_after(
+        groups, initial, drawn.facts, circuits, AwaitedFacts(none, none, none, none, none)
+    )
     assert together.tolist() == after.tolist()
 
 
@@ -197,7 +208,7 @@ def test_a_circuit_may_not_grow_too_large() -> None:
     with pytest.raises(Exception, match=r"f/1: at one point its rules rest on 40 uncertain"):
         group_actions(actions, facts, circuits, "f/1")
     with pytest.raises(TooLarge):
-        Circuits("initiation", most=1).number(np.array([4, 8, 10, 12]), 3)
+        Circuits("initiation", most=1).number(np.array([INITIATES, FACTS, FACTS + 2, FACTS + 4]), 3)
 
 
 def test_certain_and_impossible_facts_are_none() -> None:

@@ -9,7 +9,12 @@ a point to the next,
 where init and broken are asked in every possible world of the records of that point. `holds`, and
 any fluent that a rule asks for, is one more independent fact of that point, true with the
 probability carried to it; so two fluents that depend on the same earlier record count as
-independent, and so do two values of one fluent.
+independent.
+
+The values of one fluent exclude each other: once one of them is true in a world, the others are
+false in it, and once some are false, the others share what is left. Where the probabilities of
+all values add up to more than 1, as ties on "initiation" allow, they count as independent; and so
+they do in the dialect rtec, where values may hold together.
 
 A world is decided as far as the question needs it: a fact is given both truth values when the
 proof first asks for it. The probabilities of the worlds in which the answer is yes add up.
@@ -68,9 +73,13 @@ class Undecided(Exception):
         super().__init__(fact)
 
 
+Chances = Callable[[Fact, Mapping[Fact, bool]], float]
+"""The probability of a fact, if others have the truth values of a world."""
+
+
 def worlds(
     question: Callable[[Mapping[Fact, bool]], Answer],
-    chances: Mapping[Fact, float],
+    chances: Mapping[Fact, float] | Chances,
     world: Mapping[Fact, bool] | None = None,
 ) -> Iterator[tuple[float, Answer]]:
     """The answer in every possible world, with the world's probability; these add up to 1.
@@ -82,7 +91,8 @@ def worlds(
     try:
         answer = question(known)
     except Undecided as undecided:
-        chance = chances[undecided.fact]
+        fact = undecided.fact
+        chance = chances(fact, known) if callable(chances) else chances[fact]
         for truth, weight in ((True, chance), (False, 1 - chance)):
             if weight > 0:
                 below = worlds(question, chances, {**known, undecided.fact: truth})
@@ -187,7 +197,7 @@ class Run:
     def next_point(self, now: int, carried: Mapping[Term, float]) -> dict[Term, float]:
         """The probabilities one tick after now."""
         self.now, self.carried = now, carried
-        chances = self._chances()
+        chances = self._chances(self.carried)
         new = {
             pair
             for _, initiated in worlds(self._initiated, chances)
@@ -226,11 +236,30 @@ class Run:
         for fluent in dict.fromkeys(pair.args[0].args[0] for pair in pairs):
             yield Compound(goal.functor, (fluent,))
 
-    def _chances(self) -> dict[Fact, float]:
-        facts: dict[Fact, float] = {("holds", pair): p for pair, p in self.carried.items()}
-        for at, (chance, _, _) in enumerate(self.records.get(self.now, ())):
-            facts["record", at] = chance
-        return facts
+    def _chances(self, carried: Mapping[Term, float]) -> Chances:
+        """The probabilities of the records of now, and of what may hold then."""
+        totals: dict[Term, float] = defaultdict(float)
+        for pair, chance in carried.items():
+            totals[children(pair)[0]] += chance
+        records = self.records.get(self.now, ())
+
+        def chance_of(fact: Fact, world: Mapping[Fact, bool]) -> float:
+            kind, name = fact
+            if kind == "record":
+                return records[name][0]
+            fluent = children(name)[0]
+            if self.dialect == "rtec" or totals[fluent] > 1 + 1e-9:
+                return carried[name]
+            others = [
+                (carried[pair], truth) for (known, pair), truth in world.items()
+                if known == "holds" and children(pair)[0] == fluent
+            ]  # fmt: skip
+            if any(truth for _, truth in others):
+                return 0.0
+            left = 1 - sum(chance for chance, _ in others)
+            return min(1.0, carried[name] / left) if left > 0 else 0.0
+
+        return chance_of
 
     def exists(self, pair: Term) -> bool:
         """Does grounding allow the pair? A fluent without grounding rules is not restricted."""

@@ -19,14 +19,22 @@ import numpy as np
 from cernis.kernels.array_types import Floats, Integers
 from cernis.kernels.compile import FEW_ROWS, kernel, part
 
-OPEN, OPEN_NOT, NEXT, CLOSE, INITIATES, BREAKS, OWN, NOT_OWN = range(8)
+OPEN, OPEN_NOT, NEXT, CLOSE, INITIATES, BREAKS, OWN, NOT_OWN, HOLDS = range(9)
 """Tokens of a shape: a composite, its next alternative, its end; the beginning of a row; the
-literal that the pair itself holds. From `FACTS` on, `FACTS + 2 * k` is the group's fact k, or one
-more if it is negated."""
-FACTS: Final = 8
+literal that the pair itself holds; the beginning of a row that says when the pair holds. From
+`FACTS` on, `FACTS + 2 * k` is the group's fact k, or one more if it is negated."""
+FACTS: Final = 10
+
+_KINDS: Final = (INITIATES, BREAKS, HOLDS)
 
 DEEPEST: Final = 64
 """So many composites may lie in one another."""
+
+MOST_TOGETHER: Final = 1 + 1e-9
+"""Values of one instance exclude each other if their probabilities add up to no more than this."""
+
+LEAST_LEFT: Final = 1e-12
+"""Less than this is nothing: it is left of 1 by rounding."""
 
 _PRIME: Final = np.uint64(0x9E3779B97F4A7C15)
 _S29: Final = np.uint64(29)
@@ -127,12 +135,13 @@ def shapes(
 ) -> int:  # fmt: skip
     """The shape of each group, and its facts in the order in which they first come.
 
-    Group g has the rows `order[groups[g]:groups[g+1]]`; row r breaks if `breaks[r]` and has the
-    literals `offsets[r]:offsets[r+1]`. `pair_nodes[g]` is the node that the pair itself holds, or
-    -1. `composite[n]` is -1 for a fact; else the composite's alternatives are
-    `alternatives[c]:alternatives[c+1]`, whose literals are `conjunctions[a]:conjunctions[a+1]` of
-    the definitions. Stamps are -1 for all nodes. Written are a key of the shape, its tokens, and
-    its facts. Gives the first group in which composites are too deep, or -1.
+    Group g has the rows `order[groups[g]:groups[g+1]]`; row r initiates, breaks or says that the
+    pair holds, as `breaks[r]` is 0, 1 or 2, and has the literals `offsets[r]:offsets[r+1]`.
+    `pair_nodes[g]` is the node that the pair itself holds, or -1. `composite[n]` is -1 for a fact;
+    else the composite's alternatives are `alternatives[c]:alternatives[c+1]`, whose literals are
+    `conjunctions[a]:conjunctions[a+1]` of the definitions. Stamps are -1 for all nodes. Written are
+    a key of the shape, its tokens, and its facts. Gives the first group in which composites are too
+    deep, or -1.
     """
     size = 0
     count = 0
@@ -141,7 +150,7 @@ def shapes(
         first = count
         for place in range(groups[group], groups[group + 1]):
             row = order[place]
-            tokens[size] = BREAKS if breaks[row] else INITIATES
+            tokens[size] = _KINDS[breaks[row]]
             key, size, count = _write_row(
                 offsets[row], offsets[row + 1], group, pair_nodes[group], first,
                 _mixed(key, tokens[size]), size + 1, count, literals, composite, alternatives,
@@ -227,10 +236,36 @@ def carry(offsets: Integers, initial: Floats, kept: Floats, begins: Floats, afte
             after[group] = chance
 
 
+@part
+def _awaited_chance(pair: int, first: int, last: int, current: Floats) -> float:
+    """The probability of an awaited fact: that a pair holds if no value before it does.
+
+    Without a pair, it is 1 if the values of the instance add up to more than 1, else 0; if they
+    do, each counts as independent.
+    """
+    if first < 0:
+        return float(current[pair])
+    total = 0.0
+    for value in range(first, last):
+        total += current[value]
+    is_more = total > MOST_TOGETHER
+    if pair < 0:
+        return 1.0 if is_more else 0.0
+    if is_more:
+        return float(current[pair])
+    left = 1.0
+    for value in range(first, pair):
+        left -= current[value]
+    if left <= LEAST_LEFT:
+        return 0.0
+    return min(1.0, float(current[pair]) / left)
+
+
 @kernel(
     "integers integers integers integers integers integers writable-floats "
     "integers integers integers integers integers integers "
-    "integers integers integers writable-floats writable-floats writable-floats writable-floats",
+    "integers integers integers integers integers "
+    "writable-floats writable-floats writable-floats writable-floats",
     "nothing",
     rows=FEW_ROWS,
 )
@@ -240,13 +275,15 @@ def carry_together(
     tests: Integers, variables: Integers, lows: Integers, highs: Integers,
     held: Integers, fresh: Integers,
     awaited_times: Integers, awaited_nodes: Integers, awaited_pairs: Integers,
+    firsts: Integers, lasts: Integers,
     values: Floats, current: Floats, following: Floats, after: Floats,
 ) -> None:  # fmt: skip
     """As `evaluate` and `carry`, of pairs that depend on one another: point by point.
 
     Groups are gone through in the given order, which is one of time. Before those of a point, the
     facts that are awaited then get the probability that their pair has by then. They are sorted
-    by time. `current` is what each pair begins with.
+    by time. `current` is what each pair begins with. Where `firsts` is not -1, the pairs from
+    `firsts` up to `lasts` are the values of one instance, which exclude each other.
     """
     values[0] = 0.0
     values[1] = 1.0
@@ -255,7 +292,9 @@ def carry_together(
     while first < len(order):
         time = times[order[first]]
         while awaited < len(awaited_times) and awaited_times[awaited] <= time:
-            chances[awaited_nodes[awaited]] = current[awaited_pairs[awaited]]
+            chances[awaited_nodes[awaited]] = _awaited_chance(
+                awaited_pairs[awaited], firsts[awaited], lasts[awaited], current
+            )
             awaited += 1
         last = first
         while last < len(order) and times[order[last]] == time:
@@ -274,7 +313,9 @@ def carry_together(
             after[group] = following[group]
         first = last
     while awaited < len(awaited_times):
-        chances[awaited_nodes[awaited]] = current[awaited_pairs[awaited]]
+        chances[awaited_nodes[awaited]] = _awaited_chance(
+            awaited_pairs[awaited], firsts[awaited], lasts[awaited], current
+        )
         awaited += 1
 
 

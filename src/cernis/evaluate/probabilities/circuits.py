@@ -18,6 +18,7 @@ from cernis.kernels.circuit_values import (
     BREAKS,
     CLOSE,
     FACTS,
+    HOLDS,
     INITIATES,
     NEXT,
     NOT_OWN,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from oxidd.bdd import BDDFunction, BDDManager
 
 Arrays: TypeAlias = tuple[Integers, Integers, Integers, Integers, Integers, Integers]
-Formula: TypeAlias = tuple["BDDFunction", "BDDFunction"]
+Formula: TypeAlias = tuple["BDDFunction", "BDDFunction", "BDDFunction | None"]
 
 MOST_TESTS: Final = 50_000
 """A circuit may have this many tests."""
@@ -149,16 +150,27 @@ def _manager_of(facts: int, manager: BDDManager | None) -> BDDManager:
     return manager
 
 
-def _next(initiated: BDDFunction, broken: BDDFunction, holds: bool, ties: str) -> BDDFunction:
+def _next(
+    initiated: BDDFunction, broken: BDDFunction, holding: BDDFunction | None,
+    holds: bool, ties: str,
+) -> BDDFunction:  # fmt: skip
+    """The formula to hold next; where `holding` is a formula, it says whether the pair holds."""
+    if holding is not None:
+        if ties == "break":
+            return (holding | initiated) & ~broken
+        return initiated | (holding & ~broken)
     if ties == "break":
         return ~broken if holds else initiated & ~broken
     return initiated | ~broken if holds else initiated
 
 
 def _parsed(tokens: list[int], manager: BDDManager, holds: bool) -> Formula:
-    """The formulas for the pair's initiation and break; `holds` says whether it holds now."""
+    """The formulas for the pair's initiation and break, and for whether it holds, if rows say so.
+
+    Else `holds` says whether it holds now.
+    """
     none, every = manager.false(), manager.true()
-    rows_by_kind: dict[int, list[BDDFunction]] = {INITIATES: [], BREAKS: []}
+    rows_by_kind: dict[int, list[BDDFunction]] = {INITIATES: [], BREAKS: [], HOLDS: []}
     kind, row = INITIATES, none
     value_of_itself = {OWN: holds, NOT_OWN: not holds}
     # For each open composite: the row outside, its alternatives so far, and whether it is negated.
@@ -183,7 +195,8 @@ def _parsed(tokens: list[int], manager: BDDManager, holds: bool) -> Formula:
             stack.append((row, [], token == OPEN_NOT))
             row = every
     rows_by_kind[kind].append(row)
-    return _any(rows_by_kind[INITIATES], none), _any(rows_by_kind[BREAKS], none)
+    initiated, broken = (_any(rows_by_kind[kind], none) for kind in (INITIATES, BREAKS))
+    return initiated, broken, _any(rows_by_kind[HOLDS], none) if rows_by_kind[HOLDS] else None
 
 
 def _any(rows: list[BDDFunction], none: BDDFunction) -> BDDFunction:

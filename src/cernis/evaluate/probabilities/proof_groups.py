@@ -29,9 +29,36 @@ _MOST_TOKENS: Final = 1 << 20
 """A formula at one point that has more tokens than this is refused."""
 
 
+HOLDING: Final = 2
+"""The kind of a row that says when the pair itself holds."""
+
+
+@dataclass(slots=True)
+class AwaitedFacts:
+    """Facts that pairs hold at times: the pairs are -1 for facts about all values of an instance.
+
+    `firsts` and `lasts` say which pairs are the values of the instance, where these exclude each
+    other; else they are -1.
+    """
+
+    pairs: Integers
+    times: Integers
+    nodes: Integers
+    firsts: Integers
+    lasts: Integers
+
+    def take(self, rows: Integers) -> AwaitedFacts:
+        """Some of the facts."""
+        columns = (self.pairs, self.times, self.nodes, self.firsts, self.lasts)
+        return AwaitedFacts(*(column[rows] for column in columns))
+
+
 @dataclass(slots=True)
 class Actions:
-    """Initiations and breaks of pairs, in any order: pair, time, kind, and the proof's literals."""
+    """Initiations and breaks of pairs, in any order: pair, time, kind, and the proof's literals.
+
+    The kind `HOLDING` is for a row that says when the pair itself holds.
+    """
 
     pairs: Integers
     times: Integers
@@ -154,19 +181,16 @@ def probabilities_after(
 
 def joint_probabilities_after(
     groups: ProofGroups, initial: Floats, facts: Facts, circuits: Circuits,
-    awaited: tuple[Integers, Integers, Integers],
+    awaited: AwaitedFacts,
 ) -> Floats:  # fmt: skip
-    """As `probabilities_after`, for pairs that depend on one another.
-
-    `awaited` are the times, nodes and pairs of the facts that pairs hold.
-    """
+    """As `probabilities_after`, for pairs that depend on one another."""
     order = np.argsort(groups.times, kind="stable")
-    by_time = np.argsort(awaited[0], kind="stable")
+    awaited = awaited.take(np.argsort(awaited.times, kind="stable"))
     after = np.empty(len(groups.pairs))
     carry_together(
         order, groups.times, groups.pairs, groups.shape, groups.fact_offsets, groups.facts,
-        facts.chances, *circuits.arrays, awaited[0][by_time], awaited[1][by_time],
-        awaited[2][by_time],
+        facts.chances, *circuits.arrays, awaited.times, awaited.nodes, awaited.pairs,
+        awaited.firsts, awaited.lasts,
         np.empty(circuits.largest + 2), initial.copy(), np.empty(len(after)), after,
     )  # fmt: skip
     return after

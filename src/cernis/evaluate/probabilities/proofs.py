@@ -58,7 +58,7 @@ from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import FluentTable
 
 if TYPE_CHECKING:
-    from cernis.evaluate.probabilities.courses import Pairs
+    from cernis.evaluate.probabilities.courses import Courses, Pairs
 
 
 _HALF = 31
@@ -122,10 +122,20 @@ class Uncertainty:
     """Uncertain fluents whose initiations and terminations are tables."""
     ended: set[Relation] = field(default_factory=set)
     """The watched fluents that have a rule which ends any value."""
+    exclusive: frozenset[Relation] = frozenset()
+    """Fluents of which rules relate several values, which exclude each other."""
     held: Mapping[Relation, Pairs] | None = None
     """The pairs that held right after the edge of the window; None at the first query."""
     memo: Memo = field(default_factory=Memo)
     """Results about parts of the plan that can be used again."""
+
+    def enter_courses(self, relation: Relation, courses: Courses) -> None:
+        """Enter the courses of a fluent: its probabilities are those of facts from now on."""
+        from cernis.evaluate.probabilities.courses import with_facts
+        from cernis.evaluate.probabilities.exclusive_values import facts_of_values
+
+        enter = facts_of_values if relation in self.exclusive else with_facts
+        self.fluents[relation] = Segments(*enter(courses, self.facts))
 
     def is_about(self, part: object) -> bool:
         """Does a part of a plan, which lives as long as the plan, read an uncertain relation?"""

@@ -11,13 +11,18 @@ That a pair itself holds at a point is the same fact for its rules and for its i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from cernis.check.model import FluentKind, Relation
 from cernis.evaluate.probabilities.circuits import Circuits
-from cernis.evaluate.probabilities.courses import Courses, courses_of, with_facts
+from cernis.evaluate.probabilities.courses import Courses, courses_of
+from cernis.evaluate.probabilities.exclusive_values import AwaitedValues
 from cernis.evaluate.probabilities.proof_groups import (
+    HOLDING,
     Actions,
+    AwaitedFacts,
     HoldingFacts,
     ProofGroups,
     group_actions,
@@ -31,7 +36,7 @@ from cernis.evaluate.probabilities.proofs import (
     with_literals,
 )
 from cernis.evaluate.probabilities.uncertain_events import evaluate_event
-from cernis.evaluate.probabilities.uncertain_facts import stacked
+from cernis.evaluate.probabilities.uncertain_facts import conjunctions, stacked
 from cernis.evaluate.probabilities.uncertain_fluents import (
     FluentActions,
     UncertainFluent,
@@ -40,6 +45,7 @@ from cernis.evaluate.probabilities.uncertain_fluents import (
 from cernis.kernels.array_types import Integers
 from cernis.kernels.hashing import RowTable
 from cernis.operators.context.query_context import Context
+from cernis.operators.distinct import distinct
 from cernis.plan.logical import Definition, Stratum
 from cernis.tables.event_tables import EventTable
 from cernis.tables.interval_tables import INFINITY, FluentTable, empty_table
@@ -51,12 +57,13 @@ def evaluate_cycle(
     """The courses of all fluents of a cycle; its events are put into the context."""
     cycle = _Cycle(stratum, context, uncertainty)
     fluent_actions = cycle.actions()
+    cycle.add_holding(fluent_actions)
     actions, firsts = _all_actions(fluent_actions)
-    pairs, times, nodes = cycle.awaited(firsts)
+    awaited = cycle.awaited(firsts)
     facts, names = uncertainty.facts, ", ".join(str(each.relation) for each in fluent_actions)
-    groups = group_actions(actions, facts, circuits, names, _holding_facts(pairs, times, nodes))
+    groups = group_actions(actions, facts, circuits, names, _holding_facts(awaited))
     initial = np.concatenate([each.pairs.initial for each in fluent_actions])
-    after = joint_probabilities_after(groups, initial, facts, circuits, (times, nodes, pairs))
+    after = joint_probabilities_after(groups, initial, facts, circuits, awaited)
     courses_by_fluent, since = {}, first_point(context, uncertainty)
     for actions_of_fluent, first in zip(fluent_actions, firsts, strict=True):
         is_of_fluent = (groups.pairs >= first) & (
@@ -69,7 +76,7 @@ def evaluate_cycle(
         courses = courses_of(
             part, after[is_of_fluent], actions_of_fluent.pairs, since, context.window.tick
         )
-        uncertainty.fluents[actions_of_fluent.relation] = Segments(*with_facts(courses, facts))
+        uncertainty.enter_courses(actions_of_fluent.relation, courses)
         courses_by_fluent[actions_of_fluent.relation] = courses
     return courses_by_fluent
 
@@ -110,10 +117,12 @@ class _Cycle:
         for number, definition in enumerate(self._fluents):
             relation = definition.relation
             domains, value_domain = self._context.encoding.fluents[relation]
-            table = empty_table(domains, value_domain)
+            table, awaited = empty_table(domains, value_domain), Awaited()
             if known is not None:
                 table = self._possible(known[number])
-            self._awaited[relation] = Awaited()
+                if relation in self._uncertainty.exclusive:
+                    awaited = AwaitedValues.of(known[number].pairs)
+            self._awaited[relation] = awaited
             self._uncertainty.fluents[relation] = Segments(
                 table, np.empty(0, np.int64), self._awaited[relation]
             )
@@ -147,16 +156,47 @@ class _Cycle:
         table = EventTable([none] * relation.arity, [*domains, None], none)
         context.relations.events[relation] = table
 
-    def awaited(self, firsts: list[int]) -> tuple[Integers, Integers, Integers]:
-        """The awaited facts: their pairs, numbered over all fluents, their times and nodes."""
-        awaited = [self._awaited[definition.relation] for definition in self._fluents]
-        return (
-            np.concatenate(
-                [each.pairs + first for each, first in zip(awaited, firsts, strict=True)]
-            ),
-            np.concatenate([each.times for each in awaited]),
-            np.concatenate([each.nodes for each in awaited]),
-        )
+    def add_holding(self, outcomes: list[FluentActions]) -> None:
+        """Add rows that say when a pair holds, where rules ask for values that it excludes."""
+        for outcome in outcomes:
+            awaited, actions = self._awaited[outcome.relation], outcome.actions
+            if not isinstance(awaited, AwaitedValues) or not len(actions.pairs):
+                continue
+            first, _ = distinct([actions.pairs, actions.times], [None, None])
+            pairs, times = actions.pairs[first], actions.times[first]
+            asked = awaited.is_asked(pairs, times)
+            pairs, times = pairs[asked], times[asked]
+            literals = awaited.literals(pairs, times, self._uncertainty.facts)
+            outcome.actions = Actions(
+                np.concatenate([actions.pairs, pairs]), np.concatenate([actions.times, times]),
+                np.concatenate([actions.breaks, np.full(len(pairs), HOLDING)]),
+                stacked([actions.proofs, conjunctions([literals], len(pairs))]),
+            )  # fmt: skip
+
+    def awaited(self, firsts: list[int]) -> AwaitedFacts:
+        """The awaited facts, with pairs numbered over all fluents."""
+        parts = [
+            part
+            for definition, first in zip(self._fluents, firsts, strict=True)
+            for part in _awaited_parts(self._awaited[definition.relation], first)
+        ]
+        columns = zip(*parts, strict=True)
+        return AwaitedFacts(*(np.concatenate(column).astype(np.int64) for column in columns))
+
+
+def _awaited_parts(awaited: Awaited, first: int) -> Iterator[tuple[Integers, ...]]:
+    """Pairs, times, nodes, and the first and last pair of the instance."""
+    if not isinstance(awaited, AwaitedValues):
+        none = np.full(len(awaited.nodes), -1, np.int64)
+        yield awaited.pairs + first, awaited.times, awaited.nodes, none, none
+        return
+    for facts, is_value in ((awaited, True), (awaited.together, False)):
+        pairs = facts.pairs
+        shown = pairs + first if is_value else np.full(len(pairs), -1, np.int64)
+        yield (
+            shown, facts.times, facts.nodes, awaited.firsts[pairs] + first,
+            awaited.lasts[pairs] + first,
+        )  # fmt: skip
 
 
 def _same(one: FluentActions, other: FluentActions) -> bool:
@@ -181,8 +221,13 @@ def _all_actions(outcomes: list[FluentActions]) -> tuple[Actions, list[int]]:
     ), firsts
 
 
-def _holding_facts(pairs: Integers, times: Integers, nodes: Integers) -> HoldingFacts:
-    """A function that gives for pairs and times the facts that the pairs hold then, or -1."""
+def _holding_facts(awaited: AwaitedFacts) -> HoldingFacts:
+    """A function that gives for pairs and times the facts that the pairs hold then, or -1.
+
+    Where values exclude each other, rows say when a pair holds.
+    """
+    awaited = awaited.take(np.flatnonzero(awaited.firsts < 0))
+    pairs, times, nodes = awaited.pairs, awaited.times, awaited.nodes
     known_times = np.unique(times)
     table = RowTable(pairs * len(known_times) + np.searchsorted(known_times, times))
 

@@ -9,11 +9,10 @@ import numpy as np
 from cernis.check.model import Pair, Relation
 from cernis.errors import UnsupportedError
 from cernis.evaluate.probabilities.circuits import Circuits
-from cernis.evaluate.probabilities.courses import Courses, Pairs, courses_of, with_facts
+from cernis.evaluate.probabilities.courses import Courses, Pairs, courses_of
 from cernis.evaluate.probabilities.proof_groups import Actions, group_actions, probabilities_after
 from cernis.evaluate.probabilities.proofs import (
     Prover,
-    Segments,
     Uncertainty,
     changes_relation,
     with_literals,
@@ -341,5 +340,5 @@ def evaluate_fluent(
     after = probabilities_after(groups, fluent_actions.pairs.initial, facts, circuits)
     since = first_point(context, uncertainty)
     courses = courses_of(groups, after, fluent_actions.pairs, since, context.window.tick)
-    uncertainty.fluents[definition.relation] = Segments(*with_facts(courses, facts))
+    uncertainty.enter_courses(definition.relation, courses)
     return courses

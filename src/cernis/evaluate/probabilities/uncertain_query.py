@@ -8,9 +8,9 @@ from typing import TypeAlias
 from cernis.check.model import FluentKind, Pair, Relation
 from cernis.evaluate.columns.strata import evaluate_definition, evaluate_stratum, refuse_unsupported
 from cernis.evaluate.probabilities.circuits import Circuits
-from cernis.evaluate.probabilities.courses import Courses, Pairs, with_facts
+from cernis.evaluate.probabilities.courses import Courses, Pairs
 from cernis.evaluate.probabilities.credible_tables import CredibleTable, maximal_table
-from cernis.evaluate.probabilities.proofs import Segments, Uncertainty
+from cernis.evaluate.probabilities.proofs import Uncertainty
 from cernis.evaluate.probabilities.uncertain_cycles import evaluate_cycle
 from cernis.evaluate.probabilities.uncertain_events import evaluate_event
 from cernis.evaluate.probabilities.uncertain_fluents import evaluate_fluent
@@ -22,7 +22,7 @@ from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.intervals.gap_edges import clip_input
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, Stratum, parts_of
-from cernis.plan.properties.uncertain_relations import is_by_chance
+from cernis.plan.properties.uncertain_relations import is_by_chance, related_values
 
 CredibleIntervals: TypeAlias = Callable[[Relation, Courses], CredibleTable]
 """Gives the credible intervals of an uncertain fluent, from its courses as of a query."""
@@ -47,7 +47,10 @@ class UncertainQuery:
         self._credible = credible
         self._carried = {} if carried is None else carried
         self._uncertainty = Uncertainty(
-            watched=set(plan.roles.watched), memo=context.background.memo, held=held
+            watched=set(plan.roles.watched),
+            memo=context.background.memo,
+            held=held,
+            exclusive=context.background.memo.once("exclusive", plan, lambda: related_values(plan)),
         )
         self.courses = courses
         self.thresholded: set[Relation] = set()
@@ -56,8 +59,7 @@ class UncertainQuery:
     def run(self, memory: WindowRecords, uncertain: Iterable[Relation], window: Window) -> int:
         """Evaluate all strata; gives the number of conflicts between values."""
         for relation, courses in self.courses.items():
-            segments = Segments(*with_facts(courses, self._uncertainty.facts))
-            self._uncertainty.fluents[relation] = segments
+            self._uncertainty.enter_courses(relation, courses)
         add_predicates(self._context.background, self._uncertainty)
         for relation in sorted(uncertain):
             self._enter_records(relation, memory, window)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from cernis.check.model import Changes, FluentKind, Relation
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
-from cernis.plan.logical import InitialPoints, Stratum, parts_of
+from cernis.plan.logical import AntiStab, Fetch, InitialPoints, Stab, Stratum, parts_of
 from cernis.plan.properties.routes import Routes
 from cernis.plan.properties.spoken_relations import SpokenRelations
+from cernis.syntax.tree import Variable
 
 
 def is_by_chance(rule: object) -> bool:
@@ -77,6 +78,25 @@ def _derived_uncertainty(plan: Plan, uncertain: frozenset[Relation]) -> Uncertai
             events |= _relations(stratum, "event")
             fluents |= _relations(stratum, FluentKind.SIMPLE)
     return UncertainRelations(frozenset(events), frozenset(fluents))
+
+
+def related_values(plan: Plan) -> frozenset[Relation]:
+    """The simple fluents of which rules ask for several values, or for one in their own rules.
+
+    Where at most one value is asked for, it does not matter that values exclude each other. In the
+    dialect rtec values may hold together.
+    """
+    if plan.checked.definitions.settings.dialect == "rtec":
+        return frozenset()
+    asked_values: dict[Relation, set[object]] = {}
+    for stratum in (stratum for stage in plan.stages for stratum in stage.strata):
+        for part in parts_of(tuple(own.rules for own in stratum.definitions)):
+            if isinstance(part, Stab | AntiStab | Fetch):
+                pair = part.pair
+                is_open = isinstance(pair.value, Variable) or pair.relation in stratum.relations
+                values = asked_values.setdefault(pair.relation, set())
+                values |= {None, pair.value} if is_open else {pair.value}
+    return frozenset(r for r in plan.roles.simple if len(asked_values.get(r, ())) > 1)
 
 
 def needs_formulas(plan: Plan, routes: Routes, uncertain: UncertainRelations) -> bool:
