@@ -1,8 +1,9 @@
 """Random programs about pairs of entities, walked and by columns: `-m tests.fuzz.paired_keys 0 99`.
 
 Each seed is a program for lanes whose fluents and events have two entities in place of one, the
-second a text or a number. A stage has the first for its key, lanes have both. It is run as
-`open_values` runs programs; one window of it is compared with the reference, too.
+second a text or a number. A stage has the first for its key, lanes have both. Every third program
+has definitions about single entities beside these. It is run as `open_values` runs programs; one
+window of it is compared with the reference, too.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from cernis.errors import ProgramError
 from tests.agreement import compare
 from tests.agreement.compare import Scenario, Skip
 from tests.fuzz.open_values import check_session, check_windows, late_records
-from tests.plan.sweep.lane_programs import LaneAuthor
+from tests.plan.sweep.lane_programs import FACTS, LaneAuthor
 
 SECONDS = (("y1", "y2", "y3"), ("1", "2", "30"), ("1", "2.5", "y1"))
 """The second entities of a program: texts, whole numbers, or values of several kinds."""
 
+_NAME = re.compile(r"\b([abcd]|[efos]\d+)\(")
 _ENTITY = re.compile(r"\b([abcd]|[efos]\d+)\((X|x1)\b")
 
 
@@ -55,6 +57,27 @@ class PairAuthor(LaneAuthor):
         return lines
 
 
+@dataclass
+class TwoKeysAuthor(PairAuthor):
+    """Writes programs of two parts: about pairs of entities, and about single ones."""
+
+    single: LaneAuthor | None = None
+
+    def program(self) -> str:
+        """The text of both parts, which share facts and no more."""
+        text = super().program()
+        self.single = LaneAuthor(self.random, has_open_values=self.has_open_values)
+        clauses = self.single.program().removesuffix(FACTS).splitlines()
+        rules = [each for each in clauses if not each.startswith(":-")]
+        return text + _NAME.sub(r"z\1(", "\n".join(rules)) + "\n"
+
+    def stream(self) -> list[str]:
+        """Records of both parts."""
+        assert self.single is not None
+        lines = super().stream() + [f"z{line}" for line in self.single.stream()]
+        return sorted(lines, key=lambda line: int(line.split("|")[1]))
+
+
 def check_reference(author: PairAuthor, text: str, program: cernis.Program, seed: int) -> None:
     """Compare a run with the reference, where that has an answer."""
     lines = tuple(late_records(author).splitlines())
@@ -67,7 +90,8 @@ def check_reference(author: PairAuthor, text: str, program: cernis.Program, seed
 
 def check_seed(seed: int) -> bool:
     """Compare the program of a seed; gives whether it has lanes with two entities for a key."""
-    author = PairAuthor(Random(seed), has_open_values=seed % 2 == 1)
+    kind = TwoKeysAuthor if seed % 3 == 2 else PairAuthor
+    author = kind(Random(seed), has_open_values=seed % 2 == 1)
     text = author.program()
     try:
         program = cernis.load(text)

@@ -60,7 +60,9 @@ def test_what_has_not_the_whole_key_stays_with_columns() -> None:
     assert reason(text, "seen/1") == "has not both K and M, by which others are walked"
 
 
-def test_the_key_of_the_stage_is_kept_if_no_longer_one_serves_more() -> None:
+def test_what_reads_nothing_of_the_rest_has_its_own_key() -> None:
     text = QUIET + "initiatedAt(loud(K, M)=true, T) :- happensAt(shout(K, M), T).\n"
-    assert verdicts(text)["quiet/1"] == ("lane", "")
-    assert reason(text, "loud/2") == "needs a family: its argument M takes any value"
+    lanes = [lane for swept in cernis.load(text).plan.sweep for lane in swept.lanes]
+    assert sorted(lane.key for lane in lanes) == [("K",), ("K", "M")]
+    more = "initiatedAt(noisy(K)=true, T) :- happensAt(start(loud(K, _)=true), T).\n"
+    assert reason(text + more, "noisy/1") == "reads loud/2, which is walked by another key"

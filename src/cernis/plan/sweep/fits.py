@@ -8,7 +8,7 @@ none is left to find.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cernis.check.checker import Checked
 from cernis.check.model import Changes, Event, FluentKind, Pair, ProgramSettings, Relation
@@ -49,6 +49,9 @@ from cernis.plan.sweep.unrolled import Instance, KnownInstances
 from cernis.source import NOWHERE, Span
 from cernis.syntax.tree import Term
 
+_MOST_PARTS = 4
+"""So many keys may the lanes of a stage have."""
+
 _MOST_ROUNDS = 64
 """So often are instances looked for that others give rise to."""
 
@@ -84,7 +87,7 @@ class _PlannedStage:
     @property
     def count(self) -> int:
         """How many definitions go with the sweep."""
-        return sum(way is not SweepWay.COLUMNS for way in self.plan.ways.values())
+        return len(self.plan.swept)
 
 
 class SweepSearch:
@@ -105,22 +108,40 @@ class SweepSearch:
         """By the identity of a rule: what it is written out to."""
         self._reads: dict[int, list[Pair | Event]] = {}
         """By the identity of a definition."""
+        self._walked: set[Relation] = set()
+        """What is walked by keys that were decided on before."""
         self._swept: dict[Relation, tuple[Stage, dict[Instance, None]]] = {}
         """What earlier stages have in the sweep, with its instances."""
 
     def plan(self, stage: Stage) -> SweepPlan:
-        """What of a stage goes with the sweep, by its key or by a longer one if that is more."""
+        """What of a stage goes with the sweep, by its key or by a longer one if that is more.
+
+        Definitions that are left and read nothing of this may have another key. Lists are of the
+        first key only, and so is what lists of later stages are linked to.
+        """
+        first = self._best(stage)
+        self._swept |= {
+            relation: (first.stage, instances) for relation, instances in first.instances.items()
+        }
+        plans = [first.plan]
+        while stage.key and len(plans) < _MOST_PARTS and plans[-1].swept:
+            self._walked |= plans[-1].swept
+            if all(relation in self._walked for relation in first.plan.ways):
+                break
+            plans.append(self._best(stage).plan)
+        return _joined_plan(plans)
+
+    def _best(self, stage: Stage) -> _PlannedStage:
+        """The plan with the key by which most definitions are walked that are not so far."""
         best = first = self._planned(stage)
         for finer in finer_stages(stage, first.families):
             best = max(best, self._planned(finer), key=lambda each: each.count)
-        self._swept |= {
-            relation: (best.stage, instances) for relation, instances in best.instances.items()
-        }
-        return best.plan
+        return best
 
     def _planned(self, stage: Stage) -> _PlannedStage:
         """What of a stage goes with the sweep, by the key that it has."""
         definitions = [d for stratum in stage.strata for d in stratum.definitions]
+        distinct = {definition.relation: definition for definition in definitions}
         reasons = dict(self._unfit_at_once(stage, definitions))
         lists: set[Relation] = set()
         registers: set[Relation] = set()
@@ -128,7 +149,7 @@ class SweepSearch:
             candidates = {d.relation: d for d in definitions if d.relation not in reasons}
             attempt = _Attempt(
                 self, stage, candidates, frozenset(lists & candidates.keys()),
-                frozenset(registers & candidates.keys()),
+                frozenset(registers & candidates.keys()), self._walked.isdisjoint(distinct),
             )  # fmt: skip
             if attempt.run():
                 break
@@ -138,7 +159,6 @@ class SweepSearch:
             registers |= attempt.new_registers
         known = attempt.known.of
         ways = _ways(attempt)
-        distinct = {definition.relation: definition for definition in definitions}
         verdicts = [
             _verdict(definition, reasons, ways, definition.relation in registers)
             for definition in distinct.values()
@@ -156,7 +176,9 @@ class SweepSearch:
         seen: set[Relation] = set()
         for definition in definitions:
             relation, span = definition.relation, span_of(definition)
-            if stage.linked_by is not None:
+            if relation in self._walked:
+                yield relation, _Reason("is walked by another key", span)
+            elif stage.linked_by is not None:
                 yield relation, _Reason("has no key: what it reads meets over links", span)
             elif any(isinstance(rule, Match) for rule in definition.rules):
                 yield relation, _Reason("is an event pattern", span)
@@ -243,6 +265,8 @@ class SweepSearch:
 
     def way_of_reading(self, relation: Relation, stage: Stage) -> str:
         """What a relation is that a lane or list cannot read, in words."""
+        if relation in self._walked and self._defined[relation] == stage.number:
+            return _by_another_key(relation)
         if relation in self._swept and self._defined[relation] != stage.number:
             return f"reads {relation}, which has another key"
         if relation in self._defined:
@@ -250,6 +274,26 @@ class SweepSearch:
         if relation in self._checked.catalogue.fluents:
             return f"reads {relation}, whose intervals are input"
         return f"reads {relation}, which does not carry the key"
+
+
+def _joined_plan(plans: list[SweepPlan]) -> SweepPlan:
+    """One plan of several, each of which has walked what those before it have not."""
+    first, *others = plans
+    later = {each.relation: each for plan in others for each in plan.verdicts
+             if each.relation in plan.swept}  # fmt: skip
+    outdated = {f"reads {relation}, which stays with columns": relation for relation in later}
+    verdicts = [
+        later.get(each.relation) or replace(each, reason=_by_another_key(outdated[each.reason]))
+        if each.reason in outdated or each.relation in later
+        else each
+        for each in first.verdicts
+    ]
+    lanes = tuple(lane for plan in plans for lane in plan.lanes)
+    return replace(first, lanes=lanes, verdicts=tuple(verdicts))
+
+
+def _by_another_key(relation: Relation) -> str:
+    return f"reads {relation}, which is walked by another key"
 
 
 def _asking(stages: tuple[Stage, ...]) -> dict[tuple[Relation, bool], dict[Relation, None]]:
@@ -299,7 +343,7 @@ class _Attempt:
 
     def __init__(
         self, search: SweepSearch, stage: Stage, candidates: dict[Relation, Definition],
-        of_lists: frozenset[Relation], registers: frozenset[Relation],
+        of_lists: frozenset[Relation], registers: frozenset[Relation], may_have_lists: bool,
     ) -> None:  # fmt: skip
         self.candidates = candidates
         self.reasons: dict[Relation, _Reason] = {}
@@ -311,6 +355,7 @@ class _Attempt:
         self.lanes: list[Lane] = []
         self.lists: list[ListProgram] = []
         self._search, self._stage, self._of_lists = search, stage, of_lists
+        self._may_have_lists = may_have_lists
         self._readable = search.readable(stage, candidates)
         keys = dict(stage.keys)
         self.known = KnownInstances(keys, search.earlier_instances(), registers=registers)
@@ -336,7 +381,8 @@ class _Attempt:
     def _note(self, relation: Relation, error: NotSweptError) -> None:
         definition = self.candidates[relation]
         is_static = definition.kind == FluentKind.STATIC
-        if isinstance(error, NotCausalError) and is_static and relation not in self._of_lists:
+        may_be_list = is_static and self._may_have_lists and relation not in self._of_lists
+        if isinstance(error, NotCausalError) and may_be_list:
             self.new_lists.add(relation)
             return
         may_have_register = definition.kind == FluentKind.SIMPLE and self._may_have_registers

@@ -517,6 +517,11 @@ class SweepPlan:
         """How each definition is evaluated."""
         return {verdict.relation: verdict.way for verdict in self.verdicts}
 
+    @property
+    def swept(self) -> frozenset[Relation]:
+        """The definitions that go with the sweep."""
+        return frozenset(r for r, way in self.ways.items() if way is not SweepWay.COLUMNS)
+
     def only(self) -> SweepPlan:
         """What can be walked with the definitions of this stage only."""
         linked = tuple(each for each in self.linked if each.stages == (self.stage,))
