@@ -43,13 +43,18 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
         {"errors", "syntax", "knowledge", "check", "kernels.array_types", "tables", "records"}
         | {"evaluate"}
     ),
+    # Only what asks for an explanation pays for it.
+    "explain": frozenset(
+        {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels.array_types"}
+        | {"tables", "records", "evaluate"}
+    ),
     "session": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}
-        | {"operators", "records", "evaluate", "answers"}
+        | {"operators", "records", "evaluate", "answers", "explain"}
     ),
     "program": frozenset(
         {"source", "errors", "syntax", "knowledge", "check", "plan"}
-        | {"records", "evaluate", "answers", "session"}
+        | {"records", "evaluate", "answers", "explain", "session"}
     ),
     # From positions to events: it knows nothing of rules.
     "geo": frozenset({"errors", "kernels"}),

@@ -36,6 +36,7 @@ DONE: tuple[str, ...] = (
     "cli",
     "errors",
     "evaluate",
+    "explain",
     "geo",
     "kernels",
     "knowledge",

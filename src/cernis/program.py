@@ -23,7 +23,9 @@ from cernis.syntax.parser import Parsed, collector_paused
 if TYPE_CHECKING:
     from cernis.answers.result import Result
     from cernis.answers.uncertain_result import UncertainResult
+    from cernis.explain.explanation_tree import Explanation
     from cernis.plan import Plan
+    from cernis.records.record_columns import Records
     from cernis.records.record_sources import Events
     from cernis.session.session import Session
     from cernis.session.settings import Length, Point
@@ -121,6 +123,38 @@ class Program:
             policy,
             ids=ids, future=None if future is None else length(future, "future"),
         )  # fmt: skip
+
+    def explain(
+        self, events: Events, question: str, time: Point | None = None, *,
+        window: Length | None = None, step: Length | None = None, start: Point | None = None,
+        end: Point | None = None, tick: int | None = None, ties: str | None = None,
+        mapping: str | Path | Mapping[str, Any] | None = None,
+    ) -> Explanation:  # fmt: skip
+        """Why a pair such as `level(b7)=critical` holds at a time, or why not; or an event.
+
+        Without a time, it is the last point at which it does. Events and settings are those of
+        `run`; only records that rules can reach from the question are evaluated. Events read once,
+        by `records`, serve many questions.
+        """
+        from cernis.explain.explaining import RunLimits, explain
+        from cernis.records.record_sources import read_events
+        from cernis.session.settings import point, settings
+
+        chosen = settings(window, step, start, end, tick, ties)
+        limits = RunLimits(
+            chosen.window, chosen.step, chosen.start, chosen.end, chosen.tick, chosen.ties
+        )
+        records = read_events(events, self.checked, mapping)
+        at_time = None if time is None else point(time, "time")
+        return explain(self.plan, records, question, at_time, limits)
+
+    def records(
+        self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None
+    ) -> Records:
+        """Read events, in any form that `run` takes, to be used more than once."""
+        from cernis.records.record_sources import read_events
+
+        return read_events(events, self.checked, mapping)
 
     def restore(self, path: str | Path) -> Session:
         """The session that `Session.save` wrote to a file; it goes on where it was.

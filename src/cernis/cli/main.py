@@ -15,6 +15,7 @@ import typer
 
 from cernis import __version__
 from cernis.cli.console import accept_any_character, drop, is_coloured, say, say_warnings, stop
+from cernis.cli.explain_command import explain
 from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
 from cernis.cli.run_command import run
 from cernis.cli.stream_command import replay, stream
@@ -151,6 +152,7 @@ def fmt(
 
 
 app.command()(run)
+app.command()(explain)
 app.command()(stream)
 app.command()(replay)
 app.command("learn-durations")(learn_durations)
@@ -184,7 +186,7 @@ def plan(
     ] = None,
 ) -> None:
     """Show how a program is evaluated: stages, strata, operators; or what that costs."""
-    from cernis.plan import explain
+    from cernis.plan import explain as plan_text
     from cernis.report.diagnostics import as_text
 
     program = load_program(rules, facts, dialect)
@@ -196,7 +198,7 @@ def plan(
             stop("--analyze needs records: name files with --input", 2)
         say(_analysed(program, inputs, window, step, config), newline=False)
         return
-    say(explain(program.plan), newline=False)
+    say(plan_text(program.plan), newline=False)
     if program.plan.diagnostics:
         text = as_text(program.plan.diagnostics, program.sources, is_coloured(sys.stderr))
         say("\n" + text, err=True)

@@ -1,0 +1,1 @@
+"""Why did something hold or happen, and why not: trees of rules, conditions and records."""

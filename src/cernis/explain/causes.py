@@ -1,0 +1,537 @@
+"""Walks from a pair or an event down to records: what began it, what kept it, what ended it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from cernis.check.catalogue import pattern_head, pattern_uses
+from cernis.check.model import (
+    Boundary,
+    Changes,
+    Condition,
+    DelayedEffect,
+    Either,
+    Event,
+    Happens,
+    Holds,
+    Literal,
+    Pair,
+    Relation,
+    Unless,
+)
+from cernis.explain.body_proofs import (
+    Bindings,
+    BodyProver,
+    Support,
+    Unexplained,
+    match_all,
+    span_at,
+    terms,
+)
+from cernis.explain.explanation_tree import Reason
+from cernis.explain.histories import Happening, History, Instance, Interval, NamedRecord
+from cernis.explain.point_texts import interval_text, point_text
+from cernis.explain.questions import entity_text
+from cernis.explain.static_proofs import ComputedList, FetchedList, StaticProof, StaticProver
+from cernis.knowledge.ground_values import Row, Value, is_ground, same, term_of, value
+from cernis.knowledge.terms import substitute
+from cernis.source import Span
+from cernis.syntax import show
+from cernis.syntax.tree import Number, Term, functor
+from cernis.tables.interval_tables import INFINITY
+
+_DEEPEST = 60
+"""So many levels of causes are followed; what lies deeper is left out, and said to be."""
+
+_MOST_LISTED = 20
+"""So many records are listed where a reason can only name those that it rests on."""
+
+
+class Causes:
+    """Explains what held and happened in a history."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.definitions = history.plan.checked.definitions
+        self.prover = BodyProver(history, self.definitions.changes)
+        self.statics = StaticProver(self.prover)
+        self._seen: set[tuple[object, ...]] = set()
+
+    # -- pairs and events ----------------------------------------------------------------------
+
+    def pair(self, relation: Relation, instance: Instance, time: int, depth: int = 0) -> Reason:
+        """Why a pair holds at a point."""
+        span = span_at(self.history.fluent(relation).get(instance, []), time)
+        name = self.name(relation, instance)
+        if span is None:
+            return Reason("note", f"{name} does not hold at {point_text(time)}")
+        reason = Reason("pair", f"{name} holds on {interval_text(span)}", interval=span)
+        if self._is_repeated(relation, instance, span) or depth > _DEEPEST:
+            reason.reasons.append(_folded(depth))
+            return reason
+        records = self._records_at(relation, instance, time)
+        if records:
+            reason.reasons += records
+        elif any(rule.pair.relation == relation for rule in self.definitions.statics):
+            reason.reasons += self._static(relation, instance, time, span, depth)
+        else:
+            reason.reasons += self._simple(relation, instance, time, span, depth)
+        return reason
+
+    def ended_reasons(
+        self, relation: Relation, instance: Instance, span: Interval, depth: int
+    ) -> list[Reason]:
+        """What ended an interval of a pair, if it has an end."""
+        if span[1] >= INFINITY:
+            return []
+        point = span[1] - self.history.tick
+        reason = self.termination(relation, instance, point, depth + 1)
+        if reason is not None:
+            reason.text = f"ended at {point_text(point)}: {reason.text}"
+            reason.kind = "ended"
+            return [reason]
+        if any(rule.pair.relation == relation for rule in self.definitions.changes):
+            return [self._unknown(f"what ended it at {point_text(point)}", point, point)]
+        return []
+
+    def event(self, relation: Relation, happening: Happening, depth: int = 0) -> Reason:
+        """Why an event happened."""
+        name = entity_text(relation, terms(happening.args), None)
+        if happening.record is not None:
+            return _record_reason(happening.record)
+        reason = Reason("event", f"{name} happens at {point_text(happening.time)}")
+        if self._is_repeated(relation, happening.args, happening.time) or depth > _DEEPEST:
+            reason.reasons.append(_folded(depth))
+            return reason
+        below = self._event_rule(relation, happening, depth)
+        reason.reasons.append(below or self._pattern(relation, happening))
+        return reason
+
+    def _event_rule(self, relation: Relation, happening: Happening, depth: int) -> Reason | None:
+        for rule in self.definitions.events:
+            if rule.event.relation == relation:
+                known = match_all(rule.event.args, terms(happening.args), {})
+                made = known is not None and self._by_rule(
+                    rule.body, {**known, rule.time: term_of(happening.time)}, happening.time,
+                    rule.span, depth,
+                )  # fmt: skip
+                if made:
+                    return made
+        return None
+
+    def _pattern(self, relation: Relation, happening: Happening) -> Reason:
+        """The records between the ends of a match: which of them matched is not told yet."""
+        for rule in self.definitions.patterns:
+            if pattern_head(rule).relation == relation:
+                uses = {_relation_of(use) for use in pattern_uses(rule.pattern)}
+                reason = Reason(
+                    "rule", "by a pattern, whose match is not taken apart yet; it rests on records "
+                    f"from {point_text(happening.start)} to {point_text(happening.time)}",
+                    self.place(rule.span),
+                )  # fmt: skip
+                reason.reasons += self._records_between(happening, self._below(uses))
+                return reason
+        return self._unknown("this event", happening.time, happening.time)
+
+    def _below(self, relations: set[Relation]) -> set[Relation]:
+        """Relations and those that patterns define them from."""
+        while True:
+            more = {
+                _relation_of(use)
+                for rule in self.definitions.patterns
+                if pattern_head(rule).relation in relations
+                for use in pattern_uses(rule.pattern)
+            }
+            if more <= relations:
+                return relations
+            relations = relations | more
+
+    def _records_between(self, happening: Happening, relations: set[Relation]) -> list[Reason]:
+        shared = set(happening.args)
+        known = [
+            each
+            for relation in sorted(relations)
+            for each in self.history.records_of(relation)
+            if happening.start <= each.start <= happening.time and shared & set(each.args)
+        ]
+        listed = [_record_reason(each) for each in known[-_MOST_LISTED:]]
+        if len(known) > _MOST_LISTED:
+            listed.append(Reason("note", f"and {len(known) - _MOST_LISTED} records before these"))
+        return listed
+
+    # -- simple fluents ------------------------------------------------------------------------
+
+    def _simple(
+        self, relation: Relation, instance: Instance, time: int, span: Interval, depth: int
+    ) -> list[Reason]:
+        point = span[0] - self.history.tick
+        began = self.initiation(relation, instance, point, depth + 1)
+        if began is None:
+            began = self._unknown(f"what began it at {point_text(point)}", point, point)
+        else:
+            began.text = f"began at {point_text(point)}: {began.text}"
+            began.kind = "began"
+        reasons = [began]
+        if time > span[0]:
+            reasons.append(
+                Reason("kept", f"kept going: nothing ended it before {point_text(time)}")
+            )
+        return reasons
+
+    def initiation(
+        self, relation: Relation, instance: Instance, point: int, depth: int
+    ) -> Reason | None:
+        """What initiated a pair at a point: a rule, a delayed effect, or that it held initially."""
+        actual = (*terms(instance[0]), term_of(instance[1]))
+        for rule in self.definitions.changes:
+            if rule.initiates and rule.pair.relation == relation:
+                known = match_all((*rule.pair.args, rule.pair.value), actual, {})
+                made = known is not None and self._by_rule(
+                    rule.body, {**known, rule.time: term_of(point)}, point, rule.span, depth
+                )
+                if made:
+                    return made
+        return self._initially(relation, actual, point) or self._effect(
+            relation, actual, point, depth, is_target=True
+        )
+
+    def termination(
+        self, relation: Relation, instance: Instance, point: int, depth: int
+    ) -> Reason | None:
+        """What ended a pair at a point: a termination, another value, or a delayed effect."""
+        args, held = terms(instance[0]), term_of(instance[1])
+        for rule in self.definitions.changes:
+            if rule.pair.relation != relation:
+                continue
+            known = match_all(rule.pair.args, args, {})
+            if known is not None and not rule.initiates:
+                known = match_all((rule.pair.value,), (held,), known)
+            if known is None or (rule.initiates and same(rule.pair.value, held)):
+                continue
+            bound = {**known, rule.time: term_of(point)}
+            made = self._by_rule(
+                rule.body, bound, point, rule.span, depth,
+                (rule.pair.value, held) if rule.initiates else None,
+            )  # fmt: skip
+            if made:
+                return made
+        return self._effect(relation, (*args, held), point, depth, is_target=False)
+
+    def _initially(self, relation: Relation, actual: tuple[Term, ...], point: int) -> Reason | None:
+        if point != self.history.start:
+            return None
+        for rule in self.definitions.initials:
+            if rule.pair.relation == relation:
+                known = match_all((*rule.pair.args, rule.pair.value), actual, {})
+                if known is not None and self._goals(rule.goals, known) is not None:
+                    return Reason("rule", "it holds initially", self.place(rule.span))
+        return None
+
+    def _goals(self, goals: tuple[Term, ...], bindings: Bindings) -> Bindings | None:
+        body = tuple(Condition(goal, False) for goal in goals)
+        proof = next(self.prover.prove(body, bindings, self.history.start), None)
+        return None if proof is None else proof.bindings
+
+    def _effect(
+        self, relation: Relation, actual: tuple[Term, ...], point: int, depth: int, is_target: bool
+    ) -> Reason | None:
+        """The delayed effect of an earlier initiation that begins, or ends, a pair at a point."""
+        for effect in self.definitions.effects:
+            pair = effect.target if is_target else effect.source
+            if pair is None or pair.relation != relation:
+                continue
+            known = match_all((*pair.args, pair.value), actual, {})
+            made = None if known is None else self._delayed(effect, known, point, depth)
+            if made:
+                return made
+        return None
+
+    def _delayed(
+        self, effect: DelayedEffect, bindings: Bindings, point: int, depth: int
+    ) -> Reason | None:
+        known = self._goals(effect.goals, bindings)
+        delay = None if known is None else substitute(effect.delay, known)
+        if known is None or not isinstance(delay, Number) or depth > _DEEPEST:
+            return None
+        parts = [substitute(part, known) for part in (*effect.source.args, effect.source.value)]
+        if not all(map(is_ground, parts)):
+            return None
+        *args, held = map(value, parts)
+        since = point - int(delay.value)
+        instance = tuple(args), held
+        cause = self.initiation(effect.source.relation, instance, since, depth + 1)
+        if cause is None:
+            return None
+        name = self.name(effect.source.relation, instance)
+        reason = Reason(
+            "rule", f"{show(delay)} after {name} was initiated at {point_text(since)}, "
+            "and not broken since", self.place(effect.span),
+        )  # fmt: skip
+        reason.reasons.append(cause)
+        return reason
+
+    # -- statically determined fluents ---------------------------------------------------------
+
+    def _static(
+        self, relation: Relation, instance: Instance, time: int, span: Interval, depth: int
+    ) -> list[Reason]:
+        actual = (*terms(instance[0]), term_of(instance[1]))
+        try:
+            for rule in self.definitions.statics:
+                known = (
+                    match_all((*rule.pair.args, rule.pair.value), actual, {})
+                    if rule.pair.relation == relation
+                    else None
+                )
+                for proof in () if known is None else self.statics.prove(rule, known):
+                    if proof.failed is None and _contains(proof, rule.output, time):
+                        return [self._static_rule(proof, time, depth)]
+        except Unexplained as trouble:
+            return [self._unknown(str(trouble), span[0], min(span[1], self.history.end))]
+        return [self._unknown("this interval", span[0], min(span[1], self.history.end))]
+
+    def _static_rule(self, proof: StaticProof, time: int, depth: int) -> Reason:
+        rule = proof.rule
+        hidden = set(proof.lists)
+        reason = self._rule_reason(rule.span, proof.bindings, hidden)
+        reason.reasons += [self._goal(each, proof.bindings) for each in proof.goals]
+        reason.reasons += self._list(proof, rule.output, time, None, depth + 1)
+        return reason
+
+    def _list(
+        self, proof: StaticProof, name: str, time: int, over: Interval | None, depth: int
+    ) -> list[Reason]:
+        """Why a list has a point, or, if `over` is an interval, has all of it."""
+        part = proof.lists[name]
+        if isinstance(part, FetchedList):
+            points = [time] if over is None else _starts_within(part.spans, over)
+            relation = part.literal.pair.relation
+            return [self.pair(relation, part.instance, each, depth) for each in points]
+        operator = part.literal.operator
+        if part.spans is None:
+            return [self._operator_note(part), *self._operands(proof, part, depth)]
+        if operator == "union_all" and over is None:
+            chosen = next(each for each in part.inputs if _contains(proof, each, time))
+            return self._list(proof, chosen, time, None, depth)
+        if operator in ("union_all", "intersect_all"):
+            lists = (self._list(proof, each, time, over, depth) for each in part.inputs)
+            return list(chain.from_iterable(lists))
+        if operator.startswith("intDur"):
+            return self._duration(proof, part, time, depth)
+        present = part.inputs[:1] if operator == "relative_complement_all" else ()
+        reasons = [r for each in present for r in self._list(proof, each, time, over, depth)]
+        for each in part.inputs[len(present) :]:
+            reasons += self._absent_list(proof, each, time, depth)
+        return reasons
+
+    def _duration(
+        self, proof: StaticProof, part: ComputedList, time: int, depth: int
+    ) -> list[Reason]:
+        span = span_at(part.spans or [], time)
+        assert span is not None
+        word = "longer" if part.literal.operator == "intDurGreater" else "shorter"
+        text = f"{interval_text(span)} is {word} than {show(part.parameters[0])}"
+        reason = Reason("condition", text, self.place(part.literal.span), interval=span)
+        reason.reasons += self._list(proof, part.inputs[0], time, span, depth + 1)
+        return [reason]
+
+    def _absent_list(self, proof: StaticProof, name: str, time: int, depth: int) -> list[Reason]:
+        part = proof.lists[name]
+        if isinstance(part, FetchedList):
+            relation = part.literal.pair.relation
+            return [self.absent_pair(relation, part.instance, time, depth)]
+        lists = (self._absent_list(proof, each, time, depth) for each in part.inputs)
+        return list(chain.from_iterable(lists))
+
+    def _operands(self, proof: StaticProof, part: ComputedList, depth: int) -> list[Reason]:
+        reasons: list[Reason] = []
+        for name in part.inputs:
+            spans = proof.lists[name].spans
+            for start, end in (spans or [])[-3:]:
+                reasons += self._list(proof, name, start, (start, end), depth + 1)
+        return reasons
+
+    def _operator_note(self, part: ComputedList) -> Reason:
+        text = f"{part.literal.operator} is not taken apart yet; it rests on its operands:"
+        return Reason("note", text, self.place(part.literal.span))
+
+    def absent_pair(self, relation: Relation, instance: Instance, time: int, depth: int) -> Reason:
+        """That a pair does not hold at a point, and what ended it if it held before."""
+        name = self.name(relation, instance)
+        reason = Reason("absent", f"{name} does not hold at {point_text(time)}")
+        before = [s for s in self.history.fluent(relation).get(instance, []) if s[1] <= time]
+        if before and depth <= _DEEPEST and not self._is_repeated(relation, instance, before[-1]):
+            reason.text += f"; it did on {interval_text(before[-1])}"
+            reason.reasons += self.ended_reasons(relation, instance, before[-1], depth)
+        return reason
+
+    # -- rules and literals --------------------------------------------------------------------
+
+    def _by_rule(
+        self, body: tuple[Literal, ...], bindings: Bindings, point: int, span: Span, depth: int,
+        unlike: tuple[Term, Term] | None = None,
+    ) -> Reason | None:  # fmt: skip
+        """The reason that a rule fires at a point, if it does; its value `unlike` another one."""
+        try:
+            for proof in self.prover.prove(body, bindings, point):
+                if unlike and same(substitute(unlike[0], proof.bindings), unlike[1]):
+                    continue
+                reason = self._rule_reason(span, proof.bindings)
+                for support in proof.supports:
+                    reason.reasons += self.support(support, point, depth + 1)
+                return reason
+        except Unexplained as trouble:
+            return self._unknown(str(trouble), point, point, self.place(span))
+        return None
+
+    def _rule_reason(
+        self, span: Span, bindings: Bindings, hidden: set[str] | None = None
+    ) -> Reason:
+        shown = {
+            name: show(term)
+            for name, term in bindings.items()
+            if not name.startswith("_") and name != "T" and name not in (hidden or ())
+        }
+        return Reason("rule", "by the rule", self.place(span), shown)
+
+    def support(self, support: Support, point: int, depth: int) -> Iterator[Reason]:
+        """The reasons that a literal is true at a point."""
+        literal = support.literal
+        if isinstance(literal, Condition):
+            yield self._goal(literal, dict(support.bindings))
+        elif isinstance(literal, (Either, Changes)) and support.nested:
+            for nested in support.nested:
+                yield from self.support(nested, point, depth)
+        elif support.happening is not None and isinstance(literal, Happens):
+            yield self.event(literal.event.relation, support.happening, depth)
+        elif support.instance is not None and isinstance(literal, (Holds, Boundary)):
+            yield self._held(literal, support, point, depth)
+        else:
+            yield from self.absence(literal, dict(support.bindings), point, depth)
+
+    def _held(self, literal: Holds | Boundary, support: Support, point: int, depth: int) -> Reason:
+        assert support.instance is not None
+        assert support.interval is not None
+        relation = literal.pair.relation
+        if isinstance(literal, Boundary) and literal.edge == "end":
+            name = self.name(relation, support.instance)
+            text = f"{name} ends, after {interval_text(support.interval)}"
+            reason = Reason("pair", text, interval=support.interval)
+            last = support.interval[1] - self.history.tick
+            reason.reasons.append(self.pair(relation, support.instance, last, depth + 1))
+            reason.reasons += self.ended_reasons(
+                relation, support.instance, support.interval, depth
+            )
+            return reason
+        time = point if isinstance(literal, Holds) else support.interval[0]
+        return self.pair(relation, support.instance, time, depth)
+
+    def absence(
+        self, literal: Literal, bindings: Bindings, point: int, depth: int
+    ) -> Iterator[Reason]:
+        """That a negated literal is true."""
+        when = point_text(point)
+        if isinstance(literal, Unless):
+            yield Reason("absent", f"not at {when}: {self._source(literal.span)}")
+        elif isinstance(literal, Happens):
+            yield Reason("absent", f"no {self.literal_text(literal, bindings)} at {when}")
+        elif isinstance(literal, Holds):
+            relation = literal.pair.relation
+            parts = [substitute(p, bindings) for p in (*literal.pair.args, literal.pair.value)]
+            if all(map(is_ground, parts)):
+                *args, held = map(value, parts)
+                yield self.absent_pair(relation, (tuple(args), held), point, depth)
+            else:
+                name = self.literal_text(literal, bindings)
+                yield Reason("absent", f"{name} does not hold at {when}")
+        else:
+            yield Reason("absent", f"not at {when}: {self._source(literal.span)}")
+
+    def _goal(self, literal: Condition, bindings: Bindings) -> Reason:
+        goal = substitute(literal.goal, bindings)
+        if literal.negated:
+            return Reason("absent", f"not {show(goal)}")
+        place, kind = self.fact_place(goal)
+        return Reason(kind, show(goal), place)
+
+    def fact_place(self, goal: Term) -> tuple[str, str]:
+        """Where a fact stands, and whether it is a fact or a condition."""
+        checked = self.history.plan.checked
+        relation = Relation(*functor(goal))
+        for clause in checked.clauses.get(relation, ()):
+            if not clause.body and same(clause.head, goal):
+                return self.place(clause.span), "fact"
+        return "", "fact" if relation in checked.tables else "condition"
+
+    def literal_text(self, literal: Literal, bindings: Bindings) -> str:
+        """A literal with what is bound, as it is read."""
+        if isinstance(literal, Condition):
+            return show(substitute(literal.goal, bindings))
+        if isinstance(literal, (Happens, Holds, Boundary, Changes)):
+            entity: Event | Pair = literal.event if isinstance(literal, Happens) else literal.pair
+            args = tuple(substitute(arg, bindings) for arg in entity.args)
+            held = None if isinstance(entity, Event) else substitute(entity.value, bindings)
+            text = entity_text(entity.relation, args, held)
+            return f"{literal.edge}({text})" if isinstance(literal, Boundary) else text
+        return self._source(literal.span)
+
+    # -- records, names and places -------------------------------------------------------------
+
+    def _records_at(self, relation: Relation, instance: Instance, time: int) -> list[Reason]:
+        """The first record that says that a pair of the input holds at a point."""
+        if relation in self.history.answer.fluents:
+            return []
+        for each in self.history.records_of(relation):
+            if (each.args, each.value) == instance and each.start <= time < each.end:
+                return [_record_reason(each)]
+        return []
+
+    def _unknown(self, subject: str, first: int, last: int, place: str = "") -> Reason:
+        """What is not explained yet, with the records that it rests on."""
+        reason = Reason("note", f"not explained yet: {subject}; it rests on these records", place)
+        known = [each for each in self.history.all_records() if first <= each.start <= last]
+        known = known or [each for each in self.history.all_records() if each.start <= last]
+        reason.reasons += [_record_reason(each) for each in known[-_MOST_LISTED:]]
+        return reason
+
+    def name(self, relation: Relation, instance: Instance) -> str:
+        """A pair as it is written."""
+        return entity_text(relation, terms(instance[0]), term_of(instance[1]))
+
+    def place(self, span: Span) -> str:
+        """File and line of a rule; nothing for what no text was read for."""
+        place = self.history.plan.checked.sources.place(span)
+        return f"{place.name}:{place.line}" if place else ""
+
+    def _source(self, span: Span) -> str:
+        return " ".join(self.history.plan.checked.sources.text(span).split())
+
+    def _is_repeated(self, *key: Relation | Instance | Interval | Row | Value) -> bool:
+        if key in self._seen:
+            return True
+        self._seen.add(key)
+        return False
+
+
+def _contains(proof: StaticProof, name: str, time: int) -> bool:
+    spans = proof.lists[name].spans
+    return spans is None or span_at(spans, time) is not None
+
+
+def _starts_within(spans: list[Interval], over: Interval) -> list[int]:
+    """The first point of each interval that is within another one."""
+    return [max(start, over[0]) for start, end in spans if start < over[1] and end > over[0]]
+
+
+def _folded(depth: int) -> Reason:
+    text = "explained in another place of the tree"
+    return Reason("note", text if depth <= _DEEPEST else "earlier causes are left out")
+
+
+def _record_reason(record: NamedRecord) -> Reason:
+    return Reason("record", f"record {record.text}", record.place, record=record)
+
+
+def _relation_of(use: Event | Pair | Boundary) -> Relation:
+    return use.pair.relation if isinstance(use, Boundary) else use.relation

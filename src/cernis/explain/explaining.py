@@ -1,0 +1,101 @@
+"""Explains: cuts records to those that matter, evaluates them again, and asks for causes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cernis.evaluate.run import Run
+from cernis.explain.body_proofs import span_at, terms
+from cernis.explain.causes import Causes
+from cernis.explain.explanation_tree import Explanation, Reason
+from cernis.explain.histories import History
+from cernis.explain.misses import Misses
+from cernis.explain.questions import Question, read_question
+from cernis.explain.reachable_records import reachable
+from cernis.knowledge.ground_values import Value, same, value
+from cernis.plan.builder import Plan
+from cernis.records.record_columns import Records
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The run whose answer is explained: its windows and its bounds; None as in a run."""
+
+    window: int | None = None
+    step: int | None = None
+    start: int | None = None
+    end: int | None = None
+    tick: int | None = None
+    ties: str | None = None
+
+
+def explain(
+    plan: Plan, records: Records, text: str, time: int | None = None,
+    limits: RunLimits | None = None,
+) -> Explanation:  # fmt: skip
+    """Why a pair held, or an event happened, at a time-point; or why not.
+
+    Without a time, it is the last point at which it did, or the end of the run. Only the records
+    that rules can reach from the question are evaluated again.
+    """
+    question = read_question(text, plan.checked)
+    history = history_of(plan, records, question, limits or RunLimits())
+    point = last_point(history, question) if time is None else time
+    return explain_history(history, question, point, records)
+
+
+def history_of(plan: Plan, records: Records, question: Question, limits: RunLimits) -> History:
+    """Evaluate the records that a question can reach, within the bounds of the whole run."""
+    run = Run(plan, limits.tick, limits.ties)
+    first, last = records.first, records.last(run.tick)
+    start = limits.start
+    if start is None:
+        start = (run.tick if first is None else first) - run.tick
+    end = limits.end if limits.end is not None else start if last is None else last
+    near = reachable(plan, records, question)
+    answer = run.over(near, start, max(start, end), limits.window, limits.step)
+    return History(plan, near, answer, start, max(start, end), run.tick)
+
+
+def explain_history(
+    history: History, question: Question, time: int, records: Records | None = None
+) -> Explanation:
+    """Explain a question at a time-point from the history of its entities."""
+    causes = Causes(history)
+    args = tuple(map(value, question.args))
+    tree = _event_tree(causes, question, time) if question.value is None else None
+    if question.value is not None and is_held(history, question, time):
+        instance = args, value(question.value)
+        tree = causes.pair(question.relation, instance, time)
+        span = tree.interval
+        if span is not None:
+            tree.reasons += causes.ended_reasons(question.relation, instance, span, 0)
+    if tree is not None:
+        return Explanation(str(question), time, True, tree)
+    reason = Misses(causes, records).tree(question, time)
+    return Explanation(str(question), time, False, reason)
+
+
+def is_held(history: History, question: Question, time: int) -> bool:
+    """Does the pair of a question hold at a point?"""
+    assert question.value is not None
+    instance = tuple(map(value, question.args)), value(question.value)
+    return span_at(history.fluent(question.relation).get(instance, []), time) is not None
+
+
+def _event_tree(causes: Causes, question: Question, time: int) -> Reason | None:
+    for happening in causes.history.events_at(question.relation, time):
+        if all(map(same, terms(happening.args), question.args)):
+            return causes.event(question.relation, happening)
+    return None
+
+
+def last_point(history: History, question: Question) -> int:
+    """The last point at which a question is true, or the end of the run if there is none."""
+    args: tuple[Value, ...] = tuple(map(value, question.args))
+    if question.value is None:
+        times = [each.time for each in history.events(question.relation) if each.args == args]
+        return max(times, default=history.end)
+    spans = history.fluent(question.relation).get((args, value(question.value)), [])
+    last = max(spans, default=None)
+    return history.end if last is None else max(last[0], min(last[1] - 1, history.end))

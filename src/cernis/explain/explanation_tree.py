@@ -1,0 +1,108 @@
+"""An explanation: a tree of what held or happened, by which rule, and from which records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from cernis.explain.histories import NamedRecord
+
+
+@dataclass(slots=True)
+class Reason:
+    """One node: a sentence, what it is about, and the reasons below it, deepest causes last.
+
+    `kind` is one of pair, event, began, kept, ended, rule, record, fact, condition, absent, failed,
+    miss, change, note.
+    """
+
+    kind: str
+    text: str
+    place: str = ""
+    bindings: dict[str, str] = field(default_factory=dict)
+    interval: tuple[int, int] | None = None
+    record: NamedRecord | None = None
+    reasons: list[Reason] = field(default_factory=list)
+
+    def walk(self) -> Iterator[Reason]:
+        """This node and all below it."""
+        yield self
+        for reason in self.reasons:
+            yield from reason.walk()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The node for JSON; what is empty is left out."""
+        parts: dict[str, Any] = {"kind": self.kind, "text": self.text}
+        if self.place:
+            parts["place"] = self.place
+        if self.bindings:
+            parts["bindings"] = self.bindings
+        if self.interval:
+            parts["interval"] = list(self.interval)
+        if self.record:
+            parts["record"] = self.record.text
+        if self.reasons:
+            parts["reasons"] = [reason.as_dict() for reason in self.reasons]
+        return parts
+
+
+@dataclass(slots=True)
+class Explanation:
+    """The answer to a question: whether it holds, and the tree of reasons."""
+
+    question: str
+    time: int
+    holds: bool
+    tree: Reason
+
+    @property
+    def records(self) -> list[NamedRecord]:
+        """The records that the tree names, each once, in the order of their places."""
+        named = {
+            reason.record.number: reason.record for reason in self.tree.walk() if reason.record
+        }
+        return [named[number] for number in sorted(named)]
+
+    def text(self, depth: int | None = None, colour: bool = False) -> str:
+        """The tree as indented lines; what lies deeper than `depth` is folded."""
+        return "".join(f"{line}\n" for line in _lines(self.tree, "", "", depth, colour))
+
+    def json(self) -> str:
+        """The explanation as JSON."""
+        parts = {"question": self.question, "time": self.time, "holds": self.holds}
+        return json.dumps({**parts, "tree": self.tree.as_dict()}, indent=2, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+_COLOURS = {
+    "pair": "1", "event": "1", "record": "32", "fact": "36", "failed": "31", "absent": "35",
+    "miss": "33", "change": "33", "note": "2", "kept": "2",
+}  # fmt: skip
+
+
+def _lines(reason: Reason, first: str, rest: str, depth: int | None, colour: bool) -> Iterator[str]:
+    yield first + _line(reason, colour)
+    if depth is not None and depth <= 0:
+        hidden = sum(1 for _ in reason.walk()) - 1
+        if hidden:
+            yield f"{rest}└─ … {hidden} more reasons below; raise the depth to see them"
+        return
+    for number, below in enumerate(reason.reasons, 1):
+        is_last = number == len(reason.reasons)
+        yield from _lines(
+            below, rest + ("└─ " if is_last else "├─ "), rest + ("   " if is_last else "│  "),
+            None if depth is None else depth - 1, colour,
+        )  # fmt: skip
+
+
+def _line(reason: Reason, colour: bool) -> str:
+    text = reason.text
+    if reason.bindings:
+        text += " with " + ", ".join(f"{name}={each}" for name, each in reason.bindings.items())
+    if colour and reason.kind in _COLOURS:
+        text = f"\033[{_COLOURS[reason.kind]}m{text}\033[0m"
+    return f"{text}  ({reason.place})" if reason.place else text

@@ -1,0 +1,185 @@
+"""All that happened and held to the entities of a question: records, derived events, intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cernis.check.model import Event, Relation
+from cernis.evaluate.answer import Answer
+from cernis.kernels.array_types import Array
+from cernis.knowledge.ground_values import Row, Value
+from cernis.knowledge.knowledge import Knowledge
+from cernis.plan.builder import Plan
+from cernis.plan.properties.growing_predicates import domain_goals
+from cernis.records.record_columns import INFINITE, RecordColumns, RecordKind, Records, cell
+from cernis.syntax.tree import Variable
+from cernis.tables.domains import Domain
+
+Interval: TypeAlias = tuple[int, int]
+Instance: TypeAlias = tuple[Row, Value]
+"""The arguments and the value of a pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRecord:
+    """A record: its line of text, where it was read, and what it is about."""
+
+    text: str
+    place: str
+    args: Row
+    value: Value | None
+    start: int
+    end: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An occurrence of an event; `record` is None where rules derived it."""
+
+    args: Row
+    start: int
+    time: int
+    record: NamedRecord | None = None
+
+
+@dataclass(slots=True)
+class History:
+    """What is known of the entities of a question, by relation."""
+
+    plan: Plan
+    records: Records
+    answer: Answer
+    start: int
+    end: int
+    tick: int
+    knowledge: Knowledge = field(init=False)
+    _events: dict[Relation, list[Happening]] = field(default_factory=dict)
+    _by_time: dict[Relation, dict[int, list[Happening]]] = field(default_factory=dict)
+    _fluents: dict[Relation, dict[Instance, list[Interval]]] = field(default_factory=dict)
+    _records: dict[Relation, list[NamedRecord]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.knowledge = self.plan.knowledge.filled(self._members())
+
+    def events(self, relation: Relation) -> list[Happening]:
+        """All happenings of an event, in the order of time."""
+        if relation not in self._events:
+            read = [
+                Happening(each.args, each.start, each.start, each)
+                for each in self.records_of(relation)
+            ]
+            known = [*read, *self._derived(relation)]
+            self._events[relation] = sorted(known, key=lambda each: each.time)
+        return self._events[relation]
+
+    def events_at(self, relation: Relation, time: int) -> list[Happening]:
+        """The happenings of an event at a time-point."""
+        if relation not in self._by_time:
+            by_time: dict[int, list[Happening]] = {}
+            for each in self.events(relation):
+                by_time.setdefault(each.time, []).append(each)
+            self._by_time[relation] = by_time
+        return self._by_time[relation].get(time, [])
+
+    def fluent(self, relation: Relation) -> dict[Instance, list[Interval]]:
+        """The intervals of all pairs of a fluent, in the order of time."""
+        if relation not in self._fluents:
+            derived = dict(self._intervals(relation))
+            self._fluents[relation] = derived or self._recorded(relation)
+        return self._fluents[relation]
+
+    def records_of(self, relation: Relation) -> list[NamedRecord]:
+        """The records of a relation that were not taken back."""
+        if relation not in self._records:
+            parts = [p for form, p in self.records.relations.items() if form.relation == relation]
+            self._records[relation] = [each for part in parts for each in self._named(part)]
+        return self._records[relation]
+
+    def all_records(self) -> Iterator[NamedRecord]:
+        """The records of all relations."""
+        for relation in dict.fromkeys(form.relation for form in self.records.relations):
+            yield from self.records_of(relation)
+
+    def _named(self, part: RecordColumns) -> Iterator[NamedRecord]:
+        is_event = part.form.kind is RecordKind.EVENT
+        for row in range(len(part)):
+            if part.gone is not None and part.gone[row] < INFINITE:
+                continue
+            values = tuple(cell(column, row) for column in part.columns)
+            start, number = int(part.times[1][row]), int(part.places[row])
+            is_interval = part.form.kind is RecordKind.INTERVAL
+            end = int(part.times[2][row]) if is_interval else start + self.tick
+            source, line = self.records.sources.line(number)
+            yield NamedRecord(
+                part.text(row), f"{source or 'record'}:{line}",
+                values if is_event else values[1:], None if is_event else values[0],
+                start, end, number,
+            )  # fmt: skip
+
+    def _derived(self, relation: Relation) -> Iterator[Happening]:
+        table = self.answer.events.get(relation)
+        if table is None:
+            return
+        rows = _rows(list(zip(table.arguments, table.domains, strict=True)), len(table))
+        starts = table.times if table.starts is None else table.starts
+        for args, start, time in zip(rows, starts.tolist(), table.times.tolist(), strict=True):
+            yield Happening(args, start, time)
+
+    def _intervals(self, relation: Relation) -> Iterator[tuple[Instance, list[Interval]]]:
+        table = self.answer.fluents.get(relation)
+        if table is None:
+            return
+        spans = list(zip(table.starts.tolist(), table.ends.tolist(), strict=True))
+        offsets = table.offsets.tolist()
+        for group, row in enumerate(_rows(table.columns(), len(table))):
+            yield (row[:-1], row[-1]), spans[offsets[group] : offsets[group + 1]]
+
+    def _recorded(self, relation: Relation) -> dict[Instance, list[Interval]]:
+        pieces: dict[Instance, list[Interval]] = {}
+        for each in self.records_of(relation):
+            if each.value is not None:
+                pieces.setdefault((each.args, each.value), []).append((each.start, each.end))
+        return {instance: united(spans) for instance, spans in pieces.items()}
+
+    def _members(self) -> dict[tuple[str, int], list[Row]]:
+        """The members of the domains that grow with the input."""
+        definitions = self.plan.checked.definitions
+        keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
+        members: dict[tuple[str, int], dict[Row, None]] = {key: {} for key in keys}
+        for grounding in definitions.groundings if keys else ():
+            entity = grounding.entity
+            terms = entity.args if isinstance(entity, Event) else (*entity.args, entity.value)
+            names = [term.name if isinstance(term, Variable) else "" for term in terms]
+            for goal in domain_goals(grounding, keys):
+                places = [names.index(arg.name) for arg in goal.args if isinstance(arg, Variable)]
+                known = members[goal.functor, len(goal.args)]
+                for each in self.records_of(entity.relation):
+                    values = each.args if each.value is None else (*each.args, each.value)
+                    known.setdefault(tuple(values[place] for place in places))
+        return {key: list(rows) for key, rows in members.items()}
+
+
+def _rows(columns: list[tuple[Array, Domain | None]], length: int) -> list[Row]:
+    decoded = [
+        column.tolist() if domain is None else list(domain.decode(column))
+        for column, domain in columns
+    ]
+    return list(zip(*decoded, strict=True)) if decoded else [()] * length
+
+
+def united(spans: list[Interval]) -> list[Interval]:
+    """Intervals in the order of time, those that overlap or meet joined.
+
+    >>> united([(5, 8), (1, 3), (3, 4)])
+    [(1, 4), (5, 8)]
+    """
+    joined: list[Interval] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined

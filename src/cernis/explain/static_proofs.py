@@ -1,0 +1,179 @@
+"""Evaluates the body of a rule over intervals for bound arguments, list by list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from cernis.check.model import (
+    Condition,
+    HoldsFor,
+    IntervalOperation,
+    NotEmpty,
+    StaticLiteral,
+    StaticRule,
+)
+from cernis.explain.body_proofs import Bindings, BodyProver, is_ready, match_all, terms
+from cernis.explain.histories import Instance, Interval, united
+from cernis.knowledge.ground_values import is_ground, term_of, value
+from cernis.knowledge.terms import substitute
+from cernis.syntax.tree import Number, Term
+from cernis.tables.interval_tables import INFINITY
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedList:
+    """The intervals of one pair."""
+
+    literal: HoldsFor
+    instance: Instance
+    spans: list[Interval]
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedList:
+    """The outcome of an operation; `spans` is None where it is not computed here."""
+
+    literal: IntervalOperation
+    inputs: tuple[str, ...]
+    spans: list[Interval] | None
+    parameters: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StaticProof:
+    """Bindings of a rule over intervals, its lists by name, and the goals that were true."""
+
+    rule: StaticRule
+    bindings: Bindings
+    lists: Mapping[str, FetchedList | ComputedList]
+    goals: tuple[Condition, ...]
+    failed: StaticLiteral | None = None
+    """The first condition that was not true, in a proof that failed."""
+
+
+class StaticProver:
+    """Evaluates rules over intervals on a history."""
+
+    def __init__(self, prover: BodyProver) -> None:
+        self._prover = prover
+        self._history = prover.history
+
+    def prove(self, rule: StaticRule, bindings: Bindings) -> Iterator[StaticProof]:
+        """All ways in which the conditions of a rule are true, and those in which they fail."""
+        yield from self._rest(list(rule.body), StaticProof(rule, bindings, {}, ()))
+
+    def _rest(self, left: list[StaticLiteral], proof: StaticProof) -> Iterator[StaticProof]:
+        if not left:
+            yield proof
+            return
+        place = next((n for n, each in enumerate(left) if _is_ready(each, proof)), 0)
+        literal, others = left[place], [*left[:place], *left[place + 1 :]]
+        is_true = False
+        for known in self._literal(literal, proof):
+            is_true = True
+            yield from self._rest(others, known)
+        if not is_true:
+            rule = proof.rule
+            yield StaticProof(rule, proof.bindings, proof.lists, proof.goals, literal)
+
+    def _literal(self, literal: StaticLiteral, proof: StaticProof) -> Iterator[StaticProof]:
+        if isinstance(literal, HoldsFor):
+            for known, fetched in self._fetch(literal, proof.bindings):
+                yield _with(proof, known, literal.intervals, fetched)
+        elif isinstance(literal, IntervalOperation):
+            yield _with(proof, proof.bindings, literal.output, self._operate(literal, proof))
+        elif isinstance(literal, NotEmpty):
+            spans = proof.lists[literal.intervals].spans
+            if spans is None or bool(spans) != literal.negated:
+                yield proof
+        else:
+            yield from self._condition(literal, proof)
+
+    def _condition(self, literal: Condition, proof: StaticProof) -> Iterator[StaticProof]:
+        goals = (*proof.goals, literal)
+        answers = self._prover.solve(literal.goal, proof.bindings)
+        if literal.negated:
+            if next(answers, None) is None:
+                yield StaticProof(proof.rule, proof.bindings, proof.lists, goals)
+            return
+        for known in answers:
+            yield StaticProof(proof.rule, known, proof.lists, goals)
+
+    def _fetch(
+        self, literal: HoldsFor, bindings: Bindings
+    ) -> Iterator[tuple[Bindings, FetchedList]]:
+        pair = literal.pair
+        wanted = tuple(substitute(part, bindings) for part in (*pair.args, pair.value))
+        is_known = False
+        for (args, pair_value), spans in self._history.fluent(pair.relation).items():
+            known = match_all(wanted, (*terms(args), term_of(pair_value)), bindings)
+            if known is not None:
+                is_known = True
+                yield known, FetchedList(literal, (args, pair_value), spans)
+        if not is_known and all(map(is_ground, wanted)):
+            *args_asked, value_asked = map(value, wanted)
+            yield bindings, FetchedList(literal, (tuple(args_asked), value_asked), [])
+
+    def _operate(self, literal: IntervalOperation, proof: StaticProof) -> ComputedList:
+        inputs = [proof.lists[name].spans for name in literal.inputs]
+        parameters = tuple(substitute(each, proof.bindings) for each in literal.parameters)
+        known = [spans for spans in inputs if spans is not None]
+        is_plain = len(known) == len(inputs) and literal.filter is None
+        spans = self._spans(literal.operator, known, parameters) if is_plain else None
+        return ComputedList(literal, literal.inputs, spans, parameters)
+
+    def _spans(
+        self, operator: str, inputs: list[list[Interval]], parameters: tuple[Term, ...]
+    ) -> list[Interval] | None:
+        if operator == "union_all":
+            return united([span for spans in inputs for span in spans])
+        if operator == "intersect_all":
+            return _intersected(inputs)
+        if operator == "relative_complement_all":
+            return _without(inputs[0], inputs[1:])
+        if operator == "complement_all":
+            return _without([(self._history.start + self._history.tick, INFINITY)], inputs)
+        least = parameters[0] if parameters else None
+        if operator == "intDurGreater" and isinstance(least, Number):
+            end = self._history.end
+            return [s for s in inputs[0] if _length(s, end) > least.value]
+        if operator == "intDurLess" and isinstance(least, Number):
+            return [s for s in inputs[0] if s[1] < INFINITY and s[1] - s[0] < least.value]
+        return None
+
+
+def _length(span: Interval, end: int) -> int:
+    """How long an interval is; an open one is measured to the end of the run."""
+    return (end if span[1] >= INFINITY else span[1]) - span[0]
+
+
+def _intersected(inputs: list[list[Interval]]) -> list[Interval]:
+    left = inputs[0]
+    for right in inputs[1:]:
+        pieces = [(max(a, c), min(b, d)) for a, b in left for c, d in right]
+        left = sorted(span for span in pieces if span[0] < span[1])
+    return left
+
+
+def _without(spans: list[Interval], inputs: list[list[Interval]]) -> list[Interval]:
+    for start, end in united([span for each in inputs for span in each]):
+        pieces = [p for a, b in spans for p in ((a, min(b, start)), (max(a, end), b))]
+        spans = sorted({(a, b) for a, b in pieces if a < b})
+    return spans
+
+
+def _is_ready(literal: StaticLiteral, proof: StaticProof) -> bool:
+    if isinstance(literal, IntervalOperation):
+        return all(name in proof.lists for name in literal.inputs)
+    if isinstance(literal, NotEmpty):
+        return literal.intervals in proof.lists
+    if isinstance(literal, Condition):
+        return is_ready(literal, proof.bindings, [])
+    return True
+
+
+def _with(
+    proof: StaticProof, bindings: Bindings, name: str, made: FetchedList | ComputedList
+) -> StaticProof:
+    return StaticProof(proof.rule, bindings, {**proof.lists, name: made}, proof.goals)

@@ -1,0 +1,198 @@
+"""Explanations name the rules and the records, and are true."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+import pytest
+
+import cernis
+from cernis.answers.answer_lines import argument_text
+from cernis.errors import DataError
+from cernis.explain.explaining import explain
+from cernis.explain.explanation_tree import Explanation, Reason
+from cernis.explain.questions import read_question
+from cernis.explain.reachable_records import reachable
+from cernis.knowledge.ground_values import field_value
+from cernis.program import Program
+from tests.agreement.compare import scenarios
+
+TOY = """
+initiatedAt(rich(X)=true, T)  :- happensAt(win_lottery(X), T).
+terminatedAt(rich(X)=true, T) :- happensAt(lose_wallet(X), T).
+initiatedAt(location(X)=Y, T) :- happensAt(go_to(X, Y), T).
+happy(X)=true iff rich(X)=true or location(X)=pub.
+happensAt(party(X), T) :- happensAt(go_to(X, pub), T), holdsAt(rich(X)=true, T).
+"""
+
+EVENTS = """go_to|9|9|chris|work
+win_lottery|13|13|chris
+go_to|17|17|chris|pub
+lose_wallet|19|19|chris
+go_to|21|21|chris|home
+go_to|3|3|ann|pub"""
+
+
+def toy(question: str, time: int | None = None) -> Explanation:
+    return cernis.load(TOY).explain(EVENTS, question, time)
+
+
+def lines(explanation: Explanation) -> list[str]:
+    """The records that an explanation names."""
+    return [record.text for record in explanation.records]
+
+
+def test_a_simple_fluent_begins_goes_on_and_ends() -> None:
+    explanation = toy("rich(chris)=true", 15)
+    assert explanation.holds
+    assert [reason.kind for reason in explanation.tree.reasons] == ["began", "kept", "ended"]
+    assert lines(explanation) == ["win_lottery|13|13|chris", "lose_wallet|19|19|chris"]
+
+
+def test_another_value_ends_a_simple_fluent() -> None:
+    assert lines(toy("location(chris)=pub", 20)) == [
+        "go_to|17|17|chris|pub",
+        "go_to|21|21|chris|home",
+    ]
+
+
+def test_of_a_union_one_part_is_enough() -> None:
+    assert lines(toy("happy(chris)=true", 15)) == ["win_lottery|13|13|chris"]
+    assert lines(toy("happy(chris)=true", 21)) == ["go_to|17|17|chris|pub"]
+
+
+def test_a_derived_event_names_what_happened_and_what_held() -> None:
+    assert lines(toy("party(chris)", 17)) == ["win_lottery|13|13|chris", "go_to|17|17|chris|pub"]
+
+
+def test_without_a_time_it_is_the_last_one() -> None:
+    assert toy("happy(chris)").time == 21
+    assert toy("party(chris)").time == 17
+
+
+def test_why_not_says_what_is_missing_and_when_it_was_nearest() -> None:
+    text = toy("rich(chris)=true", 12).text()
+    assert "no win_lottery(chris) after 2 and before 12" in text
+    assert "the nearest one is at 13" in text
+
+
+def test_why_not_of_a_union_has_all_parts() -> None:
+    explanation = toy("happy(chris)=true", 30)
+    assert not explanation.holds
+    assert "rich(chris)=true does not hold; the nearest interval is [14,20)" in explanation.text()
+
+
+def test_why_not_of_an_event_has_the_condition_that_failed() -> None:
+    text = toy("party(ann)", 3).text()
+    assert "failed: rich(ann)=true does not hold" in text
+
+
+def test_a_break_at_the_same_point_is_named() -> None:
+    rules = "initiatedAt(f=a, T) :- happensAt(e, T). initiatedAt(f=b, T) :- happensAt(e, T)."
+    text = cernis.load(rules).explain("e|1|1\n", "f=a", 2).text()
+    assert "the rule fired at 1, but something broke it there" in text
+
+
+def test_a_delayed_effect_names_the_initiation() -> None:
+    rules = """
+    initiatedAt(f(X)=a, T) :- happensAt(e(X), T).
+    fi(f(X)=a, f(X)=b, 10).
+    """
+    explanation = cernis.load(rules).explain("e|1|1|x\ne|30|30|y\n", "f(x)=b", 20)
+    assert "10 after f(x)=a was initiated at 1" in explanation.text()
+    assert lines(explanation) == ["e|1|1|x"]
+
+
+def test_a_duration_names_all_that_the_interval_is_made_of() -> None:
+    rules = """
+    initiatedAt(f(X)=true, T) :- happensAt(a(X), T).
+    terminatedAt(f(X)=true, T) :- happensAt(b(X), T).
+    holdsFor(g(X)=true, I) :- holdsFor(f(X)=true, J), intDurGreater(J, 5, I).
+    """
+    text = cernis.load(rules).explain("a|1|1|x\nb|9|9|x\n", "g(x)=true", 8).text()
+    assert "[2,10) is longer than 5" in text
+
+
+def test_grounding_keeps_a_pair_out() -> None:
+    rules = """
+    initiatedAt(f(X)=true, T) :- happensAt(a(X), T).
+    grounding(f(X)=true) :- known(X).
+    known(x).
+    """
+    text = cernis.load(rules).explain("a|1|1|y\n", "f(y)=true", 2).text()
+    assert "no grounding allows f(y)=true" in text
+
+
+def test_a_record_that_was_set_aside_is_named() -> None:
+    program = cernis.load(TOY)
+    text = program.explain(EVENTS + "\nwin_lottery|x|y|ann", "rich(ann)=true", 20).text()
+    assert "set aside: win_lottery|x|y|ann" in text
+
+
+def test_what_is_not_taken_apart_says_so() -> None:
+    program = cernis.load("c(X) <- a(X) seq b(X) within 10.")
+    explanation = program.explain("a|1|1|x\nb|3|3|x\n", "c(x)", 3)
+    assert "not taken apart yet" in explanation.text()
+    assert lines(explanation) == ["a|1|1|x", "b|3|3|x"]
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ("hapy(chris)=true", "happy/1"),
+        ("happy(X)=true", "has variables"),
+        ("happy(chris", "neither a pair nor an event"),
+        ("partly(chris)", "party/1"),
+    ],
+)
+def test_a_bad_question_is_a_clear_error(question: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        toy(question, 15)
+
+
+def test_deep_reasons_are_folded() -> None:
+    assert "more reasons below" in toy("happy(chris)=true", 15).text(1)
+
+
+def test_json_has_the_whole_tree() -> None:
+    tree = json.loads(toy("rich(chris)=true", 15).json())
+    assert tree["holds"] is True
+    assert tree["tree"]["reasons"][0]["reasons"][0]["record"] == "win_lottery|13|13|chris"
+
+
+def test_a_tree_walks_all_its_reasons() -> None:
+    tree = Reason("pair", "a", reasons=[Reason("note", "b"), Reason("note", "c")])
+    assert [reason.text for reason in tree.walk()] == ["a", "b", "c"]
+
+
+def test_only_records_of_the_entity_are_evaluated() -> None:
+    program = cernis.load(TOY)
+    question = read_question("happy(ann)=true", program.checked)
+    near = reachable(program.plan, program.records(EVENTS), question)
+    assert near.used == 1
+
+
+def pairs(program: Program, text: tuple[str, ...], seed: int) -> list[tuple[str, int]]:
+    """Some pairs that hold, each with a point of it; nested names are left out."""
+    rows = [row for row in program.run(text).intervals.to_pylist() if "(" not in row["fluent"]]
+    Random(seed).shuffle(rows)
+    return [(_name(row), row["start"]) for row in rows[:3]]
+
+
+def _name(row: dict[str, object]) -> str:
+    args, held = row["args"], argument_text(field_value(str(row["value"])))
+    assert isinstance(args, list)
+    inside = ", ".join(argument_text(field_value(arg)) for arg in args)
+    return f"{row['fluent']}({inside})={held}" if args else f"{row['fluent']}={held}"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_holds_in_a_random_program_is_explained(seed: int) -> None:
+    """The records that a question can reach give its pair as all records do."""
+    scenario, program = next(iter(scenarios(seed, 1)))
+    records = program.records(scenario.lines)
+    for question, time in pairs(program, scenario.lines, seed):
+        explanation = explain(program.plan, records, question, time)
+        assert explanation.holds, f"seed {seed}: {question} at {time}"
+        assert explanation.tree.reasons, f"seed {seed}: {question} at {time}"
