@@ -33,7 +33,7 @@ from cernis.explain.explanation_tree import Reason
 from cernis.explain.histories import Happening, History, Instance, Interval, NamedRecord
 from cernis.explain.point_texts import interval_text, point_text
 from cernis.explain.questions import entity_text
-from cernis.explain.static_proofs import ComputedList, FetchedList, StaticProof, StaticProver
+from cernis.explain.static_proofs import ComputedList, PairList, StaticProof, StaticProver
 from cernis.knowledge.ground_values import Row, Value, is_ground, same, term_of, value
 from cernis.knowledge.terms import substitute
 from cernis.source import Span
@@ -48,7 +48,7 @@ _MOST_LISTED = 20
 """So many records are listed where a reason can only name those that it rests on."""
 
 
-class Causes:
+class CauseTrees:
     """Explains what held and happened in a history."""
 
     def __init__(self, history: History) -> None:
@@ -304,7 +304,7 @@ class Causes:
     ) -> list[Reason]:
         """Why a list has a point, or, if `over` is an interval, has all of it."""
         part = proof.lists[name]
-        if isinstance(part, FetchedList):
+        if isinstance(part, PairList):
             points = [time] if over is None else _starts_within(part.spans, over)
             relation = part.literal.pair.relation
             return [self.pair(relation, part.instance, each, depth) for each in points]
@@ -338,7 +338,7 @@ class Causes:
 
     def _absent_list(self, proof: StaticProof, name: str, time: int, depth: int) -> list[Reason]:
         part = proof.lists[name]
-        if isinstance(part, FetchedList):
+        if isinstance(part, PairList):
             relation = part.literal.pair.relation
             return [self.absent_pair(relation, part.instance, time, depth)]
         lists = (self._absent_list(proof, each, time, depth) for each in part.inputs)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cernis.evaluate.run import Run
 from cernis.explain.body_proofs import span_at, terms
-from cernis.explain.causes import Causes
+from cernis.explain.causes import CauseTrees
 from cernis.explain.explanation_tree import Explanation, Reason
 from cernis.explain.histories import History
 from cernis.explain.misses import Misses
@@ -61,7 +61,7 @@ def explain_history(
     history: History, question: Question, time: int, records: Records | None = None
 ) -> Explanation:
     """Explain a question at a time-point from the history of its entities."""
-    causes = Causes(history)
+    causes = CauseTrees(history)
     args = tuple(map(value, question.args))
     tree = _event_tree(causes, question, time) if question.value is None else None
     if question.value is not None and is_held(history, question, time):
@@ -83,7 +83,7 @@ def is_held(history: History, question: Question, time: int) -> bool:
     return span_at(history.fluent(question.relation).get(instance, []), time) is not None
 
 
-def _event_tree(causes: Causes, question: Question, time: int) -> Reason | None:
+def _event_tree(causes: CauseTrees, question: Question, time: int) -> Reason | None:
     for happening in causes.history.events_at(question.relation, time):
         if all(map(same, terms(happening.args), question.args)):
             return causes.event(question.relation, happening)

@@ -18,12 +18,12 @@ from cernis.check.model import (
 )
 from cernis.errors import KnowledgeError
 from cernis.explain.body_proofs import Bindings, Failure, Unexplained, match_all, terms
-from cernis.explain.causes import Causes
+from cernis.explain.causes import CauseTrees
 from cernis.explain.explanation_tree import Reason
 from cernis.explain.histories import Instance
 from cernis.explain.point_texts import point_text
 from cernis.explain.questions import Question
-from cernis.explain.static_proofs import FetchedList, StaticProof
+from cernis.explain.static_proofs import PairList, StaticProof
 from cernis.knowledge.ground_values import is_ground, term_of, value
 from cernis.knowledge.terms import substitute
 from cernis.records.record_columns import Records
@@ -55,7 +55,7 @@ class Attempt:
 class Misses:
     """Explains why a pair does not hold, or an event does not happen."""
 
-    def __init__(self, causes: Causes, records: Records | None = None) -> None:
+    def __init__(self, causes: CauseTrees, records: Records | None = None) -> None:
         self._causes = causes
         self._history = causes.history
         self._records = records
@@ -302,11 +302,11 @@ class Misses:
                 text = self._history.plan.checked.sources.text(failed.span)
                 yield Reason("failed", f"failed: {text}")
         for part in proof.lists.values():
-            if isinstance(part, FetchedList):
+            if isinstance(part, PairList):
                 name = self._causes.name(part.literal.pair.relation, part.instance)
                 yield self._operand(name, part, time)
 
-    def _operand(self, name: str, part: FetchedList, time: int) -> Reason:
+    def _operand(self, name: str, part: PairList, time: int) -> Reason:
         holds = any(start <= time < end for start, end in part.spans)
         if holds:
             return Reason("condition", f"{name} holds")

@@ -22,7 +22,7 @@ from cernis.tables.interval_tables import INFINITY
 
 
 @dataclass(frozen=True, slots=True)
-class FetchedList:
+class PairList:
     """The intervals of one pair."""
 
     literal: HoldsFor
@@ -46,7 +46,7 @@ class StaticProof:
 
     rule: StaticRule
     bindings: Bindings
-    lists: Mapping[str, FetchedList | ComputedList]
+    lists: Mapping[str, PairList | ComputedList]
     goals: tuple[Condition, ...]
     failed: StaticLiteral | None = None
     """The first condition that was not true, in a proof that failed."""
@@ -100,9 +100,7 @@ class StaticProver:
         for known in answers:
             yield StaticProof(proof.rule, known, proof.lists, goals)
 
-    def _fetch(
-        self, literal: HoldsFor, bindings: Bindings
-    ) -> Iterator[tuple[Bindings, FetchedList]]:
+    def _fetch(self, literal: HoldsFor, bindings: Bindings) -> Iterator[tuple[Bindings, PairList]]:
         pair = literal.pair
         wanted = tuple(substitute(part, bindings) for part in (*pair.args, pair.value))
         is_known = False
@@ -110,10 +108,10 @@ class StaticProver:
             known = match_all(wanted, (*terms(args), term_of(pair_value)), bindings)
             if known is not None:
                 is_known = True
-                yield known, FetchedList(literal, (args, pair_value), spans)
+                yield known, PairList(literal, (args, pair_value), spans)
         if not is_known and all(map(is_ground, wanted)):
             *args_asked, value_asked = map(value, wanted)
-            yield bindings, FetchedList(literal, (tuple(args_asked), value_asked), [])
+            yield bindings, PairList(literal, (tuple(args_asked), value_asked), [])
 
     def _operate(self, literal: IntervalOperation, proof: StaticProof) -> ComputedList:
         inputs = [proof.lists[name].spans for name in literal.inputs]
@@ -174,6 +172,6 @@ def _is_ready(literal: StaticLiteral, proof: StaticProof) -> bool:
 
 
 def _with(
-    proof: StaticProof, bindings: Bindings, name: str, made: FetchedList | ComputedList
+    proof: StaticProof, bindings: Bindings, name: str, made: PairList | ComputedList
 ) -> StaticProof:
     return StaticProof(proof.rule, bindings, {**proof.lists, name: made}, proof.goals)
