@@ -14,12 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cernis.errors import CernisError, InputWarning, ProgramError
+    from cernis.errors import CernisError, InputWarning, ProgramError, ProgramWarning
     from cernis.program import Program, load
     from cernis.tables.allocation import keep_freed_memory
 
 __all__ = [
-    "CernisError", "InputWarning", "Program", "ProgramError", "keep_freed_memory", "load",
+    "CernisError", "InputWarning", "Program", "ProgramError", "ProgramWarning", "keep_freed_memory",
+    "load",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
@@ -28,6 +29,7 @@ _HOMES = {
     "InputWarning": "cernis.errors",
     "Program": "cernis.program",
     "ProgramError": "cernis.errors",
+    "ProgramWarning": "cernis.errors",
     "keep_freed_memory": "cernis.tables.allocation",
     "load": "cernis.program",
 }
@@ -40,3 +42,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -6,6 +6,7 @@ error raised in a worker process arrives whole.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,6 +31,14 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Correction:
+    """What to write in place of a stretch of the text."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One thing to say about a program: what, where, and what to do."""
 
@@ -39,6 +48,12 @@ class Diagnostic:
     span: Span = NOWHERE
     notes: tuple[Note, ...] = ()
     help: str = ""
+    correction: Correction | None = None
+
+    def corrected_line(self, sources: Sources) -> str:
+        """The line as it is probably meant; empty where that is not known."""
+        correction = self.correction
+        return sources.replaced(correction.span, correction.text) if correction else ""
 
     @property
     def is_error(self) -> bool:
@@ -61,7 +76,10 @@ class ProgramError(CernisError):
     def __str__(self) -> str:
         errors = [diagnostic for diagnostic in self.diagnostics if diagnostic.is_error]
         lines = [f"{len(errors)} error{'s' if len(errors) != 1 else ''}"]
-        lines += [f"{self._place(error)}{error.code} {error.message}" for error in errors[:10]]
+        for error in errors[:10]:
+            lines.append(f"{self._place(error)}{error.code} {error.message}")
+            if corrected := error.corrected_line(self.sources):
+                lines.append(f"  write: {corrected}")
         if len(errors) > 10:
             lines.append(f"and {len(errors) - 10} more")
         return "\n".join(lines)
@@ -85,6 +103,19 @@ class DataError(CernisError):
 
 class InputWarning(UserWarning):
     """Input that can be read, and is probably not what was meant."""
+
+
+class ProgramWarning(UserWarning):
+    """A program that runs, but probably not as it is meant to, or not as fast as it could."""
+
+
+def warn_of_program(diagnostics: Iterable[Diagnostic], sources: Sources, stacklevel: int) -> None:
+    """Give diagnostics as warnings of Python, each in a line, to the caller that many calls up."""
+    for diagnostic in diagnostics:
+        place = sources.place(diagnostic.span)
+        where, advice = f"{place}: " if place else "", diagnostic.help
+        text = f"{where}{diagnostic.code} {diagnostic.message}{'; ' + advice if advice else ''}"
+        warnings.warn(text, ProgramWarning, stacklevel=stacklevel + 1)
 
 
 class KnowledgeError(CernisError):

@@ -102,6 +102,15 @@ class Sources:
         source = self.source_at(span[0])
         return source.text[span[0] - source.base : span[1] - source.base] if source else ""
 
+    def replaced(self, span: Span, text: str) -> str:
+        """The line in which a span begins, without its indent, with other text in place of it."""
+        source = self.source_at(span[0])
+        if source is None:
+            return ""
+        place = source.place(span[0])
+        line, start = source.line_at(place.line), place.column - 1
+        return (line[:start] + text + line[start + span[1] - span[0] :]).strip()
+
     def __iter__(self) -> Iterator[Source]:
         return iter(self._sources)
 

@@ -166,3 +166,16 @@ def test_every_command_and_option_has_help(command: str) -> None:
     for line in done.out.splitlines():
         if re.match(r"  -", line):
             assert re.search(r"  \S.* {2,}\S|^  -\S+(, -\S+)*( \S+)?$", line), line
+
+
+def test_plan_and_check_give_the_same_diagnostics() -> None:
+    rules = (
+        "unused(1).\nhappensAt(a(X), T) :- happensAt(b(X, V), T), V == 2.\n"
+        "happensAt(c, T) :- happensAt(b(_, _), T).\n"
+    )
+    Path("slips.cer").write_text(rules, "utf-8")
+    checked, planned = run("check", "--strict", "slips.cer"), run("plan", "slips.cer")
+    assert (checked.code, planned.code) == (1, 0)
+    assert "warning[C051]" in checked.out
+    assert "warning[C070]" in checked.out
+    assert planned.err.strip() == checked.out.rpartition("\n\n")[0]

@@ -190,7 +190,7 @@ def test_json_has_all_there_is() -> None:
         "file": "a.cer", "line": 2, "column": 1, "end_line": 2, "end_column": 5,
         "notes": [{"message": "first", "file": "a.cer", "line": 1, "column": 1,
                    "end_line": 1, "end_column": 2}],
-        "help": 'say "one"',
+        "help": 'say "one"', "corrected": None,
     }  # fmt: skip
 
 

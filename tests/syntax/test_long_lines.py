@@ -35,7 +35,7 @@ LINES = {
     "unreadable characters": (("", "\1", M, ""), "0 C005 C005 C005"),
     # Shorter ones, as they take longer.
     "digits": (("f(", "1", M // 10, ")."), "1 C001"),
-    "quotes": (("", "'", M // 10, ""), "0 C001"),
+    "quotes": (("", "'", M // 10, ""), "2 C013"),
     "empty clauses": (("", ". ", M // 10, ""), "0 C001 C001 C001"),
     "broken facts": (("", "f(a b). ", M // 10, ""), "0 C001 C001 C001"),
     "escapes": (("f('", "\\n", M // 20, "')."), "2"),

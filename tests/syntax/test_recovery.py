@@ -62,7 +62,6 @@ def test_a_fault_is_at_its_place(text: str, code: str, at: str) -> None:
 @pytest.mark.parametrize(
     ("text", "help_"),
     [
-        ("a\nb :- c.", "is the `.` missing that ends the clause before?"),
         ("a :- f (b).", "write f( without a blank before the parenthesis"),
         ("a :- b c.", "is a comma or an operator missing before it?"),
     ],

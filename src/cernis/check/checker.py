@@ -12,6 +12,7 @@ from cernis.check.dependencies import Dependencies, dependencies
 from cernis.check.dialect import read_in_dialect
 from cernis.check.functions import check_functions
 from cernis.check.goal_checks import Modes, Needs, infer_modes
+from cernis.check.likely_slips import check_slips, read_words_as_signs
 from cernis.check.lower import Lowered, lower
 from cernis.check.match_lengths import check_lengths
 from cernis.check.model import (
@@ -100,7 +101,8 @@ def check(
     Where facts follow later, predicates that only they can define are noted, and no errors.
     """
     report = Report(list(parsed.diagnostics))
-    expanded = expand_phrases(parsed.items, report)
+    read = read_words_as_signs(parsed.items, parsed.sources, report)
+    expanded = expand_phrases(read, report)
     items = write_out_conditions(expanded.items)
     lowered = lower(look_up_in_time(items, report), report)
     definitions = lowered.definitions
@@ -139,6 +141,8 @@ def check(
     check_safety(definitions, modes, report)
     check_clauses([c for defining in clauses.values() for c in defining], modes, reached, report)
     check_singletons(parsed.items, report)
+    if definitions.settings.dialect != "rtec":
+        check_slips(parsed.items, report)
     check_patterns(definitions, report)
     note_policy(parsed.items, parsed.sources, report)
     check_lengths(definitions, report)

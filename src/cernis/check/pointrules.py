@@ -25,7 +25,7 @@ from cernis.check.model import (
 )
 from cernis.check.reporter import Report
 from cernis.check.rewrites import two_times
-from cernis.errors import Note
+from cernis.errors import Correction, Note
 from cernis.knowledge.scope import GROUPING, hidden_names, without_carets
 from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
@@ -301,9 +301,13 @@ class _Body:
             "C033", f"{show(time)} is not the time of this rule", time.span,
             two_times.help_for(time, goal, self.time, self.clause),
             Note(f"the rule's time is {self.time}", self.time_span),
+            correction=two_times.correction(time, self.time, self.clause),
         )  # fmt: skip
 
-    def _fail(self, code: str, message: str, span: Span, help_: str, *notes: Note) -> None:
+    def _fail(
+        self, code: str, message: str, span: Span, help_: str, *notes: Note,
+        correction: Correction | None = None,
+    ) -> None:  # fmt: skip
         self.failed = True
         shown = tuple(note for note in notes if note.span != NOWHERE)
-        self.report.error(code, message, span, *shown, help=help_)
+        self.report.error(code, message, span, *shown, help=help_, correction=correction)

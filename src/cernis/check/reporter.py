@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from cernis.errors import Diagnostic, Note, Severity
+from cernis.errors import Correction, Diagnostic, Note, Severity
 from cernis.source import Span
 
 
@@ -16,13 +16,23 @@ class Report:
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
-    def error(self, code: str, message: str, span: Span, *notes: Note, help: str = "") -> None:
+    def error(
+        self, code: str, message: str, span: Span, *notes: Note, help: str = "",
+        correction: Correction | None = None,
+    ) -> None:  # fmt: skip
         """Something that keeps the program from running."""
-        self.diagnostics.append(Diagnostic(code, Severity.ERROR, message, span, notes, help))
+        self.diagnostics.append(
+            Diagnostic(code, Severity.ERROR, message, span, notes, help, correction)
+        )
 
-    def warn(self, code: str, message: str, span: Span, *notes: Note, help: str = "") -> None:
+    def warn(
+        self, code: str, message: str, span: Span, *notes: Note, help: str = "",
+        correction: Correction | None = None,
+    ) -> None:  # fmt: skip
         """Something that is probably not meant."""
-        self.diagnostics.append(Diagnostic(code, Severity.WARNING, message, span, notes, help))
+        self.diagnostics.append(
+            Diagnostic(code, Severity.WARNING, message, span, notes, help, correction)
+        )
 
     def note(self, code: str, message: str, span: Span, *notes: Note, help: str = "") -> None:
         """Something good to know."""
@@ -37,10 +47,11 @@ class Report:
         """All diagnostics by place, each once.
 
         That a variable occurs only once is not reported where there is a more serious diagnostic
-        about it.
+        about it, or one that points to it.
         """
         unique = dict.fromkeys(self.diagnostics)
         worse = {d.span for d in unique if d.code != "C035"}
+        worse |= {note.span for d in unique if d.code in ("C026", "C033") for note in d.notes}
         said = [d for d in unique if d.code != "C035" or d.span not in worse]
         return tuple(sorted(said, key=lambda d: (d.span, d.code)))
 

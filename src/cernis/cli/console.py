@@ -9,7 +9,7 @@ from typing import NoReturn, TextIO
 
 import typer
 
-from cernis.errors import InputWarning
+from cernis.errors import InputWarning, ProgramWarning
 
 
 def say(text: str, *, newline: bool = True, err: bool = False) -> None:
@@ -25,14 +25,14 @@ def say(text: str, *, newline: bool = True, err: bool = False) -> None:
 
 
 def say_warnings() -> None:
-    """Let warnings about the input be said in a line, as others are, and not with their origin."""
+    """Let warnings about input and program be said in a line, and not with their origin."""
     show = warnings.showwarning
 
     def shown(
         message: Warning | str, category: type[Warning], filename: str, lineno: int,
         file: TextIO | None = None, line: str | None = None,
     ) -> None:  # fmt: skip
-        if issubclass(category, InputWarning):
+        if issubclass(category, (InputWarning, ProgramWarning)):
             say(f"cernis: warning: {message}", err=True)
         else:
             show(message, category, filename, lineno, file, line)

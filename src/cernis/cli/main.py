@@ -25,6 +25,7 @@ from cernis.tables.allocation import keep_freed_memory
 
 if TYPE_CHECKING:
     from cernis.check import Checked
+    from cernis.errors import Diagnostic
     from cernis.program import Program
 
 app = typer.Typer(
@@ -91,7 +92,7 @@ def check(
     from cernis.report.diagnostics import as_github, as_json, as_text, summary
 
     checked = check_source(rules, facts, dialect, facts_follow=not facts)
-    diagnostics = checked.diagnostics
+    diagnostics = _all_diagnostics(checked)
     if format_ is DiagnosticFormat.JSON:
         say(as_json(diagnostics, checked.sources))
     elif format_ is DiagnosticFormat.GITHUB:
@@ -106,6 +107,16 @@ def check(
         strict and any(str(d.severity) == "warning" for d in diagnostics)
     )
     raise typer.Exit(1 if worst else 0)
+
+
+def _all_diagnostics(checked: Checked) -> tuple[Diagnostic, ...]:
+    """What the check and, if nothing is missing, the plan have to say, by place."""
+    from cernis.plan import make_plan
+
+    if checked.has_errors or any(each.code == "C022" for each in checked.diagnostics):
+        return checked.diagnostics
+    planned = make_plan(checked).diagnostics
+    return tuple(sorted([*checked.diagnostics, *planned], key=lambda each: (each.span, each.code)))
 
 
 def _dialect(checked: Checked) -> str:
@@ -199,8 +210,8 @@ def plan(
         say(_analysed(program, inputs, window, step, config), newline=False)
         return
     say(plan_text(program.plan), newline=False)
-    if program.plan.diagnostics:
-        text = as_text(program.plan.diagnostics, program.sources, is_coloured(sys.stderr))
+    if diagnostics := _all_diagnostics(program.checked):
+        text = as_text(diagnostics, program.sources, is_coloured(sys.stderr))
         say("\n" + text, err=True)
 
 

@@ -72,6 +72,8 @@ def _block(
         yield f" {margin} = note: also at {', '.join(places[:_NAMED])}{more}"
     if diagnostic.help:
         yield f" {margin} = help: {diagnostic.help}"
+    if corrected := diagnostic.corrected_line(sources):
+        yield f" {margin} = write: {corrected}"
 
 
 def _excerpt(span: Span, sources: Sources, mark: str, paint: str, plain: str) -> Iterator[str]:
@@ -113,7 +115,7 @@ def _width(text: str) -> int:
 
 
 def as_json(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
-    """A JSON list of objects: code, severity, message, place, notes and help."""
+    """A JSON list of objects: code, severity, message, place, notes, help and corrected line."""
     entries = [
         {
             "code": diagnostic.code,
@@ -124,6 +126,7 @@ def as_json(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
                 {"message": note.message, **_range(note.span, sources)} for note in diagnostic.notes
             ],
             "help": diagnostic.help,
+            "corrected": diagnostic.corrected_line(sources) or None,
         }
         for diagnostic in diagnostics
     ]
@@ -160,6 +163,8 @@ def as_github(diagnostics: Iterable[Diagnostic], sources: Sources) -> str:
             if place[key] is not None
         )  # fmt: skip
         message = diagnostic.message + (f"\nhelp: {diagnostic.help}" if diagnostic.help else "")
+        if corrected := diagnostic.corrected_line(sources):
+            message += f"\nwrite: {corrected}"
         command = _COMMANDS[diagnostic.severity]
         lines.append(f"::{command} {where}title={diagnostic.code}::{_data(message)}")
     return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cernis.errors import Diagnostic, Note, Severity
+from cernis.errors import Correction, Diagnostic, Note, Severity
 from cernis.source import Span
 
 
@@ -12,6 +12,17 @@ class Unexpected(Exception):
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+
+
+class MissingStop(Unexpected):
+    """A clause goes on, after its end, at the beginning of a line; `position` is that token."""
+
+    def __init__(self, span: Span, position: int) -> None:
+        super().__init__(
+            Diagnostic("C013", Severity.ERROR, "the `.` that ends this clause is missing", span,
+                       correction=Correction((span[1], span[1]), "."))
+        )  # fmt: skip
+        self.position = position
 
 
 def error(

@@ -10,17 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from cernis.errors import Diagnostic, Note, ProgramError, Severity
+from cernis.errors import Correction, Diagnostic, Note, ProgramError, Severity
 from cernis.source import Source, Sources, Span
 from cernis.syntax.etalis import GRAMMAR as ETALIS
 from cernis.syntax.etalis import adapted, is_event_file
-from cernis.syntax.faults import Unexpected, error
+from cernis.syntax.faults import MissingStop, Unexpected, error
 from cernis.syntax.grammar import CERNIS, PatternGrammar
 from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, LONGHAND, PREFIX
 from cernis.syntax.pattern_parser import pattern_rule
 from cernis.syntax.phrase_parser import PHRASE, begins_phrase, continued, goes_on, phrase
 from cernis.syntax.tokens import (
     DURATION,
+    DURATION_UNITS,
     MOST_DIAGNOSTICS,
     NAME,
     NUMBER,
@@ -147,13 +148,35 @@ def _parse_source(source: Source, sources: Sources) -> Parsed:
                 items.append(ClauseParser(tokens, source, grammar).item())
             elif tokens.ended and not tokens.faulty:
                 raise Unexpected(error("C001", "there is nothing before this `.`", tokens.end))
+        except MissingStop as fault:
+            # The clause and the one after it are read as if the `.` were there.
+            items += _before_stop(_first(tokens, fault.position), source, grammar)
+            diagnostics.append(fault.diagnostic)
+            position = tokens.spans[fault.position][0] - source.base
         except Unexpected as fault:
             diagnostics.append(fault.diagnostic)
     if grammar is ETALIS:
         items, faults = adapted(items)
         diagnostics += faults
-    ordered = sorted([*lexer.diagnostics, *diagnostics], key=lambda diagnostic: diagnostic.span)
-    return Parsed(tuple(items), tuple(ordered), sources, tuple(lexer.comments))
+    # What follows a missing `.` has been split into tokens twice.
+    said = dict.fromkeys([*lexer.diagnostics, *diagnostics])
+    ordered = sorted(said, key=lambda diagnostic: diagnostic.span)
+    return Parsed(tuple(items), tuple(ordered), sources, tuple(dict.fromkeys(lexer.comments)))
+
+
+def _before_stop(tokens: Tokens, source: Source, grammar: PatternGrammar) -> list[Item]:
+    """The clause whose `.` is missing; nothing if it is none."""
+    try:
+        return [ClauseParser(tokens, source, grammar).item()]
+    except Unexpected:
+        return []
+
+
+def _first(tokens: Tokens, count: int) -> Tokens:
+    """So many of the tokens of a clause, as a clause that ends there."""
+    spans = tokens.spans[:count]
+    end = (spans[-1][1], spans[-1][1])
+    return Tokens(tokens.kinds[:count], tokens.values[:count], spans, end, ended=True)
 
 
 def _too_many(offset: int) -> Diagnostic:
@@ -364,6 +387,8 @@ class ClauseParser:
             return Variable(value, span), 0
         if kind == NUMBER:
             self.position = position + 1
+            if self.kinds[position + 1] == NAME and self.values[position + 1] in DURATION_UNITS:
+                return self._duration(value, span), 0
             return Number(_number(value, span), span), 0
         if kind == PUNCTUATION:
             return self._bracket(value, span), 0
@@ -399,6 +424,12 @@ class ClauseParser:
             amount, unit = _DURATION.fullmatch(value).groups()  # type: ignore[union-attr]
             return Duration(_finite(_number(amount, span), span), unit, span)
         raise self.unexpected("a term")
+
+    def _duration(self, amount: str, span: Span) -> Duration:
+        """A number and a unit with a blank between them."""
+        unit, end = self.values[self.position], self.spans[self.position][1]
+        self.position += 1
+        return Duration(_finite(_number(amount, span), span), unit, (span[0], end))
 
     def _opens(self, position: int) -> bool:
         """Is there an opening parenthesis, without a blank before it?"""
@@ -534,13 +565,26 @@ class ClauseParser:
     def expect_end(self) -> None:
         """Raise unless the clause ends here, with its `.`."""
         if self.kinds[self.position]:
+            if self._begins_line():
+                raise MissingStop(self.spans[self.position - 1], self.position)
             raise self.unexpected("`.`")
         if not self._ended:
+            end = self.spans[self.position - 1][1]
             raise Unexpected(
-                error("C003", "the last clause does not end in a `.`",
-                       self.spans[self.position - 1],
-                       help_="put a `.` after it; or is the file cut off?")
+                Diagnostic("C003", Severity.ERROR, "the last clause does not end in a `.`",
+                           self.spans[self.position - 1],
+                           help="put a `.` after it; or is the file cut off?",
+                           correction=Correction((end, end), "."))
             )  # fmt: skip
+
+    def _begins_line(self) -> bool:
+        """Does something that may begin a clause stand at the beginning of a further line?"""
+        place = self._source.place(self.spans[self.position][0])
+        last = self._source.place(self.spans[self.position - 1][0])
+        may_begin = self.kinds[self.position] == NAME or (
+            self.values[self.position] == ":-" and self.kinds[self.position] == SYMBOL
+        )
+        return may_begin and place.column == 1 and place.line > last.line
 
     def unexpected(self, wanted: str, advice: str = "") -> Unexpected:
         """What stands here is not what must stand here; the advice is the line of help."""
@@ -583,6 +627,8 @@ class ClauseParser:
         value = self.values[self.position]
         if value == ":-" or (place.column == 1 and place.line > before.line):
             return "is the `.` missing that ends the clause before?"
+        if value == "//" and wanted == "a term":
+            return "a comment begins with %"
         if value == "(" and self.position and self.kinds[self.position - 1] in (NAME, QUOTED):
             return f"write {self.values[self.position - 1]}( without a blank before the parenthesis"
         if self.kinds[self.position] in (NAME, VARIABLE, QUOTED, NUMBER) and wanted != "a term":

@@ -173,7 +173,10 @@ def _infix(name: str, args: tuple[Term, ...]) -> str:
     _, most_left, most_right = INFIX[name]
     left, right = _show(args[0], most_left), _show(args[1], most_right)
     # `F=V` is one thing, `X = 3` is a goal, `vessel/1` is a name: blanks show which is meant.
-    spaced = name in _SPACED or (name == "=" and isinstance(args[0], Variable))
+    # `!=` would be read as a slip for `\\=`.
+    spaced = name in _SPACED or (
+        name == "=" and (isinstance(args[0], Variable) or args[0] == Atom("!"))
+    )
     if spaced and not (name == "/" and isinstance(args[0], Atom)):
         return f"{left} {name} {right}"
     # `2-(-1)` and `a= \+b` would run together, or read as another operator.

@@ -12,6 +12,7 @@ from typing import Final
 
 from cernis.errors import Diagnostic, Severity
 from cernis.source import Source, Span
+from cernis.syntax.slips import meant
 
 NAME: Final = 1
 VARIABLE: Final = 2
@@ -23,7 +24,8 @@ COMMENT: Final = 7
 SYMBOL: Final = 8
 QUOTED: Final = 9
 STRING: Final = 10
-FAULT: Final = 11
+SLIP: Final = 11
+FAULT: Final = 12
 """What a token is: the number of its group in the token expression below."""
 
 DURATION_UNITS = {
@@ -43,18 +45,19 @@ _UNITS = "|".join(sorted(DURATION_UNITS, key=len, reverse=True))
 # `X=-1` and `\+\+a` mean what they look like.
 _TOKEN = re.compile(
     rf"""\s*+(?:
-      ([^\W\d_A-Z]\w*|!|\[\])
+      ([^\W\d_A-Z]\w*|!(?![=\w])|\[\])
     | ([A-Z_]\w*)
-    | ([(),\[\]{{}}|])
+    | ([(),\[\]{{}}]|\|(?!\|))
     | (\.(?=[\s%]|\Z))
     | (\d+(?:\.\d+)?(?:{_UNITS})\b)
     | (0x[0-9a-fA-F]+|0'(?:{_CODE}|\\[^\n]|''|[^'\\\n])
        |\d+(?:\.\d+)?[eE][+-]?\d+|\d+\.\d+|\d+)
     | (%[^\n]*|/\*.*?\*/)
     | (=\.\.|=:=|=\\=|@=<|@>=|\\==|-->|:-|<-|->|::|==|\\=|\\\+|=<|>=|@<|@>|\*\*|//|/\\|\\/|<<|>>
-       |/(?!\*)|[=<>+\-*;:^\\.?]|←)
+       |/(?!\*)|<(?!=)|[=>+\-*;:^\\.?]|←)
     | ('(?:[^'\\\n]|''|{_CODE}|\\.)*+')
     | ("(?:[^"\\\n]|""|{_CODE}|\\.)*+")
+    | (<=|!=|!|&&|\|\||\#(?=[\s\w\#!-])[^\n]*)
     | (\S)
     | \Z)""",
     re.VERBOSE | re.DOTALL,
@@ -120,9 +123,15 @@ class Lexer:
                 return end, None
             if kind == COMMENT:
                 self.comments.append((start + base, end + base))
-            elif kind == FAULT:
+            elif kind == SLIP and (slip := meant(text, start, end)):
+                self.diagnostics.append(slip.diagnostic(base))
+                if slip.token is not None:
+                    kinds.append(PUNCTUATION if slip.token == "," else SYMBOL)
+                    values.append(slip.token)
+                    spans.append((start + base, end + base))
+            elif kind in (SLIP, FAULT):
                 tokens.faulty = True
-                return end, self._fault(start)
+                return start + 1, self._fault(start)
             else:
                 value = match[kind]
                 kinds.append(VARIABLE if kind == NAME and value[0].isupper() else kind)

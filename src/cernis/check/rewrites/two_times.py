@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cernis.errors import Correction
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Clause, Compound, Term, Variable, functor, variables, walk
 
@@ -27,6 +28,13 @@ def help_for(time: Term, goal: Term, rule_time: str, clause: Clause) -> str:
         f"happensAt(start({show(goal.args[0])}), {rule_time}). "
         f"and ask for holdsAt({held}, {rule_time})"
     )
+
+
+def correction(time: Term, rule_time: str, clause: Clause) -> Correction | None:
+    """The rule's own name for its time, where nothing says that another time is meant."""
+    if not isinstance(time, Variable) or _order(time, rule_time, clause) is not None:
+        return None
+    return Correction(time.span, rule_time)
 
 
 def _order(time: Term, rule_time: str, clause: Clause) -> str | None:

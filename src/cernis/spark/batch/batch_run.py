@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cernis.errors import DataError
+from cernis.errors import DataError, ProgramWarning, warn_of_program
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
 from cernis.plan.builder import Plan, in_one_stage
 from cernis.program import Program, load
@@ -97,15 +97,14 @@ def recognise_uncertain(
         plan, events, chosen, likely, mapping, partitions, spark, partitioned
     )
     if recognised.plan.is_in_one_stage and partitions != 1:
-        warnings.warn(IN_ONE_PARTITION, stacklevel=2)
+        warnings.warn(IN_ONE_PARTITION, ProgramWarning, stacklevel=2)
     return recognised
 
 
 def _loaded(program: Program | str | Path, facts: Iterable[str | Path]) -> Plan:
     """The plan of a program, with its warnings."""
     plan = (program if isinstance(program, Program) else load(program, facts)).plan
-    for diagnostic in plan.diagnostics:
-        warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=3)
+    warn_of_program(plan.diagnostics, plan.checked.sources, 3)
     return plan
 
 

@@ -21,6 +21,7 @@ from typing import Final
 import numpy as np
 
 from cernis.check.model import Relation
+from cernis.errors import ProgramWarning
 from cernis.kernels.array_types import Integers, SmallIntegers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.entity_links import Links
@@ -187,5 +188,6 @@ def warn_of_giants(summaries: Mapping[int, ComponentSummary]) -> None:
                 f"stage {step}: one component of linked entities has {summary.share:.0%} of the "
                 f"records that link any ({summary.components} components of {summary.entities} "
                 "entities); it is evaluated in one partition",
+                ProgramWarning,
                 stacklevel=2,
             )

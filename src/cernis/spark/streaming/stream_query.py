@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from cernis.errors import DataError
+from cernis.errors import DataError, warn_of_program
 from cernis.evaluate.columns.strata import refuse_unsupported
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
 from cernis.plan.builder import Plan
@@ -99,8 +98,7 @@ def stream(
     `Program.uncertain_session` has besides.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
-    for diagnostic in loaded.plan.diagnostics:
-        warnings.warn(f"{diagnostic.code} {diagnostic.message}", stacklevel=2)
+    warn_of_program(loaded.plan.diagnostics, loaded.sources, 2)
     chosen = settings(window, step or window, start, None, tick, ties)
     how = _How(
         chosen, 0 if lateness == 0 else length(lateness, "lateness"), policy,
