@@ -66,3 +66,12 @@ def test_what_reads_nothing_of_the_rest_has_its_own_key() -> None:
     assert sorted(lane.key for lane in lanes) == [("K",), ("K", "M")]
     more = "initiatedAt(noisy(K)=true, T) :- happensAt(start(loud(K, _)=true), T).\n"
     assert reason(text + more, "noisy/1") == "reads loud/2, which is walked by another key"
+
+
+def test_a_key_that_others_lead_to_is_tried_once() -> None:
+    text = "".join(
+        f"initiatedAt(f{number}(X, Y)=true, T) :- happensAt(a(X, Y), T).\n" for number in range(20)
+    )
+    ((names, places),) = tried(text)
+    assert names == ("X", "Y")
+    assert len(places) == 21

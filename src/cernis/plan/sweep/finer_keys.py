@@ -32,17 +32,19 @@ def finer_stages(stage: Stage, wanting: Iterable[Relation]) -> Iterator[Stage]:
     if not stage.key:
         return
     definitions = [each for stratum in stage.strata for each in stratum.definitions]
-    shared = dict(stage.keys)
+    shared, wanted = dict(stage.keys), frozenset(wanting)
     seeds = chain.from_iterable(
-        _seeds(each, shared) for each in definitions if each.relation in set(wanting)
+        _seeds(each, shared) for each in definitions if each.relation in wanted
     )
-    tried: dict[frozenset[tuple[Relation, tuple[int, ...]]], None] = {}
+    rules = _literals_of_rules(definitions)
+    tried: list[Keys] = []
     for relation, positions in sorted(seeds, key=lambda seed: len(seed[1])):
-        keys = _followed(definitions, shared, {relation: positions})
         if len(tried) == _MOST_KEYS:
             return
-        if frozenset(keys.items()) not in tried:
-            tried[frozenset(keys.items())] = None
+        # What a key is followed to leads back to it, as a rule.
+        if not any(keys.get(relation) == positions for keys in tried):
+            keys = _followed(rules, shared, {relation: positions})
+            tried.append(keys)
             names = _names(definitions, relation, positions)
             yield replace(stage, key=names, keys=tuple(keys.items()))
 
@@ -59,19 +61,28 @@ def _seeds(definition: Definition, shared: Keys) -> Iterator[tuple[Relation, tup
         yield relation, (*shared[relation], *more)
 
 
-def _followed(definitions: list[Definition], shared: Keys, first: Keys) -> Keys:
-    """The longer key of every relation that has it, by the variables that rules have in common."""
-    rules = [
+def _literals_of_rules(definitions: list[Definition]) -> list[list[Pair | Event]]:
+    """For each rule: its head, and what else it is about."""
+    return [
         [part for part in parts_of(rule) if isinstance(part, Pair | Event)]
         for definition in definitions
         for rule in definition.rules
     ]
-    keys, is_new = dict(first), True
-    while is_new:
-        is_new = False
-        for literals in rules:
+
+
+def _followed(rules: list[list[Pair | Event]], shared: Keys, first: Keys) -> Keys:
+    """The longer key of every relation that has it, by the variables that rules have in common."""
+    mentioning: dict[Relation, list[list[Pair | Event]]] = {}
+    for literals in rules:
+        for relation in {each.relation for each in literals}:
+            mentioning.setdefault(relation, []).append(literals)
+    keys, waiting = dict(first), list(first)
+    while waiting:
+        for literals in mentioning.get(waiting.pop(), ()):
             for relation, positions in _carriers(literals, keys, shared):
-                is_new |= keys.setdefault(relation, positions) is positions
+                if relation not in keys:
+                    keys[relation] = positions
+                    waiting.append(relation)
     return keys
 
 

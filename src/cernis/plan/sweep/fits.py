@@ -174,6 +174,7 @@ class SweepSearch:
         self, stage: Stage, definitions: list[Definition]
     ) -> Iterator[tuple[Relation, _Reason]]:
         seen: set[Relation] = set()
+        keys = dict(stage.keys)
         for definition in definitions:
             relation, span = definition.relation, span_of(definition)
             if relation in self._walked:
@@ -184,7 +185,7 @@ class SweepSearch:
                 yield relation, _Reason("is an event pattern", span)
             elif relation in seen or relation not in self._keyed:
                 yield relation, _Reason("has values of several kinds", span)
-            elif relation not in dict(stage.keys):
+            elif relation not in keys:
                 named = " and ".join(stage.key)
                 yield relation, _Reason(f"has not both {named}, by which others are walked", span)
             seen.add(relation)
