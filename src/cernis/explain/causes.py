@@ -38,7 +38,7 @@ from cernis.knowledge.ground_values import Row, Value, is_ground, same, term_of,
 from cernis.knowledge.terms import substitute
 from cernis.source import Span
 from cernis.syntax import show
-from cernis.syntax.tree import Number, Term, functor
+from cernis.syntax.tree import Compound, Number, Term, functor
 from cernis.tables.interval_tables import INFINITY
 
 _DEEPEST = 60
@@ -77,6 +77,33 @@ class CauseTrees:
             reason.reasons += self._static(relation, instance, time, span, depth)
         else:
             reason.reasons += self._simple(relation, instance, time, span, depth)
+        if not records:
+            reason.reasons += self._member_reasons(relation, instance)
+        return reason
+
+    def _member_reasons(self, relation: Relation, instance: Instance) -> Iterator[Reason]:
+        """The records that make the arguments of a pair members of domains, as grounding asks."""
+        actual = (*terms(instance[0]), term_of(instance[1]))
+        for rule in self.definitions.groundings if self.history.members else ():
+            if rule.entity.relation != relation or isinstance(rule.entity, Event):
+                continue
+            known = match_all((*rule.entity.args, rule.entity.value), actual, {})
+            bound = None if known is None else self._goals(rule.goals, known)
+            if bound is not None:
+                goals = (substitute(goal, bound) for goal in rule.goals)
+                yield from filter(None, map(self._member, goals))
+                return
+
+    def _member(self, goal: Term) -> Reason | None:
+        """That a goal is true because a record names the member of a domain."""
+        known = self.history.members.get(functor(goal))
+        if not known or not isinstance(goal, Compound) or not is_ground(goal):
+            return None
+        record = known.get(tuple(map(value, goal.args)))
+        if record is None:
+            return None
+        reason = _record_reason(record)
+        reason.text = f"{show(goal)}, as there is {reason.text}"
         return reason
 
     def ended_reasons(
@@ -452,6 +479,9 @@ class CauseTrees:
         goal = substitute(literal.goal, bindings)
         if literal.negated:
             return Reason("absent", f"not {show(goal)}")
+        member = self._member(goal)
+        if member is not None:
+            return member
         place, kind = self.fact_place(goal)
         return Reason(kind, show(goal), place)
 

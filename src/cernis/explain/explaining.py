@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cernis.evaluate.run import Run
 from cernis.explain.body_proofs import span_at, terms
@@ -12,6 +12,7 @@ from cernis.explain.histories import History
 from cernis.explain.misses import Misses
 from cernis.explain.questions import Question, read_question
 from cernis.explain.reachable_records import reachable
+from cernis.explain.replays import missing_reason, missing_records, only
 from cernis.knowledge.ground_values import Value, same, value
 from cernis.plan.builder import Plan
 from cernis.records.record_columns import Records
@@ -41,7 +42,28 @@ def explain(
     question = read_question(text, plan.checked)
     history = history_of(plan, records, question, limits or RunLimits())
     point = last_point(history, question) if time is None else time
-    return explain_history(history, question, point, records)
+    explanation = explain_history(history, question, point, records)
+    if explanation.holds:
+        _complete(explanation, history, question, limits or RunLimits())
+    return explanation
+
+
+def _complete(
+    explanation: Explanation, history: History, question: Question, limits: RunLimits
+) -> None:
+    """Let the records that an explanation names be enough to give its answer again."""
+    within = replace(limits, start=history.start, end=history.end)
+
+    def gives_answer(numbers: set[int]) -> bool:
+        again = history_of(history.plan, only(history.records, numbers), question, within)
+        return is_true(again, question, explanation.time)
+
+    named = {record.number for record in explanation.records}
+    if not gives_answer(named):
+        others = [each for each in history.all_records() if each.number not in named]
+        others.sort(key=lambda each: each.start)
+        missing = missing_records(named, others, gives_answer)
+        explanation.tree.reasons.append(missing_reason(missing))
 
 
 def history_of(plan: Plan, records: Records, question: Question, limits: RunLimits) -> History:
@@ -74,6 +96,14 @@ def explain_history(
         return Explanation(str(question), time, True, tree)
     reason = Misses(causes, records).tree(question, time)
     return Explanation(str(question), time, False, reason)
+
+
+def is_true(history: History, question: Question, time: int) -> bool:
+    """Does the pair of a question hold at a point, or its event happen?"""
+    if question.value is not None:
+        return is_held(history, question, time)
+    happenings = history.events_at(question.relation, time)
+    return any(all(map(same, terms(each.args), question.args)) for each in happenings)
 
 
 def is_held(history: History, question: Question, time: int) -> bool:

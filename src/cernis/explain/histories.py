@@ -60,9 +60,13 @@ class History:
     _by_time: dict[Relation, dict[int, list[Happening]]] = field(default_factory=dict)
     _fluents: dict[Relation, dict[Instance, list[Interval]]] = field(default_factory=dict)
     _records: dict[Relation, list[NamedRecord]] = field(default_factory=dict)
+    members: dict[tuple[str, int], dict[Row, NamedRecord]] = field(default_factory=dict)
+    """The members of the domains that grow with the input, each with the first record of it."""
 
     def __post_init__(self) -> None:
-        self.knowledge = self.plan.knowledge.filled(self._members())
+        self.members = self._members()
+        rows = {key: list(known) for key, known in self.members.items()}
+        self.knowledge = self.plan.knowledge.filled(rows)
 
     def events(self, relation: Relation) -> list[Happening]:
         """All happenings of an event, in the order of time."""
@@ -144,11 +148,10 @@ class History:
                 pieces.setdefault((each.args, each.value), []).append((each.start, each.end))
         return {instance: united(spans) for instance, spans in pieces.items()}
 
-    def _members(self) -> dict[tuple[str, int], list[Row]]:
-        """The members of the domains that grow with the input."""
+    def _members(self) -> dict[tuple[str, int], dict[Row, NamedRecord]]:
         definitions = self.plan.checked.definitions
         keys = {(relation.name, relation.arity) for relation, _ in definitions.domains}
-        members: dict[tuple[str, int], dict[Row, None]] = {key: {} for key in keys}
+        members: dict[tuple[str, int], dict[Row, NamedRecord]] = {key: {} for key in keys}
         for grounding in definitions.groundings if keys else ():
             entity = grounding.entity
             terms = entity.args if isinstance(entity, Event) else (*entity.args, entity.value)
@@ -158,8 +161,8 @@ class History:
                 known = members[goal.functor, len(goal.args)]
                 for each in self.records_of(entity.relation):
                     values = each.args if each.value is None else (*each.args, each.value)
-                    known.setdefault(tuple(values[place] for place in places))
-        return {key: list(rows) for key, rows in members.items()}
+                    known.setdefault(tuple(values[place] for place in places), each)
+        return members
 
 
 def _rows(columns: list[tuple[Array, Domain | None]], length: int) -> list[Row]:
