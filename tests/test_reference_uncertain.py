@@ -187,6 +187,35 @@ def test_own_values_exclude_each_other() -> None:
     assert found["f=broken"][4] == pytest.approx(0.25)
 
 
+STATICS = """
+    initiatedAt(f(X)=on, T) :- happensAt(a(X), T).
+    initiatedAt(f(X)=off, T) :- happensAt(b(X), T).
+    initiatedAt(g(X)=true, T) :- happensAt(c(X), T).
+    either(X)=true iff f(X)=on or f(X)=off.
+    both(X)=true iff f(X)=on, f(X)=off.
+    on(X)=true iff f(X)=on, not g(X)=true.
+    twice(X)=true iff (f(X)=on, g(X)=true) or (f(X)=on, not g(X)=true).
+    some=true iff f(X)=on.
+    holdsFor(free(X)=true, I) :- holdsFor(f(X)=off, I1), holdsFor(g(X)=true, I2),
+        complement_all([I2], I3), union_all([I1, I3], I).
+    initiatedAt(seen(X)=true, T) :- happensAt(see(X), T), holdsAt(on(X)=true, T).
+"""
+
+
+def test_statically_determined_fluents() -> None:
+    """Parts of one instance exclude each other, and others are independent."""
+    found = run(STATICS, "0.8::a(x)@1 0.25::b(x)@2 0.5::c(x)@2 0.5::a(y)@2 0.5::see(x)@3")
+    assert found["f(x)=on"][3] == pytest.approx(0.6)
+    assert found["either(x)=true"][3] == pytest.approx(0.85)
+    assert found.get("both(x)=true", {3: 0})[3] == 0
+    assert found["on(x)=true"][3] == pytest.approx(0.3)
+    assert found["twice(x)=true"][3] == pytest.approx(0.6)
+    assert found["some=true"][3] == pytest.approx(1 - 0.4 * 0.5)
+    assert found["free(x)=true"][3] == pytest.approx(1 - 0.75 * 0.5)
+    assert found["seen(x)=true"][4] == pytest.approx(0.15)
+    assert found["on(x)=true"][2] == pytest.approx(0.8)
+
+
 def test_input_fluents_at_points() -> None:
     rules = "initiatedAt(f(X)=true, T) :- happensAt(a(X), T), holdsAt(near(X)=V, T), V > 2."
     found = run(rules, "a(x)@1 0.5::near(x)=1@1 0.4::near(x)=3@1 0.5::near(x)=4@1")
@@ -239,8 +268,7 @@ def test_nothing_that_cannot_hold_is_told() -> None:
 @pytest.mark.parametrize(
     "rules",
     [
-        "holdsFor(f=true, I) :- holdsFor(g=true, I).",
-        "f=true iff g=true or h=true.",
+        "holdsFor(f=true, I) :- holdsFor(g=true, J), intDurGreater(J, 3, I).",
         "fi(f=true, f=false, 10).",
         "0.5::initiatedAt(f=true, T) :- happensAt(a, T).",
         "initiatedAt(f=true, T) :- happensAt(start(g=true), T).",

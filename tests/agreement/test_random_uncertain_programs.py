@@ -21,7 +21,7 @@ VALUES = ("on", "off")
 class Drawn:
     """A program and its records, drawn with a seed."""
 
-    def __init__(self, seed: int, cyclic: bool) -> None:
+    def __init__(self, seed: int, cyclic: bool, static: bool = False) -> None:
         self.chance = random.Random(seed)
         self.cyclic = cyclic
         ties = self.chance.choice(["", ":- ties(break).", ":- ties(initiation)."])
@@ -30,8 +30,8 @@ class Drawn:
             clauses += self._fluent(fluent, FLUENTS if cyclic else FLUENTS[:place])
         # Rules may leave a relation without a rule that mentions it.
         clauses.append("initiatedAt(seen(X)=true, T) :- happensAt(a(X), T), happensAt(c(X), T).")
-        self.rules = "\n".join(clauses)
         self.records = self._records()
+        self.rules = "\n".join([*clauses, *(self._statics() if static else [])])
 
     def _derived(self) -> list[str]:
         bodies = [self._body(EVENTS, ()) for _ in range(2)]
@@ -69,6 +69,35 @@ class Drawn:
                 literals.append(chance.choice(["({}; {})", "\\+ ({}, {})"]).format(*two))
         return ", ".join(literals)
 
+    def _statics(self) -> list[str]:
+        """Fluents that are statically determined, of one another too, and a rule that asks them."""
+        parts = [f"{fluent}(X)={value}" for fluent in FLUENTS for value in VALUES]
+        parts.append("near(X)=true")
+        clauses = []
+        for name in ("s1", "s2", "s3"):
+            for _ in range(self.chance.choice([1, 1, 2])):
+                clauses.append(f"{name}(X)=true iff {self._formula(parts, 2)}.")
+            parts.append(f"{name}(X)=true")
+        clauses.append(f"some=true iff {self.chance.choice(parts)}.")
+        first, second = self.chance.sample(parts, 2)
+        clauses.append(
+            f"holdsFor(free(X)=true, I) :- holdsFor({first}, A), holdsFor({second}, B), "
+            "complement_all([A], C), union_all([B, C], I)."
+        )
+        sign = self.chance.choice(["", "\\+ "])
+        clauses.append(
+            f"initiatedAt(top(X)=true, T) :- happensAt(a(X), T), holdsAt(s1(X)=true, T), "
+            f"{sign}holdsAt({self.chance.choice(parts)}, T)."
+        )
+        return clauses
+
+    def _formula(self, parts: list[str], depth: int) -> str:
+        chance = self.chance
+        if depth == 0 or chance.random() < 0.2:
+            return chance.choice(parts)
+        one, other = (self._formula(parts, depth - 1) for _ in range(2))
+        return chance.choice(["({}, {})", "({} or {})", "({}, not {})"]).format(one, other)
+
     def _records(self) -> list[tuple[float, str, int]]:
         chance = self.chance
         found = []
@@ -99,7 +128,8 @@ def courses(rules: str, text: str) -> dict[str, dict[int, float]]:
     table = run(rules, text).probabilities.to_pylist()
     found: dict[str, dict[int, float]] = {}
     for row in table:
-        pair = f"{row['fluent']}({','.join(row['args'])})={row['value']}"
+        args = f"({','.join(row['args'])})" if row["args"] else ""
+        pair = f"{row['fluent']}{args}={row['value']}"
         end = row["end"] if row["end"] is not None else 99
         for time in range(row["start"], end):
             found.setdefault(pair, {})[time] = row["probability"]
@@ -114,8 +144,17 @@ DECLARED = "points(near(_)=_).\n"
 def test_as_the_sum_over_possible_worlds(seed: int, cyclic: bool) -> None:
     drawn = Drawn(seed, cyclic)
     print(f"seed {seed}\n{drawn.rules}\n{drawn.text()}")
-    found = courses(DECLARED + drawn.rules, drawn.text())
-    expected = drawn.reference()
+    _compare(courses(DECLARED + drawn.rules, drawn.text()), drawn.reference())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_statically_determined_fluents(seed: int) -> None:
+    drawn = Drawn(seed, cyclic=seed % 3 == 0, static=True)
+    print(f"seed {seed}\n{drawn.rules}\n{drawn.text()}")
+    _compare(courses(DECLARED + drawn.rules, drawn.text()), drawn.reference())
+
+
+def _compare(found: dict[str, dict[int, float]], expected: dict[str, dict[int, float]]) -> None:
     for pair, series in expected.items():
         for time, chance in series.items():
             assert found.get(pair, {}).get(time, 0) == pytest.approx(chance, abs=1e-9), pair

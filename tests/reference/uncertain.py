@@ -19,12 +19,16 @@ they do in the dialect rtec, where values may hold together.
 A world is decided as far as the question needs it: a fact is given both truth values when the
 proof first asks for it. The probabilities of the worlds in which the answer is yes add up.
 
-Not defined under uncertainty, and refused: statically determined fluents, delayed effects,
-`start` and `end` of fluents, probabilities on clauses other than `initially`.
+Statically determined fluents follow from their parts, point by point: `uncertain_statics.py`.
+What rests on them takes them as independent facts of the point.
+
+Not defined under uncertainty, and refused: delayed effects, `start` and `end` of fluents, durations
+and relations between intervals, probabilities on clauses other than `initially`.
 """
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,9 +53,19 @@ from cernis.syntax.tree import (
     walk,
 )
 
+from . import intervals as lists
 from .patterns import compact, read_program, read_records
 from .solve import Solver
-from .terms import Renamer, goals_of, is_ground, substitute, unify
+from .terms import Env, Renamer, goals_of, is_ground, substitute, unify
+from .uncertain_statics import (
+    POINT,
+    POINTWISE,
+    StaticRule,
+    heads_in,
+    instances,
+    point_lists,
+    static_rules,
+)
 
 Record = tuple[float, Term, int]
 Fact = tuple[str, int | Term]
@@ -59,7 +73,7 @@ Answer = TypeVar("Answer")
 Key = tuple[str, int]
 
 REFUSED = (
-    ("holdsFor", 2), ("iff", 2), ("fi", 3), ("ft", 2), ("p", 1),
+    ("fi", 3), ("ft", 2), ("p", 1),
 )  # fmt: skip
 
 BRIDGES = "happensAt(E, T) :- given_event(E, T). holdsAt(F, T) :- given_fluent(F, T)."
@@ -128,14 +142,21 @@ def probabilities(
 
 
 def _carry(run: Run) -> dict[Term, dict[int, float]]:
-    """Point after point, from what holds initially."""
+    """Point after point, from what holds initially; again, as long as instances are found."""
+    while True:
+        result = _carry_once(run)
+        if not run.sees_more(result):
+            return result
+
+
+def _carry_once(run: Run) -> dict[Term, dict[int, float]]:
     carried = run.initially()
     result: dict[Term, dict[int, float]] = defaultdict(dict)
     points = [now + run.clock.step for now in run.clock]
     for now in points:
         if now != points[0]:
             carried = run.next_point(now - run.clock.step, carried)
-        for pair, chance in carried.items():
+        for pair, chance in {**carried, **run.statics(now, carried)}.items():
             result[pair][now] = chance
     return {pair: {now: series.get(now, 0.0) for now in points} for pair, series in result.items()}
 
@@ -154,15 +175,27 @@ class Run:
     world: Mapping[Fact, bool] = field(default_factory=dict)
     carried: Mapping[Term, float] = field(default_factory=dict)
     initiated: set[Term] = field(default_factory=set)
+    static_rules: list[StaticRule] = field(init=False)
+    seen: set[Term] = field(default_factory=set)
+    """The pairs that may hold at some point: rules over intervals take instances from them."""
 
     def __post_init__(self) -> None:
+        self.static_rules = static_rules(self.clauses)
+        for chance, what, _ in itertools.chain.from_iterable(self.records.values()):
+            if functor(what) == ("=", 2) and chance > 0:
+                self.seen.add(what)
         given = {
             ("given_event", 2): self._events, ("given_fluent", 2): self._fluents,
             ("known fluent", 1): self._known_fluents, ("known pair", 1): self._known_pairs,
-            ("ended", 1): self._ended,
+            ("ended", 1): self._ended, ("holdsFor", 2): self._holds_for,
+            **{(name, 3 if name.startswith("relative") else 2): point_lists for name in POINTWISE},
         }  # fmt: skip
         bridges = [item for item in parse(BRIDGES).items if isinstance(item, Clause)]
-        certain = [clause for clause in self.clauses if clause.probability is None]
+        static = (("holdsFor", 2), ("iff", 2))
+        certain = [
+            clause for clause in self.clauses
+            if clause.probability is None and functor(clause.head) not in static
+        ]  # fmt: skip
         plain = [_over_known(_over_ended(clause)) for clause in certain]
         self.solver = Solver([*plain, *self._domains(), *bridges], given)
 
@@ -196,7 +229,9 @@ class Run:
 
     def next_point(self, now: int, carried: Mapping[Term, float]) -> dict[Term, float]:
         """The probabilities one tick after now."""
-        self.now, self.carried = now, carried
+        carried = {pair: chance for pair, chance in carried.items() if not self.is_static(pair)}
+        statics = self.statics(now, carried)
+        self.now, self.carried = now, {**carried, **statics}
         chances = self._chances(self.carried)
         new = {
             pair
@@ -212,12 +247,54 @@ class Run:
         self.initiated |= new
         return result
 
+    def sees_more(self, courses: Mapping[Term, Mapping[int, float]]) -> bool:
+        """Note the pairs that may hold at some point; are there more than before?"""
+        before = len(self.seen)
+        self.seen |= {pair for pair, series in courses.items() if any(series.values())}
+        self.initiated.clear()
+        return bool(self.static_rules) and len(self.seen) > before
+
+    def is_static(self, pair: Term) -> bool:
+        """Is it a pair of a statically determined fluent?"""
+        return any(_fluent(rule.head) == _fluent(pair) for rule in self.static_rules)
+
+    def statics(self, now: int, carried: Mapping[Term, float]) -> dict[Term, float]:
+        """The probabilities of statically determined fluents at a point."""
+        result: dict[Term, float] = {}
+        simple = {pair: chance for pair, chance in carried.items() if not self.is_static(pair)}
+        for relation in dict.fromkeys(_fluent(rule.head) for rule in self.static_rules):
+            self.now, self.carried = now, {**simple, **result}
+            rules = [rule for rule in self.static_rules if _fluent(rule.head) == relation]
+            known = [pair for pair, chance in self.carried.items() if chance > 0]
+            envs = [instances(rule, {*self.seen, *known}, self) for rule in rules]
+
+            def question(
+                world: Mapping[Fact, bool], rules: list[StaticRule] = rules,
+                envs: list[list[Env]] = envs,
+            ) -> frozenset[Term]:  # fmt: skip
+                every = zip(rules, envs, strict=True)
+                return frozenset().union(*(heads_in(world, r, e, self) for r, e in every))
+
+            found: dict[Term, float] = defaultdict(float)
+            for weight, heads in worlds(question, self._chances(self.carried)):
+                for head in heads:
+                    found[head] += weight
+            result |= found
+        return result
+
+    def _holds_for(self, goal: Term) -> Iterator[Term]:
+        """The list of a pair, of which variables may be left: is one of its instances there?"""
+        assert isinstance(goal, Compound)
+        asked = Compound("given_fluent", (goal.args[0], Number(self.now)))
+        holds = any(True for _ in self._fluents(asked))
+        yield Compound("holdsFor", (goal.args[0], lists.to_term(POINT if holds else [])))
+
     def _known_pairs(self, goal: Term) -> Iterator[Term]:
         """The pairs that grounding allows; without grounding, those that may have been initiated
         at an earlier point, or may hold."""
         assert isinstance(goal, Compound)
         asked = goal.args[0]
-        if self._is_restricted(asked):
+        if self.is_restricted(asked):
             for env in self.solver.solve([Compound("grounding", (asked,))], {}):
                 yield Compound(goal.functor, (substitute(asked, env),))
             return
@@ -248,7 +325,7 @@ class Run:
             if kind == "record":
                 return records[name][0]
             fluent = children(name)[0]
-            if self.dialect == "rtec" or totals[fluent] > 1 + 1e-9:
+            if self.is_static(name) or self.dialect == "rtec" or totals[fluent] > 1 + 1e-9:
                 return carried[name]
             others = [
                 (carried[pair], truth) for (known, pair), truth in world.items()
@@ -263,11 +340,12 @@ class Run:
 
     def exists(self, pair: Term) -> bool:
         """Does grounding allow the pair? A fluent without grounding rules is not restricted."""
-        if not self._is_restricted(pair):
+        if not self.is_restricted(pair):
             return True
         return any(True for _ in self.solver.solve([Compound("grounding", (pair,))], {}))
 
-    def _is_restricted(self, pair: Term) -> bool:
+    def is_restricted(self, pair: Term) -> bool:
+        """Has the fluent grounding rules?"""
         return any(_fluent(head) == _fluent(pair) for head in self._declared("grounding"))
 
     def _initiated(self, world: Mapping[Fact, bool]) -> set[Term]:
@@ -437,7 +515,7 @@ def _any_value(fluent: Term) -> Term:
     return Compound("=", (fluent, Variable("_any value")))
 
 
-def _refuse(clauses: Iterable[Clause]) -> None:
+def _refuse(clauses: Sequence[Clause]) -> None:
     for clause in clauses:
         name = functor(clause.head)
         if name in REFUSED:
@@ -446,6 +524,7 @@ def _refuse(clauses: Iterable[Clause]) -> None:
             raise UnsupportedError("only `initially` may carry a probability")
         if any(_is_edge(term) for literal in clause.body for term in walk(literal)):
             raise UnsupportedError("start and end are not defined under uncertainty")
+    static_rules(clauses)
 
 
 def _is_edge(term: Term) -> bool:

@@ -5,7 +5,8 @@ w = q - window, or the start of the run if that is later, the probability of a p
 
 - at points up to w + tick is what the query before said of them; at the first query, what holds
   initially;
-- at later points, up to q + tick, follows point by point from the records of the window.
+- at later points, up to q + tick, follows point by point from the records of the window. A
+  statically determined fluent follows so at w + tick, too: from its parts at that point.
 
 The intervals as of q are those of this course, from start + tick to q + tick: the most credible of
 its maximal intervals, or, in bounded memory, of those found online point by point.
@@ -67,15 +68,30 @@ class Windows:
         seen = [own.record for own in self.records if own.counts(edge, time)]
         run = Run.prepare(self.items, seen, range(edge, time + 1, self.tick), self.ties)
         carried = self._first(run, edge) if self.last is None else self._at(edge + self.tick)
+        points = range(edge + self.tick, time + 2 * self.tick, self.tick)
+        while True:
+            found = self._points(run, carried, points)
+            if not run.sees_more(found):
+                break
         for course in self.courses.values():
             for point in [point for point in course if point > edge + self.tick]:
                 del course[point]
-        for now in range(edge + self.tick, time + 2 * self.tick, self.tick):
-            if now > edge + self.tick:
-                carried = run.next_point(now - self.tick, carried)
-            for pair in {*carried, *self.courses}:
-                self.courses.setdefault(pair, {})[now] = carried.get(pair, 0.0)
+        for now in points:
+            for pair in {*found, *self.courses}:
+                chance = found.get(pair, {}).get(now, 0.0)
+                self.courses.setdefault(pair, {})[now] = chance
         self.last = time
+
+    def _points(self, run: Run, carried: Mapping[Term, float], points: range) -> dict[Term, Course]:
+        """The probabilities of all pairs at the points of the window, from those at the first."""
+        found: dict[Term, Course] = {}
+        for now in points:
+            if now > points[0]:
+                carried = run.next_point(now - self.tick, carried)
+            carried = {pair: p for pair, p in carried.items() if not run.is_static(pair)}
+            for pair, chance in {**carried, **run.statics(now, carried)}.items():
+                found.setdefault(pair, {})[now] = chance
+        return found
 
     def _first(self, run: Run, edge: int) -> dict[Term, float]:
         """What holds initially, from the start of the run on."""

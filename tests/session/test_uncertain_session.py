@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,9 @@ MORE = "holdsFor(n(X)=true, I) :- holdsFor(f(X)=true, I).\n"
 class Stream:
     """A drawn program, and records that come late or are taken back."""
 
-    def __init__(self, seed: int, late: bool) -> None:
+    def __init__(self, seed: int, late: bool, static: bool = False) -> None:
         self.chance = random.Random(seed)
-        drawn = Drawn(seed, cyclic=seed % 3 == 0)
+        drawn = Drawn(seed, cyclic=seed % 3 == 0, static=static)
         self.rules = drawn.rules
         self.ties = "break" if "ties(break)" in drawn.rules else "initiation"
         self.told: list[Told] = []
@@ -59,7 +60,11 @@ class Stream:
 
 
 def pair_of(row: dict[str, Any]) -> str:
-    return f"{row['fluent']}({','.join(row['args'])})={row['value']}"
+    return _pair(row["fluent"], row["args"], row["value"])
+
+
+def _pair(name: str, args: Sequence[str], value: Any) -> str:
+    return f"{name}({','.join(args)})={value}" if args else f"{name}={value}"
 
 
 def close(found: set[tuple[Any, ...]], expected: set[tuple[Any, ...]]) -> bool:
@@ -73,10 +78,11 @@ def close(found: set[tuple[Any, ...]], expected: set[tuple[Any, ...]]) -> bool:
 
 @pytest.mark.parametrize("limit", [None, 2])
 @pytest.mark.parametrize(("window", "step"), [(4, 2), (9, 3), (3, 4), (LAST, 5)])
+@pytest.mark.parametrize("static", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_as_defined(seed: int, window: int, step: int, limit: int | None) -> None:
+def test_as_defined(seed: int, window: int, step: int, limit: int | None, static: bool) -> None:
     """Late records, retractions, forgetting: the sum of the feed is the answer by definition."""
-    stream = Stream(seed, late=True)
+    stream = Stream(seed, late=True, static=static)
     print(f"seed {seed}\n{stream.rules}\n{stream.lines()}")
     reference = stream.reference(window)
     session = stream.program().uncertain_session(
@@ -91,7 +97,7 @@ def test_as_defined(seed: int, window: int, step: int, limit: int | None) -> Non
         reference.query(time)
         _compare_probabilities(session.probabilities().to_pylist(), reference, time)
         found = {
-            (f"{name}({','.join(args)})={value}", start, end, chance)
+            (_pair(name, args, value), start, end, chance)
             for name, args, value, start, end, chance in folded(feeds)
         }
         expected = {
@@ -196,7 +202,7 @@ def _sorted(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("seed", range(3))
 def test_saved_and_restored(seed: int, limit: int | None, tmp_path: Path) -> None:
     """A session that is saved and restored after each query goes on as one that is not."""
-    stream = Stream(seed, late=True)
+    stream = Stream(seed, late=True, static=seed > 0)
     print(f"seed {seed}\n{stream.rules}\n{stream.lines()}")
     program, file = stream.program(), tmp_path / "s"
     one = program.uncertain_session(
@@ -295,18 +301,30 @@ def test_patterns_over_certain_events() -> None:
     assert chances == {"on": pytest.approx(0.8), "seen": pytest.approx(0.8)}
 
 
-def test_static_fluents_are_made_of_what_is_credible_as_of_the_query() -> None:
+def test_static_fluents_follow_their_parts_point_by_point() -> None:
     program = cernis.load(
         SWITCH + "dark(X)=true iff on(X)=true, not lit(X)=true.\npoints(lit(_)=_)."
     )
     session = program.uncertain_session(window=10, step=10, start=0)
     session.insert("up|2|2|a\n0.9::lit|5|5|true|a\n0.9::lit|6|6|true|a\ndown|18|18|a\n")
-    found = [change for change in changes(session.query(10)) if change[1] == "dark"]
-    assert found == [("insert", "dark", 1, 4, None), ("insert", "dark", 7, None, None)]
-    found = [change for change in changes(session.query(20)) if change[1] == "dark"]
-    assert found == []
-    found = [change for change in changes(session.query(40)) if change[1] == "dark"]
-    assert found == [("delete", "dark", 7, None, None), ("insert", "dark", 7, 33, None)]
+    session.query(10)
+    dark = [row for row in session.probabilities().to_pylist() if row["fluent"] == "dark"]
+    assert [(row["start"], row["end"]) for row in dark] == [(3, 5), (5, 7), (7, None)]
+    assert [row["probability"] for row in dark] == pytest.approx([1, 0.1, 1])
+    told = [row for row in session.query(20).probabilities().to_pylist() if row["fluent"] == "dark"]
+    assert [(row["start"], row["end"]) for row in told] == [(3, 5), (5, 7), (7, 11)]
+
+
+def test_static_fluents_that_are_measured_are_made_of_credible_intervals() -> None:
+    program = cernis.load(
+        SWITCH
+        + "dark(X)=true iff on(X)=true, not lit(X)=true.\npoints(lit(_)=_).\n"
+        + "holdsFor(night(X)=true, I) :- holdsFor(dark(X)=true, J), intDurGreater(J, 3, I)."
+    )
+    session = program.uncertain_session(window=10, step=10, start=0)
+    session.insert("up|2|2|a\n0.9::lit|5|5|true|a\n0.9::lit|6|6|true|a\ndown|18|18|a\n")
+    found = [change for change in changes(session.query(10)) if change[1] == "night"]
+    assert found == [("insert", "night", 1, None, None)]
 
 
 def test_policies() -> None:

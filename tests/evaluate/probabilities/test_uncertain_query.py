@@ -196,28 +196,6 @@ def test_settings_that_make_no_sense_are_refused(given: dict[str, Any], said: st
         cernis.load(SWITCH).run_uncertain(TEXT, **given)
 
 
-STATIC = """
-    initiatedAt(on(X)=true, T) :- happensAt(up(X), T).
-    terminatedAt(on(X)=true, T) :- happensAt(down(X), T).
-    initiatedAt(seen(X)=true, T) :- happensAt(see(X), T).
-    lit(X)=true iff on(X)=true, not seen(X)=true.
-    initiatedAt(known(X)=true, T) :- happensAt(ask(X), T), holdsAt(lit(X)=true, T).
-"""
-
-
-def test_static_fluents_are_made_of_credible_intervals() -> None:
-    text = "0.9::up|2|2|a\n0.9::down|12|12|a\n0.6::see|6|6|a\n0.5::ask|3|3|a\nask|8|8|a\n"
-    result = cernis.load(STATIC).run_uncertain(text, start=0, end=20)
-    rows = {row["fluent"]: [] for row in result.intervals.to_pylist()}
-    for row in result.intervals.to_pylist():
-        rows[row["fluent"]].append((row["start"], row["end"], row["probability"]))
-    (on,), (seen,), (lit,) = rows["on"], rows["seen"], rows["lit"]
-    assert lit == (on[0], seen[0], None)
-    # What uses it finds it certain: asked at 3, when it is lit, and not at 8.
-    (known,) = [r for r in result.probabilities.to_pylist() if r["fluent"] == "known"]
-    assert (known["start"], known["probability"]) == (4, 0.5)
-
-
 def test_background_facts_with_probabilities() -> None:
     rules = """
         0.8::tug(a). 0.5::tug(b). tug(c). 0.5::tug(b). 0.4::pilot(a, x). 0.0::tug(d).
@@ -252,6 +230,7 @@ def test_input_fluents_on_intervals_that_overlap() -> None:
     text = "0.5::near|9|2|6|true|a\n0.5::near|9|4|9|true|a\nsee|5|5|a\nnear|9|12|14|true|a\n"
     result = cernis.load(rules).run_uncertain(text + "0.5::see|13|13|a\nsee|1|1|b\n")
     assert result.probability_text() == (
+        "probability(both(a)=true, [(6,0.375),(9,0),(12,0.75),(14,0)]).\n"
         "probability(lost(a)=true, [(6,0.25)]).\n"
         "probability(lost(b)=true, [(2,1)]).\n"
         "probability(met(a)=true, [(6,0.75),(14,0.875)]).\n"

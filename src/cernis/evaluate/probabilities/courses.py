@@ -172,6 +172,20 @@ def course_of_segments(
     return Courses(pairs, offsets, times, steps)
 
 
+def beside(one: Courses, other: Courses) -> Courses:
+    """The courses of two sets of pairs of a fluent that have no pair in common."""
+    first, second = one.pairs, other.pairs
+    pairs = Pairs(
+        [np.concatenate(both) for both in zip(first.arguments, second.arguments, strict=True)],
+        np.concatenate([first.values, second.values]), first.domains, first.value_domain,
+        np.concatenate([first.initial, second.initial]),
+    )  # fmt: skip
+    return Courses(
+        pairs, np.concatenate([one.offsets, one.offsets[-1] + other.offsets[1:]]),
+        np.concatenate([one.times, other.times]), np.concatenate([one.chances, other.chances]),
+    )  # fmt: skip
+
+
 def certain_course(table: FluentTable) -> Courses:
     """The course of a certain fluent: its probability is 1 while it holds."""
     pairs = Pairs(

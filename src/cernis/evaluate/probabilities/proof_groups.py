@@ -179,6 +179,16 @@ def probabilities_after(
     return after
 
 
+def probabilities_now(groups: ProofGroups, facts: Facts, circuits: Circuits) -> Floats:
+    """The probability that some proof of each group is true; no group has breaks."""
+    unused, chances = np.empty(len(groups.pairs)), np.empty(len(groups.pairs))
+    evaluate(
+        groups.shape, groups.fact_offsets, groups.facts, facts.chances, *circuits.arrays,
+        np.empty(circuits.largest + 2), unused, chances,
+    )  # fmt: skip
+    return chances
+
+
 def joint_probabilities_after(
     groups: ProofGroups, initial: Floats, facts: Facts, circuits: Circuits,
     awaited: AwaitedFacts,

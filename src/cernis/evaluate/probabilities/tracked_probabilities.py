@@ -127,12 +127,12 @@ class TrackedProbabilities(FromScratch):
         self._settle_certain(query_input.context)
 
     def _carried_on(self, courses: Mapping[Relation, Courses]) -> dict[Relation, Courses]:
-        """The courses that the next query goes on from: those of simple fluents of the strata."""
+        """The courses that the next query goes on from: those of fluents of the strata."""
         known = self._plan.checked.catalogue.fluents
         return {
             relation: course
             for relation, course in courses.items()
-            if relation in self._derived and known[relation].kind is FluentKind.SIMPLE
+            if relation in self._derived and known[relation].kind is not FluentKind.INPUT
         }
 
     def _settle_between(self, bound: int) -> None:

@@ -8,13 +8,14 @@ from typing import TypeAlias
 from cernis.check.model import FluentKind, Pair, Relation
 from cernis.evaluate.columns.strata import evaluate_definition, evaluate_stratum, refuse_unsupported
 from cernis.evaluate.probabilities.circuits import Circuits
-from cernis.evaluate.probabilities.courses import Courses, Pairs
+from cernis.evaluate.probabilities.courses import Courses, Pairs, beside
 from cernis.evaluate.probabilities.credible_tables import CredibleTable, maximal_table
 from cernis.evaluate.probabilities.proofs import Uncertainty
 from cernis.evaluate.probabilities.uncertain_cycles import evaluate_cycle
 from cernis.evaluate.probabilities.uncertain_events import evaluate_event
 from cernis.evaluate.probabilities.uncertain_fluents import evaluate_fluent
 from cernis.evaluate.probabilities.uncertain_records import add_events, add_fluent, add_predicates
+from cernis.evaluate.probabilities.uncertain_statics import evaluate_static_chances
 from cernis.evaluate.query_loop import WindowRecords
 from cernis.evaluate.windows import Window
 from cernis.operators.context.query_context import Context
@@ -22,7 +23,11 @@ from cernis.operators.definitions.simple_fluents import Carried
 from cernis.operators.intervals.gap_edges import clip_input
 from cernis.plan.builder import Plan
 from cernis.plan.logical import Definition, Stratum, parts_of
-from cernis.plan.properties.uncertain_relations import is_by_chance, related_values
+from cernis.plan.properties.uncertain_relations import (
+    is_by_chance,
+    made_of_intervals,
+    related_values,
+)
 
 CredibleIntervals: TypeAlias = Callable[[Relation, Courses], CredibleTable]
 """Gives the credible intervals of an uncertain fluent, from its courses as of a query."""
@@ -51,6 +56,9 @@ class UncertainQuery:
             memo=context.background.memo,
             held=held,
             exclusive=context.background.memo.once("exclusive", plan, lambda: related_values(plan)),
+        )
+        self._by_intervals = context.background.memo.once(
+            "by intervals", plan, lambda: made_of_intervals(plan)
         )
         self.courses = courses
         self.thresholded: set[Relation] = set()
@@ -91,12 +99,25 @@ class UncertainQuery:
                 self.courses[definition.relation] = evaluate_fluent(
                     definition, context, uncertainty, self._circuits
                 )
-            else:
+            elif definition.relation in self._by_intervals:
                 self._static(definition)
+            else:
+                self._static_chances(definition)
         return 0
 
     def _is_uncertain(self, definition: Definition) -> bool:
         return any(self._uncertainty.is_about(r) or is_by_chance(r) for r in definition.rules)
+
+    def _static_chances(self, definition: Definition) -> None:
+        """Evaluate a static fluent from the probabilities of its parts at each point."""
+        relation = definition.relation
+        courses = evaluate_static_chances(
+            definition, self._context, self._uncertainty, self._circuits
+        )
+        if relation in self.courses:
+            courses = beside(self.courses[relation], courses)
+        self.courses[relation] = courses
+        self._uncertainty.enter_courses(relation, courses)
 
     def _static(self, definition: Definition) -> None:
         """Evaluate a static fluent from the credible intervals of its parts; it is certain."""

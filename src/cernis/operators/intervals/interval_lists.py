@@ -113,14 +113,21 @@ def fetched(pair: Pair, rows: Rows, relations: QueryRelations) -> Lists:
     if len(bound) == len(terms):
         groups = fluent.finder(bound).one(wanted, rows.length)
         return Lists(groups, fluent.offsets, fluent.starts, fluent.ends)
-    chosen, places = fluent.finder(bound).all(wanted, rows.length)
-    free = [position for position in range(len(terms)) if position not in bound]
+    return _gathered(*matching_groups(pair, rows, fluent), fluent, rows.length)
+
+
+def matching_groups(pair: Pair, rows: Rows, fluent: FluentTable) -> tuple[Array, Array]:
+    """Rows, and the groups of a fluent that match them; a variable has one value in a group."""
+    terms, columns = [*pair.args, pair.value], fluent.columns()
+    chosen, places = matching(pair, rows, fluent)
+    free = [
+        position for position, term in enumerate(terms)
+        if isinstance(term, Variable) and term.name not in rows.columns
+    ]  # fmt: skip
     same = _agreeing(
         [terms[position] for position in free], [columns[position][0][places] for position in free]
     )
-    if same is not None:
-        chosen, places = chosen[same], places[same]
-    return _gathered(chosen, places, fluent, rows.length)
+    return (chosen, places) if same is None else (chosen[same], places[same])
 
 
 def _agreeing(terms: list[Term], columns: list[Array]) -> Booleans | None:

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cernis.check.model import Changes, FluentKind, Relation
+from cernis.check.model import Boundary, Changes, FluentKind, Relation
 from cernis.errors import DataError
 from cernis.plan.builder import Plan
-from cernis.plan.logical import AntiStab, Fetch, InitialPoints, Stab, Stratum, parts_of
+from cernis.plan.logical import (
+    AntiStab,
+    Combine,
+    Fetch,
+    InitialPoints,
+    Require,
+    Stab,
+    Stratum,
+    parts_of,
+)
 from cernis.plan.properties.routes import Routes
 from cernis.plan.properties.spoken_relations import SpokenRelations
 from cernis.syntax.tree import Variable
+
+_POINTWISE = frozenset({"union_all", "intersect_all", "relative_complement_all", "complement_all"})
 
 
 def is_by_chance(rule: object) -> bool:
@@ -56,7 +67,7 @@ class Uncertainties:
         self._known: dict[frozenset[Relation], UncertainRelations] = {}
 
     def of(self, uncertain: Iterable[Relation]) -> UncertainRelations:
-        """All that rests on uncertain input; what is made of intervals is certain again."""
+        """All that rests on uncertain input; what is made of whole intervals is certain again."""
         key = frozenset(uncertain)
         if key not in self._known:
             self._known[key] = _derived_uncertainty(self._plan, key)
@@ -67,6 +78,7 @@ def _derived_uncertainty(plan: Plan, uncertain: frozenset[Relation]) -> Uncertai
     catalogue = plan.checked.catalogue
     events = {relation for relation in uncertain if relation in catalogue.events}
     fluents = set(uncertain) - events
+    by_intervals = made_of_intervals(plan)
     known = {key for key, own in plan.knowledge.predicates.items() if own.chances is not None}
     for stratum in (stratum for stage in plan.stages for stratum in stage.strata):
         rules = [rule for definition in stratum.definitions for rule in definition.rules]
@@ -77,7 +89,34 @@ def _derived_uncertainty(plan: Plan, uncertain: frozenset[Relation]) -> Uncertai
         if is_uncertain:
             events |= _relations(stratum, "event")
             fluents |= _relations(stratum, FluentKind.SIMPLE)
+            fluents |= _relations(stratum, FluentKind.STATIC) - by_intervals
     return UncertainRelations(frozenset(events), frozenset(fluents))
+
+
+def made_of_intervals(plan: Plan) -> frozenset[Relation]:
+    """The statically determined fluents that are made of whole intervals of their parts.
+
+    Their rules measure intervals, relate them or ask whether there are any; or rules ask for their
+    starts and ends. All others can be decided point by point.
+    """
+    strata = [stratum for stage in plan.stages for stratum in stage.strata]
+    by_chance = {key for key, own in plan.knowledge.predicates.items() if own.chances is not None}
+    fluents: set[Relation] = set()
+    for definition in (definition for stratum in strata for definition in stratum.definitions):
+        parts = list(parts_of(definition.rules))
+        fluents |= {part.pair.relation for part in parts if isinstance(part, Boundary)}
+        if definition.kind == FluentKind.STATIC and (
+            not all(map(_is_pointwise, parts))
+            or SpokenRelations.of(definition.rules).predicates & by_chance
+        ):
+            fluents.add(definition.relation)
+    return frozenset(fluents)
+
+
+def _is_pointwise(part: object) -> bool:
+    if isinstance(part, Combine):
+        return part.operator in _POINTWISE
+    return not isinstance(part, Require)
 
 
 def related_values(plan: Plan) -> frozenset[Relation]:
