@@ -221,3 +221,22 @@ def test_missing_records_are_looked_for() -> None:
     assert missing is not None
     assert {each.number for each in missing} == {3, 5}
     assert missing_records({0}, others, lambda numbers: False) is None
+
+
+LIMITS = """
+initiatedAt(high(X)=true, T) :- happensAt(rate(X, R), T), limit(Most), R > Most.
+terminatedAt(high(X)=true, T) :- happensAt(rate(X, R), T), R < 10.
+limit(120).
+"""
+
+
+def test_the_smallest_change_of_a_fact_is_named() -> None:
+    text = cernis.load(LIMITS).explain("rate|1|1|x|118\nrate|2|2|x|90\n", "high(x)", 3).text()
+    assert "no R > 120 since 1; closest 118 at 1" in text
+    assert "with limit(117) in place of limit(120), it would hold" in text
+
+
+def test_a_change_that_does_not_help_is_not_named() -> None:
+    rules = LIMITS + "terminatedAt(high(X)=true, T) :- happensAt(rate(X, R), T), R > 110."
+    text = cernis.load(rules).explain("rate|1|1|x|118\n", "high(x)", 3).text()
+    assert "it would hold" not in text

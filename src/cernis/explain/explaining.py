@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from cernis.check.checker import Checked
 from cernis.evaluate.run import Run
 from cernis.explain.body_proofs import span_at, terms
 from cernis.explain.causes import CauseTrees
@@ -14,7 +15,7 @@ from cernis.explain.questions import Question, read_question
 from cernis.explain.reachable_records import reachable
 from cernis.explain.replays import missing_reason, missing_records, only
 from cernis.knowledge.ground_values import Value, same, value
-from cernis.plan.builder import Plan
+from cernis.plan.builder import Plan, make_plan
 from cernis.records.record_columns import Records
 
 
@@ -42,7 +43,7 @@ def explain(
     question = read_question(text, plan.checked)
     history = history_of(plan, records, question, limits or RunLimits())
     point = last_point(history, question) if time is None else time
-    explanation = explain_history(history, question, point, records)
+    explanation = explain_history(history, question, point, records, limits)
     if explanation.holds:
         _complete(explanation, history, question, limits or RunLimits())
     return explanation
@@ -80,8 +81,9 @@ def history_of(plan: Plan, records: Records, question: Question, limits: RunLimi
 
 
 def explain_history(
-    history: History, question: Question, time: int, records: Records | None = None
-) -> Explanation:
+    history: History, question: Question, time: int, records: Records | None = None,
+    limits: RunLimits | None = None,
+) -> Explanation:  # fmt: skip
     """Explain a question at a time-point from the history of its entities."""
     causes = CauseTrees(history)
     args = tuple(map(value, question.args))
@@ -94,7 +96,13 @@ def explain_history(
             tree.reasons += causes.ended_reasons(question.relation, instance, span, 0)
     if tree is not None:
         return Explanation(str(question), time, True, tree)
-    reason = Misses(causes, records).tree(question, time)
+    within = replace(limits or RunLimits(), start=history.start, end=history.end)
+
+    def would_hold(checked: Checked) -> bool:
+        changed = history_of(make_plan(checked), history.records, question, within)
+        return is_true(changed, question, time)
+
+    reason = Misses(causes, records, would_hold).tree(question, time)
     return Explanation(str(question), time, False, reason)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from cernis.check.checker import Checked
 from cernis.check.model import (
     Boundary,
     ChangeRule,
@@ -23,6 +24,7 @@ from cernis.explain.explanation_tree import Reason
 from cernis.explain.histories import Instance
 from cernis.explain.point_texts import point_text
 from cernis.explain.questions import Question
+from cernis.explain.smallest_changes import fact_changes
 from cernis.explain.static_proofs import PairList, StaticProof
 from cernis.knowledge.ground_values import is_ground, term_of, value
 from cernis.knowledge.terms import substitute
@@ -55,7 +57,11 @@ class Attempt:
 class Misses:
     """Explains why a pair does not hold, or an event does not happen."""
 
-    def __init__(self, causes: CauseTrees, records: Records | None = None) -> None:
+    def __init__(
+        self, causes: CauseTrees, records: Records | None = None,
+        would_hold: Callable[[Checked], bool] | None = None,
+    ) -> None:  # fmt: skip
+        self._would_hold = would_hold
         self._causes = causes
         self._history = causes.history
         self._records = records
@@ -225,6 +231,20 @@ class Misses:
         yield Reason("failed", f"failed: {self._failed_text(failure, text)}")
         if best.gap is not None:
             yield from self._miss(best, attempts)
+            yield from self._change_of_fact(failure)
+
+    def _change_of_fact(self, failure: Failure) -> Iterator[Reason]:
+        """The change of a fact that, as a run with it shows, would have made the answer."""
+        left, right = self._sides(failure)
+        if left is None or right is None or self._would_hold is None:
+            return
+        checked = self._history.plan.checked
+        for change in fact_changes(failure, left, right, checked):
+            if self._would_hold(change.apply(checked)):
+                before, after = show(change.before.head), show(change.after.head)
+                place = self._causes.place(change.before.span)
+                yield Reason("change", f"with {after} in place of {before}, it would hold", place)
+                return
 
     def _failed_text(self, failure: Failure, text: str) -> str:
         literal = failure.literal
