@@ -30,11 +30,7 @@ from cernis.answers.noise import gamma_confidences, spurious_records
 from cernis.answers.scores import Score
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.evaluator_choice import QueriesAhead
-from cernis.evaluate.probabilities.credible_intervals import (
-    maximal_intervals,
-    most_credible,
-    recognise,
-)
+from cernis.evaluate.probabilities.credible_intervals import most_credible, recognise
 from cernis.evaluate.probabilities.durations import Durations, learned
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.run import Run
@@ -147,8 +143,8 @@ def interval_figures(goals: Goals) -> None:
     many, ends = wave(10_000, 1000), np.arange(10_001) * 1000
     sort = one_sort(len(many))
     ways: dict[str, Callable[[], object]] = {
-        "whole": lambda: maximal_intervals(many, ends, 0.5),
-        "whole, most credible": lambda: most_credible(maximal_intervals(many, ends, 0.5)),
+        "whole": lambda: recognise(many, ends, 0.5),
+        "whole, most credible": lambda: most_credible(recognise(many, ends, 0.5)[0]),
         "memory 60, b": lambda: recognise(many, ends, 0.5, limit=60, batch=1),
         "memory 60, bd": lambda: recognise(
             many, ends, 0.5, limit=60, durations=Durations(50.0, 20.0), batch=1
