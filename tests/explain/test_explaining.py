@@ -240,3 +240,12 @@ def test_a_change_that_does_not_help_is_not_named() -> None:
     rules = LIMITS + "terminatedAt(high(X)=true, T) :- happensAt(rate(X, R), T), R > 110."
     text = cernis.load(rules).explain("rate|1|1|x|118\n", "high(x)", 3).text()
     assert "it would hold" not in text
+
+
+def test_what_a_complement_takes_away_is_the_reason() -> None:
+    rules = TOY + "sad(X)=true iff location(X)=work, not rich(X)=true."
+    text = cernis.load(rules).explain(EVENTS, "sad(chris)", 15).text()
+    assert "location(chris)=work holds\n" in text
+    assert "rich(chris)=true holds, and the rule takes it away" in text
+    later = cernis.load(rules).explain(EVENTS, "sad(chris)", 30).text()
+    assert "rich(chris)=true does not hold, as the rule asks" in later

@@ -321,13 +321,18 @@ class Misses:
             else:
                 text = self._history.plan.checked.sources.text(failed.span)
                 yield Reason("failed", f"failed: {text}")
-        for part in proof.lists.values():
+        removed = _removed(proof)
+        for title, part in proof.lists.items():
             if isinstance(part, PairList):
                 name = self._causes.name(part.literal.pair.relation, part.instance)
-                yield self._operand(name, part, time)
+                yield self._operand(name, part, time, title in removed)
 
-    def _operand(self, name: str, part: PairList, time: int) -> Reason:
+    def _operand(self, name: str, part: PairList, time: int, is_removed: bool) -> Reason:
         holds = any(start <= time < end for start, end in part.spans)
+        if is_removed:
+            if holds:
+                return Reason("failed", f"{name} holds, and the rule takes it away")
+            return Reason("condition", f"{name} does not hold, as the rule asks")
         if holds:
             return Reason("condition", f"{name} holds")
         reason = Reason("failed", f"{name} does not hold")
@@ -373,6 +378,20 @@ class Misses:
 
     def _place(self, rule: ChangeRule | EventRule | StaticRule) -> str:
         return self._causes.place(rule.span)
+
+
+def _removed(proof: StaticProof) -> set[str]:
+    """The lists whose points a rule takes away from others."""
+    removed: set[str] = set()
+    for title, part in reversed(proof.lists.items()):
+        if not isinstance(part, PairList):
+            operator = part.literal.operator
+            first = {"relative_complement_all": 1, "complement_all": 0}.get(operator)
+            if first is not None:
+                removed.update(part.inputs[first:])
+            elif title in removed:
+                removed.update(part.inputs)
+    return removed
 
 
 def _plain(number: float) -> str:
