@@ -383,7 +383,7 @@ class Misses:
 def _removed(proof: StaticProof) -> set[str]:
     """The lists whose points a rule takes away from others."""
     removed: set[str] = set()
-    for title, part in reversed(proof.lists.items()):
+    for title, part in reversed(list(proof.lists.items())):
         if not isinstance(part, PairList):
             operator = part.literal.operator
             first = {"relative_complement_all": 1, "complement_all": 0}.get(operator)
