@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cernis.check.catalogue import EventEntry, FluentEntry
 from cernis.check.checker import Checked, check
 from cernis.check.model import DIALECTS, Relation
+from cernis.check.rewrites.time_literals import AS_DIRECTED, ChosenTime
 from cernis.errors import CernisError, DataError, Diagnostic, ProgramError, Severity
 from cernis.knowledge.fact_tables import FactTable
 from cernis.knowledge.rdf import RDF_ENDINGS, Triple, rdf_tables, read_rdf
@@ -19,6 +20,7 @@ from cernis.knowledge.table_files import read_table
 from cernis.source import Sources
 from cernis.syntax.load import ENDINGS, load_files, load_text
 from cernis.syntax.parser import Parsed, collector_paused
+from cernis.syntax.time_scale import TimeScale
 
 if TYPE_CHECKING:
     from cernis.answers.result import Result
@@ -61,6 +63,11 @@ class Program:
         """The fluents it speaks of, input and defined."""
         return dict(self.checked.catalogue.fluents)
 
+    @property
+    def time_scale(self) -> TimeScale:
+        """The unit of its time-points, and the zone of times without one."""
+        return self.checked.definitions.settings.time
+
     @cached_property
     def plan(self) -> Plan:
         """How it is evaluated."""
@@ -73,7 +80,7 @@ class Program:
         self, events: Events, *, window: Length | None = None, step: Length | None = None,
         start: Point | None = None, end: Point | None = None, tick: int | None = None,
         ties: str | None = None, mapping: str | Path | Mapping[str, Any] | None = None,
-        strict: bool = False, per_query: bool = False,
+        strict: bool = False, per_query: bool = False, epoch: bool = False,
     ) -> Result:  # fmt: skip
         """Recognise: when did what hold, given these events?
 
@@ -83,13 +90,14 @@ class Program:
         goes from start, exclusive, to end; by default from just before the first record to the
         last. `mapping` says which columns of files are what, as `cernis.toml` does. A record that
         cannot be used is set aside, or is a DataError if `strict`. Input that is probably not what
-        was meant, of which most records are not used, say, is an InputWarning.
+        was meant, of which most records are not used, say, is an InputWarning. Times come out as
+        timestamps if the input has such, unless `epoch` asks for whole numbers.
         """
         from cernis.answers.unused_records import warn_of_input
         from cernis.session.recognise import recognise
         from cernis.session.settings import settings
 
-        chosen = settings(window, step, start, end, tick, ties)
+        chosen = settings(window, step, start, end, tick, ties, self.time_scale, epoch)
         result = recognise(
             self.plan, events, chosen, mapping=mapping, strict=strict, per_query=per_query
         )
@@ -100,6 +108,7 @@ class Program:
         self, *, window: Length | None = None, step: Length | None = None,
         start: Point | None = None, tick: int | None = None, ties: str | None = None,
         policy: str = "early", ids: str | None = None, future: Length | None = None,
+        epoch: bool = False,
     ) -> Session:  # fmt: skip
         """A session: events are inserted and retracted, and each query reports what has changed.
 
@@ -107,12 +116,13 @@ class Program:
         soon as they are recognised; `partial`, once their existence is settled; `final`, once they
         can no longer change. `ids` is the title of a column that identifies the records of one
         relation: one that comes again is ignored, and one is taken back by its id. A record that
-        arrives or occurs more than `future` after a query is set aside at that query.
+        arrives or occurs more than `future` after a query is set aside at that query. Times come
+        out as timestamps once the input has had such, unless `epoch` asks for whole numbers.
         """
         from cernis.session.session import Session
         from cernis.session.settings import length, settings
 
-        chosen = settings(window, step, start, None, tick, ties)
+        chosen = settings(window, step, start, None, tick, ties, self.time_scale)
         return Session(
             self.plan,
             chosen.window,
@@ -121,7 +131,8 @@ class Program:
             chosen.tick,
             chosen.ties,
             policy,
-            ids=ids, future=None if future is None else length(future, "future"),
+            ids=ids, epoch=epoch,
+            future=None if future is None else length(future, "future", self.time_scale),
         )  # fmt: skip
 
     def explain(
@@ -173,7 +184,7 @@ class Program:
         memory: int | None = None, durations: Mapping[str, Any] | str | Path | None = None,
         seed: int = 0, uncertain: Iterable[str] | None = None, window: Length | None = None,
         step: Length | None = None, start: Point | None = None, tick: int | None = None,
-        ties: str | None = None, policy: str = "early",
+        ties: str | None = None, policy: str = "early", epoch: bool = False,
     ) -> UncertainSession:  # fmt: skip
         """A session over uncertain events: each query reports how likely intervals have changed.
 
@@ -184,12 +195,12 @@ class Program:
         from cernis.session.settings import settings
         from cernis.session.uncertain_session import UncertainSession
 
-        chosen = settings(window, step, start, None, tick, ties)
+        chosen = settings(window, step, start, None, tick, ties, self.time_scale)
         likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
         likely.check_names(self.fluents)
         return UncertainSession(
             self.plan, likely, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties,
-            policy,
+            policy, epoch,
         )  # fmt: skip
 
     def run_uncertain(
@@ -200,6 +211,7 @@ class Program:
         step: Length | None = None, start: Point | None = None, end: Point | None = None,
         tick: int | None = None, ties: str | None = None,
         mapping: str | Path | Mapping[str, Any] | None = None, strict: bool = False,
+        epoch: bool = False,
     ) -> UncertainResult:  # fmt: skip
         """Recognise from uncertain events: how likely did what hold, and in which intervals?
 
@@ -215,7 +227,7 @@ class Program:
         from cernis.session.recognise import recognise_uncertain
         from cernis.session.settings import settings
 
-        chosen = settings(window, step, start, end, tick, ties)
+        chosen = settings(window, step, start, end, tick, ties, self.time_scale, epoch)
         likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
         result = recognise_uncertain(
             self.plan, events, chosen, likely, mapping=mapping, strict=strict
@@ -225,8 +237,9 @@ class Program:
 
 
 def load(
-    source: str | Path, facts: Iterable[str | Path] = (), dialect: str | None = None
-) -> Program:
+    source: str | Path, facts: Iterable[str | Path] = (), dialect: str | None = None, *,
+    time_unit: str | None = None, timezone: str | None = None, round_times: bool | None = None,
+) -> Program:  # fmt: skip
     """Load and check a program from a file or from its text.
 
     A `Path`, or a string of one line that ends like a rule file, is read as a file; any other
@@ -234,8 +247,13 @@ def load(
     how to give that. Raises one ProgramError with all diagnostics if there is an
     error among them. The dialect, `cernis` or `rtec`, says how the text is read; without one, a
     directive in the text does, else a file ending in `.prolog` is read as `rtec`.
+
+    Time-points count the `time_unit`: s (the default), ms, us or ns. Times without a zone are in
+    `timezone`, UTC unless it is said. Times that are finer than the unit are errors, or are rounded
+    down if `round_times`. These three go before the directive `:- time(...)`.
     """
-    checked = check_source(source, facts, dialect)
+    chosen = ChosenTime(time_unit, timezone, round_times)
+    checked = check_source(source, facts, dialect, chosen_time=chosen)
     if checked.has_errors:
         raise ProgramError((*checked.diagnostics, *_file_meant(source)), checked.sources)
     return Program(checked)
@@ -253,7 +271,7 @@ def _file_meant(source: str | Path) -> Iterator[Diagnostic]:
 
 def check_source(
     source: str | Path, facts: Iterable[str | Path] = (), dialect: str | None = None,
-    facts_follow: bool = False,
+    facts_follow: bool = False, chosen_time: ChosenTime = AS_DIRECTED,
 ) -> Checked:  # fmt: skip
     """Load and check a program, errors and all.
 
@@ -270,7 +288,7 @@ def check_source(
         parsed = load_text(source, facts=texts)
     tables, troubles = _tables(file for file in files if file.suffix in TABLE_ENDINGS)
     with collector_paused(to_be_run=True):
-        return check(_with(parsed, troubles), tables, dialect, usual, facts_follow)
+        return check(_with(parsed, troubles), tables, dialect, usual, facts_follow, chosen_time)
 
 
 def _is_file_name(source: str) -> bool:

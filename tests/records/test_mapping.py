@@ -124,7 +124,7 @@ def test_times_may_be_dates(program: Program, tmp_path: Path) -> None:
     entry = {
         "file": "v.csv", "relation": "velocity", "occurrence": "t", "arguments": ["who", "how"],
     }  # fmt: skip
-    result = program.run(tmp_path / "v.csv", mapping={"input": [entry]})
+    result = program.run(tmp_path / "v.csv", mapping={"input": [entry]}, epoch=True)
     assert result.fluent("fast").select(["V", "start"]).to_pydict() == {
         "V": [7, 8],
         "start": [61, 1],

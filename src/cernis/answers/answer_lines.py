@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.kernels.array_types import Array, Integers
@@ -27,7 +28,7 @@ from cernis.syntax.tree import PATTERN_OPERATORS, Atom, Compound
 from cernis.tables.columns import pack
 from cernis.tables.domains import Domain
 from cernis.tables.event_tables import EventTable
-from cernis.tables.interval_tables import INFINITY, FluentTable
+from cernis.tables.interval_tables import FluentTable
 
 _PLAIN: Final = re.compile(r"[a-z][A-Za-z0-9_]*")
 _WORDS: Final = frozenset({*INFIX, *PREFIX, *PATTERN_OPERATORS, "where", "within", "not"})
@@ -121,7 +122,7 @@ def in_order(columns: list[Ranked], length: int) -> tuple[Integers, Integers]:
     return order, numbers
 
 
-def text_blocks(answer: Answer) -> Iterator[pa.Buffer]:
+def text_blocks(answer: Answer, times: TimeOutput = WHOLE_NUMBERS) -> Iterator[pa.Buffer]:
     """The lines of an answer, sorted, as UTF-8; each ends in a line feed.
 
     There is one line for each fluent-value pair with any interval, and one for each derived event
@@ -130,10 +131,10 @@ def text_blocks(answer: Answer) -> Iterator[pa.Buffer]:
     parts: list[tuple[str, Iterator[pa.Array]]] = []
     for relation, fluent in answer.fluents.items():
         head = f"holdsFor({template(relation)[0]}" + ("=" if not relation.arity else "")
-        parts.append((head, _fluent_lines(relation, fluent)))
+        parts.append((head, _fluent_lines(relation, fluent, times)))
     for relation, event in answer.events.items():
         head = f"{_word(event)}({template(relation)[0]}" + (", [" if not relation.arity else "")
-        parts.append((head, _event_lines(relation, event)))
+        parts.append((head, _event_lines(relation, event, times)))
     parts.sort(key=lambda part: part[0])
     while parts:
         # Where one head begins another, the lines of both may alternate.
@@ -148,7 +149,7 @@ def text_blocks(answer: Answer) -> Iterator[pa.Buffer]:
             yield pa.py_buffer("".join(sorted(lines)).encode())
 
 
-def _fluent_lines(relation: Relation, table: FluentTable) -> Iterator[pa.Array]:
+def _fluent_lines(relation: Relation, table: FluentTable, times: TimeOutput) -> Iterator[pa.Array]:
     held = np.flatnonzero(table.offsets[1:] > table.offsets[:-1])
     table = table.take(held) if len(held) < len(table) else table
     pieces = template(relation)
@@ -163,20 +164,16 @@ def _fluent_lines(relation: Relation, table: FluentTable) -> Iterator[pa.Array]:
     for low in range(0, len(order), _SLICE):
         rows = order[low : low + _SLICE]
         own = table.take(rows)
-        yield joined_lines([*pieces, ", [("], columns, rows, _intervals(own), ")]).\n")
+        yield joined_lines([*pieces, ", [("], columns, rows, _intervals(own, times), ")]).\n")
 
 
-def _intervals(table: FluentTable) -> pa.Array:
+def _intervals(table: FluentTable, times: TimeOutput) -> pa.Array:
     """`1,2),(3,inf` for each group."""
-    starts = pc.cast(as_arrow(table.starts), pa.string())
-    ends = pc.cast(as_arrow(table.ends), pa.string())
-    is_open = table.ends == INFINITY
-    if is_open.any():
-        ends = pc.if_else(as_arrow(is_open), as_text("inf"), ends)
+    starts, ends = times.texts(table.starts), times.texts(table.ends)
     return text_lists(pc.binary_join_element_wise(starts, ends, as_text(",")), table.offsets, "),(")
 
 
-def _event_lines(relation: Relation, table: EventTable) -> Iterator[pa.Array]:
+def _event_lines(relation: Relation, table: EventTable, times: TimeOutput) -> Iterator[pa.Array]:
     pieces = template(relation)
     pieces = [f"{_word(table)}({pieces[0]}", *pieces[1:]]
     pieces[-1] += ", [" if table.starts is None else ", [("
@@ -192,7 +189,7 @@ def _event_lines(relation: Relation, table: EventTable) -> Iterator[pa.Array]:
     bounds = np.append(firsts, len(order))
     for low in range(0, len(firsts), _SLICE):
         cut = bounds[low : low + _SLICE + 1]
-        texts, between, following = _times(table, order[cut[0] : cut[-1]])
+        texts, between, following = _times(table, order[cut[0] : cut[-1]], times)
         lists = text_lists(texts, cut - cut[0], between)
         yield joined_lines(pieces, columns, order[cut[:-1]], lists, following)
 
@@ -202,13 +199,13 @@ def _word(table: EventTable) -> str:
     return "happensAt" if table.starts is None else "occurs"
 
 
-def _times(table: EventTable, rows: Integers) -> tuple[pa.Array, str, str]:
+def _times(table: EventTable, rows: Integers, times: TimeOutput) -> tuple[pa.Array, str, str]:
     """The times of some rows as text, and what stands between and after them."""
-    times = pc.cast(as_arrow(table.times[rows]), pa.string())
+    texts = times.texts(table.times[rows])
     if table.starts is None:
-        return times, ",", "]).\n"
-    starts = pc.cast(as_arrow(table.starts[rows]), pa.string())
-    return pc.binary_join_element_wise(starts, times, as_text(",")), "),(", ")]).\n"
+        return texts, ",", "]).\n"
+    starts = times.texts(table.starts[rows])
+    return pc.binary_join_element_wise(starts, texts, as_text(",")), "),(", ")]).\n"
 
 
 def text_lists(texts: pa.Array, offsets: Integers, between: str) -> pa.Array:

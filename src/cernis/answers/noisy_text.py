@@ -10,7 +10,7 @@ import numpy as np
 from cernis.answers.noise import distance_confidences, gamma_confidences, spurious_records
 from cernis.errors import DataError
 from cernis.kernels.array_types import Floats
-from cernis.records.text_lines import heading, time_of
+from cernis.records.text_lines import heading, is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def with_noise(lines: Iterable[str], noise: Noise) -> list[str]:
 
 
 def _is_certain(fields: list[str]) -> bool:
-    return len(fields) > 2 and "::" not in fields[0] and time_of(fields[2]) is not None
+    return len(fields) > 2 and "::" not in fields[0] and is_whole(fields[2])
 
 
 def _confidences(

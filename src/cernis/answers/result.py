@@ -13,19 +13,21 @@ import pyarrow.compute as pc
 
 from cernis.answers.answer_lines import text_blocks
 from cernis.answers.answer_tables import all_happenings, all_intervals, event_frame, fluent_frame
+from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.answers.unused_records import is_mostly_unused
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
 from cernis.errors import CernisError
 from cernis.evaluate.answer import Answer
 from cernis.records.record_columns import SetAside
+from cernis.records.times import call_time
 
 Table = TypeVar("Table")
 
 
-def as_text(answer: Answer) -> str:
+def as_text(answer: Answer, times: TimeOutput = WHOLE_NUMBERS) -> str:
     """One line for each fluent-value pair with any interval and each derived event, sorted."""
-    return b"".join(text_blocks(answer)).decode()
+    return b"".join(text_blocks(answer, times)).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,12 @@ class Result:
 
     def __init__(
         self, answer: Answer, catalogue: Catalogue, summary: Summary,
-        as_of: tuple[tuple[int, Answer], ...] = (),
+        as_of: tuple[tuple[int, Answer], ...] = (), times: TimeOutput = WHOLE_NUMBERS,
     ) -> None:  # fmt: skip
         self.answer = answer
         self.summary = summary
         self.as_of = as_of
+        self.times = times
         self._catalogue = catalogue
 
     def __repr__(self) -> str:
@@ -91,17 +94,21 @@ class Result:
 
     @cached_property
     def intervals(self) -> pa.Table:
-        """All intervals: `fluent, args, value, start, end, open`.
+        """All intervals: `fluent, args, value, start, end, open`; times as the input has them.
 
         Half-open, `[start, end)`; while an interval is open, its end is null. Arguments and values
         are text; `fluent` gives one fluent with typed columns.
         """
+        return self.times.table(self._whole_intervals)
+
+    @cached_property
+    def _whole_intervals(self) -> pa.Table:
         return all_intervals(self.answer)
 
     @cached_property
     def happenings(self) -> pa.Table:
         """All happenings of derived events: `event, args, occurrence`."""
-        return all_happenings(self.answer)
+        return self.times.table(all_happenings(self.answer))
 
     def fluent(self, name: str) -> pa.Table:
         """The intervals of one fluent, with typed columns.
@@ -110,18 +117,18 @@ class Result:
         name may say the number of arguments: `rich/1`.
         """
         relation, table = find_relation(name, self.answer.fluents, "fluent")
-        return fluent_frame(relation, table, self._catalogue)
+        return self.times.table(fluent_frame(relation, table, self._catalogue))
 
     def event(self, name: str) -> pa.Table:
         """The happenings of one derived event: its arguments and `occurrence`."""
         relation, table = find_relation(name, self.answer.events, "event")
-        return event_frame(relation, table, self._catalogue)
+        return self.times.table(event_frame(relation, table, self._catalogue))
 
-    def holds_at(self, time: int) -> pa.Table:
-        """What held at a time-point: `fluent, args, value`."""
-        intervals = self.intervals
-        begun = pc.less_equal(intervals["start"], time)
-        going_on = pc.fill_null(pc.greater(intervals["end"], time), True)
+    def holds_at(self, time: Any) -> pa.Table:
+        """What held at a time-point, or at a date or time of any kind: `fluent, args, value`."""
+        intervals, point = self._whole_intervals, call_time(time, self.times.scale)
+        begun = pc.less_equal(intervals["start"], point)
+        going_on = pc.fill_null(pc.greater(intervals["end"], point), True)
         chosen = intervals.filter(pc.and_(begun, going_on))
         return chosen.select(["fluent", "args", "value"])
 
@@ -131,8 +138,11 @@ class Result:
         With answers as of each query, these stand below `% query` and the query time.
         """
         if not self.as_of:
-            return as_text(self.answer)
-        return "".join(f"% query {query}\n{as_text(answer)}" for query, answer in self.as_of)
+            return as_text(self.answer, self.times)
+        return "".join(
+            f"% query {self.times.text(query)}\n{as_text(answer, self.times)}"
+            for query, answer in self.as_of
+        )
 
     def to_pandas(self) -> Any:
         """All intervals as a data frame; an open end is missing."""

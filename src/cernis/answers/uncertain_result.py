@@ -20,13 +20,14 @@ from cernis.answers.answer_lines import (
 )
 from cernis.answers.answer_tables import INTERVALS, all_intervals, fluent_frame
 from cernis.answers.result import Summary, find_relation
+from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.probabilities.courses import Courses
-from cernis.kernels.array_types import Floats, Integers
+from cernis.kernels.array_types import Floats
 from cernis.records.arrow_arrays import as_arrow, as_text, as_texts
-from cernis.tables.interval_tables import INFINITY, FluentTable
+from cernis.tables.interval_tables import FluentTable
 
 CREDIBLE: Final = INTERVALS.append(pa.field("probability", pa.float64()))
 """All intervals; the probability is the mean over the interval, and null for a certain fluent."""
@@ -41,9 +42,13 @@ PROBABILITIES: Final = pa.schema([
 class UncertainResult:
     """Credible intervals of all fluents that rules define, and their probabilities over time."""
 
-    def __init__(self, answer: Answer, catalogue: Catalogue, summary: Summary) -> None:
+    def __init__(
+        self, answer: Answer, catalogue: Catalogue, summary: Summary,
+        times: TimeOutput = WHOLE_NUMBERS,
+    ) -> None:  # fmt: skip
         self.answer = answer
         self.summary = summary
+        self.times = times
         self._catalogue = catalogue
 
     def __repr__(self) -> str:
@@ -64,7 +69,7 @@ class UncertainResult:
         for relation, table in sorted(self.answer.fluents.items()):
             means = self.answer.means.get(relation)
             parts.append(_numbered(_all_of(relation), table, means).select(CREDIBLE.names))
-        return pa.concat_tables(parts)
+        return self.times.table(pa.concat_tables(parts))
 
     @cached_property
     def probabilities(self) -> pa.Table:
@@ -78,7 +83,7 @@ class UncertainResult:
             table, chances = courses.segments()
             own = _numbered(_all_of(relation), table, chances)
             parts.append(own.select(PROBABILITIES.names))
-        return pa.concat_tables(parts)
+        return self.times.table(pa.concat_tables(parts))
 
     def fluent(self, name: str) -> pa.Table:
         """The intervals of one fluent, with typed columns.
@@ -88,9 +93,9 @@ class UncertainResult:
         """
         relation, table = find_relation(name, self.answer.fluents, "fluent")
         means = self.answer.means.get(relation)
-        return _numbered(
+        return self.times.table(_numbered(
             lambda marked: fluent_frame(relation, marked, self._catalogue), table, means
-        )
+        ))  # fmt: skip
 
     def text(self) -> str:
         """One line for each pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.
@@ -103,7 +108,7 @@ class UncertainResult:
     def _lines(self, relation: Relation, table: FluentTable) -> Iterator[str]:
         edges = [table.starts, table.ends]
         means = self.answer.means.get(relation)
-        texts = [_integers(edges[0]), _integers(edges[1])]
+        texts = [self.times.texts(edges[0]), self.times.texts(edges[1])]
         texts += [] if means is None else [_digits(means)]
         entries = pc.binary_join_element_wise(*texts, as_text(","))
         return _pair_lines("holdsFor", relation, table, entries)
@@ -114,11 +119,13 @@ class UncertainResult:
         An entry is a point from which on the probability, 0 at first, is another; rounded to nine
         digits.
         """
-        lines = [line for r, c in self.answer.courses.items() for line in _course_lines(r, c)]
+        lines = [
+            line for r, c in self.answer.courses.items() for line in _course_lines(r, c, self.times)
+        ]
         return "".join(sorted(lines))
 
 
-def _course_lines(relation: Relation, courses: Courses) -> Iterator[str]:
+def _course_lines(relation: Relation, courses: Courses, output: TimeOutput) -> Iterator[str]:
     rounded = np.round(courses.chances, 9)
     owner = np.repeat(np.arange(len(courses.pairs)), np.diff(courses.offsets))
     first = np.append(True, owner[1:] != owner[:-1])[: len(owner)]
@@ -129,7 +136,7 @@ def _course_lines(relation: Relation, courses: Courses) -> Iterator[str]:
     )
     times = courses.times[is_reported]
     entries = pc.binary_join_element_wise(
-        _integers(times), _digits(rounded[is_reported]), as_text(",")
+        output.texts(times), _digits(rounded[is_reported]), as_text(",")
     )
     pairs = courses.pairs
     table = FluentTable(
@@ -154,12 +161,6 @@ def _pair_lines(
     rows = np.flatnonzero(np.diff(table.offsets))
     lines = joined_lines([*pieces, ", [("], columns, rows, lists.take(as_arrow(rows)), ")]).\n")
     yield from lines.to_pylist()
-
-
-def _integers(values: Integers) -> pa.Array:
-    texts = pc.cast(as_arrow(np.ascontiguousarray(values)), pa.string())
-    is_open = values == INFINITY
-    return pc.if_else(as_arrow(is_open), as_text("inf"), texts) if is_open.any() else texts
 
 
 def _digits(chances: Floats) -> pa.Array:

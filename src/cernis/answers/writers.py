@@ -115,8 +115,8 @@ def _text(result: Result, path: Path) -> Path:
     with path.open("wb") as out:
         for query, answer in result.as_of or ((None, result.answer),):
             if query is not None:
-                out.write(f"% query {query}\n".encode())
-            for block in text_blocks(answer):
+                out.write(f"% query {result.times.text(query)}\n".encode())
+            for block in text_blocks(answer, result.times):
                 out.write(block)
     return path
 
@@ -125,8 +125,8 @@ def _tables(result: Result, directory: Path, ending: str) -> Iterator[tuple[Path
     if result.as_of:
         everything = [(query, all_intervals(answer)) for query, answer in result.as_of]
         happened = [(query, all_happenings(answer)) for query, answer in result.as_of]
-        yield directory / f"intervals.{ending}", _with_query(everything)
-        yield directory / f"happenings.{ending}", _with_query(happened)
+        yield directory / f"intervals.{ending}", result.times.table(_with_query(everything))
+        yield directory / f"happenings.{ending}", result.times.table(_with_query(happened))
     else:
         yield directory / f"intervals.{ending}", result.intervals
         yield directory / f"happenings.{ending}", result.happenings
@@ -178,10 +178,21 @@ def _write_csv(table: pa.Table, path: Path) -> None:
     if "args" in table.column_names:
         at = table.column_names.index("args")
         table = table.set_column(at, "args", pc.binary_join(table.column("args"), ", "))
-    arrow_csv.write_csv(table, path)
+    arrow_csv.write_csv(_spelled_times(table), path)
+
+
+def _spelled_times(table: pa.Table) -> pa.Table:
+    """The table with timestamps as texts of ISO 8601."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            texts = pc.strftime(table.column(place), "%Y-%m-%dT%H:%M:%SZ")
+            texts = pc.replace_substring_regex(texts, r"\.0+Z$", "Z")
+            table = table.set_column(place, field.name, texts)
+    return table
 
 
 def _write_json(table: pa.Table, path: Path) -> None:
+    table = _spelled_times(table)
     with path.open("w", encoding="utf-8") as out:
         for batch in table.to_batches():
             for row in batch.to_pylist():

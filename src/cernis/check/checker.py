@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cernis.check.catalogue import Catalogue, catalogue
@@ -41,6 +41,7 @@ from cernis.check.rewrites.phrase_rules import expand_phrases
 from cernis.check.rewrites.place_predicates import IN_BOX, predicates_of_places
 from cernis.check.rewrites.sliding_conditions import is_sliding, sliding
 from cernis.check.rewrites.terminations import settle_terminations
+from cernis.check.rewrites.time_literals import AS_DIRECTED, ChosenTime, read_times
 from cernis.check.rewrites.validity import look_up_in_time, valid_tables
 from cernis.check.safety import check_clauses, check_safety, check_singletons
 from cernis.check.types import FactColumn, Types, infer_types
@@ -94,19 +95,23 @@ class Checked:
 def check(
     parsed: Parsed, given_tables: Mapping[Relation, FactTable] | None = None,
     dialect: str | None = None, usual: str = "cernis", facts_follow: bool = False,
+    chosen_time: ChosenTime = AS_DIRECTED,
 ) -> Checked:  # fmt: skip
     """Check a program. `given_tables` are tables from outside the text that serve as predicates.
 
     The dialect decides how the text is read; without one a directive does, and else the `usual`.
-    Where facts follow later, predicates that only they can define are noted, and no errors.
+    Where facts follow later, predicates that only they can define are noted, and no errors. What is
+    chosen of its time goes before what directives say.
     """
     report = Report(list(parsed.diagnostics))
     read = read_words_as_signs(parsed.items, parsed.sources, report)
-    expanded = expand_phrases(read, report)
+    timed, scale = read_times(read, chosen_time, report)
+    expanded = expand_phrases(timed, report)
     items = write_out_conditions(expanded.items)
     lowered = lower(look_up_in_time(items, report), report)
     definitions = lowered.definitions
     definitions.auxiliary |= expanded.auxiliary
+    definitions.settings = replace(definitions.settings, time=scale)
     read_in_dialect(definitions, dialect or definitions.settings.dialect or usual, report)
     split_kinds(definitions, report)
     mark_free_variables(definitions)

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
+from cernis.syntax.time_scale import TimeScale
 from cernis.syntax.tree import Atom, Compound, PatternRule, Term, Text, Variable
 
 DIALECTS = ("cernis", "rtec")
@@ -429,6 +430,8 @@ class ProgramSettings:
     consumption_of: tuple[tuple[str, Consumption], ...] = ()
     dialect: str | None = None
     """What a directive says, then what holds."""
+    time: TimeScale = field(default_factory=TimeScale)
+    """The unit of time-points, and the zone of times without one."""
 
 
 @dataclass(frozen=True, slots=True)

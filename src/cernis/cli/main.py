@@ -223,7 +223,9 @@ def _analysed(
     from cernis.session.settings import settings
 
     try:
-        analysis = analyze(program.plan, inputs, settings(window, step), config)
+        analysis = analyze(
+            program.plan, inputs, settings(window, step, scale=program.time_scale), config
+        )
     except DataError as error:
         stop(str(error), 2)
     return as_text(analysis, program.plan)

@@ -33,16 +33,41 @@ Dialect = Annotated[
         help="How the rules are read: cernis, or rtec, which is usual for files ending in .prolog.",
     ),
 ]
+TimeUnit = Annotated[
+    str | None,
+    typer.Option("--time-unit", metavar="UNIT", help="What times count: s, ms, us or ns."),
+]
+Timezone = Annotated[
+    str | None,
+    typer.Option(
+        "--timezone", metavar="ZONE", help="The zone of times without one: Europe/Athens."
+    ),
+]
+RoundTimes = Annotated[
+    bool,
+    typer.Option("--round-times", help="Round times down that are finer than the unit."),
+]
+Epoch = Annotated[
+    bool, typer.Option("--epoch", help="Give times as whole numbers, though the input has dates.")
+]
 
 
-def load_program(rules: Path, facts: list[Path], dialect: str | None = None) -> Program:
+def load_program(
+    rules: Path, facts: list[Path], dialect: str | None = None, time_unit: str | None = None,
+    timezone: str | None = None, round_times: bool = False,
+) -> Program:  # fmt: skip
     """The program, or its diagnostics and the end."""
-    from cernis.errors import ProgramError
+    from cernis.errors import DataError, ProgramError
     from cernis.program import load
     from cernis.report.diagnostics import as_text, summary
 
     try:
-        return load(rules, facts, dialect)
+        return load(
+            rules, facts, dialect, time_unit=time_unit, timezone=timezone,
+            round_times=round_times or None,
+        )  # fmt: skip
     except ProgramError as error:
         say(as_text(error.diagnostics, error.sources, is_coloured(sys.stderr)), err=True)
         stop(f"{rules}: {summary(error.diagnostics)}")
+    except DataError as error:
+        stop(str(error), 2)

@@ -17,13 +17,23 @@ import typer
 
 from cernis.cli.console import say, stop
 from cernis.cli.option_groups import takes
-from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.program_arguments import (
+    Dialect,
+    Epoch,
+    Facts,
+    RoundTimes,
+    Rules,
+    TimeUnit,
+    Timezone,
+    load_program,
+)
 from cernis.cli.spark_command import RunRequest, run_on_spark, see_all, spark_settings
 from cernis.cli.uncertain_commands import UncertainOptions, write_likely
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
     from cernis.answers.result import Result, Summary
+    from cernis.answers.time_output import TimeOutput
     from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
     from cernis.operators.context.measuring import Profile
     from cernis.program import Program
@@ -86,6 +96,10 @@ class RunOptions:
     ] = None
     end: Annotated[str | None, typer.Option(help="The time of the last query.")] = None
     tick: Annotated[int | None, typer.Option(help="How far apart time-points are.")] = None
+    time_unit: TimeUnit = None
+    timezone: Timezone = None
+    round_times: RoundTimes = False
+    epoch: Epoch = False
     per_query: Annotated[
         bool, typer.Option("--per-query", help="Give the answer as of each query.")
     ] = False
@@ -137,7 +151,10 @@ class RunOptions:
         """The run of a program with these options; a DataError if they do not fit together."""
         from cernis.session.settings import settings
 
-        chosen = settings(self.window, self.step, self.start, self.end, self.tick)
+        chosen = settings(
+            self.window, self.step, self.start, self.end, self.tick, None, program.time_scale,
+            self.epoch,
+        )  # fmt: skip
         likely = self.likely.settings()
         if likely is not None and self.per_query:
             raise DataError("--per-query is about certain records: it does not go with --uncertain")
@@ -163,7 +180,10 @@ def run(options: RunOptions) -> None:
     """Recognise: when did what hold, given these records?"""
     if options.output is None and options.result_format is not ResultFormat.TEXT:
         stop(f"--format {options.result_format} needs --output, a folder for the result", 2)
-    program = load_program(options.rules, options.facts, options.dialect)
+    program = load_program(
+        options.rules, options.facts, options.dialect, options.time_unit, options.timezone,
+        options.round_times,
+    )  # fmt: skip
     tell_of_compilation()
     try:
         request = options.request(program)
@@ -312,11 +332,11 @@ def summary_lines(result: Result, writing: float) -> Iterator[tuple[str, str]]:
     pairs = sum(len(table) for table in answer.fluents.values())
     intervals = sum(len(table.starts) for table in answer.fluents.values())
     happenings = sum(len(table) for table in answer.events.values()) if answer.events else None
-    yield from record_lines(result.summary)
+    yield from record_lines(result.summary, result.times)
     yield from found_lines(result.summary, intervals, pairs, happenings, writing)
 
 
-def record_lines(summary: Summary) -> Iterator[tuple[str, str]]:
+def record_lines(summary: Summary, times: TimeOutput | None = None) -> Iterator[tuple[str, str]]:
     """What became of the records."""
     yield "records", f"{summary.records:,}"
     yield "used", f"{summary.used:,}"
@@ -331,7 +351,10 @@ def record_lines(summary: Summary) -> Iterator[tuple[str, str]]:
             yield name, f"{count:,}{more}"
     for remark in summary.remarks:
         yield "note", remark
-    yield "run", f"from {summary.start} to {summary.end}, queries: {summary.queries:,}"
+    start, end = (
+        str(time) if times is None else times.text(time) for time in (summary.start, summary.end)
+    )
+    yield "run", f"from {start} to {end}, queries: {summary.queries:,}"
 
 
 def found_lines(

@@ -123,7 +123,7 @@ def write_likely(
     count, pairs = sum(len(table.starts) for table in tables), sum(map(len, tables))
     writing = time.perf_counter() - began
     say_summary([
-        *record_lines(result.summary),
+        *record_lines(result.summary, result.times),
         ("circuits", f"{result.answer.circuits:,}"),
         *found_lines(result.summary, count, pairs, None, writing),
     ])  # fmt: skip

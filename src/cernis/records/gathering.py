@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from cernis.records.record_columns import (
 )
 from cernis.records.record_shapes import Shapes
 from cernis.records.retractions import resolve
-from cernis.records.times import NO_TIME, SubSecond
+from cernis.records.times import NO_TIME, TooFine, is_date, time_point
 from cernis.tables.domains import Texts
 
 __all__ = ["NO_TIME", "Gathering", "trouble_with_times"]
@@ -40,7 +41,7 @@ NO_RECORD = "there is no record to retract"
 NO_CHANCE = "a probability must be a number from 0 to 1"
 CLOCK = "$clock"
 """What has this name is no record: it says to a stream that all has come up to a time."""
-NO_CLOCK = "$clock tells a time: a whole number, or a date and time in whole seconds"
+NO_CLOCK = "$clock tells a time: a whole number, or a date and time"
 TOO_LARGE = (
     "a whole number of more than 64 bits, or a float that is too large; "
     "declare the argument text if it is a name"
@@ -94,6 +95,8 @@ class Gathering:
     """The title of the column of ids, if records have such; in text it is the last field."""
     live: bool = False
     """Are records part of a stream, which no single one of them may stop?"""
+    dated: bool = False
+    """Was any time a date or time, and not a whole number?"""
     table_forms: dict[tuple[object, ...], TableForm | str] = field(default_factory=dict)
     """How records that come one by one are understood, by their titles; or why they are not."""
     _parts: dict[RecordForm, list[RecordColumns]] = field(default_factory=dict)
@@ -168,8 +171,13 @@ class Gathering:
         self.count += 1
         self._set_aside(place, reason, text)
 
-    def set_aside_fraction(self, place: int, error: SubSecond, text: str) -> None:
-        """A time has a fraction of a second: as others will too, it is an error, but on streams."""
+    def time_point(self, time: Any) -> int:
+        """The time-point of a time of any kind; `Unusable` if it is none."""
+        self.dated = self.dated or is_date(time)
+        return time_point(time, self.shapes.time_scale)
+
+    def set_aside_fraction(self, place: int, error: TooFine, text: str) -> None:
+        """A time is finer than the unit: as others will be too, it is an error, but on streams."""
         if not self.live:
             source, line = self.sources.line(place)
             raise DataError(f"{SetAside(line, str(error), text, source)}")
@@ -233,6 +241,7 @@ class Gathering:
             {form: one_below_the_other(parts) for form, parts in self._parts.items()},
             in_order(self._aside), dict(sorted(self._ignored.items())), self.count, self.sources,
             warnings=list(self._warnings), clock=self._clock_times(), skipped=self._skipped,
+            dated=self.dated,
         )  # fmt: skip
 
     def records(self) -> Records:
@@ -251,7 +260,7 @@ class Gathering:
             relations[form] = whole
         return Records(
             relations, in_order(self._aside), dict(sorted(self._ignored.items())), self.count,
-            self.sources, retractions, list(self._warnings),
+            self.sources, retractions, list(self._warnings), dated=self.dated,
         )  # fmt: skip
 
 

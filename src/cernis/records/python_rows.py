@@ -15,7 +15,7 @@ from cernis.records.gathering import NO_CHANCE, Gathering, trouble_with_times
 from cernis.records.record_columns import INFINITE, RecordForm, RecordKind, shown
 from cernis.records.record_shapes import Shapes
 from cernis.records.text_lines import TOO_FEW, heading
-from cernis.records.times import SubSecond, Unusable, time_point
+from cernis.records.times import TooFine, Unusable
 
 
 def add_rows(rows: Iterable[Any], gathering: Gathering, source: str, name: str | None) -> None:
@@ -41,13 +41,13 @@ def add_row(
         else:
             raw = _sequence(row, name, ids)
         if gathering.is_clock(raw.name):
-            gathering.tell_clock_once(_clock_time(raw), place, _shown(row, written))
+            gathering.tell_clock_once(_clock_time(raw, gathering), place, _shown(row, written))
             return
         if not gathering.shapes.knows(raw.name):
             gathering.ignore(raw.name, 1)
             return
         form, times, values, retracts, chance = _understood(raw, gathering)
-    except SubSecond as error:
+    except TooFine as error:
         gathering.set_aside_fraction(place, error, _shown(row, written))
         return
     except Unusable as error:
@@ -56,13 +56,13 @@ def add_row(
     gathering.add_row(form, times, values, place, retracts, chance, raw.id)
 
 
-def _clock_time(raw: _RawRecord) -> int | None:
+def _clock_time(raw: _RawRecord, gathering: Gathering) -> int | None:
     """The time of a `$clock`: its latest, if it has several; None if it has none."""
     row = raw.row
     titles = [title for title in CLOCK_TIMES if row is not None and row.get(title) is not None]
     times = raw.times if row is None else [row[title] for title in titles]
     try:
-        return None if raw.retracts else max(map(time_point, times), default=None)
+        return None if raw.retracts else max(map(gathering.time_point, times), default=None)
     except Unusable:
         return None
 
@@ -179,7 +179,7 @@ def _understood(raw: _RawRecord, gathering: Gathering) -> _Record:
         raise Unusable(form or f"no rule mentions {raw.name}")
     if form.kind is RecordKind.INTERVAL:
         times, values = [*times, values[0]], values[1:]
-    return _record(form, times, values, raw.retracts, raw.chance, shapes)
+    return _record(form, times, values, raw.retracts, raw.chance, gathering)
 
 
 def _by_title(raw: _RawRecord, row: Mapping[Any, Any], gathering: Gathering) -> _Record:
@@ -201,8 +201,7 @@ def _by_title(raw: _RawRecord, row: Mapping[Any, Any], gathering: Gathering) -> 
     if titles.probability is not None:
         chance = chance_of(fields[titles.probability])
     values = [fields[title] for title in table.columns]
-    shapes = gathering.shapes
-    return _record(table.form, times, values, raw.retracts or retracts, chance, shapes)
+    return _record(table.form, times, values, raw.retracts or retracts, chance, gathering)
 
 
 def _table_form(raw: _RawRecord, row: Mapping[Any, Any], shapes: Shapes) -> TableForm | str:
@@ -219,20 +218,22 @@ def _table_form(raw: _RawRecord, row: Mapping[Any, Any], shapes: Shapes) -> Tabl
 
 def _record(
     form: RecordForm, times: Sequence[Any], values: Sequence[Any], retracts: bool, chance: float,
-    shapes: Shapes,
+    gathering: Gathering,
 ) -> _Record:  # fmt: skip
-    whole = [time_point(time) for time in times[:2]] + [end_of(time) for time in times[2:]]
+    whole = [gathering.time_point(time) for time in times[:2]]
+    whole += [end_of(time, gathering) for time in times[2:]]
     trouble = trouble_with_times(form, whole)
     if trouble:
         raise Unusable(trouble)
-    slots = zip(map(value_of, values), shapes.declared_text(form), strict=True)
+    slots = zip(map(value_of, values), gathering.shapes.declared_text(form), strict=True)
     read = [shown(value) if is_text else value for value, is_text in slots]
     return form, whole, read, retracts, chance
 
 
-def end_of(time: Any) -> int:
+def end_of(time: Any, gathering: Gathering) -> int:
     """The end of an interval; None and infinity say that it is open."""
-    return INFINITE if time is None or time == math.inf or time == "inf" else time_point(time)
+    is_open = time is None or time == math.inf or (isinstance(time, str) and time == "inf")
+    return INFINITE if is_open else gathering.time_point(time)
 
 
 def chance_of(value: Any) -> float:

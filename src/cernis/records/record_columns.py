@@ -309,6 +309,8 @@ class Records:
     """What the input of a stream says of its clock; None if it says nothing."""
     skipped: list[SetAside] = field(default_factory=list)
     """Files of a stream that were not read."""
+    dated: bool = False
+    """Was any time a date or time, and not a whole number?"""
 
     @property
     def uncertain(self) -> frozenset[Relation]:

@@ -19,6 +19,7 @@ class Shapes:
     def __init__(self, checked: Checked) -> None:
         catalogue = checked.catalogue
         self._types = checked.types
+        self.time_scale = checked.definitions.settings.time
         self._catalogue = catalogue
         self._events: dict[str, list[Relation]] = {}
         self._fluents: dict[str, list[tuple[Relation, InputShape]]] = {}

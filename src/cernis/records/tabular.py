@@ -34,18 +34,16 @@ from cernis.records.record_columns import (
     as_text,
 )
 from cernis.records.record_shapes import Shapes
-from cernis.records.text_lines import time_of
 from cernis.records.text_tables import TextTable
-from cernis.records.times import SubSecond, has_fraction, seconds_of
+from cernis.records.time_columns import time_points
+from cernis.records.times import SECONDS
+from cernis.syntax.time_scale import TimeScale
 from cernis.tables.domains import Texts, has_gaps
 
-_PLAIN_DIGITS: Final = 18
-"""A whole number of so many digits always fits into 64 bits."""
 _CHANCE: Final = r"^\s*[+]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*$"
 _NUMBERS: Final = (
     pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal, pa.types.is_null,
 )  # fmt: skip
-_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 def is_table(source: Any) -> bool:
@@ -136,7 +134,9 @@ def _tell_clock(table: pa.Table, places: Integers, gathering: Gathering) -> None
     """Take in rows of `$clock`: the latest time of each says up to when all has come."""
     latest, is_known = np.full(len(places), -FARTHEST), np.zeros(len(places), np.bool_)
     for title in (each for each in CLOCK_TIMES if each in table.column_names):
-        times, known = time_points(table.column(title), title, live=True)
+        times, known, _ = time_points(
+            table.column(title), title, live=True, scale=gathering.shapes.time_scale
+        )
         latest = np.where(known, np.maximum(latest, times), latest)
         is_known |= known
     gathering.tell_clock(
@@ -304,7 +304,12 @@ class _Reading:
             times = self._table.times(title)
             if times is not None:
                 return times, np.ones(len(times), np.bool_)
-        return time_points(self._table.column(title), described, missing, live=self._gathering.live)
+        times, known, dated = time_points(
+            self._table.column(title), described, missing, live=self._gathering.live,
+            scale=self._gathering.shapes.time_scale,
+        )  # fmt: skip
+        self._gathering.dated |= dated
+        return times, known
 
     def _filled(self, columns: list[str]) -> Booleans | None:
         """The rows with a value in each column; None for all."""
@@ -332,7 +337,7 @@ class _Reading:
         described = f"column {title} of {self._name}"
         if declared_text and (pa.types.is_temporal(column.type) or is_text_type(column.type)):
             column = pc.cast(column, pa.large_string())
-        read = argument_column(column, described)
+        read = argument_column(column, described, self._gathering.shapes.time_scale)
         return as_text(read) if declared_text else read
 
 
@@ -341,7 +346,7 @@ def _cell(scalar: Any) -> str:
     return "" if found is None else str(found)
 
 
-def argument_column(column: pa.ChunkedArray, described: str) -> Column:
+def argument_column(column: pa.ChunkedArray, described: str, scale: TimeScale = SECONDS) -> Column:
     """A column without gaps as whole numbers, floats, or values of any kind."""
     kind = column.type
     types = pa.types
@@ -354,9 +359,9 @@ def argument_column(column: pa.ChunkedArray, described: str) -> Column:
     if types.is_boolean(kind):
         return Coded(["false", "true"], column.to_numpy().astype(np.int64))
     if types.is_timestamp(kind) or types.is_date(kind):
-        return time_points(column, described.removeprefix("column "))[0]
+        return time_points(column, described.removeprefix("column "), scale=scale)[0]
     if types.is_dictionary(kind):
-        return _dictionary(column, described)
+        return _dictionary(column, described, scale)
     if is_text_type(kind):
         return _texts(pc.cast(column, pa.large_string()))
     raise DataError(f"{described} has the type {kind}; cast it to a number or to text")
@@ -382,7 +387,7 @@ def _texts(column: pa.ChunkedArray) -> Coded:
     return Coded(Texts(coded.dictionary), coded.indices.to_numpy().astype(np.int64))
 
 
-def _dictionary(column: pa.ChunkedArray, described: str) -> Column:
+def _dictionary(column: pa.ChunkedArray, described: str, scale: TimeScale) -> Column:
     if not column.num_chunks:
         return Coded([], np.empty(0, np.int64))
     whole = column.unify_dictionaries()
@@ -393,94 +398,7 @@ def _dictionary(column: pa.ChunkedArray, described: str) -> Column:
         dictionary, codes = dictionary.filter(as_arrow(used)), (np.cumsum(used) - 1)[codes]
     if is_text_type(dictionary.type) and not dictionary.null_count:
         return Coded(Texts(pc.cast(dictionary, pa.large_string())), codes)
-    values = argument_column(pa.chunked_array([dictionary]), described)
+    values = argument_column(pa.chunked_array([dictionary]), described, scale)
     if isinstance(values, Coded):
         return Coded(values.values, values.codes[codes])
     return values[codes]
-
-
-def time_points(
-    column: pa.ChunkedArray, described: str, missing: int | None = None, *, live: bool = False
-) -> tuple[Integers, Booleans]:
-    """A column of times as whole numbers, and which of them are.
-
-    Dates and times become seconds since 1970, in UTC. Text may be whole numbers, dates or times.
-    An empty cell is `missing`, if that is given.
-    """
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        return time_points(without_dictionary(column), described, missing, live=live)
-    known, gaps = np.ones(len(column), np.bool_), None
-    if column.null_count:
-        known, gaps = column.is_valid().to_numpy(), column.is_null().to_numpy()
-        column = column if pa.types.is_null(kind) else column.fill_null(_nothing(kind))
-    if pa.types.is_integer(kind):
-        whole = pc.cast(column, pa.int64(), safe=False).to_numpy()
-        if pa.types.is_uint64(kind):
-            whole = np.where(whole < 0, FARTHEST + 1, whole)
-    elif pa.types.is_floating(kind):
-        whole, known = _whole_floats(column, known)
-    elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        exact = column if pa.types.is_timestamp(kind) else pc.cast(column, pa.timestamp("s"))
-        count = pc.cast(exact, pa.int64()).to_numpy()
-        per_second = _PER_SECOND[exact.type.unit]
-        whole, fractions = count // per_second, known & (count % per_second != 0)
-        if live:
-            known &= ~fractions
-        elif fractions.any():
-            first = exact[int(np.argmax(fractions))].cast(pa.string()).as_py()
-            raise DataError(f"column {described}: {SubSecond(first)}")
-    elif is_text_type(kind):
-        whole, known = _written(column, known, "" if live else described)
-    elif pa.types.is_null(kind):
-        whole = np.zeros(len(column), np.int64)
-    else:
-        raise DataError(
-            f"column {described} has the type {kind}; a time is a whole number or a date"
-        )
-    if missing is not None and gaps is not None:
-        whole, known = np.where(gaps, missing, whole), known | gaps
-    return whole, known
-
-
-def _nothing(kind: pa.DataType) -> pa.Scalar:
-    """What an empty cell is filled with; its mask says that it is empty."""
-    return pa.scalar("", kind) if is_text_type(kind) else pa.scalar(0, pa.int64()).cast(kind)
-
-
-def _whole_floats(column: pa.ChunkedArray, known: Booleans) -> tuple[Integers, Booleans]:
-    floats = column.to_numpy().astype(np.float64)
-    known = known & np.isfinite(floats)
-    floats = np.where(known, floats, 0)
-    near = np.clip(floats, -FARTHEST - 1024, FARTHEST + 1024)
-    return near.astype(np.int64), known & (floats == np.floor(floats))
-
-
-def _spelled_time(text: str) -> int | None:
-    """A whole number of any length, or a date or time, as a time; too far away it stays so."""
-    time = time_of(text)
-    return seconds_of(text) if time is None else max(min(time, FARTHEST + 1), -FARTHEST - 1)
-
-
-def _written(column: pa.ChunkedArray, known: Booleans, described: str) -> tuple[Integers, Booleans]:
-    """Times written as whole numbers, or else as dates or times of ISO 8601.
-
-    A fraction of a second is a DataError, if it is said what the column is called.
-    """
-    texts = pc.utf8_trim_whitespace(pc.cast(column, pa.string())).combine_chunks()
-    plain = pc.match_substring_regex(texts, f"^-?[0-9]{{1,{_PLAIN_DIGITS}}}$").to_numpy(
-        zero_copy_only=False
-    )
-    numbers = pc.cast(pc.if_else(pa.array(plain), texts, "0"), pa.int64()).to_numpy()
-    if plain.all():
-        return numbers, known
-    coded = texts.dictionary_encode()
-    spelled = coded.dictionary.to_pylist()
-    read = [_spelled_time(text) for text in spelled]
-    fraction = next((text for text in spelled if described and has_fraction(text)), None)
-    if fraction is not None:
-        raise DataError(f"column {described}: {SubSecond(fraction)}")
-    codes = coded.indices.to_numpy()
-    seconds = np.array([each or 0 for each in read], np.int64)[codes]
-    are_dates = np.array([each is not None for each in read])[codes]
-    return np.where(plain, numbers, seconds), known & (plain | are_dates)

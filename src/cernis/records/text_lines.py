@@ -17,7 +17,7 @@ from cernis.records.gathering import (
     trouble_with_times,
 )
 from cernis.records.record_columns import INFINITE, RecordForm, RecordKind, fits, shown
-from cernis.records.record_shapes import Shapes
+from cernis.records.times import TooFine, Unusable
 from cernis.syntax.parser import parse_term
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
@@ -71,12 +71,30 @@ def field_of(text: str) -> Value:
     return field_value(text)
 
 
-def time_of(text: str) -> int | None:
-    """The time-point of a field; None if it is not a whole number."""
+def is_whole(text: str) -> bool:
+    """Is a field a whole number?"""
     text = text.strip()
-    if not _INTEGER.fullmatch(text) or len(text) > _MOST_DIGITS:
+    return _INTEGER.fullmatch(text) is not None and len(text) <= _MOST_DIGITS
+
+
+def time_of(text: str, gathering: Gathering) -> int | None:
+    """The time-point of a field; None if it is no whole number, date or time."""
+    text = text.strip()
+    if _INTEGER.fullmatch(text):
+        return int(text) if len(text) <= _MOST_DIGITS else None
+    try:
+        return gathering.time_point(text)
+    except TooFine:
+        raise
+    except Unusable:
         return None
-    return int(text)
+
+
+def _clock_time(text: str, gathering: Gathering) -> int | None:
+    try:
+        return time_of(text, gathering)
+    except TooFine:
+        return None
 
 
 def read_line(line: str, place: int, gathering: Gathering) -> None:
@@ -86,11 +104,15 @@ def read_line(line: str, place: int, gathering: Gathering) -> None:
     fields = line.split("|")
     head = heading(fields[0])
     if gathering.is_clock(head.name):
-        time = None if head.retracts or len(fields) < 2 else time_of(fields[1])
+        time = None if head.retracts or len(fields) < 2 else _clock_time(fields[1], gathering)
         gathering.tell_clock_once(time, place, line)
         return
     record_id = None if gathering.ids is None or len(fields) < 2 else field_of(fields.pop())
-    understood = head.reason or _understood(head.name, fields, gathering.shapes)
+    try:
+        understood = head.reason or _understood(head.name, fields, gathering)
+    except TooFine as error:
+        gathering.set_aside_fraction(place, error, line)
+        return
     if understood is None:
         gathering.ignore(head.name, 1)
     elif isinstance(understood, str):
@@ -102,11 +124,12 @@ def read_line(line: str, place: int, gathering: Gathering) -> None:
 
 
 def _understood(
-    name: str, fields: list[str], shapes: Shapes
+    name: str, fields: list[str], gathering: Gathering
 ) -> tuple[RecordForm, Sequence[int], Sequence[Value]] | str | None:
     """Form, times and values; or the reason why not; or None if no rule mentions the name."""
     if len(fields) == 1:
         return TOO_FEW
+    shapes = gathering.shapes
     if not shapes.knows(name):
         return None
     nested = None
@@ -116,9 +139,9 @@ def _understood(
     if not isinstance(form, RecordForm):
         return form
     count = len(form.titles)
-    times = [time_of(text) for text in fields[1 : 1 + count]]
+    times = [time_of(text, gathering) for text in fields[1 : 1 + count] if text.strip() != "inf"]
     if form.kind is RecordKind.INTERVAL and fields[3].strip() == "inf":
-        times[2] = INFINITE
+        times.append(INFINITE)
     whole = [time for time in times if time is not None]
     if len(whole) < count:
         return NO_TIME

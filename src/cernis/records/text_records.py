@@ -26,8 +26,8 @@ from cernis.records.record_columns import (
     RecordForm,
     RecordKind,
 )
-from cernis.records.tabular import time_points
 from cernis.records.text_lines import TOO_FEW, heading, read_line
+from cernis.records.time_columns import time_points
 
 BLOCK: Final = 1 << 25
 """How much text is looked at together."""
@@ -140,7 +140,10 @@ class _Block:
     def _tell_clock(self, rows: _GroupRows, retracts: bool) -> None:
         """Take in lines such as `$clock|3600`; what a clock has said cannot be taken back."""
         rows = self._decodable(rows)
-        times, known = time_points(pa.chunked_array([as_texts(rows.fields(1))]), CLOCK, live=True)
+        times, known, _ = time_points(
+            pa.chunked_array([as_texts(rows.fields(1))]), CLOCK, live=True,
+            scale=self._gathering.shapes.time_scale,
+        )  # fmt: skip
         known &= not retracts
         lines = rows.lines
         self._gathering.tell_clock(

@@ -1,70 +1,102 @@
-"""Dates and times as time-points: whole seconds since 1970, in UTC."""
+"""Single dates and times as time-points: whole numbers of the program's unit since 1970, in UTC."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 import numpy as np
 
+from cernis.check.amounts import FARTHEST
+from cernis.errors import DataError
+from cernis.syntax.time_scale import NANOSECONDS, FinerThanUnit, TimeScale
+
 NO_TIME: Final = "a time must be a whole number"
 
-_WHOLE: Final = re.compile(r"-?[0-9]{1,19}")
-_FRACTION: Final = re.compile(r"[.,][0-9]*[1-9]")
+SECONDS: Final = TimeScale()
+"""The time of programs that say nothing of it."""
+
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
+_NUMPY_UNITS: Final = {"D": 86_400 * NANOSECONDS, "h": 3_600 * NANOSECONDS, "m": 60 * NANOSECONDS,
+                       "s": NANOSECONDS, "ms": 1_000_000, "us": 1_000, "ns": 1,
+                       "W": 7 * 86_400 * NANOSECONDS}  # fmt: skip
 
 
 class Unusable(Exception):
     """Why a record cannot be used."""
 
 
-class SubSecond(Unusable):
-    """A time with a fraction of a second, as it was written."""
-
-    def __str__(self) -> str:
-        return (
-            f"{self.args[0]} has a fraction of a second, and dates and times become whole seconds: "
-            "round them, or give whole numbers of a finer unit, such as milliseconds since 1970"
-        )
+class TooFine(Unusable):
+    """A time is finer than the unit of the program."""
 
 
-def seconds_of(text: str) -> int | None:
-    """A date or time of ISO 8601 as whole seconds since 1970, in UTC; None if it is none.
+def is_date(time: Any) -> bool:
+    """Is it a date or time, or the text of one, and not a whole number?
 
-    >>> seconds_of("1970-01-02"), seconds_of("1970-01-01T00:01:00+01:00"), seconds_of("soon")
-    (86400, -3540, None)
+    >>> is_date(7), is_date("7"), is_date("2025-01-31"), is_date(date(2025, 1, 31))
+    (False, False, True, True)
     """
-    time = _written(text)
-    if time is None or has_fraction(text):
-        return None
-    return _seconds(time)
+    if isinstance(time, str):
+        return _WHOLE.fullmatch(time.strip()) is None
+    return isinstance(time, date | np.datetime64)
 
 
-def has_fraction(text: str) -> bool:
-    """Is it a date or time of ISO 8601 that is not in whole seconds?
-
-    >>> has_fraction("2025-01-31T12:00:00.5"), has_fraction("2025-01-31T12:00:00.0")
-    (True, False)
-    """
-    return _FRACTION.search(text) is not None and _written(text) is not None
-
-
-def time_point(time: Any) -> int:
+def time_point(time: Any, scale: TimeScale = SECONDS) -> int:
     """A time-point from a whole number, from a date or time, or from either written as text.
 
-    What is none is `Unusable`; a time with a fraction of a second is `SubSecond`.
+    What is none is `Unusable`; a time that is finer than the unit is `TooFine`.
 
     >>> time_point(7), time_point("7"), time_point("1970-01-01T00:01")
     (7, 7, 60)
     """
-    if isinstance(time, np.datetime64):
-        return _seconds_of_numpy(time)
+    if hasattr(time, "as_py"):
+        time = _of_arrow(time)
+    if not is_date(time):
+        return _whole(time)
+    nanoseconds = _nanoseconds(time, scale)
+    if nanoseconds is None:
+        raise Unusable(NO_TIME)
+    try:
+        return scale.point(nanoseconds, time)
+    except FinerThanUnit as error:
+        raise TooFine(str(error)) from None
+
+
+def call_time(time: Any, scale: TimeScale, name: str = "the time") -> int:
+    """The time-point of a time that a caller says; a DataError says what is wrong with it."""
+    try:
+        point = time_point(time, scale)
+    except TooFine as error:
+        raise DataError(f"{name}: {error}") from None
+    except Unusable:
+        point = FARTHEST + 1
+    if abs(point) > FARTHEST:
+        raise DataError(f"{name} must be a whole number, or a time like 2025-01-31T12:00:00")
+    return point
+
+
+def duration_ticks(length: Any, scale: TimeScale) -> float | None:
+    """The length of a `timedelta` of any library in time-points; None if it is none."""
+    if isinstance(length, np.timedelta64):
+        unit, count = np.datetime_data(length)
+        if np.isnat(length) or unit not in _NUMPY_UNITS:
+            return None
+        nanoseconds = int(length.astype(np.int64)) * count * _NUMPY_UNITS[unit]
+    elif isinstance(length, timedelta) and length == length:
+        microseconds = length // timedelta(microseconds=1)
+        nanoseconds = microseconds * 1_000 + getattr(length, "nanoseconds", 0)
+    else:
+        return None
+    ticks, rest = divmod(nanoseconds, NANOSECONDS // scale.per_second)
+    return ticks + 0.5 if rest else ticks
+
+
+def _whole(time: Any) -> int:
     if hasattr(time, "item"):
         time = time.item()
     if isinstance(time, str):
-        return _time_written(time.strip())
-    if isinstance(time, date):
-        return _seconds_of_date(time)
+        return int(time)
     if isinstance(time, float) and time.is_integer():
         time = int(time)
     if not isinstance(time, int) or isinstance(time, bool):
@@ -72,43 +104,42 @@ def time_point(time: Any) -> int:
     return time
 
 
-def _time_written(text: str) -> int:
-    if _WHOLE.fullmatch(text):
-        return int(text)
-    if has_fraction(text):
-        raise SubSecond(text)
-    seconds = seconds_of(text)
-    if seconds is None:
-        raise Unusable(NO_TIME)
-    return seconds
+def _of_arrow(scalar: Any) -> Any:
+    """Arrow's times as numpy's, which hold every unit; with a zone they are in UTC already."""
+    import pyarrow as pa
+
+    if not pa.types.is_timestamp(scalar.type) or not scalar.is_valid:
+        return scalar.as_py()
+    time = np.datetime64(scalar.value, scalar.type.unit)
+    return time if scalar.type.tz is None else f"{time}Z"
 
 
-def _seconds_of_date(time: date) -> int:
+def _nanoseconds(time: Any, scale: TimeScale) -> int | None:
+    """Nanoseconds since 1970; None of what is no time, or of a time that is missing."""
+    if isinstance(time, str):
+        return scale.written(time.strip())
     if time != time:
-        # A data frame's time that is missing is no time, and not equal to itself.
-        raise Unusable(NO_TIME)
-    if not isinstance(time, datetime):
-        time = datetime(time.year, time.month, time.day)
-    if time.microsecond or getattr(time, "nanosecond", 0):
-        raise SubSecond(str(time))
-    return _seconds(time)
-
-
-def _seconds_of_numpy(time: np.datetime64) -> int:
-    if np.isnat(time):
-        raise Unusable(NO_TIME)
-    seconds = time.astype("datetime64[s]")
-    if seconds != time:
-        raise SubSecond(str(time))
-    return int(seconds.astype(np.int64))
-
-
-def _written(text: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
+        # A time that is missing in a data frame is not equal to itself.
         return None
+    if isinstance(time, np.datetime64):
+        return _of_numpy(time, scale)
+    if not isinstance(time, datetime):
+        return scale.nanoseconds(time)
+    # Only pandas' times have nanoseconds; the rest of them is a datetime.
+    more: int = getattr(time, "nanosecond", 0)
+    plain = time.to_pydatetime(warn=False) if hasattr(time, "to_pydatetime") else time
+    return scale.nanoseconds(plain) + more
 
 
-def _seconds(time: datetime) -> int:
-    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
+def _of_numpy(time: np.datetime64, scale: TimeScale) -> int | None:
+    unit, count = np.datetime_data(time)
+    if np.isnat(time):
+        return None
+    if unit not in _NUMPY_UNITS:
+        time, unit, count = time.astype("datetime64[D]"), "D", 1
+    nanoseconds = int(time.astype(np.int64)) * count * _NUMPY_UNITS[unit]
+    if scale.zone == "UTC":
+        return nanoseconds
+    seconds, rest = divmod(nanoseconds, NANOSECONDS)
+    plain = datetime(1970, 1, 1) + timedelta(seconds=seconds)
+    return scale.nanoseconds(plain) + rest

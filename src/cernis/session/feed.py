@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.answers.answer_tables import lists_of, texts_of
+from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.model import Relation
 from cernis.evaluate.changes.differences import only_in_one
 from cernis.evaluate.changes.stores import StoredRows, stacked
@@ -48,6 +49,7 @@ class Feed:
     events: AnswerChanges
     encoding: Encoding
     conflicts: int = 0
+    times: TimeOutput = WHOLE_NUMBERS
     schema: ClassVar[pa.Schema] = FEED
 
     def __len__(self) -> int:
@@ -57,7 +59,7 @@ class Feed:
         """The changes of all fluents."""
         parts = [self._intervals(relation, *_listed(change))
                  for relation, change in sorted(self.fluents.items()) if len(change)]  # fmt: skip
-        return pa.concat_tables([self.schema.empty_table(), *parts])
+        return self.times.table(pa.concat_tables([self.schema.empty_table(), *parts]))
 
     def happenings(self) -> pa.Table:
         """The changes of all derived events."""
@@ -69,7 +71,7 @@ class Feed:
                 start = as_arrow(starts[0]) if starts else pa.nulls(len(rows), pa.int64())
                 columns = self._columns(relation, kinds, rows, [start, as_arrow(times)])
                 parts.append(pa.table(columns, HAPPENED))
-        return pa.concat_tables(parts)
+        return self.times.table(pa.concat_tables(parts))
 
     def _intervals(self, relation: Relation, kinds: pa.Array, rows: StoredRows) -> pa.Table:
         """Intervals as rows of the feed, each with the kind of its change."""

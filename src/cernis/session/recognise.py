@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cernis.answers.result import Result, Summary
+from cernis.answers.time_output import TimeOutput
 from cernis.answers.unused_records import missing_fluents
 from cernis.errors import DataError
 from cernis.evaluate.answer import Answer
@@ -64,7 +65,14 @@ def recognise(
         (lambda window, answer: answers.append((window.query, answer))) if per_query else None,
     )  # fmt: skip
     summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
-    return Result(answer, plan.checked.catalogue, summary, tuple(answers))
+    times = time_output(plan, records, chosen)
+    return Result(answer, plan.checked.catalogue, summary, tuple(answers), times)
+
+
+def time_output(plan: Plan, records: Records, chosen: Settings) -> TimeOutput:
+    """How the times of an answer come out: as timestamps if the input has such, or as numbers."""
+    scale = plan.checked.definitions.settings.time
+    return TimeOutput(scale, records.dated and not chosen.epoch)
 
 
 def bounds(records: Records, chosen: Settings, tick: int) -> tuple[int, int]:
@@ -163,7 +171,8 @@ def recognise_uncertain(
     start, end = bounds(records, chosen, run.tick)
     answer = run.over(records, start, end, chosen.window, chosen.step)
     summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
-    return UncertainResult(answer, plan.checked.catalogue, summary)
+    times = time_output(plan, records, chosen)
+    return UncertainResult(answer, plan.checked.catalogue, summary, times)
 
 
 def _summary(

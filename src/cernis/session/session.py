@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from cernis.answers.time_output import TimeOutput
 from cernis.check.model import Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import ValueForm
@@ -35,6 +36,7 @@ from cernis.plan.builder import Plan
 from cernis.records.record_columns import Records
 from cernis.records.record_sources import Events, read_unresolved
 from cernis.records.seen_forms import see_records
+from cernis.records.times import call_time
 from cernis.session.feed import POLICIES, Feed, Policy
 from cernis.tables.domains import Domains
 from cernis.tables.interval_tables import ending_after
@@ -111,7 +113,7 @@ class Session(QueryLoop):
         self, plan: Plan, window: int | None = None, step: int | None = None,
         start: int | None = None, tick: int | None = None, ties: str | None = None,
         policy: str = "early", incremental: bool | None = None, ids: str | None = None,
-        future: int | None = None,
+        future: int | None = None, epoch: bool = False,
     ) -> None:  # fmt: skip
         if policy not in POLICIES:
             raise DataError(f"a policy is one of {', '.join(POLICIES)}, not {policy}")
@@ -120,6 +122,9 @@ class Session(QueryLoop):
         self.incremental = incremental
         self.ids = ids
         self.future = future
+        self.epoch = epoch
+        self.dated = False
+        """Has any time of the input been a date or time, and not a whole number?"""
         self.choice = EvaluatorChoice(0, 0, 0)
         self.timing: Timing | None = None
         """Where the time that strata take is entered, if it is to be measured."""
@@ -192,8 +197,15 @@ class Session(QueryLoop):
         self, time: int, fluents: AnswerChanges, events: AnswerChanges, conflicts: int
     ) -> Feed:
         return Feed(
-            time, self.version, fluents, events, self.layout.context.encoding.relations, conflicts
-        )
+            time, self.version, fluents, events, self.layout.context.encoding.relations, conflicts,
+            self.times,
+        )  # fmt: skip
+
+    @property
+    def times(self) -> TimeOutput:
+        """How times come out: as timestamps once the input has had such."""
+        scale = self.plan.checked.definitions.settings.time
+        return TimeOutput(scale, self.dated and not self.epoch)
 
     # -- events -----------------------------------------------------------------------------
 
@@ -202,7 +214,7 @@ class Session(QueryLoop):
 
         Among text records may be retractions. What cannot be read is set aside and counted.
         """
-        self.memory.insert(self._read(events, mapping))
+        self._insert(events, mapping)
 
     def retract(
         self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None
@@ -211,7 +223,14 @@ class Session(QueryLoop):
 
         Where records have ids, the id alone decides which record is taken back.
         """
-        self.memory.insert(self._read(events, mapping), retracts=True)
+        self._insert(events, mapping, retracts=True)
+
+    def _insert(
+        self, events: Events, mapping: str | Path | Mapping[str, Any] | None, retracts: bool = False
+    ) -> None:
+        records = self._read(events, mapping)
+        self.dated = self.dated or records.dated
+        self.memory.insert(records, retracts=retracts)
 
     def _read(self, events: Events, mapping: str | Path | Mapping[str, Any] | None) -> Records:
         return read_unresolved(events, self.plan.checked, mapping, self.ids)
@@ -251,8 +270,9 @@ class Session(QueryLoop):
 
     # -- queries ----------------------------------------------------------------------------
 
-    def query(self, time: int) -> Feed:
-        """Bring the answer up to a time; gives what has changed since the query before."""
+    def query(self, time: Any) -> Feed:
+        """Bring the answer up to a time of any kind; gives the changes since the query before."""
+        time = call_time(time, self.plan.checked.definitions.settings.time, "the query time")
         if self.last is not None and time < self.last:
             raise DataError(f"a query at {time} comes after one at {self.last}: time goes forward")
         if self.start is None:
@@ -430,4 +450,4 @@ class Session(QueryLoop):
         if self.last is not None:
             bound = self.edge(self.last) + self.tick
             answer.fluents = {r: ending_after(table, bound) for r, table in answer.fluents.items()}
-        return all_intervals(answer)
+        return self.times.table(all_intervals(answer))

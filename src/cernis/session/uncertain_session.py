@@ -58,7 +58,7 @@ class UncertainFeed(Feed):
             self._intervals(relation, pa.repeat(pa.scalar("probability"), len(rows)), rows)
             for relation, rows in sorted(self.settled.items())
         ]
-        return pa.concat_tables([self.schema.empty_table(), *parts])
+        return self.times.table(pa.concat_tables([self.schema.empty_table(), *parts]))
 
     def _more(self, rows: StoredRows) -> list[pa.Array]:
         chances = rows.columns[3]
@@ -81,12 +81,14 @@ class UncertainSession(Session):
     def __init__(
         self, plan: Plan, chosen: UncertainSettings, window: int | None = None,
         step: int | None = None, start: int | None = None, tick: int | None = None,
-        ties: str | None = None, policy: str = "early",
+        ties: str | None = None, policy: str = "early", epoch: bool = False,
     ) -> None:  # fmt: skip
         self.chosen = chosen
         self.uncertain = uncertain_relations(plan, chosen.uncertain)
         ties = ties_of(plan, ties, is_uncertain=True)
-        super().__init__(plan, window, step, start, tick, ties, policy, incremental=False)
+        super().__init__(
+            plan, window, step, start, tick, ties, policy, incremental=False, epoch=epoch
+        )
         self.policy = _UncertainPolicy(policy, self.tick, evaluator=self.evaluator)
 
     def _working_memory(self) -> WorkingMemory:
@@ -121,7 +123,7 @@ class UncertainSession(Session):
         settled = {r: rows for r, rows in self._settled_rows().items() if len(rows)}
         encoding = self.layout.context.encoding.relations
         return UncertainFeed(
-            time, self.version, fluents, events, encoding, conflicts, settled=settled
+            time, self.version, fluents, events, encoding, conflicts, self.times, settled=settled
         )
 
     def _settled_rows(self) -> dict[Relation, StoredRows]:
@@ -183,7 +185,7 @@ class UncertainSession(Session):
 
     def _result(self) -> UncertainResult:
         answer = self.answer()
-        return UncertainResult(answer, self.plan.checked.catalogue, Summary(0, 0))
+        return UncertainResult(answer, self.plan.checked.catalogue, Summary(0, 0), self.times)
 
     def answer(self) -> Answer:
         """The answer of the last query, as tables."""

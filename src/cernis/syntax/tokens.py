@@ -37,6 +37,19 @@ DURATION_UNITS = {
 }  # fmt: skip
 """Seconds in each unit a duration can be written in."""
 
+
+def ticks_of(amount: float, unit: str, per_second: int = 1) -> float:
+    """A duration in time-points of which so many make a second; whole if it can be.
+
+    >>> ticks_of(10, "min"), ticks_of(250, "ms", 1000), ticks_of(250, "ms")
+    (600, 250, 0.25)
+    """
+    if unit == "ms":
+        ticks = amount * per_second / 1000
+        return int(ticks) if per_second > 1 and ticks == int(ticks) else ticks
+    return amount * int(DURATION_UNITS[unit]) * per_second
+
+
 # A character by its number, closed by a backslash: `\x41\` is `A`.
 _CODE = r"\\x[0-9a-fA-F]{1,6}\\?"
 _UNITS = "|".join(sorted(DURATION_UNITS, key=len, reverse=True))

@@ -11,6 +11,7 @@ from cernis.check.catalogue import pattern_head
 from cernis.check.checker import Checked
 from cernis.check.model import DIALECTS, Definitions, Event, Pair, Relation
 from cernis.knowledge.fact_tables import FactTable
+from cernis.syntax.time_scale import TimeScale
 from cernis.syntax.tree import Atom, Compound
 
 
@@ -33,7 +34,7 @@ def fingerprint(checked: Checked) -> str:
     Tables of facts have digests of their own: see `fact_digests`.
     """
     texts = sorted(source.text for source in checked.sources)
-    joined = "\0".join([*texts, *_dialect(checked)])
+    joined = "\0".join([*texts, *_dialect(checked), *_time(checked)])
     return sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -49,11 +50,17 @@ def _dialect(checked: Checked) -> list[str]:
     return [] if dialect in (None, DIALECTS[0]) else [f"dialect {dialect}"]
 
 
+def _time(checked: Checked) -> list[str]:
+    """The time of a program, where it is not the usual one."""
+    time = checked.definitions.settings.time
+    return [] if time == TimeScale() else [f"time {time}"]
+
+
 def _definition_texts(checked: Checked) -> dict[Relation, str]:
     """For each relation its clauses, with the background knowledge that they use."""
     catalogue = checked.catalogue
     texts: dict[Relation, list[str]] = {r: [] for r in (*catalogue.events, *catalogue.fluents)}
-    dialect = _dialect(checked)
+    dialect = [*_dialect(checked), *_time(checked)]
     for relation, event in catalogue.events.items():
         texts[relation].append(f"event {event.is_input}")
     for relation, fluent in catalogue.fluents.items():

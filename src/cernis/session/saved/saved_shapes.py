@@ -405,9 +405,9 @@ _SETTINGS: Final = Table(
         "ties": TextShape(("break", "initiation")),
         "policy": TextShape(("early", "partial", "final")),
         "incremental": Maybe(Truth()), "ids": Maybe(TextShape()),
-        "future": Maybe(Whole(0, FARTHEST)),
+        "future": Maybe(Whole(0, FARTHEST)), "dated": Truth(), "epoch": Truth(),
     },
-    optional=frozenset({"ids", "future"}),
+    optional=frozenset({"ids", "future", "dated", "epoch"}),
 )  # fmt: skip
 
 _UNCERTAIN: Final = Table({

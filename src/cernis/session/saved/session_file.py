@@ -72,6 +72,8 @@ def tree_of(session: Session) -> Tree:
             "ties": session.ties, "policy": session.policy.name,
             "incremental": session.incremental, "ids": session.ids,
             "future": session.future,
+            "dated": session.dated,
+            "epoch": session.epoch,
         },
         "version": session.version,
         "definitions": session.plan.definition_digests,
@@ -110,6 +112,8 @@ def restore(plan: Plan, path: str | Path) -> Session:
 
 def _restored(plan: Plan, tree: Tree) -> Session:
     session = _new_session(plan, tree)
+    session.dated = tree["settings"].get("dated", False)
+    session.epoch = tree["settings"].get("epoch", False)
     now = plan.definition_digests
     is_same = now == tree["definitions"]
     is_uncertain = isinstance(session, UncertainSession)

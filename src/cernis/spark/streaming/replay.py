@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from cernis.errors import DataError
 from cernis.kernels.array_types import Integers
-from cernis.records.tabular import time_points
+from cernis.records.time_columns import time_points
 from cernis.spark.streaming.stream_input import CLOCK_ENDING
 
 _TABLES: Final = (".parquet", ".pq")
@@ -88,7 +88,7 @@ def _arrivals(content: pa.Table, file: Path) -> Integers:
     title = next((t for t in ("arrival", "occurrence", "start") if t in content.schema.names), None)
     if title is None:
         raise DataError(f"{file}: there is no column arrival, occurrence or start")
-    points, known = time_points(content[title], str(file))
+    points, known, _ = time_points(content[title], str(file))
     return _filled(np.where(known, points, np.iinfo(np.int64).min))
 
 

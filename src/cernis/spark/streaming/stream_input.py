@@ -33,7 +33,7 @@ from cernis.records.record_shapes import Shapes
 from cernis.records.record_sources import read_file
 from cernis.records.tabular import add_mixed_table, add_table
 from cernis.records.text_records import read_stream
-from cernis.records.times import Unusable, time_point
+from cernis.records.times import Unusable
 from cernis.spark.exchange.record_places import first_place
 from cernis.spark.input.event_frames import Frame, wanted_columns
 from cernis.spark.streaming.folder import Entry, path_of
@@ -202,7 +202,7 @@ def _tell_clock(text: str, gathering: Gathering, source: str = "") -> None:
     place = gathering.sources.begin(source)
     gathering.sources.grow(1)
     try:
-        time = time_point(text)
+        time = gathering.time_point(text)
     except Unusable:
         gathering.tell_clock_once(None, place, f"{_LINE}{text.strip()}")
     else:

@@ -1,0 +1,124 @@
+"""The time of a program, as its directives say, and its durations as numbers of that time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final
+
+from cernis.check.reporter import Report
+from cernis.errors import DataError
+from cernis.syntax.printer import show
+from cernis.syntax.time_scale import NO_UNIT, UNITS, TimeScale, zone_of
+from cernis.syntax.tokens import ticks_of
+from cernis.syntax.tree import Atom, Compound, Directive, Duration, Item, Number, Term, Text
+
+_HELP: Final = 'write, say, :- time(unit(ms), zone("Europe/Athens"), round(down)).'
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenTime:
+    """What the caller says of a program's time; None leaves it to the program."""
+
+    unit: str | None = None
+    zone: str | None = None
+    rounds: bool | None = None
+
+    def over(self, scale: TimeScale) -> TimeScale:
+        """The scale, but for what is chosen."""
+        return TimeScale(
+            scale.unit if self.unit is None else self.unit,
+            scale.zone if self.zone is None else self.zone,
+            scale.rounds if self.rounds is None else self.rounds,
+        )
+
+
+AS_DIRECTED: Final = ChosenTime()
+"""Nothing is chosen: directives say what time is."""
+
+
+def read_times(
+    items: Iterable[Item], chosen: ChosenTime, report: Report
+) -> tuple[list[Item], TimeScale]:
+    """The items without durations and dates, which become numbers; and the time they count in.
+
+    Where time-points are seconds, durations stay what they are.
+    """
+    items = list(items)
+    scale = TimeScale()
+    for item in items:
+        goal = item.goal if isinstance(item, Directive) else None
+        if isinstance(goal, Compound) and goal.functor == "time":
+            scale = _said(goal, scale, report)
+    scale = chosen.over(scale)
+    if scale.unit == "s":
+        return items, scale
+    return [mapped(item, lambda part: _number(part, scale)) for item in items], scale
+
+
+def _said(goal: Compound, scale: TimeScale, report: Report) -> TimeScale:
+    for option in goal.args:
+        value = option.args[0] if isinstance(option, Compound) and len(option.args) == 1 else None
+        name = option.functor if isinstance(option, Compound) else ""
+        text = _word(value)
+        reader = _OPTIONS.get(name)
+        fitting = None if reader is None or text is None else reader(scale, text)
+        if fitting is None:
+            report.error("C064", f"{show(option)} says nothing about time: {_expected(name, text)}",
+                         option.span, help=_HELP)  # fmt: skip
+        else:
+            scale = fitting
+    return scale
+
+
+def _expected(name: str, text: str | None) -> str:
+    if name == "unit":
+        return NO_UNIT
+    if name == "zone" and text is not None:
+        return f"there is no time zone {text!r}"
+    return "there are unit, zone and round(down)"
+
+
+def _word(term: Term | None) -> str | None:
+    return term.name if isinstance(term, Atom) else term.value if isinstance(term, Text) else None
+
+
+def _zone(scale: TimeScale, name: str) -> TimeScale | None:
+    try:
+        zone_of(name)
+    except DataError:
+        return None
+    return replace(scale, zone=name)
+
+
+_OPTIONS: Final[dict[str, Callable[[TimeScale, str], TimeScale | None]]] = {
+    "unit": lambda scale, name: replace(scale, unit=name) if name in UNITS else None,
+    "zone": _zone,
+    "round": lambda scale, name: replace(scale, rounds=True) if name == "down" else None,
+}
+
+
+def _number(part: Any, scale: TimeScale) -> Any:
+    if isinstance(part, Duration):
+        return Number(ticks_of(part.amount, part.unit, scale.per_second), part.span)
+    return None
+
+
+def mapped(node: Any, rule: Callable[[Any], Any]) -> Any:
+    """A tree with each outermost part that the rule has an answer for replaced by it."""
+    new = rule(node)
+    if new is not None:
+        return new
+    if isinstance(node, tuple):
+        parts = tuple(mapped(part, rule) for part in node)
+        return node if all(a is b for a, b in zip(parts, node, strict=True)) else parts
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    changes = {}
+    for each in fields(node):
+        if each.name != "span":
+            value = getattr(node, each.name)
+            changed = mapped(value, rule)
+            if changed is not value:
+                changes[each.name] = changed
+    return replace(node, **changes) if changes else node
