@@ -173,8 +173,9 @@ class Gathering:
 
     def time_point(self, time: Any) -> int:
         """The time-point of a time of any kind; `Unusable` if it is none."""
+        point = time_point(time, self.shapes.time_scale)
         self.dated = self.dated or is_date(time)
-        return time_point(time, self.shapes.time_scale)
+        return point
 
     def set_aside_fraction(self, place: int, error: TooFine, text: str) -> None:
         """A time is finer than the unit: as others will be too, it is an error, but on streams."""
