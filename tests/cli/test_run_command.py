@@ -268,3 +268,34 @@ def test_a_run_says_once_that_kernels_are_compiled(
     logger.info("compiling one")
     logger.info("compiling another")
     assert capsys.readouterr().err.count("compiling its kernels, which happens once") == 1
+
+
+def test_little_input_runs_in_this_process_and_it_is_said() -> None:
+    done = run("run", "toy.cer", "-i", "toy.txt", "--engine", "auto")
+    assert done.code == 0
+    assert done.err.startswith("cernis: running in this process, as the input has no more than 64")
+    assert "running" not in run("run", "toy.cer", "-i", "toy.txt", "--engine", "local").err
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["-i", "toy.txt"], "on Spark, as the input has 0 MB, more than 0 MB"),
+        (["-i", "toy.txt", "--master", "local[1]"], "on Spark, as --master is given"),
+        (["-i", "."], "on Spark, as the input is a folder or a pattern"),
+        (["-i", "toy.txt", "--profile"], "in this process, as --profile needs"),
+    ],
+)
+def test_the_engine_is_chosen_and_it_is_said(
+    more: list[str], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cernis.cli import run_command
+
+    def refuse(*_: object) -> None:
+        raise SystemExit(7)
+
+    monkeypatch.setattr(run_command, "IN_PROCESS_BYTES", 1)
+    monkeypatch.setattr(run_command, "run_on_spark", refuse)
+    done = run("run", "toy.cer", "--engine", "auto", *more)
+    assert f"cernis: running {reason}" in done.err
+    assert (done.code == 7) == reason.startswith("on Spark")

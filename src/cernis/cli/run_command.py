@@ -41,8 +41,18 @@ if TYPE_CHECKING:
 _KERNELS = "cernis.kernels"
 """Whose log says which kernels are compiled."""
 
+IN_PROCESS_BYTES = 64_000_000
+"""The size of the input up to which a run is made in this process, unless an engine is named.
+
+Well below it, starting Spark takes longer than the run in one process; docs/running.md has figures.
+"""
+
 _SHOWN = 5
 """How many of the records set aside are shown where no file lists them."""
+
+
+_HERE = "local[*]"
+"""Where Spark runs unless that is said."""
 
 
 class ResultFormat(StrEnum):
@@ -55,10 +65,16 @@ class ResultFormat(StrEnum):
 
 
 class Engine(StrEnum):
-    """Where programs run."""
+    """Where programs run; `auto` chooses by the size of the input."""
 
+    AUTO = "auto"
     SPARK = "spark"
     LOCAL = "local"
+
+
+def _is_many(path: Path) -> bool:
+    """Does a path name a folder, or files by a pattern?"""
+    return path.is_dir() or any(sign in str(path) for sign in "*?[")
 
 
 def _file(*names: str, help: str, metavar: str = "FILE") -> Any:
@@ -121,16 +137,16 @@ class RunOptions:
     ] = False
     likely: UncertainOptions
     engine: Annotated[
-        Engine | None,
+        Engine,
         typer.Option(
             envvar="CERNIS_ENGINE",
             help="Where to run: on Spark, or in this process, as a pipe, --per-query and --profile "
-            "need.",
+            "need; auto takes Spark for much input.",
         ),
-    ] = None
+    ] = Engine.AUTO
     master: Annotated[
         str, typer.Option(help="Where Spark runs: local[*], or the address of a cluster.")
-    ] = "local[*]"
+    ] = _HERE
     conf: Annotated[
         list[str], typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark's.")
     ] = field(default_factory=list)
@@ -164,7 +180,7 @@ class RunOptions:
         )  # fmt: skip
 
     def is_for_spark(self) -> bool:
-        """Does it run on Spark? Not if `--engine local` is said, or if Spark cannot do it."""
+        """Does it run on Spark? If no engine is named, says which it is, and why."""
         from cernis.records.record_sources import STANDARD_INPUT
 
         piped = any(str(file) == STANDARD_INPUT for file in self.inputs)
@@ -172,7 +188,28 @@ class RunOptions:
         reason = next((name for name, is_used in local_only.items() if is_used), None)
         if self.engine is Engine.SPARK and reason is not None:
             raise DataError(f"{reason} needs --engine local")
-        return self.engine is not Engine.LOCAL and reason is None
+        if self.engine is not Engine.AUTO:
+            return self.engine is Engine.SPARK
+        is_large, why = (False, f"as {reason} needs") if reason else self._size_and_why()
+        say(f"cernis: running {'on Spark' if is_large else 'in this process'}, {why}", err=True)
+        return is_large
+
+    def _size_and_why(self) -> tuple[bool, str]:
+        """Is the input, or what is asked, for Spark? With the reason, in words."""
+        asked = {
+            "--master": self.master != _HERE, "--conf": bool(self.conf),
+            "--partitioned": self.partitioned,
+        }  # fmt: skip
+        option = next((name for name, is_used in asked.items() if is_used), None)
+        if option is not None:
+            return True, f"as {option} is given"
+        if not all(file.is_file() or not _is_many(file) for file in self.inputs):
+            return True, "as the input is a folder or a pattern; --engine local takes files"
+        size = sum(file.stat().st_size for file in self.inputs if file.is_file())
+        limit = f"{IN_PROCESS_BYTES / 1e6:.0f} MB"
+        if size > IN_PROCESS_BYTES:
+            return True, f"as the input has {size / 1e6:,.0f} MB, more than {limit}"
+        return False, f"as the input has no more than {limit}; --engine spark runs it on Spark"
 
 
 @takes(RunOptions)
