@@ -195,12 +195,12 @@ class RunOptions:
         return is_large
 
     def _size_and_why(self) -> tuple[bool, str]:
-        """Is the input, or what is asked, for Spark? With the reason, in words."""
-        asked = {
+        """Is the input, or what is spark_options, for Spark? With the reason, in words."""
+        spark_options = {
             "--master": self.master != _HERE, "--conf": bool(self.conf),
             "--partitioned": self.partitioned,
         }  # fmt: skip
-        option = next((name for name, is_used in asked.items() if is_used), None)
+        option = next((name for name, is_used in spark_options.items() if is_used), None)
         if option is not None:
             return True, f"as {option} is given"
         if not all(file.is_file() or not _is_many(file) for file in self.inputs):
