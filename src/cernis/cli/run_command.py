@@ -195,7 +195,7 @@ class RunOptions:
         return is_large
 
     def _size_and_why(self) -> tuple[bool, str]:
-        """Is the input, or what is spark_options, for Spark? With the reason, in words."""
+        """Is the input, or an option, one for Spark? With the reason, in words."""
         spark_options = {
             "--master": self.master != _HERE, "--conf": bool(self.conf),
             "--partitioned": self.partitioned,

@@ -13,6 +13,7 @@ import pyarrow as pa
 from cernis.check.model import Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import ValueForm
+from cernis.errors import UnsupportedError
 from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan
@@ -158,6 +159,7 @@ def job_of(
     slices. With windows, a slice is the records of some queries; then there must be no domain that
     grows with the input, because a retraction may take back one of its members from long ago.
     """
+    _refuse_finer_units(plan)
     loaded = Loaded(plan)
     if likely is not None:
         at_once = None
@@ -166,6 +168,16 @@ def job_of(
     elif settings.step or not any(plan.slices.values()):
         at_once = None
     return Job(_packed(plan), settings, buckets, at_once=at_once, likely=likely, here=loaded)
+
+
+def _refuse_finer_units(plan: Plan) -> None:
+    """Lengths and times that Spark is given count in seconds."""
+    unit = plan.checked.definitions.settings.time.unit
+    if unit != "s":
+        raise UnsupportedError(
+            f"on Spark, time counts in seconds, and the program counts in {unit}: run it in this "
+            "process, by Program.run or --engine local, or leave out its unit"
+        )
 
 
 def _packed(plan: Plan) -> tuple[bytes, int]:
