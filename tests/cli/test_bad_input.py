@@ -48,7 +48,7 @@ def refused(command: str, name: str) -> Outcome:
         ("a('open).\nb.\n", ["C004", "bad.cer:1:3", "close it with '"]),
         ("a. /* open\n", ["C004", "bad.cer:1:4", "close it with */"]),
         ("a :- b c.\n", ["C001", "bad.cer:1:8", "comma or an operator missing"]),
-        ("a :- b\nc :- d.\n", ["C001", "bad.cer:2:1", "`.` missing"]),
+        ("a :- b\nc :- d.\n", ["C013", "bad.cer:1:6", "a :- b."]),
         (DEEP, ["C006", "bad.cer:1:", "split it"]),
         ("2::a.\n", ["C011", "bad.cer:1:1", "between 0 and 1"]),
         (":- ['gone.cer'].\n", ["C007", "bad.cer:1:5", "gone.cer does not exist"]),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::cernis.InputWarning"),
-    pytest.mark.filterwarnings("ignore:C070"),
+    pytest.mark.filterwarnings("ignore:.*C070"),
     pytest.mark.filterwarnings("ignore:stage .*one component"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

@@ -134,8 +134,9 @@ def directive(item: Directive, definitions: Definitions, report: Report) -> None
     handler = _DIRECTIVES.get(name)
     if handler is not None and isinstance(goal, Compound):
         handler(goal, definitions, report)
-    elif name[0] not in _ACCEPTED:
-        known = {known for known, _ in _DIRECTIVES} | _ACCEPTED | {"consult", "include"}
+    elif name[0] not in _ACCEPTED | _READ_BEFORE:
+        known = {known for known, _ in _DIRECTIVES} | _ACCEPTED | _READ_BEFORE
+        known |= {"consult", "include"}
         report.warn(
             "C009", f"the directive {show(goal)} is not known and has no effect", goal.span,
             help=did_you_mean(name[0], known, "remove it; goals are not run while loading"),
@@ -145,9 +146,9 @@ def directive(item: Directive, definitions: Definitions, report: Report) -> None
 _ACCEPTED = frozenset({
     "discontiguous", "multifile", "use_module", "module", "set_prolog_flag", "style_check",
     "initialization", "table", "yap_flag", "op", "license", "encoding", "set_etalis_flag",
-    # These are read before all others: see `rewrites/time_literals.py`.
-    "time",
 })  # fmt: skip
+_READ_BEFORE = frozenset({"time"})
+"""Directives that are read before all others: see `rewrites/time_literals.py`."""
 
 
 def _event(goal: Compound, definitions: Definitions, report: Report) -> None:

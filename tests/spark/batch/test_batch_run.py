@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:C070"),
+    pytest.mark.filterwarnings("ignore:.*C070"),
     pytest.mark.filterwarnings("ignore:stage .*one component"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

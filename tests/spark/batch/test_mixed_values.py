@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:C070"),
+    pytest.mark.filterwarnings("ignore:.*C070"),
     pytest.mark.filterwarnings("ignore:stage .*one component"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
