@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cernis.check.catalogue import EventEntry, FluentEntry
-from cernis.check.checker import Checked, check
-from cernis.check.model import DIALECTS, Relation
+from cernis.check.checker import Checked
+from cernis.check.loading.program_origin import FactSources, Origin, is_file_name, origin_of
+from cernis.check.model import Relation
 from cernis.check.rewrites.time_literals import AS_DIRECTED, ChosenTime
-from cernis.errors import CernisError, DataError, Diagnostic, ProgramError, Severity
-from cernis.knowledge.fact_tables import FactTable
-from cernis.knowledge.rdf import RDF_ENDINGS, Triple, rdf_tables, read_rdf
-from cernis.knowledge.table_files import read_table
+from cernis.errors import DataError, Diagnostic, ProgramError, Severity
 from cernis.source import Sources
-from cernis.syntax.load import ENDINGS, load_files, load_text
-from cernis.syntax.parser import Parsed, collector_paused
+from cernis.syntax.parser import collector_paused
 from cernis.syntax.time_scale import TimeScale
 
 if TYPE_CHECKING:
@@ -33,15 +30,14 @@ if TYPE_CHECKING:
     from cernis.session.settings import Length, Point
     from cernis.session.uncertain_session import UncertainSession
 
-TABLE_ENDINGS = (".csv", ".parquet", *RDF_ENDINGS)
-"""Endings of fact files that are tables, one predicate each, named after the file; or RDF."""
-
 
 @dataclass(frozen=True)
 class Program:
     """A program without errors; its warnings are in `diagnostics`."""
 
     checked: Checked
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+    """What it was made of, so that it can be made again with other facts."""
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -68,6 +64,28 @@ class Program:
         """The unit of its time-points, and the zone of times without one."""
         return self.checked.definitions.settings.time
 
+    def with_facts(self, facts: FactSources) -> Program:
+        r"""The program with these facts, in place of any of the same predicates.
+
+        Facts are as for `load`. Predicates whose facts come later are declared in the rules, as
+        `:- dynamic(bed/2).` does, or have facts from the start.
+
+        >>> from cernis import load
+        >>> program = load('''
+        ... :- dynamic(bed/2).
+        ... initiatedAt(alarm(Ward)=true, T) :- happensAt(call(Bed), T), bed(Bed, Ward).
+        ... ''')
+        >>> beds = {"bed": ["b1", "b2"], "ward": ["icu", "er"]}
+        >>> print(program.with_facts({"bed": beds}).run("call|3|3|b2\n").text(), end="")
+        holdsFor(alarm(er)=true, [(4,inf)]).
+        """
+        if self.origin is None:
+            raise DataError("facts can be given to programs that `cernis.load` made")
+        program = Program(*self.origin.with_facts(facts).checked())
+        if program.checked.has_errors:
+            raise ProgramError(program.diagnostics, program.sources)
+        return program
+
     @cached_property
     def plan(self) -> Plan:
         """How it is evaluated."""
@@ -81,6 +99,7 @@ class Program:
         start: Point | None = None, end: Point | None = None, tick: int | None = None,
         ties: str | None = None, mapping: str | Path | Mapping[str, Any] | None = None,
         strict: bool = False, per_query: bool = False, epoch: bool = False,
+        facts: FactSources | None = None,
     ) -> Result:  # fmt: skip
         """Recognise: when did what hold, given these events?
 
@@ -91,8 +110,20 @@ class Program:
         last. `mapping` says which columns of files are what, as `cernis.toml` does. A record that
         cannot be used is set aside, or is a DataError if `strict`. Input that is probably not what
         was meant, of which most records are not used, say, is an InputWarning. Times come out as
-        timestamps if the input has such, unless `epoch` asks for whole numbers.
+        timestamps if the input has such, unless `epoch` asks for whole numbers. `facts` are those
+        of `with_facts`, which spares work if they serve several runs.
+
+        >>> from cernis import load
+        >>> program = load("initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).")
+        >>> program.run([("win", 3, 3, "kim")]).holds_at(5).to_pylist()
+        [{'fluent': 'rich', 'args': ['kim'], 'value': 'true'}]
         """
+        if facts is not None:
+            program = self.with_facts(facts)
+            return program.run(
+                events, window=window, step=step, start=start, end=end, tick=tick, ties=ties,
+                mapping=mapping, strict=strict, per_query=per_query, epoch=epoch,
+            )  # fmt: skip
         from cernis.answers.unused_records import warn_of_input
         from cernis.session.recognise import recognise
         from cernis.session.settings import settings
@@ -108,7 +139,7 @@ class Program:
         self, *, window: Length | None = None, step: Length | None = None,
         start: Point | None = None, tick: int | None = None, ties: str | None = None,
         policy: str = "early", ids: str | None = None, future: Length | None = None,
-        epoch: bool = False,
+        epoch: bool = False, facts: FactSources | None = None,
     ) -> Session:  # fmt: skip
         """A session: events are inserted and retracted, and each query reports what has changed.
 
@@ -118,13 +149,20 @@ class Program:
         relation: one that comes again is ignored, and one is taken back by its id. A record that
         arrives or occurs more than `future` after a query is set aside at that query. Times come
         out as timestamps once the input has had such, unless `epoch` asks for whole numbers.
+        `facts` are those of `with_facts`.
+
+        >>> from cernis import load
+        >>> session = load("initiatedAt(rich(X)=true, T) :- happensAt(win(X), T).").session()
+        >>> session.insert([("win", 3, 3, "kim")])
+        >>> session.query(5).table()["fluent"].to_pylist()
+        ['rich']
         """
         from cernis.session.session import Session
         from cernis.session.settings import length, settings
 
         chosen = settings(window, step, start, None, tick, ties, self.time_scale)
         return Session(
-            self.plan,
+            (self if facts is None else self.with_facts(facts)).plan,
             chosen.window,
             chosen.step,
             chosen.start,
@@ -237,7 +275,7 @@ class Program:
 
 
 def load(
-    source: str | Path, facts: Iterable[str | Path] = (), dialect: str | None = None, *,
+    source: str | Path, facts: FactSources = (), dialect: str | None = None, *,
     time_unit: str | None = None, timezone: str | None = None, round_times: bool | None = None,
 ) -> Program:  # fmt: skip
     """Load and check a program from a file or from its text.
@@ -248,20 +286,27 @@ def load(
     error among them. The dialect, `cernis` or `rtec`, says how the text is read; without one, a
     directive in the text does, else a file ending in `.prolog` is read as `rtec`.
 
+    Facts are files, of rule text or tables; or tables by the names of predicates, `{"bed": beds}`:
+    data frames of pandas, polars or Spark, Arrow tables, lists of tuples or of mappings, mappings
+    of lists, or paths. A table's columns are known by the names that rules give the arguments, and
+    others are left out; if rules give no such names, the order of the columns counts. Times become
+    time-points.
+
     Time-points count the `time_unit`: s (the default), ms, us or ns. Times without a zone are in
     `timezone`, UTC unless it is said. Times that are finer than the unit are errors, or are rounded
     down if `round_times`. These three go before the directive `:- time(...)`.
     """
     chosen = ChosenTime(time_unit, timezone, round_times)
-    checked = check_source(source, facts, dialect, chosen_time=chosen)
+    program = Program(*origin_of(source, facts, dialect, chosen_time=chosen).checked())
+    checked = program.checked
     if checked.has_errors:
         raise ProgramError((*checked.diagnostics, *_file_meant(source)), checked.sources)
-    return Program(checked)
+    return program
 
 
 def _file_meant(source: str | Path) -> Iterator[Diagnostic]:
     """What to say of a text that cannot be read, and that looks like the name of a file."""
-    is_text = isinstance(source, str) and not _is_file_name(source)
+    is_text = isinstance(source, str) and not is_file_name(source)
     if is_text and re.fullmatch(r"[\w./\\~ -]{1,255}(?<!\.)", str(source)):
         yield Diagnostic(
             "C007", Severity.ERROR,
@@ -270,57 +315,11 @@ def _file_meant(source: str | Path) -> Iterator[Diagnostic]:
 
 
 def check_source(
-    source: str | Path, facts: Iterable[str | Path] = (), dialect: str | None = None,
+    source: str | Path, facts: FactSources = (), dialect: str | None = None,
     facts_follow: bool = False, chosen_time: ChosenTime = AS_DIRECTED,
 ) -> Checked:  # fmt: skip
     """Load and check a program, errors and all.
 
     If its facts follow later, predicates that nothing defines are named in one note.
     """
-    if dialect is not None and dialect not in DIALECTS:
-        raise DataError(f"the dialect is one of {', '.join(DIALECTS)}, not {dialect!r}")
-    usual = "rtec" if "\n" not in str(source) and str(source).endswith(".prolog") else "cernis"
-    files = [Path(fact) for fact in facts]
-    texts = [file for file in files if file.suffix not in TABLE_ENDINGS]
-    if isinstance(source, Path) or _is_file_name(source):
-        parsed = load_files([Path(source)], texts)
-    else:
-        parsed = load_text(source, facts=texts)
-    tables, troubles = _tables(file for file in files if file.suffix in TABLE_ENDINGS)
-    with collector_paused(to_be_run=True):
-        return check(_with(parsed, troubles), tables, dialect, usual, facts_follow, chosen_time)
-
-
-def _is_file_name(source: str) -> bool:
-    return "\n" not in source and source.endswith(ENDINGS)
-
-
-def _tables(files: Iterable[Path]) -> tuple[dict[Relation, FactTable], list[Diagnostic]]:
-    tables: dict[Relation, FactTable] = {}
-    troubles: list[Diagnostic] = []
-    triples: set[Triple] = set()
-    for file in files:
-        try:
-            if file.suffix in RDF_ENDINGS:
-                triples |= read_rdf(file)
-                continue
-            table = read_table(file, file.stem)
-        except CernisError as error:
-            troubles.append(Diagnostic("C007", Severity.ERROR, str(error)))
-            continue
-        tables[Relation(table.name, table.arity)] = table
-    if triples:
-        tables |= {Relation(*key): table for key, table in rdf_tables(triples).items()}
-    return tables, troubles
-
-
-def _with(parsed: Parsed, troubles: list[Diagnostic]) -> Parsed:
-    if not troubles:
-        return parsed
-    return Parsed(
-        parsed.items,
-        (*parsed.diagnostics, *troubles),
-        parsed.sources,
-        parsed.comments,
-        parsed.facts_begin,
-    )
+    return origin_of(source, facts, dialect, facts_follow, chosen_time).checked()[0]

@@ -83,7 +83,7 @@ def test_parquet(tmp_path: Path) -> None:
         (pa.array([1, None]), "row 2 of column `c` has no value"),
         (pa.array([0.5, float("nan")]), "row 2 of column `c` has no value"),
         (pa.array([[1], [2]]), "has the type list"),
-        (pa.array([1, 2], pa.timestamp("s")), "cast it"),
+        (pa.array([b"x", b"y"]), "cast it"),
     ],
 )
 def test_parquet_that_holds_no_facts(tmp_path: Path, column: pa.Array, says: str) -> None:

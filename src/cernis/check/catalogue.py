@@ -73,7 +73,7 @@ class EventEntry:
     def agreed_names(self) -> tuple[str, ...]:
         """The names that all rules agree on; empty for an argument of which they do not."""
         places = [place.args for place in (*self.definitions, *self.uses)]
-        return _agreed_names(self.relation.arity, places)
+        return agreed_names(self.relation.arity, places)
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ class FluentEntry:
     def agreed_names(self) -> tuple[str, ...]:
         """The names of the value and the arguments that all rules agree on; empty where not."""
         places = [(place.value, *place.args) for place in (*self.defined, *self.uses)]
-        return _agreed_names(1 + self.relation.arity, places)
+        return agreed_names(1 + self.relation.arity, places)
 
 
 def _argument_names(relation: Relation, places: Iterable[Event | Pair]) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _name_in(arg: Term) -> str:
     return arg.name.lstrip("_") if isinstance(arg, Variable) else ""
 
 
-def _agreed_names(width: int, places: Iterable[tuple[Term, ...]]) -> tuple[str, ...]:
+def agreed_names(width: int, places: Iterable[tuple[Term, ...]]) -> tuple[str, ...]:
     """The one name of the variables in each place, unless it is also used in another place."""
     names: list[dict[str, str]] = [{} for _ in range(width)]
     for place in places:

@@ -13,6 +13,7 @@ from cernis.check.dialect import read_in_dialect
 from cernis.check.functions import check_functions
 from cernis.check.goal_checks import Modes, Needs, infer_modes
 from cernis.check.likely_slips import check_slips, read_words_as_signs
+from cernis.check.loading.fact_columns import fit_tables
 from cernis.check.lower import Lowered, lower
 from cernis.check.match_lengths import check_lengths
 from cernis.check.model import (
@@ -118,15 +119,16 @@ def check(
     check_pattern_atoms(definitions, report)
     lift_terms(definitions)
     clauses = _by_relation(lowered, report)
-    tables = {
-        **_declared_tables(definitions, parsed.sources, report),
-        **_ontologies(definitions, parsed.sources, report, given_tables or {}),
-    }
-    tables |= valid_tables(definitions.validities, clauses, tables, report)
     goals = [
         *_roots(definitions),
         *(goal for defining in clauses.values() for c in defining for goal in c.body),
     ]
+    given_tables = fit_tables(given_tables or {}, goals, definitions.validities, report)
+    tables = {
+        **_declared_tables(definitions, parsed.sources, report),
+        **_ontologies(definitions, parsed.sources, report, given_tables),
+    }
+    tables |= valid_tables(definitions.validities, clauses, tables, report, scale)
     clauses |= predicates_of_places(goals, {*clauses, *tables, *definitions.dynamic})
     nothing: Needs = frozenset()
     modes = {**dict.fromkeys(tables, nothing), **infer_modes(clauses)}
@@ -192,7 +194,7 @@ def _declared_tables(
     for relation, name, span in definitions.tables:
         path = _beside(name, span, sources)
         try:
-            table = read_table(path, relation.name)
+            table = read_table(path, relation.name, scale=definitions.settings.time)
         except (CernisError, OSError, ValueError) as error:
             # The last two are about names no file can have.
             report.error("C007", str(error), span, help="check the name and the file")

@@ -448,6 +448,8 @@ class Validity:
     until: int | None
     by: tuple[int, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    names: tuple[str, ...] = ()
+    """What the directive calls the arguments of the facts."""
 
     @property
     def looked_up(self) -> Relation:

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from cernis.errors import DataError
+from cernis.knowledge.fact_frames import SECONDS, column_values
 from cernis.knowledge.fact_tables import FactTable, fact_table
-from cernis.knowledge.ground_values import Value, field_value
+from cernis.knowledge.ground_values import field_value
+from cernis.syntax.time_scale import TimeScale
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
 
-_TRUTH: Final = {True: "true", False: "false"}
-
 Read = TypeVar("Read")
 
 
 def read_table(
-    path: str | Path, name: str, *, header: bool = True, delimiter: str = ","
-) -> FactTable:
+    path: str | Path, name: str, *, header: bool = True, delimiter: str = ",",
+    scale: TimeScale = SECONDS,
+) -> FactTable:  # fmt: skip
     """The rows of a file as facts of a predicate, one argument a column.
 
     A file that ends in `.parquet` or `.pq` is Parquet, any other is delimited text in UTF-8; header
-    and delimiter are for text only. A column's name is kept, its place is what counts. Raises
+    and delimiter are for text only. Dates of Parquet become time-points of the scale. Raises
     `DataError` with the path, and the line where there is one.
     """
     from pathlib import Path
@@ -33,7 +34,7 @@ def read_table(
     file = Path(path)
     _see(file)
     if file.suffix.lower() in (".parquet", ".pq"):
-        return _read_parquet(file, name)
+        return _read_parquet(file, name, scale)
     return _read_csv(file, name, header, delimiter)
 
 
@@ -77,43 +78,15 @@ def _csv_rows(file: Path, delimiter: str) -> Iterator[list[str]]:
             yield row
 
 
-def _read_parquet(file: Path, name: str) -> FactTable:
+def _read_parquet(file: Path, name: str, scale: TimeScale) -> FactTable:
     import pyarrow.parquet as pq
 
     table: pa.Table = _guarded(file, lambda: pq.ParquetFile(file).read())
     columns = [
-        _parquet_column(file, title, column)
+        column_values(column, title, str(file), scale)
         for title, column in zip(table.column_names, table.columns, strict=True)
     ]
     return fact_table((name, len(columns)), columns, table.column_names, table.num_rows)
-
-
-def _parquet_column(file: Path, title: str, column: pa.ChunkedArray) -> Sequence[Value]:
-    import pyarrow as pa
-
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    values: list[Any] = column.to_pylist()
-    if pa.types.is_boolean(kind):
-        values = [_TRUTH.get(each) for each in values]
-    elif not _is_plain(kind):
-        raise DataError(
-            f"{file}: column `{title}` has the type {kind}; cast it to a number or to text"
-        )
-    for row, each in enumerate(values, 1):
-        if each is None or each != each:
-            raise DataError(
-                f"{file}: row {row} of column `{title}` has no value, and a fact has one in "
-                "every place; fill it or leave the row out"
-            )
-    return values
-
-
-def _is_plain(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    types = pa.types
-    tests = (types.is_integer, types.is_floating, types.is_string, types.is_large_string)
-    return any(test(kind) for test in tests)
 
 
 def _guarded(file: Path, read: Callable[[], Read]) -> Read:

@@ -45,15 +45,20 @@ def read_times(
     Where time-points are seconds, durations stay what they are.
     """
     items = list(items)
+    scale = time_scale(items, chosen, report)
+    if scale.unit == "s":
+        return items, scale
+    return [mapped(item, lambda part: _number(part, scale)) for item in items], scale
+
+
+def time_scale(items: Iterable[Item], chosen: ChosenTime, report: Report) -> TimeScale:
+    """The time of a program, by its directives and by what is chosen."""
     scale = TimeScale()
     for item in items:
         goal = item.goal if isinstance(item, Directive) else None
         if isinstance(goal, Compound) and goal.functor == "time":
             scale = _said(goal, scale, report)
-    scale = chosen.over(scale)
-    if scale.unit == "s":
-        return items, scale
-    return [mapped(item, lambda part: _number(part, scale)) for item in items], scale
+    return chosen.over(scale)
 
 
 def _said(goal: Compound, scale: TimeScale, report: Report) -> TimeScale:

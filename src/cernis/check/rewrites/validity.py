@@ -24,6 +24,7 @@ from cernis.errors import KnowledgeError
 from cernis.knowledge.fact_tables import FactTable, table_of_facts, table_of_rows
 from cernis.knowledge.ground_values import Row, Value
 from cernis.syntax.printer import show
+from cernis.syntax.time_scale import FinerThanUnit, TimeScale
 from cernis.syntax.tree import (
     Clause,
     Compound,
@@ -78,7 +79,7 @@ def validity_of(goal: Compound) -> Validity | str:
         return f"{error} is no argument of {show(subject)}"
     left = tuple(position for position in range(len(names)) if position not in (begin, until))
     facts = Relation(subject.functor, len(names))
-    return Validity(facts, left, begin, until, by, goal.span)
+    return Validity(facts, left, begin, until, by, goal.span, tuple(names))
 
 
 def _place(term: Term, names: list[str]) -> int:
@@ -204,17 +205,17 @@ class _Timing:
 
 def valid_tables(
     validities: Sequence[Validity], clauses: Mapping[Relation, list[Clause]],
-    tables: Mapping[Relation, FactTable], report: Report,
+    tables: Mapping[Relation, FactTable], report: Report, scale: TimeScale,
 ) -> dict[Relation, FactTable]:  # fmt: skip
     """The facts with the times from which and until which they are valid."""
     valid_facts = {}
     for validity in validities:
         rows: list[Row] = []
         try:
-            rows = list(_valid(validity, _facts(validity, clauses, tables)))
+            rows = list(_valid(validity, _facts(validity, clauses, tables), scale))
         except (KnowledgeError, ValueError) as error:
             report.error("C064", str(error), validity.span,
-                         help="give facts with whole numbers as their times")  # fmt: skip
+                         help="give facts with whole numbers or dates as their times")  # fmt: skip
         table = validity.table
         valid_facts[table] = table_of_rows((table.name, table.arity), rows)
     return valid_facts
@@ -233,23 +234,29 @@ def _facts(
     return table_of_facts((relation.name, relation.arity), defining)
 
 
-def _valid(validity: Validity, facts: FactTable) -> Iterator[Row]:
+def _valid(validity: Validity, facts: FactTable, scale: TimeScale) -> Iterator[Row]:
     rows = list(facts.rows())
-    begins = [_time(row[validity.since], row, validity) for row in rows]
+    begins = [_time(row[validity.since], row, validity, scale) for row in rows]
     ends = [FOREVER] * len(rows)
     if validity.until is not None:
-        ends = [_time(row[validity.until], row, validity) for row in rows]
+        ends = [_time(row[validity.until], row, validity, scale) for row in rows]
     elif validity.by:
         ends = _next([tuple(row[position] for position in validity.by) for row in rows], begins)
     for row, begin, end in zip(rows, begins, ends, strict=True):
         yield (*(row[position] for position in validity.arguments), begin, end)
 
 
-def _time(value: Value, row: Row, validity: Validity) -> int:
-    if value == "inf" or value == float("inf"):
+def _time(value: Value, row: Row, validity: Validity, scale: TimeScale) -> int:
+    if value in ("inf", float("inf")):
         return FOREVER
     if isinstance(value, (int, float)) and value == int(value):
         return int(value)
+    nanoseconds = scale.written(value.strip()) if isinstance(value, str) else None
+    try:
+        if nanoseconds is not None:
+            return scale.point(nanoseconds, value)
+    except FinerThanUnit as error:
+        raise ValueError(f"{validity.facts.name}: {error}") from None
     shown = ", ".join(map(str, row))
     raise ValueError(f"{validity.facts.name}({shown}): {value} is no time-point")
 
