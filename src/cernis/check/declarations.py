@@ -197,7 +197,11 @@ def declared_type(arg: Term, report: Report | None = None) -> str | None:
     if report is not None:
         report.error(
             "C063", f"{arg.name} is no type", arg.span,
-            help=did_you_mean(arg.name, TYPES, f"the types are {', '.join(TYPES)}; `_` is any"),
+            help=did_you_mean(
+                arg.name, TYPES,
+                f"the types are {', '.join(TYPES)}; `_` is any; "
+                f"an argument called {arg.name} is written `{arg.name}:text`, say",
+            ),
         )  # fmt: skip
     return None
 
