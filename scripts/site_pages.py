@@ -25,7 +25,11 @@ LANGUAGES = {"events": "text", "intervals": "text", "console": "console", "sh": 
 def outside_pages() -> list[Path]:
     """The pages of the repository that do not stand in `docs`."""
     top = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
-    return [*top, ROOT / "benchmarks" / "README.md", *sorted((ROOT / "examples").rglob("README.md"))]
+    return [
+        *top,
+        ROOT / "benchmarks" / "README.md",
+        *sorted((ROOT / "examples").rglob("README.md")),
+    ]
 
 
 def site_path(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The documents as a site: it builds, all pages are there, and it fetches nothing from elsewhere."""
+"""The documents as a site: it builds, has all pages, and fetches nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ FITS: dict[str, tuple[int, int, int, int, int]] = {
     "jetstream": (0, 0, 0, 0, 2),
     "maritime": (15, 4, 3, 0, 0),
     "netbill": (0, 0, 0, 6, 1),
+    "rendezvous": (3, 0, 1, 0, 3),
     "surveillance": (0, 1, 0, 0, 8),
     "toy": (3, 0, 0, 0, 0),
     "trading": (0, 0, 0, 0, 8),

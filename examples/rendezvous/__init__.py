@@ -1,0 +1,1 @@
+"""From raw AIS to rendez-vous at sea, on a map."""
