@@ -27,7 +27,13 @@ from cernis.cli.program_arguments import (
     Timezone,
     load_program,
 )
-from cernis.cli.spark_command import RunRequest, run_on_spark, see_all, spark_settings
+from cernis.cli.spark_command import (
+    SESSION_ZONE,
+    RunRequest,
+    run_on_spark,
+    see_all,
+    spark_settings,
+)
 from cernis.cli.uncertain_commands import UncertainOptions, write_likely
 from cernis.errors import DataError
 
@@ -167,10 +173,11 @@ class RunOptions:
         """The run of a program with these options; a DataError if they do not fit together."""
         from cernis.session.settings import settings
 
+        zone = spark_settings(self.conf).get(SESSION_ZONE)
+        scale = program.time_scale if zone is None else program.time_scale.unless_said(zone)
         chosen = settings(
-            self.window, self.step, self.start, self.end, self.tick, None, program.time_scale,
-            self.epoch,
-        )  # fmt: skip
+            self.window, self.step, self.start, self.end, self.tick, None, scale, self.epoch
+        )
         likely = self.likely.settings()
         if likely is not None and self.per_query:
             raise DataError("--per-query is about certain records: it does not go with --uncertain")

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Outcome = TypeVar("Outcome")
 
+SESSION_ZONE = "spark.sql.session.timeZone"
+"""The setting of Spark's for the zone of times without one."""
+
 _EVERY = 0.2
 """Seconds between two looks at Spark's progress."""
 
@@ -192,7 +195,7 @@ def _say_written(
     summary = replace(written.summary, seconds=seconds)
     _say_table(written.intervals)
     say_summary([
-        *record_lines(summary),
+        *record_lines(summary, recognised.times),
         ("spark", where),
         ("stages", _stages(recognised)),
         ("exchange", _exchanges(recognised, written.exchanged)),

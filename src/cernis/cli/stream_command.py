@@ -17,7 +17,16 @@ import typer
 
 from cernis.cli.console import say, stop
 from cernis.cli.option_groups import takes
-from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.program_arguments import (
+    Dialect,
+    Epoch,
+    Facts,
+    RoundTimes,
+    Rules,
+    TimeUnit,
+    Timezone,
+    load_program,
+)
 from cernis.cli.run_command import say_summary, tell_of_compilation
 from cernis.cli.spark_command import quiet, said, spark_settings
 from cernis.cli.uncertain_commands import Relations, UncertainOptions, names_of
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
     from cernis.program import Program
     from cernis.spark.metrics import Metrics
     from cernis.spark.streaming.stream_query import Stream
+    from cernis.syntax.time_scale import TimeScale
 
 _EVERY = 0.5
 """Seconds between two looks at a stream."""
@@ -87,6 +97,10 @@ class SharedOptions:
     sink: SinkOption = "console"
     start: Start = None
     tick: Tick = None
+    time_unit: TimeUnit = None
+    timezone: Timezone = None
+    round_times: RoundTimes = False
+    epoch: Epoch = False
     future: Future = None
     partitions: Partitions = None
     allow_unused: AllowUnused = False
@@ -102,7 +116,7 @@ class SharedOptions:
             "window": self.window, "step": self.step,
             "lateness": 0 if self.lateness == "0" else self.lateness, "policy": self.policy,
             "start": self.start, "tick": self.tick, "future": self.future,
-            "partitions": self.partitions, "uncertain": self._uncertain(),
+            "partitions": self.partitions, "uncertain": self._uncertain(), "epoch": self.epoch,
         }  # fmt: skip
 
     def _uncertain(self) -> bool | dict[str, Any]:
@@ -228,27 +242,32 @@ def _speed(text: str) -> float | None:
 
 
 def _request(rules: Path, options: SharedOptions, **more: Any) -> StreamRequest:
-    program = load_program(rules, options.facts, options.dialect)
+    program = load_program(
+        rules, options.facts, options.dialect, options.time_unit, options.timezone,
+        options.round_times,
+    )  # fmt: skip
     tell_of_compilation()
     try:
         settings = options.settings() | more
-        _look_ahead(settings, options.sink)
+        _look_ahead(settings, options.sink, program.time_scale)
         conf = spark_settings(options.conf)
     except DataError as error:
         stop(str(error), 2)
     return StreamRequest(program, settings, options.sink, options.port, options.master, conf)
 
 
-def _look_ahead(options: dict[str, Any], sink: str) -> None:
+def _look_ahead(options: dict[str, Any], sink: str, scale: TimeScale) -> None:
     """Find out before Spark is started whether settings and sink can be."""
     from cernis.session.settings import length
     from cernis.session.settings import settings as checked
     from cernis.spark.sinks import sink_of
 
-    checked(options["window"], options["step"], options["start"], None, options["tick"])
+    checked(
+        options["window"], options["step"], options["start"], None, options["tick"], scale=scale
+    )
     for name in ("lateness", "future", "heartbeat"):
         if options.get(name):
-            length(options[name], name)
+            length(options[name], name, scale)
     sink_of(sink, "", None)
 
 
@@ -284,15 +303,17 @@ def _replay(
     from cernis.spark.streaming.file_source import files
     from cernis.spark.streaming.replay import Replay, bounds, history, prepared, slices
 
+    scale = request.program.time_scale
     with said():
-        pieces = history(inputs)
+        pieces = history(inputs, scale)
         first, last = bounds(pieces)
         late = request.settings["lateness"]
-        last_query = last + (length_of(late, "lateness") if late else 0)
+        last_query = last + (length_of(late, "lateness", scale) if late else 0)
         # The first query after the last record is answered too.
-        last_query += length_of(request.settings["step"] or request.settings["window"], "step")
+        step = request.settings["step"] or request.settings["window"]
+        last_query += length_of(step, "step", scale)
         staged, target = prepared(folder)
-        cut = slices(pieces, length_of(length, "slice"), staged, last_query)
+        cut = slices(pieces, length_of(length, "slice", scale), staged, last_query)
     with _session(request) as spark:
         with said():
             running = _started(request, files(spark, target))

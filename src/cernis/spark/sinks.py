@@ -108,7 +108,9 @@ class MemorySink:
         """All changes so far; a DataError if there was no micro-batch yet."""
         if not self.batches:
             raise DataError("no micro-batch has been done yet")
-        return pa.concat_tables([self.batches[number] for number in sorted(self.batches)])
+        tables = [self.batches[number] for number in sorted(self.batches)]
+        # Before the first change, it may not be known whether times are dates.
+        return pa.concat_tables([table for table in tables if len(table)] or tables[-1:])
 
 
 @dataclass
@@ -123,9 +125,22 @@ class ConsoleSink:
     def write(self, batch: int, changes: pa.Table) -> None:
         """Print the changes."""
         out = self.stream or sys.stdout
-        for row in changes.to_pylist():
+        for row in with_text_times(changes).to_pylist():
             out.write(line_of(row) + "\n")
         out.flush()
+
+
+def with_text_times(changes: pa.Table) -> pa.Table:
+    """The changes with timestamps as texts of ISO 8601, without fractions that are nought."""
+    import pyarrow.compute as pc
+
+    for place, field_ in enumerate(changes.schema):
+        if pa.types.is_timestamp(field_.type):
+            texts = pc.strftime(changes.column(place), "%Y-%m-%dT%H:%M:%S")
+            texts = pc.replace_substring_regex(texts, r"\.0+$|(\.\d*[1-9])0+$", r"\1")
+            zoned = pc.binary_join_element_wise(texts, "Z", "")
+            changes = changes.set_column(place, field_.name, zoned)
+    return changes
 
 
 def line_of(row: Mapping[str, Any]) -> str:
@@ -175,7 +190,8 @@ def fold(changes: pa.Table) -> pa.Table:
         if change == "insert":
             last_chances[key] = chance
     kept = [(*key, last_chances[key]) for key, number in count.items() if number > 0]
-    kinds = [pa.string(), pa.list_(pa.string()), pa.string(), pa.int64(), pa.int64(), pa.float64()]
+    times = [changes.schema.field(title).type for title in ("start", "end")]
+    kinds = [pa.string(), pa.list_(pa.string()), pa.string(), *times, pa.float64()]
     titles.append("probability")
     values = list(zip(*kept, strict=True)) if kept else [()] * len(titles)
     answer = pa.table({

@@ -108,6 +108,11 @@ def java_version(command: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def zone_of_session(session: SparkSession) -> str:
+    """The zone that a session has for times without one."""
+    return session.conf.get("spark.sql.session.timeZone") or "UTC"
+
+
 def cores_of(session: SparkSession) -> int:
     """How many tasks may run at once; a default where the session does not say, as with Connect."""
     context = getattr(session, "_sc", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache
 from typing import Final
@@ -43,6 +43,8 @@ class TimeScale:
     """The zone of times that are written without one, and of `hour` and its like."""
     rounds: bool = False
     """Is a time that is finer than the unit rounded down? Else it is an error."""
+    is_zone_said: bool = field(default=False, compare=False, repr=False)
+    """Does the program or its caller say the zone? Else a Spark session may say it."""
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -53,6 +55,14 @@ class TimeScale:
     def per_second(self) -> int:
         """How many time-points there are in a second."""
         return UNITS[self.unit]
+
+    def unless_said(self, zone: str) -> TimeScale:
+        """The scale with another zone, unless the program or its caller says one.
+
+        >>> TimeScale().unless_said("+02:00").zone
+        '+02:00'
+        """
+        return self if self.is_zone_said else replace(self, zone=zone)
 
     def point(self, nanoseconds: int, written: object) -> int:
         """The time-point of so many nanoseconds since 1970; `written` is for the error."""

@@ -1,24 +1,23 @@
-"""What can be sent to Spark's workers."""
+"""The plan that is sent to Spark's workers: its naive times are in a zone."""
 
 from __future__ import annotations
 
-import pytest
-
 import cernis
-from cernis.errors import UnsupportedError
-from cernis.session.settings import settings
-from cernis.spark.exchange.batch_job import job_of
+from cernis.spark.exchange.batch_job import plan_in_zone
 
 RULES = "initiatedAt(on(X)=true, T) :- happensAt(start(X), T).\n"
 
 
-def test_a_program_that_counts_in_milliseconds_is_refused_with_the_way_out() -> None:
-    """Lengths such as `2h` would be taken for seconds there."""
-    program = cernis.load(":- time(unit(ms)).\n" + RULES)
-    with pytest.raises(UnsupportedError, match="counts in ms: run it in this process"):
-        job_of(program.plan, settings("2h"), 1)
+def test_a_session_says_the_zone_of_a_program_that_says_none() -> None:
+    plan = cernis.load(RULES).plan
+    zoned = plan_in_zone(plan, "Europe/Athens")
+    assert zoned.checked.definitions.settings.time.zone == "Europe/Athens"
+    assert zoned.fingerprint != plan.fingerprint
+    assert plan_in_zone(plan, "UTC") is plan
 
 
-def test_a_program_that_counts_in_seconds_is_sent() -> None:
-    program = cernis.load(":- time(unit(s)).\n" + RULES)
-    assert job_of(program.plan, settings("2h"), 3).buckets == 3
+def test_a_program_and_its_caller_know_their_zone_better() -> None:
+    for program in (
+        cernis.load(":- time(zone('UTC')).\n" + RULES), cernis.load(RULES, timezone="UTC")
+    ):  # fmt: skip
+        assert plan_in_zone(program.plan, "Europe/Athens") is program.plan

@@ -30,6 +30,7 @@ class ChosenTime:
             scale.unit if self.unit is None else self.unit,
             scale.zone if self.zone is None else self.zone,
             scale.rounds if self.rounds is None else self.rounds,
+            scale.is_zone_said or self.zone is not None,
         )
 
 
@@ -93,7 +94,7 @@ def _zone(scale: TimeScale, name: str) -> TimeScale | None:
         zone_of(name)
     except DataError:
         return None
-    return replace(scale, zone=name)
+    return replace(scale, zone=name, is_zone_said=True)
 
 
 _OPTIONS: Final[dict[str, Callable[[TimeScale, str], TimeScale | None]]] = {

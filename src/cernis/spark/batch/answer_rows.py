@@ -13,6 +13,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from cernis.answers.answer_tables import happening_columns, interval_columns
+from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.model import Relation
 from cernis.evaluate.answer import Answer
 from cernis.spark.exchange.batch_job import Job
@@ -26,16 +27,18 @@ def answer_row(answer: Answer, job: Job, bucket: int, step: int) -> Row:
     """The row of an answer: the answer itself, or the counts of what was written to files."""
     if job.folder is None:
         return Row(bucket, LAST, Kind.ANSWER, packed_answer(answer))
-    counts = write_answer(answer, Path(job.folder), f"{bucket:05}-{step}")
+    counts = write_answer(answer, Path(job.folder), f"{bucket:05}-{step}", job.times)
     return Row(bucket, LAST, Kind.WRITTEN, counts)
 
 
-def write_answer(answer: Answer, folder: Path, part: str) -> dict[str, Any]:
+def write_answer(
+    answer: Answer, folder: Path, part: str, times: TimeOutput = WHOLE_NUMBERS
+) -> dict[str, Any]:
     """Write an answer into a folder, a file a relation; gives what there was to write."""
     counts: dict[str, Any] = {"intervals": {}, "pairs": 0, "happenings": 0, "files": 0}
     for relation, fluent in answer.fluents.items():
         if len(fluent.starts):
-            table = pa.table(interval_columns(fluent))
+            table = times.table(pa.table(interval_columns(fluent)))
             _write_table(table, folder / "intervals", "fluent", part, relation)
             name = relation.name
             counts["intervals"][name] = counts["intervals"].get(name, 0) + len(fluent.starts)
@@ -43,7 +46,7 @@ def write_answer(answer: Answer, folder: Path, part: str) -> dict[str, Any]:
             counts["files"] += 1
     for relation, event in answer.events.items():
         if len(event):
-            table = pa.table(happening_columns(event))
+            table = times.table(pa.table(happening_columns(event)))
             _write_table(table, folder / "happenings", "event", part, relation)
             counts["happenings"] += len(event)
             counts["files"] += 1

@@ -20,7 +20,7 @@ from cernis.session.settings import Length, Point, Settings, settings
 from cernis.spark.batch.spark_pipeline import Ends, exchange, step_of, with_links, with_survey
 from cernis.spark.batch.spark_results import Recognised, UncertainRecognised
 from cernis.spark.batch.uncertain_stages import IN_ONE_PARTITION, must_be_in_one_stage
-from cernis.spark.exchange.batch_job import Job, job_of
+from cernis.spark.exchange.batch_job import Job, job_of, plan_in_zone
 from cernis.spark.exchange.exchange_rows import DDL, LAST
 from cernis.spark.exchange.pack import pack
 from cernis.spark.input.batch_input import BatchInput, batch_input
@@ -49,7 +49,7 @@ def recognise(
     tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     at_once: int | None = AT_ONCE, partitioned: bool | None = None,
-    spark: SparkSession | None = None,
+    spark: SparkSession | None = None, epoch: bool = False,
 ) -> Recognised:  # fmt: skip
     """Recognise on Spark: when did what hold, given these events?
 
@@ -69,10 +69,16 @@ def recognise(
 
     `at_once` is how many records a partition evaluates at once, where no window is given and the
     rules allow it; None for all. No answer depends on it.
+
+    Times without a zone are in `spark.sql.session.timeZone`, unless the program says a zone. If the
+    times of the input are dates or timestamps, those of the results are timestamps, or whole
+    numbers if `epoch` asks for these.
     """
-    plan = _loaded(program, facts)
-    chosen = settings(window, step, start, end, tick, ties)
-    return recognise_plan(plan, events, chosen, mapping, partitions, spark, at_once, partitioned)
+    plan, source = _loaded(program, facts), batch_input(events, mapping, spark)
+    scale = plan.checked.definitions.settings.time.unless_said(source.zone)
+    chosen = settings(window, step, start, end, tick, ties, scale, epoch)
+    spreading = _Spreading(partitions, at_once, partitioned)
+    return Recognised(*_prepared(plan, source, chosen, spreading))
 
 
 def recognise_uncertain(
@@ -83,19 +89,20 @@ def recognise_uncertain(
     step: Length | None = None, start: Point | None = None, end: Point | None = None,
     tick: int | None = None, ties: str | None = None, facts: Iterable[str | Path] = (),
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
-    partitioned: bool | None = None, spark: SparkSession | None = None,
+    partitioned: bool | None = None, spark: SparkSession | None = None, epoch: bool = False,
 ) -> UncertainRecognised:  # fmt: skip
     """Recognise from uncertain events on Spark; see `Program.run_uncertain`.
 
     Events, and how they are spread, are as for `recognise`; a column `probability` says how sure a
     record is.
     """
-    plan = _loaded(program, facts)
-    chosen = settings(window, step, start, end, tick, ties)
+    plan, source = _loaded(program, facts), batch_input(events, mapping, spark)
+    scale = plan.checked.definitions.settings.time.unless_said(source.zone)
+    chosen = settings(window, step, start, end, tick, ties, scale, epoch)
     likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
-    recognised = recognise_uncertain_plan(
-        plan, events, chosen, likely, mapping, partitions, spark, partitioned
-    )
+    likely.check_names(plan.checked.catalogue.fluents)
+    spreading = _Spreading(partitions, None, partitioned)
+    recognised = UncertainRecognised(*_prepared(plan, source, chosen, spreading, likely))
     if recognised.plan.is_in_one_stage and partitions != 1:
         warnings.warn(IN_ONE_PARTITION, ProgramWarning, stacklevel=2)
     return recognised
@@ -147,8 +154,8 @@ class _Spreading:
             raise DataError("at least one record must be evaluated at once")
 
 
-Prepared: TypeAlias = tuple[Callable[[Job], Ends], Plan, Mapping[str, Mapping[str, str]], Job, int]
-"""A pipeline, the plan, the types of the input's columns, the job, and how often it exchanges."""
+Prepared: TypeAlias = tuple[Callable[[Job], Ends], Plan, BatchInput, Job, int]
+"""A pipeline, the plan, the input, the job, and how often it exchanges."""
 
 
 def _prepared(
@@ -156,10 +163,11 @@ def _prepared(
     likely: UncertainSettings | None = None,
 ) -> Prepared:  # fmt: skip
     cores, partitioned = cores_of(source.session), spreading.partitioned
+    plan = plan_in_zone(plan, source.zone)
     if spreading.partitions is None and source.is_small(cores) and not partitioned:
         job = job_of(plan, chosen, 1, likely=likely)
         job = replace(job, counter=_counter(source.session))
-        return source.in_one_task, plan, source.schemas, job, 0
+        return source.in_one_task, plan, source, job, 0
     buckets = spreading.partitions or max(_PER_CORE * cores, -(-source.size // _PER_BUCKET))
     if likely is not None and must_be_in_one_stage(plan, source, chosen, likely):
         plan, buckets = in_one_stage(plan), 1
@@ -173,12 +181,12 @@ def _prepared(
         if partitioned_pipeline is not None:
             job, pipeline = partitioned_pipeline
             steps = len(job.loaded.plan.routes.steps)
-            return pipeline, plan, source.schemas, job, steps if steps > 1 else 0
+            return pipeline, plan, source, job, steps if steps > 1 else 0
     spreads, fullest = spread_by_weight(job, source.splits, source.mappings)
     if job.at_once is not None and source.has_at_most(job.at_once, fullest):
         job = replace(job, at_once=None)
     job = with_links(with_survey(replace(job, spreads=spreads), source), source)
-    return partial(_pipeline, source), plan, source.schemas, job, len(job.loaded.plan.routes.steps)
+    return partial(_pipeline, source), plan, source, job, len(job.loaded.plan.routes.steps)
 
 
 def _pipeline(source: BatchInput, job: Job) -> Ends:

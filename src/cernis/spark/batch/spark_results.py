@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from cernis.answers.answer_tables import all_happenings, all_intervals
 from cernis.answers.result import Result, Summary
+from cernis.answers.time_output import TimeOutput
 from cernis.answers.unused_records import missing_fluents, warn_of_input
 from cernis.check.catalogue import Catalogue
 from cernis.check.model import FluentKind, Relation
@@ -28,7 +29,14 @@ from cernis.spark.exchange.exchange_rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.exchange.exchange_stats import Exchanged, exchanged
 from cernis.spark.exchange.pack import title_of
 from cernis.spark.exchange.packed_answers import answer_of
-from cernis.spark.input.typed_frames import Columns, typed_event, typed_fluent
+from cernis.spark.input.batch_input import BatchInput
+from cernis.spark.input.typed_frames import (
+    Columns,
+    dated_ddl,
+    frame_times,
+    typed_event,
+    typed_fluent,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -64,7 +72,7 @@ class ComputedResult(ABC, Generic[Outcome]):
     What reads the result is done in the same task.
     """
     plan: Plan
-    schemas: Mapping[str, Mapping[str, str]]
+    source: BatchInput
     job: Job
     exchanges: int
     """How many times rows are exchanged between workers."""
@@ -95,8 +103,9 @@ class ComputedResult(ABC, Generic[Outcome]):
         If the result is kept, it is written from there. There are reports among the rows too.
         """
         if self._kept is not None:
-            return self.through(lambda rows: batches(_written(rows, folder)), DDL)
-        base, finish = self.pipeline(replace(self.job, folder=folder))
+            times = self.times
+            return self.through(lambda rows: batches(_written(rows, folder, times)), DDL)
+        base, finish = self.pipeline(replace(self.job, folder=folder, times=self.times))
         return base.mapInArrow(finish, DDL)
 
     def through(self, work: Callable[[Batches], Batches], ddl: str) -> DataFrame:
@@ -116,13 +125,26 @@ class ComputedResult(ABC, Generic[Outcome]):
         """
         return self.from_answers(all_happenings, _HAPPENINGS)
 
+    @cached_property
+    def times(self) -> TimeOutput:
+        """How times come out: as timestamps if the input has dates, or as whole numbers."""
+        scale = self.plan.checked.definitions.settings.time
+        is_dated = not self.job.settings.epoch and self.source.has_dates(self.job.loaded.shapes)
+        return TimeOutput(scale, is_dated)
+
+    def _times_known(self, reports: Iterable[Mapping[str, Any]]) -> TimeOutput:
+        """How times come out, when all of the input has been read."""
+        scale = self.plan.checked.definitions.settings.time
+        is_dated = any(report.get("dated", False) for report in reports)
+        return TimeOutput(scale, is_dated and not self.job.settings.epoch)
+
     def event(self, name: str) -> DataFrame:
         """The happenings of one derived event: its arguments, then `occurrence`.
 
         Occurrences of a pattern also have a `start`.
         """
         relation = _find(name, self._defined(False), "event")
-        columns = Columns(self.plan, self.schemas).of_event(relation)
+        columns = Columns(self.plan, self.source.schemas).of_event(relation)
         return self.from_answers(lambda answer: typed_event(answer, relation, columns), columns.ddl)
 
     @property
@@ -166,11 +188,12 @@ class ComputedResult(ABC, Generic[Outcome]):
         for row in self.rows.select("kind", "blob").collect():
             (answers if row.kind == Kind.ANSWER else reports).append(loads(row.blob))
         summary = summary_of(reports, self.plan.checked.catalogue, seconds)
-        result = self._result(self._complete(answer_of(answers)), summary)
+        times = self._times_known(reports)
+        result = self._result(self._complete(answer_of(answers)), summary, times)
         return result, summary, exchanged(reports)
 
     @abstractmethod
-    def _result(self, answer: Answer, summary: Summary) -> Outcome:
+    def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> Outcome:
         """The result in this process."""
 
     def summary(self) -> Summary:
@@ -207,13 +230,17 @@ class ComputedResult(ABC, Generic[Outcome]):
         return [relation for relation in relations if relation not in hidden]
 
     def from_answers(self, table_of: Callable[[Answer], pa.Table], ddl: str) -> DataFrame:
-        """The DataFrame of the tables that a function makes of the answer of each bucket."""
+        """The DataFrame of the tables that a function makes of the answer of each bucket.
+
+        The function gives times as whole numbers.
+        """
+        times = frame_times(self.times)
 
         def run(rows: Batches) -> Batches:
             for content in _contents(rows, Kind.ANSWER):
-                yield from table_of(answer_of([content])).to_batches()
+                yield from times.table(table_of(answer_of([content]))).to_batches()
 
-        return self.through(run, ddl)
+        return self.through(run, dated_ddl(ddl, times))
 
 
 class Recognised(ComputedResult[Result]):
@@ -234,13 +261,13 @@ class Recognised(ComputedResult[Result]):
         text else.
         """
         relation = _find(name, self._defined(True), "fluent")
-        columns = Columns(self.plan, self.schemas).of_fluent(relation)
+        columns = Columns(self.plan, self.source.schemas).of_fluent(relation)
         return self.from_answers(
             lambda answer: typed_fluent(answer, relation, columns), columns.ddl
         )
 
-    def _result(self, answer: Answer, summary: Summary) -> Result:
-        return Result(answer, self.plan.checked.catalogue, summary)
+    def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> Result:
+        return Result(answer, self.plan.checked.catalogue, summary, times=times)
 
 
 class UncertainRecognised(ComputedResult["UncertainResult"]):
@@ -274,17 +301,17 @@ class UncertainRecognised(ComputedResult["UncertainResult"]):
 
         return self.from_answers(table, ddl)
 
-    def _result(self, answer: Answer, summary: Summary) -> UncertainResult:
+    def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> UncertainResult:
         from cernis.answers.uncertain_result import UncertainResult
 
-        return UncertainResult(answer, self.plan.checked.catalogue, summary)
+        return UncertainResult(answer, self.plan.checked.catalogue, summary, times)
 
 
 def _as_it_is(rows: Batches) -> Batches:
     yield from rows
 
 
-def _written(rows: Batches, folder: str) -> Iterator[Row]:
+def _written(rows: Batches, folder: str, times: TimeOutput) -> Iterator[Row]:
     """Write answers that were kept; reports, and counts of what was written, go to the driver."""
     part = 0
     for batch in rows:
@@ -293,7 +320,7 @@ def _written(rows: Batches, folder: str) -> Iterator[Row]:
             content = loads(blobs[place].as_buffer())
             if kind == Kind.ANSWER:
                 name = f"{buckets[place].as_py():05}-{part}"
-                content = write_answer(answer_of([content]), Path(folder), name)
+                content = write_answer(answer_of([content]), Path(folder), name, times)
                 part += 1
             yield Row(0, LAST, Kind.WRITTEN if kind == Kind.ANSWER else Kind.REPORT, content)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.model import Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import ValueForm
-from cernis.errors import UnsupportedError
 from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan
@@ -99,6 +99,8 @@ class Job:
     """How intervals are recognised where records may be uncertain; None if all are certain."""
     folder: str | None = None
     """The folder into which tasks write their answers; None if answers are passed on."""
+    times: TimeOutput = WHOLE_NUMBERS
+    """How times are written into that folder."""
     counter: Any = field(default=None, compare=False, repr=False)
     """An accumulator of Spark's for the records that are read; None where there is none."""
     here: Loaded | None = field(default=None, compare=False, repr=False)
@@ -159,7 +161,6 @@ def job_of(
     slices. With windows, a slice is the records of some queries; then there must be no domain that
     grows with the input, because a retraction may take back one of its members from long ago.
     """
-    _refuse_finer_units(plan)
     loaded = Loaded(plan)
     if likely is not None:
         at_once = None
@@ -170,14 +171,15 @@ def job_of(
     return Job(_packed(plan), settings, buckets, at_once=at_once, likely=likely, here=loaded)
 
 
-def _refuse_finer_units(plan: Plan) -> None:
-    """Lengths and times that Spark is given count in seconds."""
-    unit = plan.checked.definitions.settings.time.unit
-    if unit != "s":
-        raise UnsupportedError(
-            f"on Spark, time counts in seconds, and the program counts in {unit}: run it in this "
-            "process, by Program.run or --engine local, or leave out its unit"
-        )
+def plan_in_zone(plan: Plan, zone: str) -> Plan:
+    """The plan with its naive times in a zone, unless the program or its caller says one."""
+    definitions = plan.checked.definitions
+    scale = definitions.settings.time.unless_said(zone)
+    if scale.zone == definitions.settings.time.zone:
+        return plan
+    chosen = replace(definitions.settings, time=scale)
+    checked = replace(plan.checked, definitions=replace(definitions, settings=chosen))
+    return replace(plan, checked=checked)
 
 
 def _packed(plan: Plan) -> tuple[bytes, int]:

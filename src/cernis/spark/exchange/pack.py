@@ -246,7 +246,7 @@ def report_of(records: Records, job: Job) -> dict[str, Any]:
     return {
         "records": records.count, "used": used, "ignored": records.ignored,
         "set_aside": records.set_aside, "texts": texts, "warnings": records.warnings,
-        "fluents": records.fluents,
+        "fluents": records.fluents, "dated": records.dated,
     }  # fmt: skip
 
 

@@ -12,10 +12,12 @@ import pyarrow as pa
 from cernis.errors import DataError
 from cernis.records.mapping import Mappings
 from cernis.records.record_columns import Records
+from cernis.records.record_shapes import Shapes
 from cernis.spark.batch.single_task import whole
 from cernis.spark.exchange.batch_job import Job
 from cernis.spark.exchange.exchange_rows import DDL, Row, batches
 from cernis.spark.exchange.record_places import Places
+from cernis.spark.input.dated_input import has_dates
 from cernis.spark.input.event_frames import Frame, is_listed, records_of, wanted_columns
 from cernis.spark.input.splits import (
     ROW,
@@ -28,7 +30,7 @@ from cernis.spark.input.splits import (
     tasks_of,
 )
 from cernis.spark.input.typed_frames import kind_of
-from cernis.spark.spark_session import session
+from cernis.spark.spark_session import session, zone_of_session
 from cernis.spark.task_times import TaskTimes
 from cernis.spark.worker_collection import exclude_what_lasts
 
@@ -92,6 +94,15 @@ class BatchInput:
             if frame.relation
         }
         return schemas | parquet_schemas(self.splits)
+
+    @property
+    def zone(self) -> str:
+        """The zone of times without one, as the session has it."""
+        return zone_of_session(self.session)
+
+    def has_dates(self, shapes: Shapes) -> bool:
+        """Is a time of the input a date or time? Told by schemas, of text by the first records."""
+        return has_dates(self.frames, self.splits, self.mappings, shapes)
 
     def packed(self, job: Job, how: Packing) -> DataFrame:
         """The rows that `how` makes of all records, such as blobs of records for their buckets."""

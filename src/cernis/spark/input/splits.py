@@ -235,6 +235,7 @@ def stacked(several: Iterable[Records]) -> Records:
         whole.set_aside += records.set_aside
         whole.warnings += [each for each in records.warnings if each not in whole.warnings]
         whole.count += records.count
+        whole.dated |= records.dated
         for name, count in records.ignored.items():
             whole.ignored[name] = whole.ignored.get(name, 0) + count
     whole.relations = {form: one_below_the_other(columns) for form, columns in parts.items()}

@@ -7,6 +7,7 @@ if all columns of the input in it are. A column whose type is not known is text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,7 @@ from typing import Final
 import pyarrow as pa
 
 from cernis.answers.answer_tables import argument_titles, event_frame, fluent_frame
+from cernis.answers.time_output import TIME_TITLES, WHOLE_NUMBERS, TimeOutput
 from cernis.check.catalogue import pattern_head
 from cernis.check.model import Relation
 from cernis.errors import CernisError, DataError
@@ -123,6 +125,22 @@ def typed_event(answer: Answer, relation: Relation, columns: Titled) -> pa.Table
     names = columns.names[: relation.arity]
     frame = event_frame(relation, table, _Names(relation, names))  # type: ignore[arg-type]
     return _cast(frame, columns)
+
+
+def frame_times(times: TimeOutput) -> TimeOutput:
+    """How times come out in DataFrames: Spark has no timestamps finer than a microsecond."""
+    return times if times.scale.unit != "ns" else WHOLE_NUMBERS
+
+
+def dated_ddl(ddl: str, times: TimeOutput) -> str:
+    """The columns of a DataFrame with its times as they come out.
+
+    >>> dated_ddl("`bed` string, `start` bigint", TimeOutput(dated=True))
+    '`bed` string, `start` timestamp'
+    """
+    if not times.dated:
+        return ddl
+    return re.sub(rf"(`?\b(?:{'|'.join(TIME_TITLES)})\b`?) bigint", r"\1 timestamp", ddl)
 
 
 class _Names:

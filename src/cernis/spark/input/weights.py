@@ -171,7 +171,11 @@ def _parquet_keys(job: Job, split: Split) -> Iterator[Keys]:
         table = table.take(pa.array(np.sort(rows)))
     table = table.drop_null()
     if len(table):
-        yield key[0], [argument_column(column, name) for column in table.columns], len(table)
+        yield (
+            key[0],
+            [argument_column(column, name, shapes.time_scale) for column in table.columns],
+            len(table),
+        )
 
 
 def _key(job: Job, form: RecordForm) -> tuple[int, Positions] | None:

@@ -21,7 +21,9 @@ import pyarrow.compute as pc
 from cernis.errors import DataError
 from cernis.kernels.array_types import Integers
 from cernis.records.time_columns import time_points
+from cernis.records.times import SECONDS
 from cernis.spark.streaming.stream_input import CLOCK_ENDING
+from cernis.syntax.time_scale import TimeScale
 
 _TABLES: Final = (".parquet", ".pq")
 _OTHERS: Final = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
@@ -44,14 +46,14 @@ class Piece:
         return self.file.suffix.lower() not in _TABLES
 
 
-def history(files: Sequence[Path]) -> list[Piece]:
+def history(files: Sequence[Path], scale: TimeScale = SECONDS) -> list[Piece]:
     """The files of a history, each sorted by arrival; those that cannot be cut are a DataError."""
     pieces = []
     for file in files:
         if file.suffix.lower() in _OTHERS:
             raise DataError(f"{file}: replay takes text records and Parquet")
         content = _table(file) if file.suffix.lower() in _TABLES else _lines(file)
-        arrivals = _arrivals(content, file)
+        arrivals = _arrivals(content, file, scale)
         order = np.argsort(arrivals, kind="stable")
         pieces.append(Piece(file, arrivals[order], content.take(pa.array(order))))
     return pieces
@@ -74,21 +76,20 @@ def _lines(file: Path) -> pa.Table:
     return pa.table({"line": pa.array(text.splitlines(), pa.large_string())})
 
 
-def _arrivals(content: pa.Table, file: Path) -> Integers:
+def _arrivals(content: pa.Table, file: Path, scale: TimeScale) -> Integers:
     """The arrival of each row; a row without one arrives with the row before it."""
     if file.suffix.lower() not in _TABLES:
         fields = pc.split_pattern(content["line"], "|", max_splits=2).combine_chunks()
         has = pc.greater(pc.list_value_length(fields), 2)
-        texts = pc.list_element(fields.filter(has), 1)
-        whole = pc.match_substring_regex(texts, r"^\s*-?\d{1,18}\s*$")
+        texts = pa.chunked_array([pc.list_element(fields.filter(has), 1)])
+        points, known, _ = time_points(texts, str(file), live=True, scale=scale)
         times = np.full(len(content), np.iinfo(np.int64).min)
-        rows = np.flatnonzero(np.array(has))[np.array(whole)]
-        times[rows] = np.array(pc.utf8_trim_whitespace(texts.filter(whole)).cast(pa.int64()))
+        times[np.flatnonzero(np.array(has))[known]] = points[known]
         return _filled(times)
     title = next((t for t in ("arrival", "occurrence", "start") if t in content.schema.names), None)
     if title is None:
         raise DataError(f"{file}: there is no column arrival, occurrence or start")
-    points, known, _ = time_points(content[title], str(file))
+    points, known, _ = time_points(content[title], str(file), scale=scale)
     return _filled(np.where(known, points, np.iinfo(np.int64).min))
 
 

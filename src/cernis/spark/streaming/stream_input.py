@@ -33,10 +33,11 @@ from cernis.records.record_shapes import Shapes
 from cernis.records.record_sources import read_file
 from cernis.records.tabular import add_mixed_table, add_table
 from cernis.records.text_records import read_stream
-from cernis.records.times import Unusable
+from cernis.records.times import SECONDS, Unusable
 from cernis.spark.exchange.record_places import first_place
 from cernis.spark.input.event_frames import Frame, wanted_columns
 from cernis.spark.streaming.folder import Entry, path_of
+from cernis.syntax.time_scale import UNITS, TimeScale
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -107,13 +108,22 @@ def _frames(events: Mapping[Any, Any], shapes: Shapes, ids: str | None) -> tuple
     return Input(RowKind.FRAMES, tuple(map(str, events)), ids=ids), rows
 
 
-def with_heartbeat(source: Input, rows: DataFrame, delay: int) -> DataFrame:
-    """The rows, and each second a row with a time: the current time minus a delay in seconds.
+_WALL_CLOCK: Final = {
+    "s": "unix_seconds(timestamp)", "ms": "unix_millis(timestamp)",
+    "us": "unix_micros(timestamp)", "ns": "unix_micros(timestamp) * 1000",
+}  # fmt: skip
+"""The time on the wall, in each unit."""
 
-    The times of records must be seconds since 1970.
+
+def with_heartbeat(
+    source: Input, rows: DataFrame, delay: int, scale: TimeScale = SECONDS
+) -> DataFrame:
+    """The rows, and each second a row with a time: the current time minus a delay in time-points.
+
+    The times of records must be dates, or count from 1970.
     """
     ticks = rows.sparkSession.readStream.format("rate").option("numPartitions", 1).load()
-    time = f"unix_seconds(timestamp) - {delay}"
+    time = f"({_WALL_CLOCK[scale.unit]} - {delay})"
     if source.kind is RowKind.FRAMES:
         heartbeats = ticks.selectExpr(f"{time} as {_TIME}")
     elif source.kind is RowKind.RECORDS:
@@ -121,12 +131,28 @@ def with_heartbeat(source: Input, rows: DataFrame, delay: int) -> DataFrame:
         name = next(title for title in NAMES if title in kinds)
         title = next(each for each in CLOCK_TIMES if each in kinds)
         heartbeats = ticks.selectExpr(
-            f"'{CLOCK}' as `{name}`", f"cast({time} as {kinds[title]}) as `{title}`"
+            f"'{CLOCK}' as `{name}`", f"{time_as(kinds[title], time, scale)} as `{title}`"
         )
     else:
         only = rows.columns[0]
         heartbeats = ticks.selectExpr(f"concat('{_LINE}', {time}) as `{only}`")
     return rows.unionByName(heartbeats, True)
+
+
+def time_as(kind: str, time: str, scale: TimeScale) -> str:
+    """A time-point, as an expression of Spark's, as a time of some type."""
+    if not kind.startswith(("timestamp", "date")):
+        return f"cast({time} as {kind})"
+    microseconds = UNITS["us"]
+    ratio, divisor = max(microseconds // scale.per_second, 1), scale.per_second // microseconds
+    whole = f"{time} div {divisor}" if divisor > 1 else f"{time} * {ratio}"
+    instant = f"timestamp_micros({whole})"
+    if kind == "timestamp":
+        return instant
+    # A time without a zone is one in the scale's.
+    naive = f"cast({instant} as timestamp_ntz)"
+    shown = f"convert_timezone(current_timezone(), '{scale.zone}', {naive})"
+    return f"cast({shown} as {kind})"
 
 
 # -- reading -----------------------------------------------------------------------------------

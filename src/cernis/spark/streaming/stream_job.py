@@ -110,6 +110,7 @@ def packed(records: Records, job: StreamJob) -> Iterator[Row]:
         "events": records.count, "ignored": Counter(records.ignored),
         "warnings": records.warnings, "fluents": list(records.fluents),
         "unread": [*records.set_aside, *ahead], "skipped": records.skipped,
+        "dated": records.dated,
     })  # fmt: skip
 
 

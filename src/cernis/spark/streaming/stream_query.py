@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from cernis.answers.time_output import TimeOutput
 from cernis.errors import DataError, warn_of_program
 from cernis.evaluate.columns.strata import refuse_unsupported
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings, uncertain_settings
@@ -35,14 +36,14 @@ from cernis.session.feed import FEED, POLICIES
 from cernis.session.settings import Length, Point, Settings, length, settings
 from cernis.session.uncertain_session import UncertainSession
 from cernis.spark.batch.uncertain_stages import may_be_apart
-from cernis.spark.exchange.batch_job import Job, job_of
+from cernis.spark.exchange.batch_job import Job, job_of, plan_in_zone
 from cernis.spark.exchange.blobs import loads
 from cernis.spark.exchange.exchange_rows import DDL, LAST, Kind, Row, batches
 from cernis.spark.exchange.record_places import FIRST_LINES
 from cernis.spark.input.batch_input import partition_number
 from cernis.spark.metrics import GAUGES, Metrics, MetricsListener
 from cernis.spark.sinks import Sink, sink_of, stream_name
-from cernis.spark.spark_session import cores_of
+from cernis.spark.spark_session import cores_of, zone_of_session
 from cernis.spark.streaming.bucket_store import Checkpoint
 from cernis.spark.streaming.file_source import Feeder, FolderSource
 from cernis.spark.streaming.notices import Notices
@@ -70,7 +71,7 @@ def stream(
     mapping: str | Path | Mapping[str, Any] | None = None, partitions: int | None = None,
     every: str | None = None, until_done: bool = False, heartbeat: Length | None = None,
     ids: str | None = None,
-    uncertain: bool | Mapping[str, Any] = False,
+    uncertain: bool | Mapping[str, Any] = False, epoch: bool = False,
 ) -> Stream:  # fmt: skip
     """Recognise on a stream: start it, and give a handle to it.
 
@@ -87,7 +88,7 @@ def stream(
     A micro-batch begins when the one before is done, or `every` so often (`"10 seconds"`). With
     `until_done` the stream ends when it has read all that is there. With a `heartbeat`, the clock
     goes on where no records come: all is taken to have come that arrived longer ago than that, by
-    the clock on the wall. Times must be seconds since 1970 then.
+    the clock on the wall. Times must count from 1970 then.
 
     `ids` is the title of a column that identifies the records of one relation; in text
     records it is the last field. A record whose id is in the window is ignored, and a retraction
@@ -96,15 +97,13 @@ def stream(
     If records are `uncertain`, changes have the mean probability of their intervals. Settings
     may be given: `{"threshold": 0.6, "memory": 60, "durations": "durations.toml"}`, and those that
     `Program.uncertain_session` has besides.
+
+    Times without a zone are in `spark.sql.session.timeZone`, unless the program says a zone. If the
+    first records with changes had dates or timestamps as times, all changes have timestamps, or
+    whole numbers if `epoch` asks for these.
     """
     loaded = program if isinstance(program, Program) else load(program, facts)
     warn_of_program(loaded.plan.diagnostics, loaded.sources, 2)
-    chosen = settings(window, step or window, start, None, tick, ties)
-    how = _How(
-        chosen, 0 if lateness == 0 else length(lateness, "lateness"), policy,
-        None if future is None else length(future, "future"),
-        likely_of(uncertain, loaded),
-    )  # fmt: skip
     folder = Checkpoint(Path(checkpoint).absolute())
     feeder = None
     if isinstance(events, FolderSource):
@@ -112,11 +111,20 @@ def stream(
         feeder = events.feeder(folder.files)
     rows = events if feeder is None else events.frame(feeder)
     source, frame = _input(loaded.plan, rows, mapping, ids, are_files=feeder is not None)
+    plan = plan_in_zone(loaded.plan, zone_of_session(frame.sparkSession))
+    scale = plan.checked.definitions.settings.time
+    how = _How(
+        settings(window, step or window, start, None, tick, ties, scale, epoch),
+        0 if lateness == 0 else length(lateness, "lateness", scale), policy,
+        None if future is None else length(future, "future", scale),
+        likely_of(uncertain, loaded),
+    )  # fmt: skip
     source = replace(source, uncertain=how.likely is not None)
     if heartbeat is not None:
-        frame = with_heartbeat(source, frame, length(heartbeat, "heartbeat"))
+        delay = length(heartbeat, "heartbeat", scale)
+        frame = with_heartbeat(source, frame, delay, scale)
     target = sink_of(sink, stream_name(folder.folder), frame.sparkSession)
-    made = Stream(_job(loaded.plan, how, source, frame, folder, partitions), target, feeder)
+    made = Stream(_job(plan, how, source, frame, folder, partitions), target, feeder)
     made.begin(frame, every, until_done)
     return made
 
@@ -161,7 +169,7 @@ def _job(
         "program": plan.fingerprint, "facts": fact_digests(plan.checked),
         "window": chosen.window, "step": chosen.step,
         "policy": how.policy, "start": chosen.start, "tick": chosen.tick, "ties": chosen.ties,
-        "ids": source.ids or "",
+        "ids": source.ids or "", "epoch": chosen.epoch,
         "partitions": _buckets(plan, partitions, folder, frame, how),
         "uncertain": how.likely is not None and json.loads(json.dumps(asdict(how.likely))),
     })  # fmt: skip
@@ -330,7 +338,8 @@ class Stream:
         before = folder.committed(folder.last()) or {"state": -1, "clock": None, "query": None}
         job = self.job.for_batch(number, before["state"], before["clock"])
         changes, figures = _done(frame, job)
-        self.sink.write(number, changes)
+        times = self._times(before, figures.pop("dated"))
+        self.sink.write(number, times.table(changes))
         # A micro-batch without partitions reaches no bucket, so there is no new state.
         state = number if "queries" in figures else before["state"]
         known = {"clock": before["clock"], "query_time": before["query"]}
@@ -341,9 +350,17 @@ class Stream:
         self.notices.fluents.update(figures.pop("fluents"))
         folder.commit(number, {
             "state": state, "clock": figures["clock"], "query": figures["query_time"],
-            "gauges": gauges, "fluents": self.notices.known(),
+            "gauges": gauges, "fluents": self.notices.known(), "dated": times.dated,
+            "has_changes": before.get("has_changes", False) or changes.num_rows > 0,
         })  # fmt: skip
         self._count(figures, changes, time.perf_counter() - began)
+
+    def _times(self, before: Mapping[str, Any], is_dated: bool) -> TimeOutput:
+        """How times come out: as in the changes before, or, with the first, as in the input."""
+        known = before.get("dated", False)
+        if not before.get("has_changes", False):
+            known = (known or is_dated) and not self.job.job.settings.epoch
+        return TimeOutput(self.job.job.loaded.plan.checked.definitions.settings.time, known)
 
     def _count(self, figures: dict[str, Any], changes: pa.Table, seconds: float) -> None:
         aside, skipped, ignored = (figures.pop(name) for name in ("aside", "skipped", "ignored"))
@@ -411,13 +428,15 @@ def _together(reports: list[dict[str, Any]]) -> dict[str, Any]:
     """The reports of all tasks as one: sums, except for figures on which all buckets agree."""
     whole: dict[str, Any] = {
         "aside": [], "clock": None, "query_time": None, "skipped": [], "warnings": [],
-        "ignored": Counter(), "fluents": [],
+        "ignored": Counter(), "fluents": [], "dated": False,
     }  # fmt: skip
     for report in reports:
         for key, value in report.items():
             if key in _LATEST:
                 known = [each for each in (whole.get(key), value) if each is not None]
                 whole[key] = max(known, default=None)
+            elif key == "dated":
+                whole[key] |= value
             else:
                 whole[key] = whole[key] + value if key in whole else value
     aside, late = (_listed_once(whole.pop(key, [])) for key in ("aside", "late"))
