@@ -62,6 +62,11 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
         {"source", "errors", "syntax", "knowledge", "check", "plan", "program"}
         | {"kernels", "tables", "operators", "records", "evaluate", "answers", "session", "geo"}
     ),
+    # What users expect of their rules, against what comes of them.
+    "testing": frozenset(
+        {"source", "errors", "syntax", "knowledge", "check", "program", "kernels.array_types"}
+        | {"tables", "operators.context.measuring", "records", "evaluate", "answers", "session"}
+    ),
     "report": frozenset(
         {"source", "errors", "syntax", "check", "plan", "program", "tables", "session"}
     ),

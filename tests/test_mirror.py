@@ -39,6 +39,7 @@ REACHED: dict[str, str] = {
     "check.rewrites.scopes": "cases/findall_* operators/test_collections.py",
     "check.rewrites.terminations": "cases/terminations_*",
     "check.rewrites.timers": "check/rewrites/test_phrase_rules.py cases/sugar_*",
+    "cli.case_commands": "testing/test_case_sessions.py",
     "cli.console": "cli/test_bad_input.py",
     "cli.formatting": "cli/test_fmt.py",
     "cli.program_arguments": "cli/test_check.py",
@@ -173,6 +174,8 @@ REACHED: dict[str, str] = {
     "syntax.grammar": "syntax/test_parser.py",
     "syntax.pattern_parser": "syntax/test_parser.py",
     "tables.interval_pieces": "cases/window_*",
+    "testing.case_records": "testing/test_case_sessions.py testing/test_judging.py",
+    "testing.case_runs": "testing/test_case_sessions.py testing/test_judging.py",
 }
 
 

@@ -50,6 +50,7 @@ DONE: tuple[str, ...] = (
     "spark",
     "syntax",
     "tables",
+    "testing",
 )
 
 # Public classes that still share a name; one that no longer does is to be removed from here.

@@ -286,11 +286,11 @@ def load(
     error among them. The dialect, `cernis` or `rtec`, says how the text is read; without one, a
     directive in the text does, else a file ending in `.prolog` is read as `rtec`.
 
-    Facts are files, of rule text or tables; or tables by the names of predicates, `{"bed": beds}`:
-    data frames of pandas, polars or Spark, Arrow tables, lists of tuples or of mappings, mappings
-    of lists, or paths. A table's columns are known by the names that rules give the arguments, and
-    others are left out; if rules give no such names, the order of the columns counts. Times become
-    time-points.
+    Facts are files, of rule text or tables, or rule text of several lines; or tables by the names
+    of predicates, `{"bed": beds}`: data frames of pandas, polars or Spark, Arrow tables, lists of
+    tuples or of mappings, mappings of lists, or paths. A table's columns are known by the names
+    that rules give the arguments, and others are left out; if rules give no such names, the order
+    of the columns counts. Times become time-points.
 
     Time-points count the `time_unit`: s (the default), ms, us or ns. Times without a zone are in
     `timezone`, UTC unless it is said. Times that are finer than the unit are errors, or are rounded

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cernis import __version__
+from cernis.cli.case_commands import run_cases
 from cernis.cli.console import accept_any_character, drop, is_coloured, say, say_warnings, stop
 from cernis.cli.explain_command import explain
 from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
@@ -164,6 +165,7 @@ def fmt(
 
 app.command()(run)
 app.command()(explain)
+app.command("test")(run_cases)
 app.command()(stream)
 app.command()(replay)
 app.command("learn-durations")(learn_durations)

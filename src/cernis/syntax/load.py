@@ -22,7 +22,15 @@ DEEPEST_INCLUDE = 50
 _INCLUDES = frozenset({("consult", 1), ("include", 1), ("ensure_loaded", 1), ("load_files", 2)})
 
 
-def load_files(paths: Iterable[Path], facts: Iterable[Path] = ()) -> Parsed:
+@dataclass(frozen=True, slots=True)
+class NamedText:
+    """Facts that stand in no file of their own; the name is for their places."""
+
+    name: str
+    text: str
+
+
+def load_files(paths: Iterable[Path], facts: Iterable[Path | NamedText] = ()) -> Parsed:
     """Read files and all they include, in order. Never raises: trouble is in the diagnostics."""
     loader = _Loader()
     for path in paths:
@@ -31,8 +39,9 @@ def load_files(paths: Iterable[Path], facts: Iterable[Path] = ()) -> Parsed:
 
 
 def load_text(
-    text: str, name: str = "<text>", directory: Path | None = None, facts: Iterable[Path] = ()
-) -> Parsed:
+    text: str, name: str = "<text>", directory: Path | None = None,
+    facts: Iterable[Path | NamedText] = (),
+) -> Parsed:  # fmt: skip
     """Read a text; what it includes is looked for in the directory, by default the current one."""
     loader = _Loader()
     loader.text(text, name, directory or Path())
@@ -50,11 +59,14 @@ class _Loader:
     seen: set[Path] = field(default_factory=set)
     open: list[Path] = field(default_factory=list)
 
-    def result(self, facts: Iterable[Path]) -> Parsed:
-        """All that was read, after reading the fact files too."""
+    def result(self, facts: Iterable[Path | NamedText]) -> Parsed:
+        """All that was read, after reading the facts too."""
         begin = self.sources.end
-        for path in facts:
-            self.file(path, NOWHERE)
+        for each in facts:
+            if isinstance(each, NamedText):
+                self.text(each.text, each.name, Path())
+            else:
+                self.file(each, NOWHERE)
         return Parsed(
             tuple(self.items), tuple(self.diagnostics), self.sources, tuple(self.comments), begin
         )

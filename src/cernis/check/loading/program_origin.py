@@ -16,15 +16,15 @@ from cernis.knowledge.fact_frames import table_of_frame
 from cernis.knowledge.fact_tables import FactTable
 from cernis.knowledge.rdf import RDF_ENDINGS, Triple, rdf_tables, read_rdf
 from cernis.knowledge.table_files import read_table
-from cernis.syntax.load import ENDINGS, load_files, load_text
+from cernis.syntax.load import ENDINGS, NamedText, load_files, load_text
 from cernis.syntax.parser import Parsed, collector_paused
 from cernis.syntax.time_scale import TimeScale
 
 TABLE_ENDINGS = (".csv", ".parquet", *RDF_ENDINGS)
 """Endings of fact files that are tables, one predicate each, named after the file; or RDF."""
 
-FactSources: TypeAlias = "Iterable[str | Path] | Mapping[str, Any]"
-"""Files of facts, or tables by the names of predicates: see `cernis.load`."""
+FactSources: TypeAlias = "Iterable[str | Path | NamedText] | Mapping[str, Any]"
+"""Files or texts of facts, or tables by the names of predicates: see `cernis.load`."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,13 @@ def is_file_name(source: str) -> bool:
     return "\n" not in source and source.endswith(ENDINGS)
 
 
+def _fact_source(fact: str | Path | NamedText) -> Path | NamedText:
+    """Facts are a file; a text of more than one line is facts itself."""
+    if isinstance(fact, NamedText):
+        return fact
+    return NamedText("<facts>", fact) if isinstance(fact, str) and "\n" in fact else Path(fact)
+
+
 @dataclass
 class _FactReader:
     """Reads facts of all kinds."""
@@ -102,11 +109,11 @@ class _FactReader:
     scale: TimeScale = field(default_factory=TimeScale)
     tables: dict[str, FactTable] = field(default_factory=dict)
     troubles: list[Diagnostic] = field(default_factory=list)
-    texts: list[Path] = field(default_factory=list)
+    texts: list[Path | NamedText] = field(default_factory=list)
     _triples: set[Triple] = field(default_factory=set)
 
-    def texts_among(self, facts: FactSources) -> list[Path]:
-        """The files of rule text among facts."""
+    def texts_among(self, facts: FactSources) -> list[Path | NamedText]:
+        """The rule texts among facts, most of them in files."""
         if isinstance(facts, str | Path):
             raise DataError(f"facts are a list of files, or tables by name: [{str(facts)!r}]")
         if isinstance(facts, Mapping):
@@ -116,7 +123,12 @@ class _FactReader:
                 "facts are tables by the names of predicates, such as {'bed': table}, or a list of "
                 f"files, and not a {type(facts).__name__}"
             )
-        return [Path(each) for each in facts if Path(each).suffix not in TABLE_ENDINGS]
+        sources = map(_fact_source, facts)
+        return [
+            each
+            for each in sources
+            if isinstance(each, NamedText) or each.suffix not in TABLE_ENDINGS
+        ]
 
     def add(self, facts: FactSources) -> None:
         """Read the tables among facts."""
@@ -125,7 +137,9 @@ class _FactReader:
             for name, table in facts.items():
                 self._guarded(lambda name=str(name), table=table: self._add(name, table))  # type: ignore[misc]
             return
-        for file in map(Path, facts):
+        for file in map(_fact_source, facts):
+            if isinstance(file, NamedText):
+                continue
             if file.suffix in RDF_ENDINGS:
                 self._guarded(lambda file=file: self._triples.update(read_rdf(file)))  # type: ignore[misc]
             elif file.suffix in TABLE_ENDINGS:

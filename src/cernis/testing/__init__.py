@@ -1,0 +1,1 @@
+"""Tests of rules: case files are read, run, judged and reported."""
