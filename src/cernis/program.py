@@ -223,9 +223,12 @@ class Program:
         seed: int = 0, uncertain: Iterable[str] | None = None, window: Length | None = None,
         step: Length | None = None, start: Point | None = None, tick: int | None = None,
         ties: str | None = None, policy: str = "early", epoch: bool = False,
+        mean_change: float = 0.05,
     ) -> UncertainSession:  # fmt: skip
         """A session over uncertain events: each query reports how likely intervals have changed.
 
+        An interval that is reported already is reported again when its start or end changes, or
+        when its mean has moved by more than `mean_change` since; with 0, whenever it has moved.
         `uncertain` names the relations of the input whose records may have a probability; all may,
         if none are named. The rest is as in `run_uncertain` and `session`.
         """
@@ -234,7 +237,9 @@ class Program:
         from cernis.session.uncertain_session import UncertainSession
 
         chosen = settings(window, step, start, None, tick, ties, self.time_scale)
-        likely = uncertain_settings(threshold, thresholds, memory, durations, seed, uncertain)
+        likely = uncertain_settings(
+            threshold, thresholds, memory, durations, seed, uncertain, mean_change=mean_change
+        )
         likely.check_names(self.fluents)
         return UncertainSession(
             self.plan, likely, chosen.window, chosen.step, chosen.start, chosen.tick, chosen.ties,

@@ -86,7 +86,7 @@ def test_as_defined(seed: int, window: int, step: int, limit: int | None, static
     print(f"seed {seed}\n{stream.rules}\n{stream.lines()}")
     reference = stream.reference(window)
     session = stream.program().uncertain_session(
-        window=window, step=step, start=0, memory=limit, ties=stream.ties
+        window=window, step=step, start=0, memory=limit, ties=stream.ties, mean_change=0
     )
     feeds, told, given = [], [], stream.lines()
     for time in range(step, LAST + step, step):
@@ -155,7 +155,7 @@ def test_batches_of_a_stream_that_is_on_time_are_as_the_whole(
     expected = [pair_of(row) + str(row) for row in whole.intervals.to_pylist()]
     for window, step in [(1, 1), (4, 2), (7, 7), (LAST, 3)]:
         session = program.uncertain_session(
-            window=window, step=step, start=0, ties=stream.ties, **memory
+            window=window, step=step, start=0, ties=stream.ties, mean_change=0, **memory
         )
         session.insert(text)
         rows = [session.query(time).table().to_pylist() for time in range(step, LAST, step)]
@@ -252,6 +252,29 @@ def test_late_and_retracted_records_correct_what_was_told() -> None:
     session.query(40)
     (late,) = session.counts.too_late
     assert "too late" in late.reason
+
+
+def test_a_mean_that_moves_little_is_not_told_again() -> None:
+    text = "".join(f"{'0.9' if t % 7 else '0.2'}::up|{t}|{t}|a\n" for t in range(1, 400))
+    text += "".join(f"0.5::down|{t}|{t}|a\n" for t in range(1, 400, 2))
+    program = cernis.load(SWITCH)
+    sessions = [
+        program.uncertain_session(window=20, step=10, start=0, **more)  # type: ignore[arg-type]
+        for more in ({"mean_change": 0.02}, {"mean_change": 0}, {})
+    ]
+    counts = [0, 0, 0]
+    for session in sessions:
+        session.insert(text)
+    for time in range(10, 410, 10):
+        told = [session.query(time).table() for session in sessions]
+        counts = [count + table.num_rows for count, table in zip(counts, told, strict=True)]
+        (sticky,), (exact,), _ = (session.intervals().to_pylist() for session in sessions)
+        assert (sticky["start"], sticky["end"]) == (exact["start"], exact["end"])
+        assert abs(sticky["probability"] - exact["probability"]) <= 0.02
+    assert counts[1] == 79
+    assert counts[2] <= counts[0] < 20
+    with pytest.raises(DataError, match="change of a mean"):
+        program.uncertain_session(mean_change=True)
 
 
 def test_relations_that_are_not_named_are_certain() -> None:

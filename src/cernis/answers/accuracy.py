@@ -87,6 +87,22 @@ def compare(
     return scores
 
 
+def micro_averages(accuracies: Iterable[Accuracy]) -> list[Accuracy]:
+    """For each way with several fluents the score of all of them together, by adding counts."""
+    ways: dict[tuple[str, int | None], list[Accuracy]] = {}
+    for each in accuracies:
+        ways.setdefault((each.variant, each.memory), []).append(each)
+    none = Score(0, 0, 0)
+    return [
+        Accuracy(
+            "all", variant, memory, sum((each.points for each in same), none),
+            sum((each.intervals for each in same), none),
+        )
+        for (variant, memory), same in ways.items()
+        if len(same) > 1
+    ]  # fmt: skip
+
+
 def _spans(
     answer: Answer, relation: Relation, bounds: tuple[int, int, int],
     chosen: UncertainSettings, keys: dict[tuple[Any, ...], int],

@@ -19,6 +19,7 @@ from cernis.cli.console import accept_any_character, drop, is_coloured, say, say
 from cernis.cli.explain_command import explain
 from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
 from cernis.cli.run_command import run
+from cernis.cli.series_command import series
 from cernis.cli.stream_command import replay, stream
 from cernis.cli.uncertain_commands import learn_durations, noise, score
 from cernis.errors import CernisError, DataError
@@ -171,6 +172,7 @@ app.command()(replay)
 app.command("learn-durations")(learn_durations)
 app.command()(noise)
 app.command()(score)
+app.command()(series)
 
 
 @app.command()

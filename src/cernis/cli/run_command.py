@@ -34,7 +34,7 @@ from cernis.cli.spark_command import (
     see_all,
     spark_settings,
 )
-from cernis.cli.uncertain_commands import UncertainOptions, write_likely
+from cernis.cli.uncertain_commands import UncertainOptions, refuse_probabilities, write_likely
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -266,6 +266,7 @@ def _run_certain(request: RunRequest, options: RunOptions, costs: Profile | None
             strict=request.strict, per_query=options.per_query, profile=costs, progress=progress,
             on_read=read,
         )  # fmt: skip
+    refuse_probabilities(result.summary.set_aside)
     write_result(result, options.output, options.result_format)
     return result.summary
 
@@ -289,6 +290,7 @@ def conclude(summary: Summary, program: Program, allow_unused: bool) -> None:
     """Say what about the input is probably not meant; exit with 3 if most of it is not used."""
     from cernis.answers.unused_records import unused_records
 
+    refuse_probabilities(summary.set_aside)
     for text in summary.warnings:
         say(f"cernis: warning: {text}", err=True)
     lines = unused_records(summary, program.checked.catalogue)

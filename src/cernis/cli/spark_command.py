@@ -94,6 +94,7 @@ def _run(
     request: RunRequest, output: Path | None, format_: ResultFormat, spark: Any, where: str
 ) -> Summary:
     from cernis.cli.run_command import ResultFormat, write_result
+    from cernis.cli.uncertain_commands import refuse_probabilities
     from cernis.spark.batch.batch_run import recognise_plan
 
     if request.likely is not None:
@@ -119,6 +120,7 @@ def _run(
             _refuse(summary.records, summary.set_aside)
     result.summary = replace(summary, seconds=time.perf_counter() - began)
     say(f"spark: {where}; {_exchanges(recognised, moved)}", err=True)
+    refuse_probabilities(result.summary.set_aside)
     write_result(result, output, format_)
     return result.summary
 

@@ -29,7 +29,13 @@ from cernis.cli.program_arguments import (
 )
 from cernis.cli.run_command import say_summary, tell_of_compilation
 from cernis.cli.spark_command import quiet, said, spark_settings
-from cernis.cli.uncertain_commands import Relations, UncertainOptions, names_of
+from cernis.cli.uncertain_commands import (
+    MeanChange,
+    Relations,
+    UncertainOptions,
+    names_of,
+    refuse_probabilities,
+)
 from cernis.errors import DataError
 
 if TYPE_CHECKING:
@@ -106,6 +112,7 @@ class SharedOptions:
     allow_unused: AllowUnused = False
     likely: UncertainOptions
     relations: Relations = ""
+    mean_change: MeanChange = None
     port: Port = None
     master: Master = "local[*]"
     conf: Conf = field(default_factory=list)
@@ -122,13 +129,16 @@ class SharedOptions:
     def _uncertain(self) -> bool | dict[str, Any]:
         """Settings of a stream of uncertain records; False for one of certain ones."""
         likely = self.likely
-        if likely.settings(self.relations) is None:
+        more = {"--mean-change": self.mean_change}
+        if likely.settings(self.relations, more) is None:
             return False
-        return {
+        options: dict[str, Any] = {
             "threshold": likely.threshold, "memory": likely.memory,
             "durations": likely.durations, "seed": likely.seed,
             "uncertain": names_of(self.relations), "probabilities": likely.probabilities,
+            "mean_change": self.mean_change,
         }  # fmt: skip
+        return {name: value for name, value in options.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,7 +368,8 @@ def _watch(running: Stream, port: int | None, goes_on: Callable[[], bool] | None
 
 
 def _conclude(running: Stream) -> None:
-    """Exit with 3 if most of the records were not used, and say so."""
+    """Exit with 2 if records have probabilities without need, with 3 if most are not used."""
+    refuse_probabilities(running.set_aside)
     lines = running.notices.unused(running.metrics, running.set_aside)
     if lines:
         say(f"cernis: warning: {lines[0]}; --allow-unused accepts that", err=True)

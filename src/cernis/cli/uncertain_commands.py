@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -17,11 +17,17 @@ from cernis.errors import DataError
 
 if TYPE_CHECKING:
     from cernis.answers.accuracy import Accuracy
+    from cernis.answers.scores import Score
     from cernis.answers.uncertain_result import UncertainResult
     from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
+    from cernis.records.record_columns import SetAside
 
 Threshold: TypeAlias = Annotated[
     float, typer.Option(help="The mean probability that an interval must have.")
+]
+MaybeThreshold: TypeAlias = Annotated[
+    float | None,
+    typer.Option(help="The mean probability that an interval must have; 0.5 if none."),
 ]
 Durations: TypeAlias = Annotated[
     Path | None,
@@ -48,7 +54,17 @@ Relations: TypeAlias = Annotated[
         help="The relations of the input that may be uncertain, by commas; all if none.",
     ),
 ]  # fmt: skip
+MeanChange: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--mean-change",
+        help="Tell an interval again when its mean has moved by more than this; 0.05 if none.",
+    ),
+]
 Seed: TypeAlias = Annotated[int, typer.Option(help="The seed of whatever is left to chance.")]
+MaybeSeed: TypeAlias = Annotated[
+    int | None, typer.Option(help="The seed of whatever is left to chance; 0 if none.")
+]
 Inputs: TypeAlias = Annotated[
     list[Path],
     typer.Option(
@@ -66,32 +82,36 @@ class UncertainOptions:
     """The options of a run or stream over uncertain records."""
 
     uncertain: Uncertain = False
-    threshold: Threshold = 0.5
+    threshold: MaybeThreshold = None
     memory: Memory = None
     durations: Durations = None
-    seed: Seed = 0
+    seed: MaybeSeed = None
     probabilities: Probabilities = False
 
-    def settings(self, relations: str = "") -> UncertainSettings | None:
+    def settings(
+        self, relations: str = "", more: Mapping[str, object] | None = None
+    ) -> UncertainSettings | None:
         """The settings of a run over uncertain records; None for certain ones.
 
         `relations` are the names of the relations of the input that may be uncertain. Options about
-        uncertain records without `--uncertain` are a DataError.
+        uncertain records without `--uncertain` are a DataError; `more` has those of one command.
         """
         from cernis.evaluate.probabilities.uncertain_settings import uncertain_settings
 
         if not self.uncertain:
-            self._refuse(relations)
+            self._refuse(relations, more or {})
             return None
         names = names_of(relations)
         return uncertain_settings(
-            self.threshold, None, self.memory, self.durations, self.seed, names
-        )
+            0.5 if self.threshold is None else self.threshold, None, self.memory, self.durations,
+            self.seed or 0, names,
+        )  # fmt: skip
 
-    def _refuse(self, relations: str) -> None:
+    def _refuse(self, relations: str, more: Mapping[str, object]) -> None:
         options: dict[str, object] = {
-            "--memory": self.memory, "--durations": self.durations,
-            "--probabilities": self.probabilities or None, "--uncertain-input": relations or None,
+            "--threshold": self.threshold, "--memory": self.memory, "--durations": self.durations,
+            "--seed": self.seed, "--probabilities": self.probabilities or None,
+            "--uncertain-input": relations or None, **more,
         }  # fmt: skip
         for name, value in options.items():
             if value is not None:
@@ -101,6 +121,16 @@ class UncertainOptions:
 def names_of(relations: str) -> list[str] | None:
     """The relations of the input that may be uncertain; None if nothing is said."""
     return _split(relations) or None
+
+
+def refuse_probabilities(set_aside: Iterable[SetAside]) -> None:
+    """End with 2 if records have probabilities, in a run of certain ones."""
+    from cernis.records.gathering import UNCERTAIN
+
+    count = sum(each.reason == UNCERTAIN for each in set_aside)
+    if count:
+        some = "1 record has a" if count == 1 else f"{count:,} records have a"
+        stop(f"{some} probability: say --uncertain to recognise from uncertain records", 2)
 
 
 def write_likely(
@@ -257,18 +287,28 @@ def _sizes(text: str) -> list[int]:
 
 
 def _table(accuracies: Iterable[Accuracy]) -> Iterator[str]:
+    from cernis.answers.accuracy import micro_averages
+
     yield (
         f"{'fluent':<20} {'way':<6} {'memory':>6}  {'by point: precision':>19} {'recall':>7} "
-        f"{'f1':>6}  {'by interval: precision':>22} {'recall':>7} {'f1':>6}"
+        f"{'f1':>6} {'right':>7} {'wrong':>7} {'missed':>7}  "
+        f"{'by interval: precision':>22} {'recall':>7} {'f1':>6} "
+        f"{'right':>6} {'wrong':>6} {'missed':>6}"
     )
-    for each in accuracies:
+    every = list(accuracies)
+    for each in [*every, *micro_averages(every)]:
         memory = "-" if each.memory is None else str(each.memory)
         points, intervals = each.points, each.intervals
         yield (
             f"{each.fluent:<20} {each.variant:<6} {memory:>6}  {points.precision:>19.3f} "
-            f"{points.recall:>7.3f} {points.f1:>6.3f}  {intervals.precision:>22.3f} "
-            f"{intervals.recall:>7.3f} {intervals.f1:>6.3f}"
+            f"{points.recall:>7.3f} {points.f1:>6.3f} {_counts(points, 7)}  "
+            f"{intervals.precision:>22.3f} {intervals.recall:>7.3f} {intervals.f1:>6.3f} "
+            f"{_counts(intervals, 6)}"
         )
+
+
+def _counts(score: Score, width: int) -> str:
+    return " ".join(f"{count:>{width}}" for count in (score.right, score.wrong, score.missed))
 
 
 def _picture(accuracies: Iterable[Accuracy]) -> str:

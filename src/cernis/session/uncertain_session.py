@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -97,7 +97,11 @@ class UncertainSession(Session):
     @property
     def uncertain_input(self) -> UncertainInput:
         """Which records may be uncertain, and how intervals are recognised."""
-        return UncertainInput(self.chosen, self.uncertain)
+        chosen = self.chosen
+        if self.policy.name == "final":
+            # What is final is reported once, as it is.
+            chosen = replace(chosen, mean_change=0.0)
+        return UncertainInput(chosen, self.uncertain)
 
     def go_on(self, handover: Handover | None, is_incremental: bool) -> None:
         """Go on from the state after the last query."""

@@ -23,6 +23,7 @@ from cernis.evaluate.probabilities.course_tracks import Tracks, joined_courses
 from cernis.evaluate.probabilities.courses import Courses, Pairs
 from cernis.evaluate.probabilities.credible_tables import table_of_rows
 from cernis.evaluate.probabilities.credible_tracks import CredibleTracks
+from cernis.evaluate.probabilities.reported_means import with_reported_means
 from cernis.evaluate.probabilities.uncertain_query import UncertainQuery
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.probabilities.whole_probabilities import definitions_of, enter_certain
@@ -59,6 +60,7 @@ class TrackedProbabilities(FromScratch):
         self._circuits = Circuits(ties)
         self._tick = tick
         self._keeps_all = keeps_all
+        self._mean_change = settings.mean_change
         self._hidden = plan.checked.definitions.auxiliary
         self._derived = frozenset(definitions_of(plan))
         self.credible = CredibleTracks(settings, tick, self._hidden)
@@ -187,9 +189,15 @@ class TrackedProbabilities(FromScratch):
         return changes
 
     def _compare_uncertain(self, relation: Relation, changes: AnswerChanges) -> None:
+        reported = self._reported_intervals.get(relation)
         now = self.credible.rows(relation, self._query.courses[relation])
-        passed = self.final_intervals.get(relation)
-        whole = now if passed is None else stacked(passed, now)
+        now = whole = with_reported_means(now, reported, self._mean_change)
+        if relation in self.final_intervals:
+            passed = with_reported_means(
+                self.final_intervals[relation], reported, self._mean_change
+            )
+            self.final_intervals[relation] = passed
+            whole = stacked(passed, now)
         self._compare(relation, whole, self._reported_intervals, changes)
         self._reported_intervals[relation] = now
 

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from cernis.check.model import Relation
 from cernis.check.reporter import near
@@ -15,6 +15,9 @@ from cernis.evaluate.probabilities.courses import Recognition
 from cernis.evaluate.probabilities.durations import Durations
 
 Setting = TypeVar("Setting")
+
+MEAN_CHANGE: Final = 0.05
+"""How far the mean of an interval may move before a feed reports it again, unless users say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class UncertainSettings:
     """The relations of the input whose records may be uncertain; None for all."""
     probabilities: bool = False
     """Does a stream also report the probability at each point?"""
+    mean_change: float = MEAN_CHANGE
+    """An interval whose mean has moved by no more than this is not reported again."""
 
     def check_names(self, fluents: Collection[Relation]) -> None:
         """Raise a DataError if a threshold or a duration is that of no fluent of the program."""
@@ -63,6 +68,7 @@ def uncertain_settings(
     threshold: float = 0.5, thresholds: Mapping[str, float] | None = None,
     memory: int | None = None, durations: Mapping[str, Any] | str | Path | None = None,
     seed: int = 0, uncertain: Iterable[str] | None = None, probabilities: bool = False,
+    mean_change: float = MEAN_CHANGE,
 ) -> UncertainSettings:  # fmt: skip
     """Settings from what users write; raises a DataError for what makes no sense.
 
@@ -72,9 +78,11 @@ def uncertain_settings(
         raise DataError("thresholds are given by fluent: {'alarm': 0.95}")
     named = dict(thresholds or {})
     for name, each in {"": threshold, **named}.items():
-        if isinstance(each, bool) or not isinstance(each, int | float) or not 0 <= each <= 1:
+        if not _is_number(each) or not 0 <= each <= 1:
             of = f" of {name}" if name else ""
-            raise DataError(f"the threshold{of} must be a number from 0 to 1, not {each}")
+            raise DataError(f"the threshold{of} must be a number from 0 to 1, not {each!r}")
+    if not _is_number(mean_change) or not 0 <= mean_change <= 1:
+        raise DataError(f"the change of a mean must be a number from 0 to 1, not {mean_change!r}")
     if memory is not None and not (_is_whole(memory) and memory >= 0):
         raise DataError(f"the memory must be a whole number of starts, not {memory!r}")
     if not _is_whole(seed):
@@ -89,7 +97,13 @@ def uncertain_settings(
     if isinstance(uncertain, str):
         uncertain = (uncertain,)
     relations = None if uncertain is None else tuple(uncertain)
-    return UncertainSettings(float(threshold), named, memory, known, seed, relations, probabilities)
+    return UncertainSettings(
+        float(threshold), named, memory, known, seed, relations, probabilities, float(mean_change)
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_whole(number: object) -> bool:

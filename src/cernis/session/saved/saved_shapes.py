@@ -410,11 +410,15 @@ _SETTINGS: Final = Table(
     optional=frozenset({"ids", "future", "dated", "epoch"}),
 )  # fmt: skip
 
-_UNCERTAIN: Final = Table({
-    "threshold": CHANCE, "thresholds": Named(CHANCE), "memory": Maybe(COUNT),
-    "durations": Named(Table({"mean": NumberShape(), "deviation": NumberShape(0)})),
-    "seed": Whole(), "uncertain": Maybe(Listed(TextShape())), "probabilities": Truth(),
-})  # fmt: skip
+_UNCERTAIN: Final = Table(
+    {
+        "threshold": CHANCE, "thresholds": Named(CHANCE), "memory": Maybe(COUNT),
+        "durations": Named(Table({"mean": NumberShape(), "deviation": NumberShape(0)})),
+        "seed": Whole(), "uncertain": Maybe(Listed(TextShape())), "probabilities": Truth(),
+        "mean_change": CHANCE,
+    },
+    optional=frozenset({"mean_change"}),
+)  # fmt: skip
 
 FILE: Final = Table(
     {
