@@ -30,8 +30,8 @@ from cernis.answers.noise import gamma_confidences, spurious_records
 from cernis.answers.scores import Score
 from cernis.evaluate.answer import Answer
 from cernis.evaluate.evaluator_choice import QueriesAhead
-from cernis.evaluate.probabilities.credible_intervals import most_credible, recognise
-from cernis.evaluate.probabilities.durations import Durations, learned
+from cernis.evaluate.probabilities.credible.credible_intervals import most_credible, recognise
+from cernis.evaluate.probabilities.credible.durations import Durations, learned
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.run import Run
 from cernis.evaluate.windows import Window

@@ -22,6 +22,7 @@ from cernis.syntax.time_scale import TimeScale
 if TYPE_CHECKING:
     from cernis.answers.result import Result
     from cernis.answers.uncertain_result import UncertainResult
+    from cernis.evaluate.probabilities.shares import PairShares
     from cernis.explain.explanation_tree import Explanation
     from cernis.plan import Plan
     from cernis.records.record_columns import Records
@@ -196,6 +197,38 @@ class Program:
         records = read_events(events, self.checked, mapping)
         at_time = None if time is None else point(time, "time")
         return explain(self.plan, records, question, at_time, limits)
+
+    def record_shares(
+        self, events: Events, question: str, time: Point, *, start: Point | None = None,
+        end: Point | None = None, tick: int | None = None, ties: str | None = None,
+        mapping: str | Path | Mapping[str, Any] | None = None,
+    ) -> PairShares:  # fmt: skip
+        """How likely a pair such as `on(lamp)=true` is at a time, and which records carry that.
+
+        The share of a record is what goes of the probability if the record is not there. Only
+        records that rules can reach from the pair are looked at.
+        """
+        from cernis.evaluate.probabilities.shares import PairAtPoint, record_shares
+        from cernis.explain.questions import read_question
+        from cernis.explain.reachable_records import reachable
+        from cernis.knowledge.ground_values import value
+        from cernis.records.record_sources import read_events
+        from cernis.session.recognise import bounds
+        from cernis.session.settings import point, settings
+
+        asked = read_question(question, self.checked)
+        if asked.value is None:
+            raise DataError(f"{question} is an event: shares are those of a fluent's pair")
+        chosen = settings(None, None, start, end, tick, ties, self.time_scale)
+        records = read_events(events, self.checked, mapping, uncertain=True)
+        tick = tick or self.checked.definitions.settings.tick
+        pair = PairAtPoint(
+            asked.relation, tuple(map(value, asked.args)), value(asked.value), point(time, "time")
+        )
+        return record_shares(
+            self.plan, reachable(self.plan, records, asked), pair, bounds(records, chosen, tick),
+            tick=tick, ties=ties,
+        )  # fmt: skip
 
     def records(
         self, events: Events, mapping: str | Path | Mapping[str, Any] | None = None

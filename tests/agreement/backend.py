@@ -8,8 +8,12 @@ import numpy as np
 
 import cernis
 from cernis.answers.result import as_text
-from cernis.evaluate.probabilities.credible_intervals import most_credible, recognise, united
-from cernis.evaluate.probabilities.durations import Durations
+from cernis.evaluate.probabilities.credible.credible_intervals import (
+    most_credible,
+    recognise,
+    united,
+)
+from cernis.evaluate.probabilities.credible.durations import Durations
 from tests.agreement.compare import Scenario, by_engine
 from tests.reference.cases import Case
 

@@ -15,8 +15,8 @@ from cernis.answers.scores import Score, Spans, by_interval, by_point
 from cernis.check.model import Relation
 from cernis.errors import DataError
 from cernis.evaluate.answer import Answer
-from cernis.evaluate.probabilities.credible_tables import credible
-from cernis.evaluate.probabilities.durations import Durations, learned
+from cernis.evaluate.probabilities.credible.credible_tables import credible
+from cernis.evaluate.probabilities.credible.durations import Durations, learned
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.syntax import parse
 from cernis.syntax.printer import show

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cernis.errors import DataError
-from cernis.evaluate.probabilities.credible_intervals import (
+from cernis.evaluate.probabilities.credible.credible_intervals import (
     most_credible,
     recognise,
     united,

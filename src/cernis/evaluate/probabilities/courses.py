@@ -9,14 +9,14 @@ from typing import Final
 import numpy as np
 
 from cernis.errors import DataError
-from cernis.evaluate.probabilities.credible_intervals import (
+from cernis.evaluate.probabilities.credible.credible_intervals import (
     Intervals,
     SupportSets,
     most_credible,
     recognise,
     united,
 )
-from cernis.evaluate.probabilities.durations import Durations
+from cernis.evaluate.probabilities.credible.durations import Durations
 from cernis.evaluate.probabilities.proof_groups import ProofGroups
 from cernis.evaluate.probabilities.uncertain_facts import Facts
 from cernis.kernels.array_types import Array, Booleans, Floats, Integers

@@ -19,11 +19,11 @@ from cernis.evaluate.answer import Answer
 from cernis.evaluate.changes.stores import StoredRows, stacked
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.probabilities.circuits import Circuits
-from cernis.evaluate.probabilities.course_tracks import Tracks, joined_courses
 from cernis.evaluate.probabilities.courses import Courses, Pairs
-from cernis.evaluate.probabilities.credible_tables import table_of_rows
-from cernis.evaluate.probabilities.credible_tracks import CredibleTracks
-from cernis.evaluate.probabilities.reported_means import with_reported_means
+from cernis.evaluate.probabilities.credible.course_tracks import Tracks, joined_courses
+from cernis.evaluate.probabilities.credible.credible_tables import table_of_rows
+from cernis.evaluate.probabilities.credible.credible_tracks import CredibleTracks
+from cernis.evaluate.probabilities.credible.reported_means import with_reported_means
 from cernis.evaluate.probabilities.uncertain_query import UncertainQuery
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.probabilities.whole_probabilities import definitions_of, enter_certain

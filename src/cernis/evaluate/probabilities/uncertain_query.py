@@ -9,7 +9,7 @@ from cernis.check.model import FluentKind, Pair, Relation
 from cernis.evaluate.columns.strata import evaluate_definition, evaluate_stratum, refuse_unsupported
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import Courses, Pairs, beside
-from cernis.evaluate.probabilities.credible_tables import CredibleTable, maximal_table
+from cernis.evaluate.probabilities.credible.credible_tables import CredibleTable, maximal_table
 from cernis.evaluate.probabilities.proofs import Uncertainty
 from cernis.evaluate.probabilities.uncertain_cycles import evaluate_cycle
 from cernis.evaluate.probabilities.uncertain_events import evaluate_event

@@ -12,7 +12,7 @@ from cernis.check.model import Relation
 from cernis.check.reporter import near
 from cernis.errors import DataError
 from cernis.evaluate.probabilities.courses import Recognition
-from cernis.evaluate.probabilities.durations import Durations
+from cernis.evaluate.probabilities.credible.durations import Durations
 
 Setting = TypeVar("Setting")
 

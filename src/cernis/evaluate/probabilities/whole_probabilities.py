@@ -11,7 +11,11 @@ from cernis.evaluate.answer import Answer
 from cernis.evaluate.columns.from_scratch import FromScratch, StageLinks
 from cernis.evaluate.probabilities.circuits import Circuits
 from cernis.evaluate.probabilities.courses import Courses, certain_course
-from cernis.evaluate.probabilities.credible_tables import CredibleTable, credible, credible_table
+from cernis.evaluate.probabilities.credible.credible_tables import (
+    CredibleTable,
+    credible,
+    credible_table,
+)
 from cernis.evaluate.probabilities.uncertain_query import UncertainQuery
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.query_loop import QueryInput, WindowRecords

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from cernis.check.model import Relation
-from cernis.evaluate.probabilities.course_tracks import Tracks
 from cernis.evaluate.probabilities.courses import Courses, Pairs
-from cernis.evaluate.probabilities.credible_intervals import Intervals, SupportSets
+from cernis.evaluate.probabilities.credible.course_tracks import Tracks
+from cernis.evaluate.probabilities.credible.credible_intervals import Intervals, SupportSets
 from cernis.evaluate.probabilities.tracked_probabilities import TrackedProbabilities
 from cernis.evaluate.relation_layout import RelationLayout
 from cernis.session.saved.plain_trees import Tree

@@ -17,7 +17,7 @@ import numpy as np
 
 from cernis.check.model import FluentKind, Relation
 from cernis.errors import DataError
-from cernis.evaluate.probabilities.durations import Durations
+from cernis.evaluate.probabilities.credible.durations import Durations
 from cernis.evaluate.probabilities.uncertain_settings import UncertainSettings
 from cernis.evaluate.query_loop import AnswerChanges, RelationChange
 from cernis.operators.context.value_encoding import RelationDomains

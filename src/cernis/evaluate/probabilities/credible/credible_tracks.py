@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from cernis.check.model import Relation
 from cernis.evaluate.changes.stores import StoredRows, stacked
-from cernis.evaluate.probabilities.course_tracks import Tracks
 from cernis.evaluate.probabilities.courses import Courses, Credible
-from cernis.evaluate.probabilities.credible_tables import (
+from cernis.evaluate.probabilities.credible.course_tracks import Tracks
+from cernis.evaluate.probabilities.credible.credible_tables import (
     CredibleTable,
     PairSeeds,
     credible_rows,

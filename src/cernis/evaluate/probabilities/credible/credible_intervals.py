@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cernis.evaluate.probabilities.durations import Durations, deletion_probabilities
+from cernis.evaluate.probabilities.credible.durations import Durations, deletion_probabilities
 from cernis.kernels.array_types import Booleans, Floats, Integers
 from cernis.kernels.circuit_values import picked
 from cernis.kernels.compile import shortened

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cernis.evaluate.probabilities.credible_intervals import (
+from cernis.evaluate.probabilities.credible.credible_intervals import (
     Intervals,
     SupportSets,
     longest,
@@ -20,7 +20,11 @@ from cernis.evaluate.probabilities.credible_intervals import (
     recognise,
     united,
 )
-from cernis.evaluate.probabilities.durations import Durations, deletion_probabilities, learned
+from cernis.evaluate.probabilities.credible.durations import (
+    Durations,
+    deletion_probabilities,
+    learned,
+)
 from cernis.kernels.array_types import Floats, Integers
 from tests.reference import credible as plain
 

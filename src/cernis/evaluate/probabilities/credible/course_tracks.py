@@ -29,7 +29,7 @@ from cernis.evaluate.probabilities.courses import (
     Series,
     chunks,
 )
-from cernis.evaluate.probabilities.credible_intervals import (
+from cernis.evaluate.probabilities.credible.credible_intervals import (
     Intervals,
     SupportSets,
     longest,

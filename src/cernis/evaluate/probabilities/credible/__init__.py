@@ -1,0 +1,1 @@
+"""Credible intervals of courses: recognised, tracked from query to query, and reported."""
