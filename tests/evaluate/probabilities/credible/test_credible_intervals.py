@@ -28,7 +28,7 @@ from cernis.evaluate.probabilities.credible.durations import (
 from cernis.kernels.array_types import Floats, Integers
 from tests.reference import credible as plain
 
-CASES = Path(__file__).parents[2] / "cases"
+CASES = Path(__file__).parents[3] / "cases"
 STREAM = [0, 0.5, 0.7, 0.9, 0.4, 0.1, 0, 0, 0.5, 1]
 BATCHES = [STREAM[:4], STREAM[4:8], STREAM[8:]]
 
