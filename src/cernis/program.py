@@ -216,17 +216,20 @@ class Program:
         from cernis.session.recognise import bounds
         from cernis.session.settings import point, settings
 
-        asked = read_question(question, self.checked)
-        if asked.value is None:
+        target = read_question(question, self.checked)
+        if target.value is None:
             raise DataError(f"{question} is an event: shares are those of a fluent's pair")
         chosen = settings(None, None, start, end, tick, ties, self.time_scale)
         records = read_events(events, self.checked, mapping, uncertain=True)
         tick = tick or self.checked.definitions.settings.tick
         pair = PairAtPoint(
-            asked.relation, tuple(map(value, asked.args)), value(asked.value), point(time, "time")
+            target.relation,
+            tuple(map(value, target.args)),
+            value(target.value),
+            point(time, "time"),
         )
         return record_shares(
-            self.plan, reachable(self.plan, records, asked), pair, bounds(records, chosen, tick),
+            self.plan, reachable(self.plan, records, target), pair, bounds(records, chosen, tick),
             tick=tick, ties=ties,
         )  # fmt: skip
 

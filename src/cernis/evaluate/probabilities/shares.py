@@ -61,7 +61,7 @@ class PairAtPoint:
 
 
 def record_shares(
-    plan: Plan, records: Records, asked: PairAtPoint, bounds: tuple[int, int], *,
+    plan: Plan, records: Records, target: PairAtPoint, bounds: tuple[int, int], *,
     tick: int | None = None, ties: str | None = None, most: int = MOST_RECORDS,
 ) -> PairShares:  # fmt: skip
     """The share of each record in the probability of a pair at a point.
@@ -69,8 +69,8 @@ def record_shares(
     The bounds are the start and end of the run. Records should be those that rules can reach from
     the pair; of these only records of points before the asked one, or that cover it, can matter.
     """
-    run = _Reruns(plan, records, asked, bounds, tick, ties)
-    numbers = _earlier(records, asked.time, run.tick)
+    run = _Reruns(plan, records, target, bounds, tick, ties)
+    numbers = _earlier(records, target.time, run.tick)
     if len(numbers) > most:
         raise DataError(
             f"{len(numbers):,} records may carry the probability: it is computed without each of "
@@ -79,22 +79,22 @@ def record_shares(
     whole = run.probability(())
     if whole is None:
         raise UnsupportedError(
-            f"{asked.relation} is made of credible intervals, and has no probability of its own"
+            f"{target.relation} is made of credible intervals, and has no probability of its own"
         )
     shares = ((number, whole - (run.probability((number,)) or 0.0)) for number in numbers.tolist())
-    found = [run.share(number, share) for number, share in shares if abs(share) > LEAST_SHARE]
-    found.sort(key=lambda each: (-abs(each.share), each.number))
-    return PairShares(whole, tuple(found))
+    carrying = [run.share(number, share) for number, share in shares if abs(share) > LEAST_SHARE]
+    carrying.sort(key=lambda each: (-abs(each.share), each.number))
+    return PairShares(whole, tuple(carrying))
 
 
 class _Reruns:
     """Evaluates a plan over all records but some."""
 
     def __init__(
-        self, plan: Plan, records: Records, asked: PairAtPoint, bounds: tuple[int, int],
+        self, plan: Plan, records: Records, target: PairAtPoint, bounds: tuple[int, int],
         tick: int | None, ties: str | None,
     ) -> None:  # fmt: skip
-        self._plan, self._records, self._asked, self._bounds = plan, records, asked, bounds
+        self._plan, self._records, self._target, self._bounds = plan, records, target, bounds
         self._ties = ties
         # Which relations may be uncertain is to be the same in all runs.
         names = tuple(sorted(map(str, records.uncertain)))
@@ -105,7 +105,7 @@ class _Reruns:
         """The probability of the pair without some records; None if it has none."""
         run = Run(self._plan, self.tick, self._ties, None, self._settings)
         answer = run.over(_without(self._records, left_out), *self._bounds)
-        return _probability(answer, self._asked)
+        return _probability(answer, self._target)
 
     def share(self, number: int, share: float) -> RecordShare:
         """What is to be said of a record."""
@@ -138,25 +138,25 @@ def _earlier(records: Records, time: int, tick: int) -> Integers:
     return np.unique(np.concatenate(parts))
 
 
-def _probability(answer: Answer, asked: PairAtPoint) -> float | None:
-    courses = answer.courses.get(asked.relation)
+def _probability(answer: Answer, target: PairAtPoint) -> float | None:
+    courses = answer.courses.get(target.relation)
     if courses is None:
-        return None if asked.relation in answer.fluents else 0.0
-    pair = _pair(courses, asked)
-    return 0.0 if pair is None else float(courses.probabilities_at(asked.time)[pair])
+        return None if target.relation in answer.fluents else 0.0
+    pair = _pair(courses, target)
+    return 0.0 if pair is None else float(courses.probabilities_at(target.time)[pair])
 
 
-def _pair(courses: Courses, asked: PairAtPoint) -> int | None:
+def _pair(courses: Courses, target: PairAtPoint) -> int | None:
     """The number of a pair, if its fluent has it."""
     pairs = courses.pairs
     is_asked = np.ones(len(pairs), np.bool_)
     columns = zip(
         [*pairs.arguments, pairs.values], [*pairs.domains, pairs.value_domain],
-        [*asked.arguments, asked.value], strict=True,
+        [*target.arguments, target.value], strict=True,
     )  # fmt: skip
     for column, domain, wanted in columns:
         values = column.tolist() if domain is None else domain.decode(column)
         same = [type(each) is type(wanted) and each == wanted for each in values]
         is_asked &= np.array(same, np.bool_)
-    found = np.flatnonzero(is_asked)
-    return int(found[0]) if len(found) else None
+    rows = np.flatnonzero(is_asked)
+    return int(rows[0]) if len(rows) else None
