@@ -52,7 +52,6 @@ REACHED: dict[str, str] = {
     "evaluate.changes.snapshots": "evaluate/columns/test_cycle_rounds.py",
     "evaluate.changes.splicing": "session/test_session.py",
     "evaluate.changes.static_units": "session/test_session.py",
-    "evaluate.changes.stores": "evaluate/test_record_ids.py session/test_session.py",
     "evaluate.changes.units": "session/test_session.py",
     "evaluate.columns.cycle_records": "evaluate/columns/test_time_walk.py",
     "evaluate.columns.from_scratch": "session/test_session.py cases/window_*",
