@@ -39,9 +39,11 @@ LAYERS: Mapping[str, frozenset[str] | None] = {
         {"source", "errors", "syntax", "knowledge", "check", "plan", "kernels", "tables"}
         | {"operators", "records"}
     ),
+    # Pages for browsers: columns and texts go in, and it knows nothing of what they are about.
+    "pages": frozenset({"errors"}),
     "answers": frozenset(
-        {"errors", "syntax", "knowledge", "check", "kernels.array_types", "tables", "records"}
-        | {"evaluate"}
+        {"source", "errors", "syntax", "knowledge", "check", "kernels.array_types", "tables"}
+        | {"records", "evaluate", "pages"}
     ),
     # Only what asks for an explanation pays for it.
     "explain": frozenset(

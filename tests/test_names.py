@@ -41,6 +41,7 @@ DONE: tuple[str, ...] = (
     "kernels",
     "knowledge",
     "operators",
+    "pages",
     "plan",
     "program",
     "records",

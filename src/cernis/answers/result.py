@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +22,9 @@ from cernis.errors import CernisError
 from cernis.evaluate.answer import Answer
 from cernis.records.record_columns import SetAside
 from cernis.records.times import call_time
+
+if TYPE_CHECKING:
+    from cernis.answers.reports.report_content import RunOrigin
 
 Table = TypeVar("Table")
 
@@ -79,11 +83,13 @@ class Result:
     def __init__(
         self, answer: Answer, catalogue: Catalogue, summary: Summary,
         as_of: tuple[tuple[int, Answer], ...] = (), times: TimeOutput = WHOLE_NUMBERS,
+        origin: RunOrigin | None = None,
     ) -> None:  # fmt: skip
         self.answer = answer
         self.summary = summary
         self.as_of = as_of
         self.times = times
+        self.origin = origin
         self._catalogue = catalogue
 
     def __repr__(self) -> str:
@@ -142,6 +148,18 @@ class Result:
         return "".join(
             f"% query {self.times.text(query)}\n{as_text(answer, self.times)}"
             for query, answer in self.as_of
+        )
+
+    def report(self, path: str | Path, *, title: str | None = None, events: bool = True) -> Path:
+        """Write a page for a browser into a file: a timeline of all intervals and events.
+
+        The page needs no other file and no network. Without `events`, it has intervals only. With
+        answers as of each query, it shows what later queries have corrected.
+        """
+        from cernis.answers.reports.report_file import write_report
+
+        return write_report(
+            path, self.origin, self.answer, self.summary, self.times, self.as_of, title, events
         )
 
     def to_pandas(self) -> Any:

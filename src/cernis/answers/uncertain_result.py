@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +30,9 @@ from cernis.kernels.array_types import Floats
 from cernis.records.arrow_arrays import as_arrow, as_text, as_texts
 from cernis.tables.interval_tables import FluentTable
 
+if TYPE_CHECKING:
+    from cernis.answers.reports.report_content import RunOrigin
+
 CREDIBLE: Final = INTERVALS.append(pa.field("probability", pa.float64()))
 """All intervals; the probability is the mean over the interval, and null for a certain fluent."""
 
@@ -44,11 +48,12 @@ class UncertainResult:
 
     def __init__(
         self, answer: Answer, catalogue: Catalogue, summary: Summary,
-        times: TimeOutput = WHOLE_NUMBERS,
+        times: TimeOutput = WHOLE_NUMBERS, origin: RunOrigin | None = None,
     ) -> None:  # fmt: skip
         self.answer = answer
         self.summary = summary
         self.times = times
+        self.origin = origin
         self._catalogue = catalogue
 
     def __repr__(self) -> str:
@@ -96,6 +101,17 @@ class UncertainResult:
         return self.times.table(_numbered(
             lambda marked: fluent_frame(relation, marked, self._catalogue), table, means
         ))  # fmt: skip
+
+    def report(self, path: str | Path, *, title: str | None = None, events: bool = True) -> Path:
+        """Write a page for a browser: credible intervals, and probabilities as bands.
+
+        The page needs no other file and no network. Without `events`, none are in it.
+        """
+        from cernis.answers.reports.report_file import write_report
+
+        return write_report(
+            path, self.origin, self.answer, self.summary, self.times, (), title, events
+        )
 
     def text(self) -> str:
         """One line for each pair: `holdsFor(F=V, [(start,end,probability),...]).`, sorted.

@@ -18,6 +18,7 @@ from cernis.cli.case_commands import run_cases
 from cernis.cli.console import accept_any_character, drop, is_coloured, say, say_warnings, stop
 from cernis.cli.explain_command import explain
 from cernis.cli.program_arguments import Dialect, Facts, Rules, load_program
+from cernis.cli.report_command import report
 from cernis.cli.run_command import run
 from cernis.cli.series_command import series
 from cernis.cli.stream_command import replay, stream
@@ -165,6 +166,7 @@ def fmt(
 
 
 app.command()(run)
+app.command()(report)
 app.command()(explain)
 app.command("test")(run_cases)
 app.command()(stream)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cernis.answers.reports.report_content import RunOrigin
 from cernis.answers.result import Result, Summary
 from cernis.answers.time_output import TimeOutput
 from cernis.answers.unused_records import missing_fluents
@@ -66,7 +67,8 @@ def recognise(
     )  # fmt: skip
     summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
     times = time_output(plan, records, chosen)
-    return Result(answer, plan.checked.catalogue, summary, tuple(answers), times)
+    origin = RunOrigin(plan.checked, lambda: read_events(events, plan.checked, mapping))
+    return Result(answer, plan.checked.catalogue, summary, tuple(answers), times, origin)
 
 
 def time_output(plan: Plan, records: Records, chosen: Settings) -> TimeOutput:
@@ -172,7 +174,10 @@ def recognise_uncertain(
     answer = run.over(records, start, end, chosen.window, chosen.step)
     summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
     times = time_output(plan, records, chosen)
-    return UncertainResult(answer, plan.checked.catalogue, summary, times)
+    origin = RunOrigin(
+        plan.checked, lambda: read_events(events, plan.checked, mapping, uncertain=True)
+    )
+    return UncertainResult(answer, plan.checked.catalogue, summary, times, origin)
 
 
 def _summary(

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cernis.answers.answer_tables import all_happenings, all_intervals
+from cernis.answers.reports.report_content import RunOrigin
 from cernis.answers.result import Result, Summary
 from cernis.answers.time_output import TimeOutput
 from cernis.answers.unused_records import missing_fluents, warn_of_input
@@ -54,7 +55,7 @@ _HAPPENINGS: Final = "event string, args array<string>, start bigint, occurrence
 _SET_ASIDE: Final = "source string, line bigint, reason string, text string"
 
 
-Outcome = TypeVar("Outcome")
+Outcome = TypeVar("Outcome", bound="Result | UncertainResult")
 """The result of a run in this process."""
 
 
@@ -192,6 +193,17 @@ class ComputedResult(ABC, Generic[Outcome]):
         result = self._result(self._complete(answer_of(answers)), summary, times)
         return result, summary, exchanged(reports)
 
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write a page for a browser into a file of the driver: a timeline of all intervals.
+
+        The whole result comes into this process for it. Events of the input stay where they are.
+        """
+        return self.collect().report(path, title=title)
+
+    @property
+    def _origin(self) -> RunOrigin:
+        return RunOrigin(self.plan.checked, lambda: None)
+
     @abstractmethod
     def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> Outcome:
         """The result in this process."""
@@ -267,7 +279,9 @@ class Recognised(ComputedResult[Result]):
         )
 
     def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> Result:
-        return Result(answer, self.plan.checked.catalogue, summary, times=times)
+        return Result(
+            answer, self.plan.checked.catalogue, summary, times=times, origin=self._origin
+        )
 
 
 class UncertainRecognised(ComputedResult["UncertainResult"]):
@@ -304,7 +318,9 @@ class UncertainRecognised(ComputedResult["UncertainResult"]):
     def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> UncertainResult:
         from cernis.answers.uncertain_result import UncertainResult
 
-        return UncertainResult(answer, self.plan.checked.catalogue, summary, times)
+        return UncertainResult(
+            answer, self.plan.checked.catalogue, summary, times, self._origin
+        )
 
 
 def _as_it_is(rows: Batches) -> Batches:

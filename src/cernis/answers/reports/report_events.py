@@ -1,0 +1,115 @@
+"""Events of a report: records of the input and happenings of derived events, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from cernis.answers.answer_tables import values_of
+from cernis.answers.reports.report_lanes import argument_texts
+from cernis.check.catalogue import Catalogue
+from cernis.check.model import Relation
+from cernis.evaluate.answer import Answer
+from cernis.kernels.array_types import Integers
+from cernis.records.arrow_arrays import as_arrow, as_numpy, as_text, as_texts
+from cernis.records.record_columns import (
+    INFINITE,
+    Coded,
+    Column,
+    RecordColumns,
+    RecordKind,
+    Records,
+    shown,
+)
+
+
+@dataclass(slots=True)
+class EventKind:
+    """All happenings of one event: arguments as columns of numbers or texts, and times.
+
+    `places` are the numbers of the records, -1 for derived events.
+    """
+
+    relation: Relation
+    titles: tuple[str, ...]
+    is_derived: bool
+    columns: list[pa.Array]
+    times: Integers
+    places: Integers
+
+    @property
+    def entities(self) -> pa.Array:
+        """The entity of each happening."""
+        if not self.columns:
+            return pa.repeat(as_text(""), len(self.times))
+        return argument_texts([_texts(self.columns[0])], len(self.times))[0]
+
+
+def event_kinds(
+    answer: Answer, records: Records | None, catalogue: Catalogue, hidden: set[Relation]
+) -> Iterator[EventKind]:
+    """The events of the input, without those that were taken back, and the derived ones."""
+    for form, part in sorted((records.relations if records else {}).items(), key=_by_relation):
+        if form.kind is RecordKind.INTERVAL or form.relation in hidden or not len(part):
+            continue
+        yield _input_kind(form.relation, form.kind, part, catalogue)
+    for relation, table in sorted(answer.events.items()):
+        if relation in hidden:
+            continue
+        columns = [
+            values_of(column, domain)
+            for column, domain in zip(table.arguments, table.domains, strict=True)
+        ]
+        titles = catalogue.events[relation].argument_names
+        none = np.full(len(table), -1)
+        yield EventKind(relation, titles, True, columns, table.times, none)
+
+
+def _by_relation(entry: tuple[object, RecordColumns]) -> Relation:
+    return entry[1].form.relation
+
+
+def _input_kind(
+    relation: Relation, kind: RecordKind, part: RecordColumns, catalogue: Catalogue
+) -> EventKind:
+    if part.gone is not None:
+        part = part.take(part.gone == INFINITE)
+    columns = [_array(column) for column in part.columns]
+    if kind is RecordKind.EVENT:
+        entry = catalogue.events.get(relation)
+        titles = entry.argument_names if entry else ()
+    else:
+        # Records of fluents have the value before the arguments; here it follows them.
+        columns = [*columns[1:], columns[0]]
+        fluent = catalogue.fluents.get(relation)
+        titles = (*fluent.argument_names, "value") if fluent else ()
+    return EventKind(relation, titles, False, columns, part.times[1], part.places)
+
+
+def _array(column: Column) -> pa.Array:
+    """A column of records as numbers if all are such, else as texts."""
+    if not isinstance(column, Coded):
+        return as_arrow(column)
+    values = list(column.values)
+    kinds = set(map(type, values))
+    if kinds and kinds <= {int, float} and all(abs(value) < 1 << 53 for value in values):  # type: ignore[arg-type]
+        return as_arrow(np.array(values, np.float64)).take(as_arrow(column.codes))
+    return as_texts(map(shown, values)).take(as_arrow(column.codes))
+
+
+def is_numeric(column: pa.Array) -> bool:
+    """Are the values of a column numbers?"""
+    return not pa.types.is_string(column.type)
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    if not is_numeric(column):
+        return column
+    if pa.types.is_integer(column.type):
+        return column.cast(pa.string())
+    distinct, codes = np.unique(as_numpy(column), return_inverse=True)
+    texts = as_texts(map(shown, distinct.tolist()))
+    return texts.take(as_arrow(codes.astype(np.int64)))

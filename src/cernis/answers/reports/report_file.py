@@ -1,0 +1,88 @@
+"""Writes a report into a file: one page that needs no other file, no server and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from cernis.answers.reports.corrections import corrections
+from cernis.answers.reports.report_content import ReportContent, RunOrigin, pack_content
+from cernis.answers.reports.rule_texts import rule_texts
+from cernis.answers.reports.thresholds import thresholds_of
+from cernis.answers.time_output import TimeOutput
+from cernis.errors import CernisError, DataError
+from cernis.evaluate.answer import Answer
+from cernis.pages.page_text import report_page
+from cernis.pages.payload import Payload
+
+if TYPE_CHECKING:
+    from cernis.answers.result import Summary
+
+_LISTED: Final = 500
+"""How many of the records that were not used are listed."""
+
+NO_ORIGIN: Final = "this result does not know its program: ask the one of Program.run for a report"
+
+
+def write_report(
+    path: str | Path, origin: RunOrigin | None, answer: Answer, summary: Summary,
+    times: TimeOutput, as_of: Iterable[tuple[int, Answer]] = (), title: str | None = None,
+    events: bool = True,
+) -> Path:  # fmt: skip
+    """Write the report of a run, and give the file it is in."""
+    payload = report_payload(origin, answer, summary, times, as_of, title, events)
+    return write_page(path, report_page(payload.meta["title"], payload.base64()))
+
+
+def write_page(path: str | Path, text: str) -> Path:
+    """Write a page into a file; a DataError says why it cannot be written."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise DataError(f"{target} must end in .html: it is a page for a browser")
+    try:
+        target.write_text(text, "utf-8")
+    except OSError as error:
+        raise DataError(f"{target} cannot be written: {error.strerror}") from None
+    return target
+
+
+def report_payload(
+    origin: RunOrigin | None, answer: Answer, summary: Summary, times: TimeOutput,
+    as_of: Iterable[tuple[int, Answer]] = (), title: str | None = None, events: bool = True,
+) -> Payload:  # fmt: skip
+    """The data of a report."""
+    if origin is None:
+        raise CernisError(NO_ORIGIN)
+    checked = origin.checked
+    content = ReportContent(
+        answer, checked, times, origin.read() if events else None, with_events=events
+    )
+    answers = list(as_of)
+    if len(answers) > 1:
+        tick = checked.definitions.settings.tick
+        content.corrections = corrections(answers, content.relations, tick)
+    payload = pack_content(content, title or "Report")
+    payload.meta["summary"] = _summary(summary)
+    payload.meta["rules"] = rule_texts(checked)
+    limits = thresholds_of(checked)
+    for entry, kind in zip(payload.meta["events"], content.kinds, strict=True):
+        entry["thresholds"] = {
+            str(place): [{"value": value, "text": text} for value, text in found]
+            for (relation, place), found in limits.items() if relation == kind.relation
+        }  # fmt: skip
+    return payload
+
+
+def _summary(summary: Summary) -> Mapping[str, Any]:
+    unused = [*summary.set_aside, *summary.too_late]
+    return {
+        "records": summary.records, "used": summary.used, "queries": summary.queries,
+        "ignored": dict(summary.ignored), "outside": summary.outside,
+        "conflicts": summary.conflicts, "unusedCount": len(unused),
+        "warnings": [*summary.warnings, *summary.remarks],
+        "unused": [
+            {"source": each.source, "line": each.line, "reason": each.reason, "text": each.text}
+            for each in unused[:_LISTED]
+        ],
+    }  # fmt: skip

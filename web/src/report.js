@@ -1,0 +1,133 @@
+// The page of a report: reads its data, and puts the parts together.
+
+import "uplot/dist/uPlot.min.css";
+import "./report.css";
+import { makeCurves } from "./curves.js";
+import { makeDescriber } from "./describe.js";
+import { $, make } from "./dom.js";
+import { makeFilters } from "./filters.js";
+import { listen } from "./gestures.js";
+import { makeMinimap } from "./minimap.js";
+import { makeModel } from "./model.js";
+import { readEmbedded } from "./payload.js";
+import { fillSummary } from "./summary.js";
+import { makeTheme } from "./theme.js";
+import { makeTimeline } from "./timeline.js";
+import { makeClock } from "./times.js";
+import { makeView } from "./view.js";
+
+const began = performance.now();
+
+async function open() {
+  const model = makeModel(await readEmbedded("cernis-data"));
+  const { meta } = model;
+  document.title = meta.title;
+  $("title").textContent = meta.title;
+  const clock = makeClock(meta);
+  const view = makeView(0, meta.end);
+  const filters = { search: "", group: "entity", events: true, hiddenFluents: new Set(), hiddenEvents: new Set() };
+  const elements = { scroller: $("scroller"), canvas: $("lanes"), spacer: $("spacer"), selection: $("selection"), empty: $("empty") };
+  const timeline = makeTimeline(elements, model, view, clock, filters);
+  const minimap = makeMinimap($("minimap"), model, view, timeline);
+  const curves = makeCurves($("curves"), model, view, timeline, clock);
+  const describe = makeDescriber(model, clock, timeline);
+  makeFilters($("filters"), model, timeline, filters, timeline.refilter);
+  const redraw = () => {
+    document.querySelectorAll("[data-swatch]").forEach((each) => each.repaint());
+    timeline.restyle();
+    minimap.draw();
+    curves.draw();
+  };
+  const startTheme = makeTheme($("theme"), redraw);
+  listen(elements, model, timeline, view, choices(timeline, describe, curves));
+  searchBox(filters, timeline);
+  tabs(() => fillSummary($("summary"), model, clock, timeline));
+  new ResizeObserver(() => {
+    timeline.resize();
+    minimap.draw();
+    curves.draw();
+  }).observe($("scroller"));
+  startTheme();
+  timeline.refilter();
+  timeline.resize();
+  window.cernis = { model, view, timeline, clock };
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    window.cernis.openedAfter = performance.now();
+    window.cernis.workedFor = performance.now() - began;
+    document.body.dataset.ready = "yes";
+  }));
+}
+
+/** What hovering and choosing do. */
+function choices(timeline, describe, curves) {
+  const card = $("card");
+  const details = $("details");
+  return {
+    hover(mark, x, y, labelRow = -1) {
+      timeline.hovered = mark;
+      timeline.ask();
+      card.hidden = !mark && labelRow < 0;
+      if (card.hidden) return;
+      card.replaceChildren(...(mark ? describe(mark, false) : [make("p", {}, timeline.labelOf(labelRow))]));
+      const box = card.getBoundingClientRect();
+      card.style.left = `${Math.max(Math.min(x + 14, innerWidth - box.width - 8), 8)}px`;
+      card.style.top = `${Math.max(y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18, 8)}px`;
+    },
+    choose(mark, row) {
+      timeline.selected = mark;
+      details.hidden = !mark;
+      if (mark) $("chosen").replaceChildren(...describe(mark, true));
+      if (row >= 0) curves.show(timeline.entityOf(row));
+      timeline.ask();
+    },
+  };
+}
+
+function searchBox(filters, timeline) {
+  const box = $("search");
+  box.addEventListener("input", () => {
+    filters.search = box.value;
+    timeline.refilter();
+  });
+  box.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      box.value = filters.search = "";
+      timeline.refilter();
+    }
+    if (event.key === "Escape" || event.key === "Enter") $("scroller").focus();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) || event.ctrlKey || event.metaKey) return;
+    if (event.key === "/") {
+      event.preventDefault();
+      box.focus();
+    } else if (event.key === "t") $("theme").click();
+    else if (event.key === "?") $("help").showModal();
+  });
+  $("helpbutton").addEventListener("click", () => $("help").showModal());
+}
+
+/** Pages of one report; a page is filled when it is first seen. */
+function tabs(fill) {
+  const fillers = { summary: fill };
+  const buttons = [...document.querySelectorAll("[role=tab]")];
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      $("card").hidden = true;
+      const name = button.getAttribute("aria-controls");
+      for (const each of buttons) {
+        const isThis = each === button;
+        each.setAttribute("aria-selected", String(isThis));
+        $(each.getAttribute("aria-controls")).hidden = !isThis;
+      }
+      fillers[name]?.();
+      delete fillers[name];
+    });
+  }
+}
+
+open().catch((error) => {
+  document.body.dataset.ready = "failed";
+  $("title").textContent = `This report cannot be shown: ${error.message}`;
+  throw error;
+});
