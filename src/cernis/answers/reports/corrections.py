@@ -49,14 +49,14 @@ def corrections(
             stretches = _differences(these, others)
             for group, start, end in stretches:
                 parts.append((group, start, end, is_added, as_of[later][0]))  # type: ignore[arg-type]
-    found = np.array(parts, np.int64).reshape(-1, 5)
+    corrected = np.array(parts, np.int64).reshape(-1, 5)
     example = np.zeros(int(keys.max(initial=-1)) + 1, np.int64)
     example[keys] = rows.groups
     marked = replace(
-        rows, groups=example[found[:, 0]] if len(found) else found[:, 0], starts=found[:, 1],
-        ends=found[:, 2], chances=None,
+        rows, groups=example[corrected[:, 0]] if len(corrected) else corrected[:, 0], starts=corrected[:, 1],
+        ends=corrected[:, 2], chances=None,
     )  # fmt: skip
-    return Corrections(marked, found[:, 3] > 0, found[:, 4])
+    return Corrections(marked, corrected[:, 3] > 0, corrected[:, 4])
 
 
 def _all_rows(

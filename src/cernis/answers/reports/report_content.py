@@ -213,15 +213,15 @@ class _Packing:
             return
         keys = zip(lanes.relations, lanes.entities, lanes.rests, lanes.values, strict=True)
         numbers = {tuple(map(int, key)): number for number, key in enumerate(keys)}
-        rows, found = corrections.rows, []
+        rows, places = corrections.rows, []
         for row, group in enumerate(rows.groups.tolist()):
             key = (int(rows.relations[group]), int(marked[0][group]), int(marked[1][group]))
             lane = numbers.get((*key, 0), numbers.get((*key, int(marked[2][group]) + 1)))
             if lane is not None:
-                found.append((lane, int(rows.starts[row]), row))
-        order = np.array([row for _, _, row in sorted(found)], np.int64)
+                places.append((lane, int(rows.starts[row]), row))
+        order = np.array([row for _, _, row in sorted(places)], np.int64)
         self.payload.whole_numbers(
-            "ghost.lane", np.array([lane for lane, _, _ in sorted(found)], np.int64)
+            "ghost.lane", np.array([lane for lane, _, _ in sorted(places)], np.int64)
         )
         self.payload.whole_numbers("ghost.start", self._coarse(rows.starts[order]))
         self.payload.whole_numbers("ghost.end", self._coarse(rows.ends[order]))
