@@ -52,10 +52,10 @@ def corrections(
     corrected = np.array(parts, np.int64).reshape(-1, 5)
     example = np.zeros(int(keys.max(initial=-1)) + 1, np.int64)
     example[keys] = rows.groups
+    groups = example[corrected[:, 0]] if len(corrected) else corrected[:, 0]
     marked = replace(
-        rows, groups=example[corrected[:, 0]] if len(corrected) else corrected[:, 0], starts=corrected[:, 1],
-        ends=corrected[:, 2], chances=None,
-    )  # fmt: skip
+        rows, groups=groups, starts=corrected[:, 1], ends=corrected[:, 2], chances=None
+    )
     return Corrections(marked, corrected[:, 3] > 0, corrected[:, 4])
 
 

@@ -318,9 +318,7 @@ class UncertainRecognised(ComputedResult["UncertainResult"]):
     def _result(self, answer: Answer, summary: Summary, times: TimeOutput) -> UncertainResult:
         from cernis.answers.uncertain_result import UncertainResult
 
-        return UncertainResult(
-            answer, self.plan.checked.catalogue, summary, times, self._origin
-        )
+        return UncertainResult(answer, self.plan.checked.catalogue, summary, times, self._origin)
 
 
 def _as_it_is(rows: Batches) -> Batches:
