@@ -12,6 +12,7 @@ from cernis.check.lower import _HANDLERS
 from cernis.check.staticrules import ALLEN_MODES, ALLEN_RELATIONS
 from cernis.knowledge.resolution.builtins import BUILTINS
 from cernis.knowledge.resolution.prolog_arithmetic import FUNCTIONS
+from cernis.knowledge.zone_clock import CLOCK_RANGES
 from cernis.syntax.load import load_text
 from cernis.syntax.tokens import DURATION_UNITS
 from cernis.syntax.tree import PATTERN_OPERATORS, PatternRule
@@ -111,7 +112,10 @@ def test_every_built_in_predicate_is_in_its_table() -> None:
 
 
 def test_every_arithmetic_function_is_in_its_table() -> None:
-    assert signatures(section("Arithmetic functions")) == set(FUNCTIONS)
+    # To clocks, the zone and the unit of the program are added.
+    clocks = {(name, 1) for name in CLOCK_RANGES}
+    computed = {function for function in FUNCTIONS if function[0] not in CLOCK_RANGES}
+    assert signatures(section("Arithmetic functions")) == computed | clocks
 
 
 def test_every_kind_of_head_is_on_the_page() -> None:

@@ -8,18 +8,10 @@ from collections.abc import Callable, Mapping
 from cernis.errors import KnowledgeError
 from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable
 
+from .calendar import SECONDS, clock, is_clock
 from .terms import substitute
 
 Numeric = int | float
-
-SECONDS = {
-    "ms": 0.001, "msec": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
-    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
-    "m": 60, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
-    "h": 3600, "hour": 3600, "hours": 3600,
-    "d": 86400, "day": 86400, "days": 86400,
-    "w": 604800, "week": 604800, "weeks": 604800,
-}  # fmt: skip
 
 
 class TooLarge(KnowledgeError):
@@ -167,7 +159,9 @@ def exact(value: Numeric) -> Numeric:
 
 def _apply(name: str, values: list[Numeric]) -> Numeric:
     try:
-        if len(values) == 1 and name in UNARY:
+        if is_clock(name):
+            result: Numeric = clock(name, values[0])
+        elif len(values) == 1 and name in UNARY:
             result = UNARY[name](values[0])
         elif len(values) == 2 and name in BINARY:
             result = BINARY[name](values[0], values[1])

@@ -9,6 +9,8 @@ from cernis.errors import ProgramError
 from cernis.syntax import parse
 from cernis.syntax.tree import Atom, Compound, Directive, Item, Sequence, Term, Text
 
+from .calendar import timed
+
 ENDINGS = ("", ".cer", ".prolog", ".pl", ".event")
 
 
@@ -18,7 +20,7 @@ def load(paths: Iterable[Path]) -> list[Item]:
     A file is read once, however often it is named. Raises ProgramError if a text has errors.
     """
     seen: set[Path] = set()
-    return [item for path in paths for item in _file(path, seen)]
+    return timed(item for path in paths for item in _file(path, seen))
 
 
 def rules_of(folder: Path) -> Path:

@@ -69,6 +69,7 @@ from cernis.syntax.tree import (
 from cernis.syntax.tree import Sequence as TermList
 
 from .arithmetic import BINARY, COMPARISONS, INFINITE, UNARY, with_constants
+from .calendar import is_clock, timed
 from .load import rules_of
 from .records import read_field
 from .solve import NoValue, Solver, evaluate
@@ -381,6 +382,7 @@ def _with_times(condition: Term, interval: Interval, env: Mapping[str, Term]) ->
         if not isinstance(term, Compound):
             return term
         numeric = functor(term) in FUNCTIONS or term.functor in {*COMPARISONS, "is"}
+        numeric = numeric or is_clock(term.functor)
         if term.functor == "=":
             numeric = any(isinstance(a, Variable) and a.name not in env for a in term.args)
         return Compound(term.functor, tuple(map(value if numeric else inside, term.args)))
@@ -863,7 +865,7 @@ def read_program(text: str, name: str) -> tuple[Item, ...]:
     parsed = parse(text, name)
     if any(diagnostic.is_error for diagnostic in parsed.diagnostics):
         raise ProgramError(parsed.diagnostics, parsed.sources)
-    return tuple(timely(parsed.items))
+    return tuple(timely(timed(parsed.items)))
 
 
 def read_records(text: str) -> list[tuple[float, str, int, tuple[Term, ...]]]:

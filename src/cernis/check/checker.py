@@ -106,7 +106,7 @@ def check(
     """
     report = Report(list(parsed.diagnostics))
     read = read_words_as_signs(parsed.items, parsed.sources, report)
-    timed, scale = read_times(read, chosen_time, report)
+    timed, scale = read_times(read, chosen_time, report, parsed.sources)
     expanded = expand_phrases(timed, report)
     items = write_out_conditions(expanded.items)
     lowered = lower(look_up_in_time(items, report), report)

@@ -9,6 +9,7 @@ from cernis.check.goal_checks import calls
 from cernis.check.reporter import did_you_mean
 from cernis.check.rewrites.sliding_conditions import KINDS, has_window, is_aggregate
 from cernis.knowledge.resolution.prolog_arithmetic import FUNCTIONS
+from cernis.knowledge.zone_clock import CLOCK_RANGES
 from cernis.syntax.printer import show
 from cernis.syntax.tree import Compound, Term, functor
 
@@ -50,6 +51,7 @@ def check_expression(term: Term, computed: bool, say: Say) -> None:
 def _unknown_function(term: Compound, say: Say) -> None:
     name, arity = functor(term)
     arities = sorted(size for other, size in FUNCTIONS if other == name)
+    arities = [1] if name in CLOCK_RANGES else arities
     if has_window(term):
         message = f"there is no aggregate {name}"
         some = f"there are {', '.join(sorted(KINDS))}; fold combines values by a predicate"
@@ -60,7 +62,8 @@ def _unknown_function(term: Compound, say: Say) -> None:
         help_ = "end it with last(N), past(D) or all: avg(P, last(50))"
     elif arities:
         message = f"there is no function {name}/{arity}"
-        help_ = f"{name} has {' or '.join(map(str, arities))} arguments"
+        count = " or ".join(map(str, arities))
+        help_ = f"{name} has {count} argument{'' if count == '1' else 's'}"
     else:
         message = f"there is no function {name}/{arity}"
         names = {other for other, _ in FUNCTIONS} | KINDS

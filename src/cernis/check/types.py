@@ -38,6 +38,7 @@ from cernis.errors import Note
 from cernis.knowledge.digraphs import DisjointSets
 from cernis.knowledge.resolution.builtins import builtin
 from cernis.knowledge.scope import without_carets
+from cernis.knowledge.zone_clock import CLOCK_RANGES
 from cernis.source import NOWHERE, Span
 from cernis.syntax.printer import show
 from cernis.syntax.tree import (
@@ -66,7 +67,7 @@ _ORDER = frozenset({"<", ">", "=<", ">=", "=:=", "=\\="})
 _ARITHMETIC = frozenset({
     "+", "-", "*", "/", "//", "mod", "rem", "div", "**", "^", "abs", "min", "max", "sqrt", "sin",
     "cos", "tan", "asin", "acos", "atan", "atan2", "floor", "ceiling", "round", "truncate", "exp",
-    "log", "sign", "float", "integer", "haversine",
+    "log", "sign", "float", "integer", "haversine", *CLOCK_RANGES,
 })  # fmt: skip
 _CONSTANTS = frozenset({"pi", "e", "nan", "max_tagged_integer", "random", "cputime"}) | INFINITE
 _BINDS_NOTHING = frozenset({

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import IntFlag
 from typing import Final
 
+from cernis.knowledge.zone_clock import CLOCK_RANGES
 from cernis.syntax.tree import Atom, Compound, Duration, Number, Term, Variable, functor
 
 
@@ -39,7 +40,7 @@ INFINITE: Final = frozenset({"inf", "infinite"})
 
 _WHOLE: Final = frozenset({
     "//", "div", "mod", "rem", "gcd", ">>", "<<", "/\\", "\\/", "xor", "floor", "ceiling",
-    "round", "integer", "truncate",
+    "round", "integer", "truncate", *CLOCK_RANGES,
 })  # fmt: skip
 _SAME: Final = frozenset({"abs", "sign", "-", "+"})
 _EITHER: Final = frozenset({"min", "max"})

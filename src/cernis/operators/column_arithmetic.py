@@ -16,6 +16,7 @@ import numpy as np
 
 from cernis.kernels.array_types import Array, Booleans
 from cernis.knowledge.resolution.prolog_arithmetic import EARTH
+from cernis.operators.clock_columns import CLOCK_OPERATIONS
 from cernis.tables.domains import EXACT, FRACTION, NO_NUMBER, OVERFLOW, WHOLE, NumericValues
 
 Numeric: TypeAlias = Array | NumericValues
@@ -297,6 +298,7 @@ OPERATIONS: Final[dict[tuple[str, int], Operation]] = {
     ("floor", 1): _to_integer(np.floor), ("ceiling", 1): _to_integer(np.ceil),
     ("round", 1): _to_integer(_round), ("truncate", 1): _to_integer(np.trunc),
     ("integer", 1): _to_integer(_round), ("float", 1): lambda a: a.astype(float),
+    **CLOCK_OPERATIONS,
 }  # fmt: skip
 """Functions of arithmetic on arrays, each of numbers of one form."""
 

@@ -32,6 +32,7 @@ from cernis.knowledge.scope import (
     hidden_names,
     without_carets,
 )
+from cernis.knowledge.zone_clock import CLOCK_RANGES
 from cernis.plan.logical import (
     Aggregate,
     AntiStab,
@@ -76,7 +77,7 @@ LISTS = frozenset({"findall", "bagof", "max_with", "min_with"})
 EXPRESSIONS = frozenset({
     "+", "-", "*", "/", "//", "div", "mod", "rem", "**", "^", "abs", "sign", "min", "max", "sqrt",
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "floor", "ceiling",
-    "round", "truncate", "integer", "float", "haversine",
+    "round", "truncate", "integer", "float", "haversine", *CLOCK_RANGES,
 })  # fmt: skip
 """Functions that are computed column by column."""
 

@@ -22,6 +22,7 @@ from cernis.syntax.phrase_parser import PHRASE, begins_phrase, continued, goes_o
 from cernis.syntax.tokens import (
     DURATION,
     DURATION_UNITS,
+    INSTANT,
     MOST_DIAGNOSTICS,
     NAME,
     NUMBER,
@@ -39,6 +40,7 @@ from cernis.syntax.tree import (
     Compound,
     Directive,
     Duration,
+    Instant,
     Item,
     Number,
     Sequence,
@@ -423,6 +425,9 @@ class ClauseParser:
             self.position += 1
             amount, unit = _DURATION.fullmatch(value).groups()  # type: ignore[union-attr]
             return Duration(_finite(_number(amount, span), span), unit, span)
+        if kind == INSTANT:
+            self.position += 1
+            return Instant(value, span)
         raise self.unexpected("a term")
 
     def _duration(self, amount: str, span: Span) -> Duration:

@@ -21,6 +21,7 @@ from cernis.syntax.tree import (
     Directive,
     Duration,
     EventAtom,
+    Instant,
     Item,
     Number,
     Pattern,
@@ -111,6 +112,11 @@ def show_number(value: int | float) -> str:
 @_show.register
 def _(node: Text, limit: int) -> str:
     return '"' + _escape(node.value, '"') + '"'
+
+
+@_show.register
+def _(node: Instant, limit: int) -> str:
+    return node.text
 
 
 @_show.register

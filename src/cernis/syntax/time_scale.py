@@ -45,6 +45,8 @@ class TimeScale:
     """Is a time that is finer than the unit rounded down? Else it is an error."""
     is_zone_said: bool = field(default=False, compare=False, repr=False)
     """Does the program or its caller say the zone? Else a Spark session may say it."""
+    is_zone_asked: bool = field(default=False, compare=False, repr=False)
+    """Do the rules depend on the zone: have they times without one, or ask what clocks show?"""
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:

@@ -18,14 +18,15 @@ NAME: Final = 1
 VARIABLE: Final = 2
 PUNCTUATION: Final = 3
 END: Final = 4
-DURATION: Final = 5
-NUMBER: Final = 6
-COMMENT: Final = 7
-SYMBOL: Final = 8
-QUOTED: Final = 9
-STRING: Final = 10
-SLIP: Final = 11
-FAULT: Final = 12
+INSTANT: Final = 5
+DURATION: Final = 6
+NUMBER: Final = 7
+COMMENT: Final = 8
+SYMBOL: Final = 9
+QUOTED: Final = 10
+STRING: Final = 11
+SLIP: Final = 12
+FAULT: Final = 13
 """What a token is: the number of its group in the token expression below."""
 
 DURATION_UNITS = {
@@ -62,6 +63,7 @@ _TOKEN = re.compile(
     | ([A-Z_]\w*)
     | ([(),\[\]{{}}]|\|(?!\|))
     | (\.(?=[\s%]|\Z))
+    | (\d{{4}}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?(?!\w))
     | (\d+(?:\.\d+)?(?:{_UNITS})\b)
     | (0x[0-9a-fA-F]+|0'(?:{_CODE}|\\[^\n]|''|[^'\\\n])
        |\d+(?:\.\d+)?[eE][+-]?\d+|\d+\.\d+|\d+)

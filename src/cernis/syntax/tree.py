@@ -70,6 +70,19 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
+class Instant:
+    """A date and time, as it is written: `2026-03-29T03:00Z`, or without a zone."""
+
+    text: str
+    span: Span = _span()
+
+    @property
+    def has_zone(self) -> bool:
+        """Does it say its zone?"""
+        return self.text.endswith("Z") or self.text[-6] in "+-"
+
+
+@dataclass(frozen=True, slots=True)
 class Compound:
     r"""`functor(args...)`; operators too: `F=V` is `=` of two, `-X` is `-` of one.
 
@@ -91,7 +104,7 @@ class Sequence:
     span: Span = _span()
 
 
-Term: TypeAlias = Variable | Atom | Number | Text | Duration | Compound | Sequence
+Term: TypeAlias = Variable | Atom | Number | Text | Duration | Instant | Compound | Sequence
 
 
 @dataclass(frozen=True, slots=True)

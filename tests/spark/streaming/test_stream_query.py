@@ -299,8 +299,9 @@ def test_time_goes_on_without_records(kind: str, spark: SparkSession, tmp_path: 
         given.put([f"win_lottery|{now - 60}|{now - 60}|kim"])
         frame = files(spark, given.folder)
     running = stream(
-        TOY, frame, checkpoint=tmp_path / "c", window=1000, step=10, partitions=2, heartbeat=5
-    )
+        TOY, frame, checkpoint=tmp_path / "c", window=1000, step=10, partitions=2, heartbeat=5,
+        epoch=True,
+    )  # fmt: skip
     until(lambda: (running.metrics.query_time or 0) >= now - 20, 60)
     running.stop()
     assert ("rich", ("kim",), "true", now - 59, None) in answer(memory(running))

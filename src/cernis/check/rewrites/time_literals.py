@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
 from cernis.check.reporter import Report
+from cernis.check.rewrites.clock_terms import ClockTerms, mapped, may_ask_clocks
 from cernis.errors import DataError
+from cernis.source import Source
 from cernis.syntax.printer import show
 from cernis.syntax.time_scale import NO_UNIT, UNITS, TimeScale, zone_of
-from cernis.syntax.tokens import ticks_of
-from cernis.syntax.tree import Atom, Compound, Directive, Duration, Item, Number, Term, Text
+from cernis.syntax.tree import Atom, Compound, Directive, Item, Term, Text
 
 _HELP: Final = 'write, say, :- time(unit(ms), zone("Europe/Athens"), round(down)).'
 
@@ -39,17 +40,18 @@ AS_DIRECTED: Final = ChosenTime()
 
 
 def read_times(
-    items: Iterable[Item], chosen: ChosenTime, report: Report
+    items: Iterable[Item], chosen: ChosenTime, report: Report, sources: Iterable[Source]
 ) -> tuple[list[Item], TimeScale]:
-    """The items without durations and dates, which become numbers; and the time they count in.
-
-    Where time-points are seconds, durations stay what they are.
-    """
+    """The items without dates and durations, which become numbers; and the time they count in."""
     items = list(items)
     scale = time_scale(items, chosen, report)
-    if scale.unit == "s":
+    terms = ClockTerms(scale, report)
+    if scale.unit == "s" and not may_ask_clocks(source.text for source in sources):
         return items, scale
-    return [mapped(item, lambda part: _number(part, scale)) for item in items], scale
+    timed = [
+        item if isinstance(item, Directive) else mapped(item, terms.rewritten) for item in items
+    ]
+    return timed, replace(scale, is_zone_asked=terms.asks_zone)
 
 
 def time_scale(items: Iterable[Item], chosen: ChosenTime, report: Report) -> TimeScale:
@@ -102,29 +104,3 @@ _OPTIONS: Final[dict[str, Callable[[TimeScale, str], TimeScale | None]]] = {
     "zone": _zone,
     "round": lambda scale, name: replace(scale, rounds=True) if name == "down" else None,
 }
-
-
-def _number(part: Any, scale: TimeScale) -> Any:
-    if isinstance(part, Duration):
-        return Number(ticks_of(part.amount, part.unit, scale.per_second), part.span)
-    return None
-
-
-def mapped(node: Any, rule: Callable[[Any], Any]) -> Any:
-    """A tree with each outermost part that the rule has an answer for replaced by it."""
-    new = rule(node)
-    if new is not None:
-        return new
-    if isinstance(node, tuple):
-        parts = tuple(mapped(part, rule) for part in node)
-        return node if all(a is b for a, b in zip(parts, node, strict=True)) else parts
-    if not is_dataclass(node) or isinstance(node, type):
-        return node
-    changes = {}
-    for each in fields(node):
-        if each.name != "span":
-            value = getattr(node, each.name)
-            changed = mapped(value, rule)
-            if changed is not value:
-                changes[each.name] = changed
-    return replace(node, **changes) if changes else node

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from cernis.knowledge.ground_values import Key
+from cernis.knowledge.zone_clock import CLOCK_RANGES, clock_function
 
 Numeric: TypeAlias = int | float
 
@@ -172,6 +174,7 @@ FUNCTIONS: Final[Mapping[Key, Callable[..., Numeric]]] = MappingProxyType({
     ("inf", 0): lambda: math.inf,
     ("infinite", 0): lambda: math.inf,
     ("epsilon", 0): lambda: 2.0**-52,
+    **{(name, 3): partial(clock_function, name) for name in CLOCK_RANGES},
 })  # fmt: skip
 """The functions an expression may use, by name and number of arguments."""
 

@@ -14,6 +14,7 @@ from cernis.answers.time_output import WHOLE_NUMBERS, TimeOutput
 from cernis.check.model import Relation
 from cernis.check.types import Slot
 from cernis.check.value_forms import ValueForm
+from cernis.errors import DataError
 from cernis.kernels.array_types import Integers
 from cernis.knowledge.ground_values import Value
 from cernis.plan.builder import Plan
@@ -177,6 +178,12 @@ def plan_in_zone(plan: Plan, zone: str) -> Plan:
     scale = definitions.settings.time.unless_said(zone)
     if scale.zone == definitions.settings.time.zone:
         return plan
+    if scale.is_zone_asked:
+        raise DataError(
+            "the rules ask what clocks show, or have times without a zone, and do not say in which "
+            f"zone: spark.sql.session.timeZone is {zone}, and without Spark it is UTC. Say "
+            f"`:- time(zone('{zone}')).` in the rules, or timezone='{zone}'"
+        )
     chosen = replace(definitions.settings, time=scale)
     checked = replace(plan.checked, definitions=replace(definitions, settings=chosen))
     return replace(plan, checked=checked)
