@@ -16,9 +16,9 @@ from zoneinfo import ZoneInfo
 from cernis.syntax.tree import (
     Atom,
     Compound,
+    DateTime,
     Directive,
     Duration,
-    Instant,
     Item,
     Number,
     Text,
@@ -56,7 +56,7 @@ def timed(items: Iterable[Item]) -> list[Item]:
 
 
 def _timed(node: Any, unit: str, zone: str) -> Any:
-    if isinstance(node, Instant):
+    if isinstance(node, DateTime):
         time = datetime.fromisoformat(node.text)
         time = time if time.tzinfo else time.replace(tzinfo=ZoneInfo(zone))
         return Number((time - EPOCH) // timedelta(microseconds=1) * PER_SECOND[unit] // 10**6)

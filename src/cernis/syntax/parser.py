@@ -20,9 +20,9 @@ from cernis.syntax.operators import ARGUMENT, CLAUSE, FLAT, INFIX, LONGHAND, PRE
 from cernis.syntax.pattern_parser import pattern_rule
 from cernis.syntax.phrase_parser import PHRASE, begins_phrase, continued, goes_on, phrase
 from cernis.syntax.tokens import (
+    DATE_TIME,
     DURATION,
     DURATION_UNITS,
-    INSTANT,
     MOST_DIAGNOSTICS,
     NAME,
     NUMBER,
@@ -38,9 +38,9 @@ from cernis.syntax.tree import (
     Atom,
     Clause,
     Compound,
+    DateTime,
     Directive,
     Duration,
-    Instant,
     Item,
     Number,
     Sequence,
@@ -425,9 +425,9 @@ class ClauseParser:
             self.position += 1
             amount, unit = _DURATION.fullmatch(value).groups()  # type: ignore[union-attr]
             return Duration(_finite(_number(amount, span), span), unit, span)
-        if kind == INSTANT:
+        if kind == DATE_TIME:
             self.position += 1
-            return Instant(value, span)
+            return DateTime(value, span)
         raise self.unexpected("a term")
 
     def _duration(self, amount: str, span: Span) -> Duration:

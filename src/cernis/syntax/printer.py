@@ -18,10 +18,10 @@ from cernis.syntax.tree import (
     Binary,
     Clause,
     Compound,
+    DateTime,
     Directive,
     Duration,
     EventAtom,
-    Instant,
     Item,
     Number,
     Pattern,
@@ -115,7 +115,7 @@ def _(node: Text, limit: int) -> str:
 
 
 @_show.register
-def _(node: Instant, limit: int) -> str:
+def _(node: DateTime, limit: int) -> str:
     return node.text
 
 

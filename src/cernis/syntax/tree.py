@@ -70,7 +70,7 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
-class Instant:
+class DateTime:
     """A date and time, as it is written: `2026-03-29T03:00Z`, or without a zone."""
 
     text: str
@@ -104,7 +104,7 @@ class Sequence:
     span: Span = _span()
 
 
-Term: TypeAlias = Variable | Atom | Number | Text | Duration | Instant | Compound | Sequence
+Term: TypeAlias = Variable | Atom | Number | Text | Duration | DateTime | Compound | Sequence
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from cernis.check.rewrites.clock_terms import may_ask_clocks
 from cernis.errors import ProgramError
 from cernis.syntax import parse
 from cernis.syntax.printer import show
-from cernis.syntax.tree import Clause, Compound, Instant
+from cernis.syntax.tree import Clause, Compound, DateTime
 
 RULE = "happensAt(a(X), T) :- happensAt(e(X), T), {}.\n"
 
@@ -22,7 +22,7 @@ def test_a_date_is_one_term_and_is_printed_as_it_is_written(text: str) -> None:
     (clause,) = parse(f"at({text}, 3).").items
     assert isinstance(clause, Clause)
     assert isinstance(clause.head, Compound)
-    assert clause.head.args[0] == Instant(text)
+    assert clause.head.args[0] == DateTime(text)
     (again,) = parse(f"{show(clause.head)}.").items
     assert again == clause
 

@@ -18,8 +18,8 @@ from cernis.syntax.time_scale import FinerThanUnit, TimeScale
 from cernis.syntax.tokens import ticks_of
 from cernis.syntax.tree import (
     Compound,
+    DateTime,
     Duration,
-    Instant,
     Number,
     Term,
     Where,
@@ -53,7 +53,7 @@ class ClockTerms:
 
     def rewritten(self, node: Any) -> Any:
         """What stands for a part of a program; None for what stays, as far as it is looked at."""
-        if isinstance(node, Instant):
+        if isinstance(node, DateTime):
             return self._instant(node)
         if isinstance(node, Duration):
             return self._duration(node)
@@ -79,7 +79,7 @@ class ClockTerms:
             inner = mapped(node.args[0], self._computed)
             constants = Number(zone_number(self.scale.zone)), Number(self.scale.per_second)
             return Compound(node.functor, (inner, *constants), node.span)
-        if isinstance(node, Instant):
+        if isinstance(node, DateTime):
             return self._instant(node)
         return self._duration(node) if isinstance(node, Duration) else None
 
@@ -89,7 +89,7 @@ class ClockTerms:
             return None
         return Number(ticks_of(node.amount, node.unit, self.scale.per_second), node.span)
 
-    def _instant(self, node: Instant) -> Number:
+    def _instant(self, node: DateTime) -> Number:
         nanoseconds = self.scale.written(node.text)
         self.asks_zone |= not node.has_zone
         point = 0
