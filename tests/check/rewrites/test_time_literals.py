@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cernis
-from cernis.check.rewrites.clock_terms import may_ask_clocks
+from cernis.check.rewrites.time_literals import may_ask_clocks
 from cernis.errors import ProgramError
 from cernis.syntax import parse
 from cernis.syntax.printer import show
