@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -84,6 +84,7 @@ class Result:
         self, answer: Answer, catalogue: Catalogue, summary: Summary,
         as_of: tuple[tuple[int, Answer], ...] = (), times: TimeOutput = WHOLE_NUMBERS,
         origin: RunOrigin | None = None,
+        trace: Callable[[Iterable[str] | None], pa.Table] | None = None,
     ) -> None:  # fmt: skip
         self.answer = answer
         self.summary = summary
@@ -91,6 +92,7 @@ class Result:
         self.times = times
         self.origin = origin
         self._catalogue = catalogue
+        self._trace = trace
 
     def __repr__(self) -> str:
         return (
@@ -137,6 +139,19 @@ class Result:
         going_on = pc.fill_null(pc.greater(intervals["end"], point), True)
         chosen = intervals.filter(pc.and_(begun, going_on))
         return chosen.select(["fluent", "args", "value"])
+
+    def provenance(self, names: Iterable[str] | None = None) -> pa.Table:
+        """The records that began or ended intervals, or made events happen: one in each row.
+
+        `name, args, value, start, end` are those of `intervals`; the role is `began`, `ended` or
+        `happened`; `rule` is where the rule stands, and `record, source, line, record_name,
+        record_args, record_value, occurrence` are the record's. The rows of one match of a pattern
+        have the same number in `match`. `names` chooses fluents and events. The events are read
+        and evaluated again, as nothing is kept for this while a run goes on.
+        """
+        if self._trace is None:
+            raise CernisError("this result does not know its events: ask the one of Program.run")
+        return self._trace(names)
 
     def text(self) -> str:
         """One line for each fluent-value pair with any interval and each derived event, sorted.

@@ -21,6 +21,7 @@ from cernis.check.model import (
     Condition,
     Definitions,
     Either,
+    EventRule,
     Literal,
     Relation,
     Unless,
@@ -60,6 +61,7 @@ from cernis.syntax.tree import (
     Clause,
     Compound,
     Pattern,
+    PatternRule,
     Term,
     Where,
     Within,
@@ -158,6 +160,28 @@ def check(
     types = infer_types(definitions, clauses, columns, report)
     return Checked(
         definitions, entries, clauses, tables, modes, types, graph, report.sorted(), parsed.sources
+    )
+
+
+def with_events(
+    checked: Checked, events: Sequence[EventRule], patterns: Sequence[PatternRule]
+) -> Checked:
+    """A program without errors with rules for further events, of which its own rules know nothing.
+
+    The rules are as they would be after the passes: their heads and literals have variables and
+    constants as arguments.
+    """
+    definitions = replace(
+        checked.definitions, events=[*checked.definitions.events, *events],
+        patterns=[*checked.definitions.patterns, *patterns],
+    )  # fmt: skip
+    report = Report()
+    entries = catalogue(definitions)
+    graph = dependencies(definitions, entries, report)
+    columns = _fact_columns(checked.clauses, checked.tables, definitions.dynamic)
+    types = infer_types(definitions, checked.clauses, columns, report)
+    return replace(
+        checked, definitions=definitions, catalogue=entries, types=types, dependencies=graph
     )
 
 

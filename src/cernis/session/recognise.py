@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from cernis.answers.reports.report_content import RunOrigin
 from cernis.answers.result import Result, Summary
@@ -68,7 +69,13 @@ def recognise(
     summary = _summary(plan, records, answer, chosen, (start, end), run.tick, began)
     times = time_output(plan, records, chosen)
     origin = RunOrigin(plan.checked, lambda: read_events(events, plan.checked, mapping))
-    return Result(answer, plan.checked.catalogue, summary, tuple(answers), times, origin)
+
+    def trace(names: Iterable[str] | None) -> pa.Table:
+        from cernis.session.result_provenance import provenance_of_run
+
+        return provenance_of_run(plan, events, mapping, chosen, (start, end), times, names)
+
+    return Result(answer, plan.checked.catalogue, summary, tuple(answers), times, origin, trace)
 
 
 def time_output(plan: Plan, records: Records, chosen: Settings) -> TimeOutput:
