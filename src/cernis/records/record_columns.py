@@ -380,12 +380,12 @@ class SourceLines:
         self._next += lines
 
     @property
-    def names(self) -> list[str]:
+    def source_names(self) -> list[str]:
         """The names of all sources, and last an empty one for what is of none."""
         return [*self._names, ""]
 
     def lines(self, places: Integers) -> tuple[Integers, Integers]:
-        """The number of the source, among `names`, and the line of each place."""
+        """The number of the source, among `source_names`, and the line of each place."""
         firsts = np.array([*self._firsts, 0], np.int64)
         numbers = np.searchsorted(firsts[:-1], places, "right") - 1
         return numbers % len(firsts), places - firsts[numbers] + (numbers >= 0)

@@ -210,7 +210,7 @@ class _RecordTable:
         sources, lines = self._records.sources.lines(part.places)
         value = pa.nulls(len(part), pa.string()) if is_event else texts_of(*coded[0])
         columns = {
-            "source": as_texts(self._records.sources.names).take(as_arrow(sources)),
+            "source": as_texts(self._records.sources.source_names).take(as_arrow(sources)),
             "line": as_arrow(lines),
             "record_name": pa.repeat(pa.scalar(part.form.relation.name), len(part)),
             "record_args": lists_of(args, len(part)),
