@@ -7,7 +7,7 @@ import numpy as np
 import cernis
 from cernis.check.model import Relation
 from cernis.evaluate.run import Run
-from cernis.explain.fact_joins import asked, coding_of, constant, fitting
+from cernis.explain.fact_joins import coding_of, constant, facts_wanted, fitting
 from cernis.explain.provenance import Provenance
 from cernis.explain.traced_rules import traced
 from cernis.plan import make_plan
@@ -21,16 +21,16 @@ def test_the_records_behind_a_start() -> None:
     tracing = traced(program.checked)
     answer = Run(make_plan(tracing.checked)).over(records, 0, 2)
     tracer = Provenance(tracing, answer, records, program.plan.knowledge, 0, 1)
-    facts = asked([coding_of(column_of(["x"])), constant(Atom("true"), 1)], np.array([1]))
+    facts = facts_wanted([coding_of(column_of(["x"])), constant(Atom("true"), 1)], np.array([1]))
     assert tracer.of("start", Relation("f", 1), facts).records.tolist() == [1, 2]
 
 
 def test_facts_that_fit_constants() -> None:
-    facts = asked([coding_of(column_of(["x", "y", "x"]))], np.arange(3))
+    facts = facts_wanted([coding_of(column_of(["x", "y", "x"]))], np.arange(3))
     assert fitting(facts, (Atom("x"),)).owners.tolist() == [0, 2]
     assert fitting(facts, (Variable("X"),)).owners.tolist() == [0, 1, 2]
 
 
 def test_a_number_equals_no_other_form_of_it() -> None:
-    facts = asked([coding_of(column_of([1, 2]))], np.arange(2))
+    facts = facts_wanted([coding_of(column_of([1, 2]))], np.arange(2))
     assert fitting(facts, (Atom("1"),)).owners.tolist() == []

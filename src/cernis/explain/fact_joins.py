@@ -1,4 +1,4 @@
-"""Facts whose causes are wanted, as columns, and joins of them with tables.
+"""WantedFacts whose causes are wanted, as columns, and joins of them with tables.
 
 A join compares columns that may be coded by different domains: values are compared as they are.
 """
@@ -39,7 +39,7 @@ class CauseRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class WantedFacts:
     """Happenings or edges whose causes are wanted, one in each row, with their columns.
 
     `owners` says which output each is for. `rules` and `matches` are those of the outermost rule,
@@ -54,19 +54,21 @@ class Facts:
     matches: Integers
     starts: Integers | None = None
 
-    def take(self, rows: Integers) -> Facts:
+    def take(self, rows: Integers) -> WantedFacts:
         """Some of the rows."""
-        return Facts(
+        return WantedFacts(
             [None if each is None else (each[0][rows], each[1]) for each in self.columns],
             self.times[rows], self.owners[rows], self.rules[rows], self.matches[rows],
             None if self.starts is None else self.starts[rows],
         )  # fmt: skip
 
 
-def asked(columns: Sequence[Coding], times: Integers, starts: Integers | None = None) -> Facts:
-    """Facts that are asked for, the first being owner 0."""
+def facts_wanted(
+    columns: Sequence[Coding], times: Integers, starts: Integers | None = None
+) -> WantedFacts:
+    """WantedFacts that are asked for, the first being owner 0."""
     none = np.full(len(times), -1, np.int64)
-    return Facts(list(columns), times, np.arange(len(times)), none, none, starts)
+    return WantedFacts(list(columns), times, np.arange(len(times)), none, none, starts)
 
 
 def coding_of(column: Column) -> Coding:
@@ -80,11 +82,11 @@ def coding_of(column: Column) -> Coding:
 
 def recoded(coding: Coding, domain: Domain | None, like: Array) -> Array:
     """A column as another one has its values: in the codes of its domain, or as numbers."""
-    column, own = coding
-    if own is domain and (own is not None or column.dtype == like.dtype):
+    column, own_domain = coding
+    if own_domain is domain and (own_domain is not None or column.dtype == like.dtype):
         return column
     distinct, inverse = np.unique(column, return_inverse=True)
-    values: list[Value] = distinct.tolist() if own is None else own.decode(distinct)
+    values: list[Value] = distinct.tolist() if own_domain is None else own_domain.decode(distinct)
     if domain is not None:
         return domain.encode(values)[inverse.ravel()]
     # Two numbers are one value if they have one form; what has another one equals nothing.
@@ -94,7 +96,7 @@ def recoded(coding: Coding, domain: Domain | None, like: Array) -> Array:
 
 
 def find_facts(
-    table: EventTable, positions: Sequence[int | None], facts: Facts
+    table: EventTable, positions: Sequence[int | None], facts: WantedFacts
 ) -> tuple[Integers, Integers]:
     """The rows of facts that a table has at some of its columns, and those of the table."""
     if not len(table) or not len(facts.times):
@@ -119,7 +121,7 @@ def is_constant(place: object) -> TypeGuard[Term]:
     return place is not None and not isinstance(place, (int, Variable))
 
 
-def fitting(facts: Facts, places: Iterable[object]) -> Facts:
+def fitting(facts: WantedFacts, places: Iterable[object]) -> WantedFacts:
     """The facts whose columns have the constants that stand at some places."""
     kept = np.ones(len(facts.times), np.bool_)
     for coding, place in zip(facts.columns, places, strict=False):
@@ -130,7 +132,7 @@ def fitting(facts: Facts, places: Iterable[object]) -> Facts:
     return facts if kept.all() else facts.take(np.flatnonzero(kept))
 
 
-def unlike(facts: Facts, term: Term) -> Facts:
+def unlike(facts: WantedFacts, term: Term) -> WantedFacts:
     """The facts whose value is another one than a term."""
     held = facts.columns[-1]
     if isinstance(term, Variable) or held is None:

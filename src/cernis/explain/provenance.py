@@ -18,7 +18,7 @@ from cernis.evaluate.answer import Answer
 from cernis.explain.fact_joins import (
     CauseRows,
     Coding,
-    Facts,
+    WantedFacts,
     coding_of,
     constant,
     distinct_causes,
@@ -48,7 +48,7 @@ NO_RECORD = -1
 
 @dataclass(slots=True)
 class Provenance:
-    """Finds the records behind facts, from the answer of a traced program and its input."""
+    """Finds the records that facts rest on, from the answer of a traced program and its input."""
 
     program: TracedProgram
     answer: Answer
@@ -59,14 +59,14 @@ class Provenance:
     _inputs: dict[tuple[Relation, str], list[tuple[EventTable, Integers]]] = field(
         default_factory=dict
     )
-    _waiting: list[tuple[str, Relation, Facts]] = field(default_factory=list)
+    _waiting: list[tuple[str, Relation, WantedFacts]] = field(default_factory=list)
     _causes: list[CauseRows] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     """The places of the rules that causes name by number."""
     _numbers: dict[Span, int] = field(default_factory=dict)
 
-    def of(self, kind: str, relation: Relation, facts: Facts) -> CauseRows:
-        """The records behind facts of a kind, that of a part of a traced rule."""
+    def of(self, kind: str, relation: Relation, facts: WantedFacts) -> CauseRows:
+        """The records that facts of a kind rest on, that of a part of a traced rule."""
         self._waiting, self._causes = [(kind, relation, facts)], []
         for _ in range(_MOST_STEPS):
             if not self._waiting:
@@ -76,7 +76,7 @@ class Provenance:
                 self._follow(kind, relation, facts)
         return distinct_causes(self._causes)
 
-    def _follow(self, kind: str, relation: Relation, facts: Facts) -> None:
+    def _follow(self, kind: str, relation: Relation, facts: WantedFacts) -> None:
         definitions = self.program.checked.definitions
         if kind == "happens":
             self._follow_event(relation, facts)
@@ -99,37 +99,37 @@ class Provenance:
 
     # -- events ----------------------------------------------------------------------------------
 
-    def _follow_event(self, relation: Relation, facts: Facts) -> None:
+    def _follow_event(self, relation: Relation, facts: WantedFacts) -> None:
         if relation in self.answer.events:
             self._by_rules(("happens",), relation, facts)
         else:
             self._by_records(relation, "happens", facts)
 
-    def _by_records(self, relation: Relation, edge: str, facts: Facts) -> None:
+    def _by_records(self, relation: Relation, edge: str, facts: WantedFacts) -> None:
         for table, places in self._input(relation, edge):
-            rows, found = find_facts(table, tuple(range(len(facts.columns))), facts)
-            self._found(facts, rows, places[found])
+            rows, trace_rows = find_facts(table, tuple(range(len(facts.columns))), facts)
+            self._found(facts, rows, places[trace_rows])
 
-    def _found(self, facts: Facts, rows: Integers, places: Integers) -> None:
+    def _found(self, facts: WantedFacts, rows: Integers, places: Integers) -> None:
         self._causes.append(
             CauseRows(facts.owners[rows], facts.rules[rows], facts.matches[rows], places)
         )
 
     # -- rules -----------------------------------------------------------------------------------
 
-    def _by_rules(self, effects: tuple[str, ...], relation: Relation, facts: Facts) -> None:
+    def _by_rules(self, effects: tuple[str, ...], relation: Relation, facts: WantedFacts) -> None:
         for rule in self.program.rules:
             if rule.relation == relation and rule.effect in effects:
                 fit = fitting(facts, rule.head)
                 is_left = np.ones(len(fit.times), np.bool_)
                 if rule.event is not None:
-                    rows, found = self._joined(rule, rule.event, fit)
-                    self._parts(rule, rule.event, fit.take(rows), found)
+                    rows, trace_rows = self._joined(rule, rule.event, fit)
+                    self._parts(rule, rule.event, fit.take(rows), trace_rows)
                     is_left[rows] = False
                 if rule.effect in ("start", "end"):
                     self._edges(rule, fit.take(np.flatnonzero(is_left)))
 
-    def _edges(self, rule: TracedRule, facts: Facts) -> None:
+    def _edges(self, rule: TracedRule, facts: WantedFacts) -> None:
         """The edges of a pair that no event traces, as at the end of a run."""
         part = rule.parts[0]
         columns: list[Coding | None] = [
@@ -143,33 +143,39 @@ class Provenance:
             (part.kind, part.relation, replace(facts, columns=columns, rules=rules))
         )
 
-    def _joined(self, rule: TracedRule, event: Relation, facts: Facts) -> tuple[Integers, Integers]:
+    def _joined(
+        self, rule: TracedRule, event: Relation, facts: WantedFacts
+    ) -> tuple[Integers, Integers]:
         """The rows of facts that a rule made, and those of its trace."""
         table = self.answer.events.get(event)
         if table is None or not len(table):
             none = np.empty(0, np.int64)
             return none, none
         head = tuple(place if isinstance(place, int) else None for place in rule.head)
-        rows, found = find_facts(table, head, facts)
+        rows, trace_rows = find_facts(table, head, facts)
         if facts.starts is not None and table.starts is not None:
-            same = table.starts[found] == facts.starts[rows]
-            rows, found = rows[same], found[same]
-        return rows, found
+            same = table.starts[trace_rows] == facts.starts[rows]
+            rows, trace_rows = rows[same], trace_rows[same]
+        return rows, trace_rows
 
-    def _parts(self, rule: TracedRule, event: Relation, facts: Facts, found: Integers) -> None:
-        if not len(found):
+    def _parts(
+        self, rule: TracedRule, event: Relation, facts: WantedFacts, trace_rows: Integers
+    ) -> None:
+        if not len(trace_rows):
             return
         table = self.answer.events[event]
         number = self._number(rule.span)
         rules = np.where(facts.rules < 0, number, facts.rules)
-        matches = np.where(facts.matches < 0, found, facts.matches) if rule.is_pattern else None
+        matches = (
+            np.where(facts.matches < 0, trace_rows, facts.matches) if rule.is_pattern else None
+        )
         for part in rule.parts:
-            columns = [_column(table, place, found) for place in part.columns]
-            times, starts = table.times[found], None
+            columns = [_column(table, place, trace_rows) for place in part.columns]
+            times, starts = table.times[trace_rows], None
             if part.end is not None and part.start is not None:
-                times = whole_numbers(table, part.end, found)
-                starts = whole_numbers(table, part.start, found)
-            below = Facts(
+                times = whole_numbers(table, part.end, trace_rows)
+                starts = whole_numbers(table, part.start, trace_rows)
+            below = WantedFacts(
                 columns, times, facts.owners, rules,
                 facts.matches if matches is None else matches, starts,
             )  # fmt: skip
@@ -183,7 +189,7 @@ class Provenance:
 
     # -- simple fluents --------------------------------------------------------------------------
 
-    def _follow_change(self, kind: str, relation: Relation, facts: Facts) -> None:
+    def _follow_change(self, kind: str, relation: Relation, facts: WantedFacts) -> None:
         """Where an interval begins or ends, or a change that may do neither."""
         effects = {
             "start": ("begins",), "end": ("ends", "replaces"), "initiation": ("initiates",),
@@ -198,7 +204,7 @@ class Provenance:
         if kind == "end":
             self._by_effects(relation, facts, "other value")
 
-    def _initially(self, relation: Relation, facts: Facts) -> None:
+    def _initially(self, relation: Relation, facts: WantedFacts) -> None:
         rows = np.flatnonzero(facts.times == self.start)
         for rule in self.program.checked.definitions.initials if len(rows) else ():
             if rule.pair.relation == relation:
@@ -212,7 +218,7 @@ class Provenance:
 
     # -- delayed effects -------------------------------------------------------------------------
 
-    def _by_effects(self, relation: Relation, facts: Facts, role: str) -> None:
+    def _by_effects(self, relation: Relation, facts: WantedFacts, role: str) -> None:
         """The earlier initiations that had an effect at the times of facts."""
         for effect in self.program.checked.definitions.effects:
             target = effect.target
@@ -231,9 +237,9 @@ class Provenance:
                     self._waiting.append(self._source(effect, known, terms, fit, delay))
 
     def _source(
-        self, effect: DelayedEffect, known: dict[str, Term], terms: tuple[Term, ...], facts: Facts,
+        self, effect: DelayedEffect, known: dict[str, Term], terms: tuple[Term, ...], facts: WantedFacts,
         delay: int,
-    ) -> tuple[str, Relation, Facts]:  # fmt: skip
+    ) -> tuple[str, Relation, WantedFacts]:  # fmt: skip
         columns: list[Coding | None] = []
         source = effect.source
         for term in (substitute(each, known) for each in (*source.args, source.value)):
@@ -284,7 +290,7 @@ class Provenance:
         return EventTable(arguments, domains, times), part.places
 
 
-def _without_starts(part: TracedPart, facts: Facts) -> Facts:
+def _without_starts(part: TracedPart, facts: WantedFacts) -> WantedFacts:
     """Only what lasts is asked for by its start; of an event the start tells occurrences apart."""
     return facts if part.kind in ("lasts", "happens") else replace(facts, starts=None)
 

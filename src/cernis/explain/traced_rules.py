@@ -123,9 +123,9 @@ def traced(checked: Checked, relations: Collection[Relation] | None = None) -> T
     tracer = _Tracer(checked, relations)
     tracer.trace()
     settings = checked.definitions.settings
-    own = tuple((str(event), consumption) for event, consumption in tracer.consumption)
-    if own:
-        settings = replace(settings, consumption_of=(*settings.consumption_of, *own))
+    policies = tuple((str(event), consumption) for event, consumption in tracer.consumption)
+    if policies:
+        settings = replace(settings, consumption_of=(*settings.consumption_of, *policies))
     definitions = replace(checked.definitions, settings=settings)
     checked = replace(checked, definitions=definitions)
     return TracedProgram(with_events(checked, tracer.events, tracer.patterns), tuple(tracer.rules))
@@ -468,14 +468,14 @@ def _is_solvable(goal: Term, bound: set[str]) -> bool:
 
 def _changes_asked_for(definitions: Definitions) -> set[tuple[str, Relation]]:
     """The fluents all of whose initiations, or terminations, something asks for."""
-    asked = {("initiates", effect.source.relation) for effect in definitions.effects}
+    wanted_changes = {("initiates", effect.source.relation) for effect in definitions.effects}
     bodies = [rule.body for rule in definitions.changes]
     bodies += [rule.body for rule in definitions.events]
     for literal in (literal for body in bodies for literal in temporal(body)):
         if isinstance(literal, Changes):
             effect = "initiates" if literal.initiates else "terminates"
-            asked.add((effect, literal.pair.relation))
-    return asked
+            wanted_changes.add((effect, literal.pair.relation))
+    return wanted_changes
 
 
 def _with_several_values(definitions: Definitions) -> set[Relation]:

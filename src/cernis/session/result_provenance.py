@@ -16,7 +16,7 @@ from cernis.answers.time_output import TimeOutput
 from cernis.check.model import Relation
 from cernis.errors import CernisError
 from cernis.evaluate.run import Run
-from cernis.explain.fact_joins import CauseRows, Facts, asked, coding_of
+from cernis.explain.fact_joins import CauseRows, WantedFacts, coding_of, facts_wanted
 from cernis.explain.provenance import Provenance
 from cernis.explain.traced_rules import traced
 from cernis.kernels.array_types import Array, Integers
@@ -62,7 +62,7 @@ def provenance(
     plan: Plan, records: Records, chosen: Settings, bounds: tuple[int, int],
     names: Iterable[str] | None = None,
 ) -> pa.Table:  # fmt: skip
-    """The records behind the intervals and happenings of a run over some records."""
+    """The records that the intervals and happenings of a run rest on over some records."""
     program = traced(plan.checked)
     run = Run(make_plan(program.checked), chosen.tick, chosen.ties)
     answer = run.over(records, *bounds, chosen.window, chosen.step)
@@ -109,7 +109,7 @@ class _Tables:
             if edge == "end":
                 rows = np.flatnonzero(table.ends != INFINITY)
                 times = table.ends
-            facts = asked(columns, times - tick).take(rows)
+            facts = facts_wanted(columns, times - tick).take(rows)
             causes = self._tracer.of(edge, relation, facts)
             subject = _Subject(relation.name, columns, table.starts, table.ends)
             yield self._table(subject, role, causes)
@@ -118,7 +118,7 @@ class _Tables:
         """What made an event happen."""
         columns = list(zip(table.arguments, table.domains, strict=True))
         starts = table.times if table.starts is None else table.starts
-        facts: Facts = asked(columns, table.times, table.starts)
+        facts: WantedFacts = facts_wanted(columns, table.times, table.starts)
         causes = self._tracer.of("happens", relation, facts)
         subject = _Subject(relation.name, [*columns, None], starts, table.times)
         return self._table(subject, "happened", causes)
@@ -161,11 +161,11 @@ class _Subject:
         """The columns of some rows, as those of `intervals`."""
         *args, value = self._held
         ends = self._ends[rows]
-        given = [(each[0][rows], each[1]) for each in args if each is not None]
+        argument_columns = [(each[0][rows], each[1]) for each in args if each is not None]
         texts = pa.nulls(len(rows), pa.string())
         return {
             "name": pa.repeat(pa.scalar(self._name), len(rows)),
-            "args": lists_of(given, len(rows)),
+            "args": lists_of(argument_columns, len(rows)),
             "value": texts if value is None else texts_of(value[0][rows], value[1]),
             "start": as_arrow(self._starts[rows]),
             "end": as_arrow(ends, ends == INFINITY),
