@@ -237,8 +237,8 @@ class Provenance:
                     self._waiting.append(self._source(effect, known, terms, fit, delay))
 
     def _source(
-        self, effect: DelayedEffect, known: dict[str, Term], terms: tuple[Term, ...], facts: WantedFacts,
-        delay: int,
+        self, effect: DelayedEffect, known: dict[str, Term], terms: tuple[Term, ...],
+        facts: WantedFacts, delay: int,
     ) -> tuple[str, Relation, WantedFacts]:  # fmt: skip
         columns: list[Coding | None] = []
         source = effect.source
